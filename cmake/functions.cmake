@@ -1,0 +1,111 @@
+# How a folder declares what it builds. One call per library, tool or test; nothing else is needed there.
+
+# parplan_add_folders(FOLDER...)
+# Adds the folders that have a CMakeLists.txt.
+function(parplan_add_folders)
+  foreach(folder IN LISTS ARGN)
+    if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/CMakeLists.txt)
+      add_subdirectory(${folder})
+    endif()
+  endforeach()
+endfunction()
+
+# Applies MLIR, EXCEPTIONS, LINK and DEPENDS of the functions below to a target.
+function(_parplan_configure_target name)
+  cmake_parse_arguments(ARG "MLIR;EXCEPTIONS" "" "LINK;DEPENDS" ${ARGN})
+  target_include_directories(${name} PUBLIC
+    ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR})
+  # SYSTEM: what mlir-tblgen generates is not free of warnings.
+  target_include_directories(${name} SYSTEM PUBLIC ${PROJECT_BINARY_DIR})
+  target_link_libraries(${name} PUBLIC ${ARG_LINK})
+  if(ARG_DEPENDS)
+    add_dependencies(${name} ${ARG_DEPENDS})
+  endif()
+  if(NOT ARG_EXCEPTIONS)
+    target_compile_options(${name} PRIVATE -fno-exceptions)
+  endif()
+  if(ARG_MLIR)
+    target_link_libraries(${name} PUBLIC parplan::mlir)
+    if(TARGET ParplanPrecompiledHeaders AND NOT ARG_EXCEPTIONS)
+      target_precompile_headers(${name} REUSE_FROM ParplanPrecompiledHeaders)
+      target_compile_options(${name} PRIVATE -fpch-preprocess) # ccache asks for it
+    endif()
+  endif()
+endfunction()
+
+# parplan_add_library(NAME [MLIR] [EXCEPTIONS] SOURCES ... [LINK ...] [DEPENDS ...])
+# A static library. MLIR: includes MLIR and LLVM and links them. EXCEPTIONS: may throw and catch.
+# LINK: libraries whose headers it includes, passed on to its users. DEPENDS: targets of parplan_add_tablegen.
+function(parplan_add_library name)
+  cmake_parse_arguments(ARG "MLIR;EXCEPTIONS" "" "SOURCES;LINK;DEPENDS" ${ARGN})
+  add_library(${name} STATIC ${ARG_SOURCES})
+  _parplan_forward_options(ARG)
+  _parplan_configure_target(${name} ${options})
+endfunction()
+
+# parplan_add_tool(NAME [MLIR] [EXCEPTIONS] SOURCES ... [LINK ...] [DEPENDS ...])
+# A program of build/<preset>/bin that is installed.
+function(parplan_add_tool name)
+  cmake_parse_arguments(ARG "MLIR;EXCEPTIONS" "" "SOURCES;LINK;DEPENDS" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  _parplan_forward_options(ARG)
+  _parplan_configure_target(${name} ${options})
+  install(TARGETS ${name} COMPONENT compiler)
+endfunction()
+
+# parplan_add_unittest(NAME [MLIR] [EXCEPTIONS] SOURCES ... [LINK ...] [DEPENDS ...] [TIMEOUT SECONDS])
+# A GoogleTest program, run by ctest under the label "unit".
+function(parplan_add_unittest name)
+  cmake_parse_arguments(ARG "MLIR;EXCEPTIONS" "TIMEOUT" "SOURCES;LINK;DEPENDS" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  list(APPEND ARG_LINK GTest::gmock GTest::gtest GTest::gtest_main)
+  _parplan_forward_options(ARG)
+  _parplan_configure_target(${name} ${options})
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/test/bin)
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 300)
+  endif()
+  add_test(NAME ${name} COMMAND ${name})
+  set_tests_properties(${name} PROPERTIES LABELS unit TIMEOUT ${ARG_TIMEOUT})
+  set_property(GLOBAL APPEND PROPERTY PARPLAN_TEST_TARGETS ${name})
+endfunction()
+
+# parplan_add_tablegen(NAME TD FILE GENERATE "OPTIONS... OUTPUT" ...)
+# Runs mlir-tblgen on FILE once per entry of GENERATE. Outputs go to the build folder that mirrors the source folder, so
+# "dialects/parplan/ParplanOps.h.inc" names one in an #include. Example of an entry: "-gen-op-decls ParplanOps.h.inc".
+# Libraries that include the outputs say DEPENDS NAME; users of these libraries need not.
+function(parplan_add_tablegen name)
+  cmake_parse_arguments(ARG "" "TD" "GENERATE" ${ARGN})
+  set(outputs)
+  foreach(entry IN LISTS ARG_GENERATE)
+    separate_arguments(options UNIX_COMMAND ${entry})
+    list(POP_BACK options file)
+    set(output ${CMAKE_CURRENT_BINARY_DIR}/${file})
+    add_custom_command(
+      OUTPUT ${output}
+      COMMAND ${PARPLAN_MLIR_TBLGEN} ${options} -I ${PROJECT_SOURCE_DIR} -I ${CMAKE_CURRENT_SOURCE_DIR}
+              -I ${PARPLAN_LLVM_INCLUDE_DIR} ${CMAKE_CURRENT_SOURCE_DIR}/${ARG_TD}
+              -o ${output} -d ${output}.d --write-if-changed
+      DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${ARG_TD}
+      DEPFILE ${output}.d
+      COMMENT "Generating ${file}"
+      VERBATIM)
+    list(APPEND outputs ${output})
+  endforeach()
+  add_custom_target(${name} DEPENDS ${outputs})
+endfunction()
+
+# Turns the parsed options <prefix>_MLIR, _EXCEPTIONS, _LINK and _DEPENDS back into a list named "options".
+macro(_parplan_forward_options prefix)
+  set(options)
+  foreach(flag MLIR EXCEPTIONS)
+    if(${prefix}_${flag})
+      list(APPEND options ${flag})
+    endif()
+  endforeach()
+  foreach(list LINK DEPENDS)
+    if(${prefix}_${list})
+      list(APPEND options ${list} ${${prefix}_${list}})
+    endif()
+  endforeach()
+endmacro()

@@ -1,0 +1,1 @@
+# ONNX, built once by scripts/setup outside of the build folders: parplan::onnx.

@@ -1,0 +1,3 @@
+# GoogleTest for unit tests.
+
+find_package(GTest REQUIRED)
