@@ -1,0 +1,126 @@
+//===- kernels.h - Kernels of the runtime library ===//
+//
+// Every kernel is enqueued on `stream` and marks `buffers` as live. Arrays lie
+// in the arena, row-major and dense unless strides are given. `Element` is
+// float or double; kernels that only move or compare also take int64_t,
+// int32_t, uint8_t and bool. `Index` is int64_t or int32_t. An operand that is
+// optional is null when absent.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PARPLAN_RUNTIME_KERNELS_H
+#define PARPLAN_RUNTIME_KERNELS_H
+
+#include "parplan_runtime/communicator.h"
+#include "parplan_runtime/shapes.h"
+#include "parplan_runtime/stream.h"
+#include "parplan_runtime/tables.h"
+
+namespace parplan {
+namespace runtime {
+
+// --- movement ---------------------------------------------------------------
+
+/// out[sum i_d * outStride_d] = in[sum i_d * inStride_d] over all i < extents.
+/// Strides may be 0 or negative; `in` and `out` point at element (0, ..).
+void copy(Stream &stream, Buffers buffers, ElementType type, const void *in,
+          void *out, const Shape &extents, const Shape &inStrides,
+          const Shape &outStrides);
+void copyBytes(Stream &stream, Buffers buffers, const void *in, void *out,
+               int64_t bytes);
+void zero(Stream &stream, Buffers buffers, void *out, int64_t bytes);
+
+// --- products ---------------------------------------------------------------
+
+template <typename Element>
+void matmul(Stream &stream, Buffers buffers, const Element *lhs,
+            const Element *rhs, Element *out, const MatmulShape &shape,
+            Workspace workspace = {});
+
+/// `bias` (one per output channel) is optional. The workspace holds at least
+/// convolutionWorkspaceBytes(shape, sizeof(Element)).
+template <typename Element>
+void convolution(Stream &stream, Buffers buffers, const Element *in,
+                 const Element *weight, const Element *bias, Element *out,
+                 const ConvolutionShape &shape, Workspace workspace);
+
+/// `mask` is bool or Element by shape.mask; `queryOffset` points at one
+/// element of the arena or is null (0). The workspace holds at least
+/// attentionWorkspaceBytes(shape, sizeof(Element)).
+template <typename Element>
+void attention(Stream &stream, Buffers buffers, const Element *query,
+               const Element *key, const Element *value, const void *mask,
+               const int64_t *queryOffset, Element *out,
+               const AttentionShape &shape, Workspace workspace);
+
+// --- windows ----------------------------------------------------------------
+
+template <typename Element>
+void maxPool(Stream &stream, Buffers buffers, const Element *in, Element *out,
+             const PoolShape &shape);
+template <typename Element>
+void averagePool(Stream &stream, Buffers buffers, const Element *in,
+                 Element *out, const PoolShape &shape);
+
+// --- rows: [outer][length][inner], along `length` ----------------------------
+
+/// Float, double and the integers; Max and Min also bool.
+template <typename Element>
+void reduce(Stream &stream, Buffers buffers, Reduction kind, const Element *in,
+            Element *out, int64_t outer, int64_t length, int64_t inner);
+template <typename Element>
+void softmax(Stream &stream, Buffers buffers, const Element *in, Element *out,
+             int64_t outer, int64_t length, int64_t inner);
+template <typename Element>
+void logSoftmax(Stream &stream, Buffers buffers, const Element *in,
+                Element *out, int64_t outer, int64_t length, int64_t inner);
+/// Rows of `length`; `scale` and `bias` (length elements each) are optional.
+template <typename Element>
+void layerNorm(Stream &stream, Buffers buffers, const Element *in,
+               const Element *scale, const Element *bias, Element *out,
+               int64_t outer, int64_t length, double epsilon);
+template <typename Element>
+void rmsNorm(Stream &stream, Buffers buffers, const Element *in,
+             const Element *scale, Element *out, int64_t outer, int64_t length,
+             double epsilon);
+template <typename Element>
+void cumsum(Stream &stream, Buffers buffers, const Element *in, Element *out,
+            int64_t outer, int64_t length, int64_t inner, bool exclusive,
+            bool reverse);
+/// The `count` largest (or smallest) in order; equal values by lower index.
+/// `values` or `indices` may be null.
+template <typename Element>
+void topk(Stream &stream, Buffers buffers, const Element *in, Element *values,
+          int64_t *indices, int64_t outer, int64_t length, int64_t inner,
+          int64_t count, bool largest);
+
+// --- indexing ---------------------------------------------------------------
+
+/// out[i, :] = table[ids[i] - start, :]; ids outside [start, start + rows)
+/// give zeros. `start` may be null (0) or point at one element of the arena.
+template <typename Element, typename Index>
+void embedding(Stream &stream, Buffers buffers, const Index *ids,
+               const Element *table, const int64_t *start, Element *out,
+               int64_t count, int64_t rows, int64_t width);
+/// out[o, c, i] = data[o, indices[c], i]; negative indices count from the
+/// end, others outside [0, length) give zeros.
+template <typename Element, typename Index>
+void gather(Stream &stream, Buffers buffers, const Element *data,
+            const Index *indices, Element *out, int64_t outer, int64_t length,
+            int64_t count, int64_t inner);
+/// out[i..] = data[i.. with i_dimension replaced by indices[i..]].
+template <typename Element, typename Index>
+void gatherElements(Stream &stream, Buffers buffers, const Element *data,
+                    const Index *indices, Element *out, const Shape &dataShape,
+                    const Shape &indexShape, int32_t dimension);
+/// out[b, c, :] = data[b, indices[b, c, 0], .., indices[b, c, r-1], :] with
+/// `indexed` the r sizes that are indexed.
+template <typename Element, typename Index>
+void gatherNd(Stream &stream, Buffers buffers, const Element *data,
+              const Index *indices, Element *out, int64_t batch, int64_t count,
+              const Shape &indexed, int64_t inner);
+
+} // namespace runtime
+} // namespace parplan
+
+#endif // PARPLAN_RUNTIME_KERNELS_H

@@ -1,0 +1,153 @@
+//===- shapes.h - Shapes of library kernels and the memory they need ===//
+//
+// Plain values without dependences. The planner includes this file too: the
+// workspace that it reserves is the one that the kernel takes.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PARPLAN_RUNTIME_SHAPES_H
+#define PARPLAN_RUNTIME_SHAPES_H
+
+#include <cstdint>
+#include <initializer_list>
+
+namespace parplan {
+namespace runtime {
+
+/// Up to eight sizes or strides.
+struct Shape {
+  static constexpr int32_t maximumRank = 8;
+  int32_t rank = 0;
+  int64_t size[maximumRank] = {};
+
+  constexpr Shape() = default;
+  constexpr Shape(std::initializer_list<int64_t> sizes) {
+    for (int64_t value : sizes)
+      if (rank < maximumRank)
+        size[rank++] = value;
+  }
+  constexpr int64_t elements() const {
+    int64_t count = 1;
+    for (int32_t dimension = 0; dimension < rank; ++dimension)
+      count *= size[dimension];
+    return count;
+  }
+};
+
+/// out[batch.., i, j] = sum over l of lhs[batch.., i, l] * rhs[batch.., l, j].
+/// All strides are in elements; batch strides may be 0 (broadcast operand).
+/// Of each operand's row and column stride one should be 1.
+struct MatmulShape {
+  int64_t m, n, k;
+  int64_t lhsRowStride, lhsColumnStride; // of i, of l
+  int64_t rhsRowStride, rhsColumnStride; // of l, of j
+  int64_t outRowStride, outColumnStride; // of i, of j
+  int32_t batchRank = 0;
+  int64_t batch[4] = {1, 1, 1, 1};
+  int64_t lhsBatchStride[4] = {};
+  int64_t rhsBatchStride[4] = {};
+  int64_t outBatchStride[4] = {};
+  /// Adds to `out` instead of overwriting it.
+  bool accumulate = false;
+};
+
+/// NC[D[H]]W data, O(I/groups)[D[H]]W weights, row-major and dense. Unused
+/// leading entries of the spatial arrays do not exist: entry 0 is the first
+/// spatial dimension.
+struct ConvolutionShape {
+  int64_t batch, inChannels, outChannels, groups;
+  int32_t spatialRank;
+  int64_t in[3], out[3], kernel[3], stride[3], dilation[3], padLow[3];
+};
+
+struct PoolShape {
+  int64_t batch, channels;
+  int32_t spatialRank;
+  int64_t in[3], out[3], kernel[3], stride[3], dilation[3], padLow[3],
+      padHigh[3];
+  /// Average: padding counts as elements (but nothing beyond padHigh does).
+  bool countIncludePad = false;
+};
+
+enum class MaskKind : int32_t { None, Bool, Float };
+
+/// out[b,s,h,:] = sum over t of softmax_t(scale q[b,s,h,:].k[b,t,g,:] + mask)
+/// v[b,t,g,:] with g = h / (heads / kvHeads). The last dimension of every
+/// operand is contiguous; the other strides are given, in elements.
+struct AttentionShape {
+  int64_t batch, queries, keys, heads, kvHeads, width, valueWidth;
+  int64_t queryStride[3], keyStride[3], valueStride[3], outStride[3]; // b, s, h
+  MaskKind mask = MaskKind::None;
+  int64_t maskStride[4] = {}; // b, h, s, t; 0 broadcasts
+  double scale = 1.0;
+  /// Key j is visible to query i only when j <= i + *queryOffset.
+  bool causal = false;
+  /// Rows without a visible key give zeros; otherwise NaN, as softmax does.
+  bool zeroMaskedRows = false;
+};
+
+namespace detail {
+constexpr int64_t minimum(int64_t a, int64_t b) { return a < b ? a : b; }
+constexpr int64_t roundUp(int64_t value, int64_t multiple) {
+  return (value + multiple - 1) / multiple * multiple;
+}
+constexpr int64_t convolutionColumns(const ConvolutionShape &shape) {
+  int64_t positions = 1;
+  for (int32_t d = 0; d < shape.spatialRank; ++d)
+    positions *= shape.out[d];
+  return positions;
+}
+constexpr int64_t convolutionRows(const ConvolutionShape &shape) {
+  int64_t rows = shape.inChannels / shape.groups;
+  for (int32_t d = 0; d < shape.spatialRank; ++d)
+    rows *= shape.kernel[d];
+  return rows;
+}
+/// Whether the data of one group already is the matrix of the product.
+constexpr bool convolutionIsProduct(const ConvolutionShape &shape) {
+  for (int32_t d = 0; d < shape.spatialRank; ++d)
+    if (shape.kernel[d] != 1 || shape.stride[d] != 1 || shape.padLow[d] != 0 ||
+        shape.in[d] != shape.out[d])
+      return false;
+  return true;
+}
+/// Depthwise and nearly depthwise convolutions run without a product.
+constexpr bool convolutionIsDirect(const ConvolutionShape &shape) {
+  return shape.groups > 1 && shape.outChannels / shape.groups <= 4;
+}
+/// Output positions that are unfolded at a time: about 1 MiB of columns.
+constexpr int64_t convolutionChunk(const ConvolutionShape &shape) {
+  const int64_t rows = convolutionRows(shape);
+  const int64_t wanted = roundUp(262144 / (rows > 0 ? rows : 1) + 1, 64);
+  return minimum(wanted, convolutionColumns(shape));
+}
+constexpr int64_t attentionQueryBlock = 8;
+constexpr int64_t attentionKeyBlock = 128;
+} // namespace detail
+
+/// Bytes of workspace that `convolution` needs.
+constexpr int64_t convolutionWorkspaceBytes(const ConvolutionShape &shape,
+                                            int64_t elementBytes = 4) {
+  if (detail::convolutionIsDirect(shape) || detail::convolutionIsProduct(shape))
+    return 0;
+  return detail::roundUp(detail::convolutionRows(shape) *
+                             detail::convolutionChunk(shape) * elementBytes,
+                         64);
+}
+
+/// Bytes of workspace that `attention` needs: one block of transposed keys,
+/// the scores of a query block and its unnormalised result.
+constexpr int64_t attentionWorkspaceBytes(const AttentionShape &shape,
+                                          int64_t elementBytes = 4) {
+  const int64_t elements =
+      detail::roundUp(shape.width * detail::attentionKeyBlock, 16) +
+      detail::attentionQueryBlock *
+          (detail::attentionKeyBlock + detail::roundUp(shape.valueWidth, 16) +
+           detail::roundUp(shape.width, 16) + 16);
+  return detail::roundUp(elements * elementBytes, 64);
+}
+
+} // namespace runtime
+} // namespace parplan
+
+#endif // PARPLAN_RUNTIME_SHAPES_H

@@ -1,0 +1,147 @@
+//===- tables.h - The static description of an emitted program ===//
+//
+// An emitted program is `step` plus one constexpr `Program`. The tables hold
+// everything that the runtime has to know before and after a step: the mesh,
+// the communicators, where parameters, inputs and outputs lie in the arena
+// and which block of them a rank keeps.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PARPLAN_RUNTIME_TABLES_H
+#define PARPLAN_RUNTIME_TABLES_H
+
+#include <cstddef>
+#include <cstdint>
+
+namespace parplan {
+namespace runtime {
+
+class Rank;
+
+/// Storage types. The numbers are part of no file format.
+enum class ElementType : int32_t {
+  Float64,
+  Float32,
+  Float16,
+  BFloat16,
+  Int64,
+  Int32,
+  Int16,
+  Int8,
+  UInt8,
+  Bool
+};
+
+constexpr int64_t elementBytes(ElementType type) {
+  switch (type) {
+  case ElementType::Float64:
+  case ElementType::Int64:
+    return 8;
+  case ElementType::Float32:
+  case ElementType::Int32:
+    return 4;
+  case ElementType::Float16:
+  case ElementType::BFloat16:
+  case ElementType::Int16:
+    return 2;
+  case ElementType::Int8:
+  case ElementType::UInt8:
+  case ElementType::Bool:
+    return 1;
+  }
+  return 0;
+}
+
+/// A constexpr view of a static array; the default is empty.
+template <typename Entry> struct Table {
+  const Entry *data = nullptr;
+  int64_t size = 0;
+
+  constexpr Table() = default;
+  constexpr Table(const Entry *entries, int64_t count)
+      : data(entries), size(count) {}
+  template <size_t count>
+  constexpr Table(const Entry (&entries)[count])
+      : data(entries), size(static_cast<int64_t>(count)) {}
+
+  constexpr const Entry &operator[](int64_t index) const { return data[index]; }
+  constexpr const Entry *begin() const { return data; }
+  constexpr const Entry *end() const { return data + size; }
+};
+
+/// A mesh axis. Ranks are numbered row-major over the axes: the last axis
+/// varies fastest.
+struct Axis {
+  const char *name;
+  int64_t size;
+};
+
+/// A group of ranks that differ only in their coordinates on `axes`. Inside
+/// the group ranks are numbered row-major over `axes` in the order given.
+/// `name` is what the order of communication prints.
+struct CommunicatorEntry {
+  const char *name;
+  Table<int32_t> axes;
+};
+
+/// One dimension of a tensor: its global size and the mesh axes (indices into
+/// Program::mesh, major to minor) that split it by nested ceilings. `stride`
+/// is only read for parameters: elements between neighbours in the file.
+struct Dimension {
+  int64_t size;
+  Table<int32_t> axes;
+  int64_t stride = 0;
+};
+
+/// A parameter: at the start its block is copied from the weights into the
+/// arena, padded with zeros to the uniform local size.
+/// Element (i0, i1, ...) of the global view lies at element
+/// `offset + sum(i_d * stride_d)` of the initializer, which is
+/// `initializerBytes` bytes at `fileOffset` of DIR/weights.bin, or at
+/// `inlineData` when that is given (constants of the program's own).
+/// With `storageAxes` the flattened block is kept in pieces.
+struct Parameter {
+  const char *name;
+  ElementType type;
+  int64_t fileOffset;
+  int64_t initializerBytes;
+  int64_t offset;
+  Table<Dimension> dimensions;
+  int64_t arenaOffset;
+  const void *inlineData = nullptr;
+  Table<int32_t> storageAxes = {};
+};
+
+/// An input or output: `dimensions` are global, the block of a rank lies at
+/// `arenaOffset`, row-major, padded to the uniform local size.
+struct Tensor {
+  const char *name;
+  ElementType type;
+  Table<Dimension> dimensions;
+  int64_t arenaOffset;
+};
+
+/// Everything the runtime knows about an emitted program.
+struct Program {
+  /// The model's name, for messages.
+  const char *name;
+  Table<Axis> mesh;
+  Table<CommunicatorEntry> communicators;
+  Table<Parameter> parameters;
+  Table<Tensor> inputs;
+  Table<Tensor> outputs;
+  /// Exactly the predicted peak, in bytes.
+  int64_t arenaBytes;
+  int32_t streamCount;
+  int32_t eventCount;
+  /// Expected SHA-256 (hex) of the order of communication of one step, one
+  /// for all ranks or one for each; empty: not checked.
+  Table<const char *> orderDigests;
+  /// Enqueues one step. Called once per step, on every rank.
+  void (*step)(Rank &rank);
+};
+
+} // namespace runtime
+} // namespace parplan
+
+#endif // PARPLAN_RUNTIME_TABLES_H
