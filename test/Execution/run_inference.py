@@ -1,0 +1,174 @@
+#!/usr/bin/env python3
+"""Plans, compiles and runs models on host ranks, and compares with what PyTorch computed and with what the plan predicts.
+
+Every model of --models runs in every configuration below. A run passes when
+  * each output differs from PyTorch's by at most 2e-5 of the largest expected value;
+  * calls, bytes and order of communication and the peak of memory, on every rank, are the predicted ones, exactly;
+  * the plan has the mesh that --force asked for.
+Ends with 1 when a run failed.
+"""
+import argparse
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+import numpy
+
+CONFIGURATIONS = [(1, ""), (2, "dp=2"), (2, "tp1d=2"), (4, "dp=2,tp1d=2"), (4, "tp1d=4"), (4, ""), (3, "")]
+ROLES = {"dp": "data", "tp1d": "tensor"}
+TOLERANCE = 2e-5
+TIME_LIMIT = 300
+# Of the floating-point operations of all products: what a forced tensor kind must reach.
+FORCED_SHARE = 0.8
+
+
+class Difference(Exception):
+    """What a run did otherwise than expected."""
+
+
+def expect(condition, text):
+    if not condition:
+        raise Difference(text)
+
+
+def execute(command):
+    """Runs a command in a process group of its own, so that no rank outlives it."""
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          errors="replace", start_new_session=True) as process:
+        try:
+            output, _ = process.communicate(timeout=TIME_LIMIT)
+        except subprocess.TimeoutExpired:
+            raise Difference(f"{os.path.basename(command[0])} did not end within {TIME_LIMIT} s") from None
+        finally:
+            try:
+                os.killpg(process.pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+    last_lines = "\n    ".join(output.strip().splitlines()[-5:])
+    expect(process.returncode == 0, f"{os.path.basename(command[0])} ended with {process.returncode}:\n    {last_lines}")
+
+
+def read_json(path):
+    with open(path, encoding="utf-8") as file:
+        return json.load(file)
+
+
+def check_mesh(plan, ranks, forced):
+    """The plan is for these ranks, and the axes of each forced role multiply to the forced size."""
+    sizes = {}
+    for axis in plan["mesh"]["axes"]:
+        sizes[axis["role"]] = sizes.get(axis["role"], 1) * axis["size"]
+    expect(numpy.prod(list(sizes.values()), dtype=int) == ranks, f"the mesh {sizes} is not one of {ranks} ranks")
+    for key, size in forced.items():
+        planned = sizes.get(ROLES[key], 1)
+        expect(planned == size, f"{key}={size} was forced, {planned} is planned")
+    if forced.get("tp1d", 1) > 1:
+        products = [row for row in plan["operators"] if row["op"] in ("MatMul", "Gemm", "Conv")]
+        total = sum(row["flops"] for row in products)
+        split = sum(row["flops"] for row in products if row["algorithm"] in ("row", "column"))
+        expect(split >= FORCED_SHARE * total, f"tp1d was forced, {split} of {total} operations of products are split")
+
+
+def check_outputs(case, folder, results):
+    """Returns the largest relative difference of any output."""
+    largest = 0.0
+    for name, file in case["outputs"].items():
+        expected = numpy.load(os.path.join(folder, file)).astype(numpy.float64)
+        result = numpy.load(os.path.join(results, f"{name}.npy")).astype(numpy.float64)
+        expect(result.shape == expected.shape, f"output {name} has shape {result.shape}, expected {expected.shape}")
+        difference = numpy.abs(result - expected).max() / numpy.abs(expected).max()
+        expect(difference <= TOLERANCE, f"output {name} differs by {difference:.2e}, at most {TOLERANCE:.0e}")
+        largest = max(largest, difference)
+    return largest
+
+
+def calls_and_bytes(rank):
+    """The kinds of communication that occur. A kind that does not may be absent or there with zeros."""
+    return {kind: (row["calls"], row["bytes"]) for kind, row in rank.items() if row["calls"] or row["bytes"]}
+
+
+def check_prediction(plan, metrics, ranks):
+    predicted = plan["predicted"]
+    expect(metrics["ranks"] == ranks, f"{metrics['ranks']} ranks ran, expected {ranks}")
+    for kind in ("peak_memory_bytes", "communication"):
+        for document in (predicted, metrics):
+            expect(len(document[kind]["per_rank"]) == ranks, f"{kind} is not there for every rank")
+    for rank in range(ranks):
+        want = calls_and_bytes(predicted["communication"]["per_rank"][rank])
+        have = calls_and_bytes(metrics["communication"]["per_rank"][rank])
+        expect(want == have, f"rank {rank}: communication (calls, bytes) {want} was predicted, {have} measured")
+        want, have = (document["peak_memory_bytes"]["per_rank"][rank] for document in (predicted, metrics))
+        expect(want == have, f"rank {rank}: a peak of {want} B was predicted, {have} B measured")
+        want, have = (document["communication"]["order_sha256"][rank] for document in (predicted, metrics))
+        expect(want == have, f"rank {rank}: the order of communication is not the predicted one")
+
+
+def check_forced_communication(metrics, forced):
+    """Tensor parallelism exchanges partial results: a program that sends nothing does not do it."""
+    if forced.get("tp1d", 1) > 1:
+        total = sum(row["bytes"] for rank in metrics["communication"]["per_rank"] for row in rank.values())
+        expect(total > 0, "tp1d was forced, and nothing was sent")
+
+
+def run(parplan, folder, case, ranks, specification, work):
+    forced = {key: int(size) for key, size in (part.split("=") for part in specification.split(",") if part)}
+    out, results, metrics_file = (os.path.join(work, name) for name in ("out", "results", "metrics.json"))
+
+    command = [parplan, os.path.join(folder, "model.onnx"), "--gpus", str(ranks), "--target", "host", "-o", out]
+    for name, value in case["dims"].items():
+        command += ["--dim", f"{name}={value}"]
+    if specification:
+        command += ["--force", specification]
+    started = time.monotonic()
+    execute(command)
+    compiled = time.monotonic() - started
+    plan = read_json(os.path.join(out, "plan.json"))
+    check_mesh(plan, ranks, forced)
+
+    command = [os.path.join(out, "program"), "--ranks", str(ranks), "--output-dir", results, "--metrics", metrics_file]
+    for name, file in case["inputs"].items():
+        command += ["--input", f"{name}={os.path.join(folder, file)}"]
+    execute(command)
+    metrics = read_json(metrics_file)
+    difference = check_outputs(case, folder, results)
+    check_prediction(plan, metrics, ranks)
+    check_forced_communication(metrics, forced)
+    peak = max(metrics["peak_memory_bytes"]["per_rank"])
+    return f"differs by {difference:.1e}, peak {peak} B, compiled in {compiled:.1f} s"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--parplan", required=True, help="the program parplan")
+    parser.add_argument("--models", required=True, help="folder with one folder per model")
+    parser.add_argument("--case", action="append", help="only this model; repeatable")
+    parser.add_argument("--configuration", action="append", help="only this one, e.g. '4:dp=2,tp1d=2' or '3:'; repeatable")
+    options = parser.parse_args()
+    parplan = os.path.abspath(options.parplan)
+    names = options.case or sorted(name for name in os.listdir(options.models)
+                                   if os.path.exists(os.path.join(options.models, name, "case.json")))
+    configurations = [(int(ranks), specification) for ranks, specification in
+                      (text.split(":", 1) for text in options.configuration)] if options.configuration else CONFIGURATIONS
+
+    failures = 0
+    for name in names:
+        folder = os.path.join(options.models, name)
+        case = read_json(os.path.join(folder, "case.json"))
+        for ranks, specification in configurations:
+            with tempfile.TemporaryDirectory(prefix="parplan-") as work:
+                try:
+                    verdict = "ok: " + run(parplan, folder, case, ranks, specification, work)
+                except (Difference, OSError, KeyError, ValueError) as problem:
+                    failures += 1
+                    verdict = f"FAILED: {problem if isinstance(problem, Difference) else repr(problem)}"
+            print(f"{name}, {ranks} ranks, {specification or 'nothing forced'}: {verdict}", flush=True)
+    print(f"{len(names) * len(configurations) - failures} passed, {failures} failed")
+    sys.exit(1 if failures else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,25 @@
+"""Configuration of the lit tests: parplan-opt and parplan on text that FileCheck or -verify-diagnostics examines.
+
+A test's folder names what is tested: Dialects, Passes, Import, Target, Driver. Substitutions: %models (test/models),
+%python, %nvcc. Features: cuda, where nvcc is found.
+"""
+import os
+
+import lit.formats
+
+config.name = "parplan"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".mlir", ".onnxtext", ".test"]
+config.excludes = ["Unit", "Runtime", "Execution", "Inputs", "models"]
+config.test_source_root = config.parplan_test_folder
+config.test_exec_root = config.parplan_test_output_folder
+
+config.environment["PATH"] = os.pathsep.join([config.parplan_programs, config.llvm_tools, os.environ["PATH"]])
+config.environment["FILECHECK_OPTS"] = "-enable-var-scope"
+config.substitutions += [
+    ("%models", os.path.join(config.parplan_test_folder, "models")),
+    ("%python", config.python),
+]
+if os.path.exists(config.nvcc):
+    config.available_features.add("cuda")
+    config.substitutions.append(("%nvcc", config.nvcc))
