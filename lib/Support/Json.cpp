@@ -106,6 +106,22 @@ std::string printNumber(double value) {
   return text;
 }
 
+std::optional<std::vector<double>> readNumbers(const Json &list, double least,
+                                               double most) {
+  if (!list.is_array())
+    return std::nullopt;
+  std::vector<double> numbers;
+  for (const Json &entry : list) {
+    if (!entry.is_number())
+      return std::nullopt;
+    double number = entry.get<double>();
+    if (!(number >= least && number <= most))
+      return std::nullopt;
+    numbers.push_back(number);
+  }
+  return numbers;
+}
+
 std::string describe(const Json &value) {
   if (value.is_string())
     return quoteName(value.get_ref<const std::string &>());
@@ -273,21 +289,52 @@ std::optional<double> JsonReader::getNumber(const std::string &key,
 }
 
 std::optional<std::vector<double>>
-JsonReader::getNumbers(const std::string &key, size_t count) {
+JsonReader::getNumbers(const std::string &key, double least, double most) {
   const Json *field = find(key);
   if (!field)
     return std::nullopt;
-  bool isRight = field->is_array() && field->size() == count;
-  std::vector<double> numbers;
-  for (size_t i = 0; isRight && i < count; ++i) {
-    isRight = (*field)[i].is_number() && (*field)[i].get<double>() >= 0;
-    numbers.push_back(isRight ? (*field)[i].get<double>() : 0);
-  }
-  if (!isRight) {
-    report(key, concat("is not a list of ", count, " non-negative numbers"));
-    return std::nullopt;
-  }
+  std::optional<std::vector<double>> numbers = readNumbers(*field, least, most);
+  if (!numbers)
+    report(key, concat("is not a list of numbers from ", printNumber(least),
+                       " to ", printNumber(most)));
   return numbers;
+}
+
+std::optional<std::vector<std::string>>
+JsonReader::getStrings(const std::string &key) {
+  const Json *field = find(key);
+  if (!field)
+    return std::nullopt;
+  std::vector<std::string> texts;
+  bool isRight = field->is_array();
+  for (size_t i = 0; isRight && i < field->size(); ++i) {
+    isRight = (*field)[i].is_string();
+    if (isRight)
+      texts.push_back((*field)[i].get<std::string>());
+  }
+  if (isRight)
+    return texts;
+  report(key, "is not a list of texts");
+  return std::nullopt;
+}
+
+std::vector<std::vector<double>> JsonReader::getPairs(const std::string &key) {
+  const Json *field = find(key);
+  if (!field)
+    return {};
+  std::vector<std::vector<double>> pairs;
+  bool isRight = field->is_array();
+  for (size_t i = 0; isRight && i < field->size(); ++i) {
+    std::optional<std::vector<double>> pair =
+        readNumbers((*field)[i], 0, std::numeric_limits<double>::max());
+    isRight = pair && pair->size() == 2;
+    if (isRight)
+      pairs.push_back(*pair);
+  }
+  if (isRight)
+    return pairs;
+  report(key, "is not a list of pairs of numbers");
+  return {};
 }
 
 std::optional<JsonReader> JsonReader::getObject(const std::string &key) {

@@ -56,8 +56,14 @@ public:
   std::optional<double>
   getNumber(const std::string &key, double least = 0,
             double most = std::numeric_limits<double>::max());
-  std::optional<std::vector<double>> getNumbers(const std::string &key,
-                                                size_t count);
+  /// A list of numbers, each within the limits.
+  std::optional<std::vector<double>>
+  getNumbers(const std::string &key, double least = 0,
+             double most = std::numeric_limits<double>::max());
+  std::optional<std::vector<std::string>> getStrings(const std::string &key);
+  /// A list of lists of two numbers that are not negative; empty after a
+  /// report.
+  std::vector<std::vector<double>> getPairs(const std::string &key);
   std::optional<JsonReader> getObject(const std::string &key);
   std::vector<JsonReader> getObjects(const std::string &key);
 

@@ -1,0 +1,257 @@
+//===- ClusterJson.cpp - Cluster values from and to JSON ------------------===//
+//
+// Part of parplan. No MLIR in this library.
+//
+// docs/schema/cluster.schema.json says the same in JSON Schema; the test of
+// the presets keeps the two together.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ClusterFields.h"
+#include "parplan/Cluster/Presets.h"
+
+using namespace parplan;
+
+namespace {
+
+constexpr int64_t maxBytes = int64_t{1} << 60;
+constexpr double minRate = 1, maxRate = 1e18;
+
+template <typename Value>
+void assign(Value &target, const std::optional<Value> &value) {
+  if (value)
+    target = *value;
+}
+
+std::string getName(LinkKind kind) {
+  switch (kind) {
+  case LinkKind::nvlink:
+    return "nvlink";
+  case LinkKind::pcie:
+    return "pcie";
+  case LinkKind::sharedMemory:
+    return "shared-memory";
+  }
+  PARPLAN_UNREACHABLE("unknown link");
+}
+
+void readDevice(JsonReader reader, Device &device) {
+  assign(device.name, reader.getString("name"));
+  assign(device.computeCapability,
+         reader.getInteger("compute_capability", 0, 1000));
+  assign(device.multiprocessors,
+         reader.getInteger("multiprocessors", 1, 1 << 20));
+  assign(device.canEmit, reader.getBool("can_emit"));
+  assign(device.memoryBytes, reader.getInteger("memory_bytes", 1, maxBytes));
+  assign(device.memoryBytesPerSecond,
+         reader.getNumber("memory_bytes_per_s", minRate, maxRate));
+  if (std::optional<JsonReader> rates = reader.getObject("flops_per_s")) {
+    PeakRates &peak = device.flopsPerSecond;
+    assign(peak.fp64, rates->getNumber("fp64", 0, maxRate));
+    assign(peak.fp32, rates->getNumber("fp32", minRate, maxRate));
+    assign(peak.tf32, rates->getNumber("tf32", 0, maxRate));
+    assign(peak.fp16, rates->getNumber("fp16", 0, maxRate));
+    assign(peak.bf16, rates->getNumber("bf16", 0, maxRate));
+    assign(peak.fp8, rates->getNumber("fp8", 0, maxRate));
+    rates->finish();
+  }
+  assign(device.transcendentalsPerSecond,
+         reader.getNumber("transcendentals_per_s", minRate, maxRate));
+  assign(device.matrixEfficiency,
+         reader.getNumber("matrix_efficiency", 0.001, 1));
+  assign(device.memoryEfficiency,
+         reader.getNumber("memory_efficiency", 0.001, 1));
+  assign(device.kernelGapSeconds, reader.getNumber("kernel_gap_s", 0, 1));
+  reader.finish();
+}
+
+void readLink(JsonReader reader, Link &link) {
+  std::optional<std::string> kind =
+      reader.getChoice("kind", {"nvlink", "pcie", "shared-memory"});
+  for (LinkKind known :
+       {LinkKind::nvlink, LinkKind::pcie, LinkKind::sharedMemory})
+    if (kind && *kind == getName(known))
+      link.kind = known;
+  assign(link.bytesPerSecond,
+         reader.getNumber("bytes_per_s", minRate, maxRate));
+  if (!reader.isAbsent("bytes_per_s_by_devices"))
+    assign(link.bytesPerSecondByDevices,
+           reader.getNumbers("bytes_per_s_by_devices", minRate, maxRate));
+  assign(link.latencySeconds, reader.getNumber("latency_s", 0, 1));
+  reader.finish();
+}
+
+void readNode(JsonReader reader, Node &node) {
+  if (reader.isAbsent("devices"))
+    node.devices = 0;
+  else
+    assign(node.devices, reader.getInteger("devices", 1, 1 << 20));
+  if (std::optional<JsonReader> link = reader.getObject("link"))
+    readLink(*link, node.link);
+  assign(node.hasAmdCpu, reader.getBool("amd_cpu"));
+  assign(node.hostMemoryBytes,
+         reader.getInteger("host_memory_bytes", 0, maxBytes));
+  assign(node.hostMemoryBytesPerSecond,
+         reader.getNumber("host_memory_bytes_per_s", minRate, maxRate));
+  assign(node.deviceHostBytesPerSecond,
+         reader.getNumber("device_host_bytes_per_s", minRate, maxRate));
+  if (!reader.isAbsent("nvme"))
+    if (std::optional<JsonReader> nvme = reader.getObject("nvme")) {
+      node.nvme.emplace();
+      assign(node.nvme->bytes, nvme->getInteger("bytes", 1, maxBytes));
+      assign(node.nvme->readBytesPerSecond,
+             nvme->getNumber("read_bytes_per_s", minRate, maxRate));
+      assign(node.nvme->writeBytesPerSecond,
+             nvme->getNumber("write_bytes_per_s", minRate, maxRate));
+      nvme->finish();
+    }
+  reader.finish();
+}
+
+/// Pairs of message sizes and values, sizes ascending.
+void readCurve(JsonReader &reader, const std::string &key, double leastValue,
+               std::vector<double> &sizes, std::vector<double> &values) {
+  double last = 0;
+  for (const std::vector<double> &pair : reader.getPairs(key)) {
+    if (pair[0] <= last || pair[1] < leastValue) {
+      reader.report(key, "sizes must ascend and values be in range");
+      return;
+    }
+    last = pair[0];
+    sizes.push_back(pair[0]);
+    values.push_back(pair[1]);
+  }
+}
+
+void readCollectives(JsonReader reader, CollectiveCurve &curve) {
+  std::optional<std::string> model =
+      reader.getChoice("model", {"nccl", "shared-memory"});
+  if (model)
+    curve.model = *model == "nccl" ? CollectiveModel::nccl
+                                   : CollectiveModel::sharedMemory;
+  assign(curve.factor, reader.getNumber("factor", 0.01, 100));
+  assign(curve.offsetSeconds, reader.getNumber("offset_s", 0, 1));
+  if (!reader.isAbsent("network_factors"))
+    readCurve(reader, "network_factors", 0.01, curve.networkBytes,
+              curve.networkFactors);
+  if (!reader.isAbsent("measured"))
+    for (JsonReader &entry : reader.getObjects("measured")) {
+      MeasuredCollective measured;
+      assign(measured.kind,
+             entry.getChoice("kind",
+                             {"all_reduce", "all_gather", "reduce_scatter",
+                              "broadcast", "reduce", "all_to_all", "send"}));
+      assign(measured.devicesPerNode,
+             entry.getInteger("devices_per_node", 1, 1 << 20));
+      assign(measured.nodes, entry.getInteger("nodes", 1, 1 << 20));
+      readCurve(entry, "seconds_by_bytes", 0, measured.bytes, measured.seconds);
+      if (measured.bytes.empty() && entry.has("seconds_by_bytes"))
+        entry.report("seconds_by_bytes", "needs at least one measurement");
+      entry.finish();
+      curve.measured.push_back(std::move(measured));
+    }
+  reader.finish();
+}
+
+Json toPairs(const std::vector<double> &sizes,
+             const std::vector<double> &values) {
+  Json pairs = Json::array();
+  for (size_t i = 0; i < sizes.size(); ++i)
+    pairs.push_back(Json::array({sizes[i], values[i]}));
+  return pairs;
+}
+
+} // namespace
+
+ClusterDescription parplan::readCluster(JsonReader &reader) {
+  ClusterDescription cluster;
+  reader.getInteger("format", 1, 1);
+  assign(cluster.name, reader.getString("name"));
+  if (!reader.isAbsent("title"))
+    assign(cluster.title, reader.getString("title"));
+  if (std::optional<JsonReader> device = reader.getObject("device"))
+    readDevice(*device, cluster.device);
+  if (std::optional<JsonReader> node = reader.getObject("node"))
+    readNode(*node, cluster.node);
+  if (!reader.isAbsent("network"))
+    if (std::optional<JsonReader> network = reader.getObject("network")) {
+      cluster.network.emplace();
+      assign(cluster.network->nics, network->getInteger("nics", 1, 1 << 20));
+      assign(cluster.network->bytesPerSecond,
+             network->getNumber("bytes_per_s", minRate, maxRate));
+      assign(cluster.network->latencySeconds,
+             network->getNumber("latency_s", 0, 1));
+      network->finish();
+    }
+  if (std::optional<JsonReader> collectives = reader.getObject("collectives"))
+    readCollectives(*collectives, cluster.collectives);
+  if (!reader.isAbsent("sources"))
+    assign(cluster.sources, reader.getStrings("sources"));
+  reader.finish();
+  return cluster;
+}
+
+nlohmann::ordered_json parplan::toJson(const ClusterDescription &description) {
+  const Device &device = description.device;
+  const PeakRates &peak = device.flopsPerSecond;
+  const Node &node = description.node;
+  const CollectiveCurve &curve = description.collectives;
+  Json measured = Json::array();
+  for (const MeasuredCollective &entry : curve.measured)
+    measured.push_back(
+        {{"kind", entry.kind},
+         {"devices_per_node", entry.devicesPerNode},
+         {"nodes", entry.nodes},
+         {"seconds_by_bytes", toPairs(entry.bytes, entry.seconds)}});
+  Json json;
+  json["format"] = 1;
+  json["name"] = description.name;
+  json["title"] = description.title;
+  json["device"] = {{"name", device.name},
+                    {"compute_capability", device.computeCapability},
+                    {"multiprocessors", device.multiprocessors},
+                    {"can_emit", device.canEmit},
+                    {"memory_bytes", device.memoryBytes},
+                    {"memory_bytes_per_s", device.memoryBytesPerSecond},
+                    {"flops_per_s",
+                     {{"fp64", peak.fp64},
+                      {"fp32", peak.fp32},
+                      {"tf32", peak.tf32},
+                      {"fp16", peak.fp16},
+                      {"bf16", peak.bf16},
+                      {"fp8", peak.fp8}}},
+                    {"transcendentals_per_s", device.transcendentalsPerSecond},
+                    {"matrix_efficiency", device.matrixEfficiency},
+                    {"memory_efficiency", device.memoryEfficiency},
+                    {"kernel_gap_s", device.kernelGapSeconds}};
+  Json &nodeJson = json["node"];
+  nodeJson["devices"] = node.devices ? Json(node.devices) : Json(nullptr);
+  nodeJson["link"] = {
+      {"kind", getName(node.link.kind)},
+      {"bytes_per_s", node.link.bytesPerSecond},
+      {"bytes_per_s_by_devices", node.link.bytesPerSecondByDevices},
+      {"latency_s", node.link.latencySeconds}};
+  nodeJson["amd_cpu"] = node.hasAmdCpu;
+  nodeJson["host_memory_bytes"] = node.hostMemoryBytes;
+  nodeJson["host_memory_bytes_per_s"] = node.hostMemoryBytesPerSecond;
+  nodeJson["device_host_bytes_per_s"] = node.deviceHostBytesPerSecond;
+  nodeJson["nvme"] = nullptr;
+  if (node.nvme)
+    nodeJson["nvme"] = {{"bytes", node.nvme->bytes},
+                        {"read_bytes_per_s", node.nvme->readBytesPerSecond},
+                        {"write_bytes_per_s", node.nvme->writeBytesPerSecond}};
+  json["network"] = nullptr;
+  if (description.network)
+    json["network"] = {{"nics", description.network->nics},
+                       {"bytes_per_s", description.network->bytesPerSecond},
+                       {"latency_s", description.network->latencySeconds}};
+  json["collectives"] = {
+      {"model",
+       curve.model == CollectiveModel::nccl ? "nccl" : "shared-memory"},
+      {"factor", curve.factor},
+      {"offset_s", curve.offsetSeconds},
+      {"network_factors", toPairs(curve.networkBytes, curve.networkFactors)},
+      {"measured", std::move(measured)}};
+  json["sources"] = description.sources;
+  return json;
+}
