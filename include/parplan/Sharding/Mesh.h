@@ -1,0 +1,110 @@
+//===- Mesh.h - Named axes over devices -------------------------*- C++ -*-===//
+//
+// Part of parplan. No MLIR in this library.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PARPLAN_SHARDING_MESH_H
+#define PARPLAN_SHARDING_MESH_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringRef.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace parplan {
+
+/// What an axis is for. The algebra does not read it; planner and reports do.
+enum class AxisRole { data, tensor, sequence, context, expert, pipeline };
+
+llvm::StringRef stringifyAxisRole(AxisRole role);
+std::optional<AxisRole> parseAxisRole(llvm::StringRef text);
+
+struct MeshAxis {
+  std::string name;
+  int64_t size = 1;
+  AxisRole role = AxisRole::tensor;
+
+  bool operator==(const MeshAxis &other) const = default;
+};
+
+/// Positions of axes in their mesh, major to minor.
+using AxisList = llvm::SmallVector<int, 2>;
+
+/// Half-open range of indices of one dimension.
+struct Interval {
+  int64_t start = 0;
+  int64_t stop = 0;
+
+  int64_t size() const { return stop - start; }
+  bool operator==(const Interval &other) const = default;
+};
+
+/// Checks that names are not empty and distinct, that sizes are positive, that
+/// there are at most `Mesh::maxAxisCount` axes and that the number of ranks is
+/// at most 2^31. Returns what is violated, or nullopt.
+std::optional<std::string> verifyMeshAxes(llvm::ArrayRef<MeshAxis> axes);
+
+/// Named axes with sizes. A rank is one coordinate per axis; the last axis
+/// varies fastest.
+///
+/// Example: x=2, y=3 has the ranks (0,0) (0,1) (0,2) (1,0) (1,1) (1,2). Rank 4
+/// is the second along y, and its group along {x} is 1, 4.
+class Mesh {
+public:
+  static constexpr int maxAxisCount = 32;
+
+  Mesh() = default;
+  /// `axes` obey `verifyMeshAxes`.
+  explicit Mesh(std::vector<MeshAxis> axes);
+
+  llvm::ArrayRef<MeshAxis> getAxes() const { return axes; }
+  const MeshAxis &getAxis(int axis) const { return axes[axis]; }
+  int getAxisCount() const { return static_cast<int>(axes.size()); }
+  std::optional<int> findAxis(llvm::StringRef name) const;
+
+  /// Product of all axis sizes.
+  int64_t getRankCount() const { return rankCount; }
+
+  /// Product of the sizes of `list`; 1 for an empty list.
+  int64_t getWidth(llvm::ArrayRef<int> list) const;
+
+  int64_t getCoordinate(int64_t rank, int axis) const;
+
+  /// Position of `rank` along `list`, major to minor.
+  int64_t getIndex(int64_t rank, llvm::ArrayRef<int> list) const;
+
+  /// Ranks that differ from `rank` on `list` only, ordered by
+  /// `getIndex(., list)`.
+  llvm::SmallVector<int64_t> getGroup(int64_t rank,
+                                      llvm::ArrayRef<int> list) const;
+
+  /// The block of a dimension of `size` elements that `rank` holds when `list`
+  /// splits it: nested ceilings, one axis after the other (S3). Five elements
+  /// over x=2, y=2 are 0-1, 2, 3-4 and none. Empty blocks start where they
+  /// stop.
+  Interval getInterval(int64_t size, llvm::ArrayRef<int> list,
+                       int64_t rank) const;
+
+  bool operator==(const Mesh &other) const { return axes == other.axes; }
+
+private:
+  std::vector<MeshAxis> axes;
+  /// Distance between two ranks that are neighbours along each axis.
+  llvm::SmallVector<int64_t, 8> strides;
+  int64_t rankCount = 1;
+};
+
+/// ceil(dividend / divisor) for non-negative dividend and positive divisor.
+inline int64_t ceilDivide(int64_t dividend, int64_t divisor) {
+  return dividend / divisor + (dividend % divisor != 0);
+}
+
+} // namespace parplan
+
+#endif // PARPLAN_SHARDING_MESH_H

@@ -1,0 +1,144 @@
+//===- ShardingRule.h - How the dimensions of an op correspond --*- C++ -*-===//
+//
+// Part of parplan. No MLIR in this library.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PARPLAN_SHARDING_SHARDINGRULE_H
+#define PARPLAN_SHARDING_SHARDINGRULE_H
+
+#include "parplan/Sharding/Sharding.h"
+
+namespace parplan {
+
+/// What axes on a factor mean.
+enum class FactorKind {
+  /// Blocks are independent; nothing is pending.
+  parallel,
+  /// Summed over: axes become pending `sum` on results that lack the factor.
+  reduceSum,
+  /// Maximum over: axes become pending `max` on results that lack the factor.
+  reduceMax,
+  /// Blocks depend on each other through reductions inside the op (softmax,
+  /// norms, keys of attention): with axes the op must be decomposed first.
+  coupled,
+  /// Carries no axes (sliced, concatenated, scanned or indexed dimensions).
+  blocked,
+};
+
+llvm::StringRef stringifyFactorKind(FactorKind kind);
+
+struct Factor {
+  std::string name;
+  int64_t size = 1;
+  FactorKind kind = FactorKind::parallel;
+
+  bool operator==(const Factor &other) const = default;
+};
+
+/// Factors of one dimension, major to minor; the dimension's size is their
+/// product. Empty: the dimension is broadcast or of size one, and never split.
+using DimFactors = llvm::SmallVector<int, 1>;
+/// Factors of every dimension of one tensor.
+using TensorFactors = llvm::SmallVector<DimFactors, 4>;
+
+/// In which operands an op is linear (S8, S9).
+enum class Linearity {
+  /// Reads complete values only.
+  none,
+  /// Linear in all operands together (add, cast, reshape): all are read pending
+  /// over the same axes, or all complete.
+  jointly,
+  /// Linear in each operand alone (mul, matmul): at most one is read pending.
+  separately,
+};
+
+/// The declarative answer of an op: its factors, and which dimensions of which
+/// tensor they index. Example: matmul `mk,kn->mn` has the factors m, n
+/// (parallel) and k (reduceSum).
+struct ShardingRule {
+  llvm::SmallVector<Factor, 6> factors;
+  llvm::SmallVector<TensorFactors, 3> operands;
+  llvm::SmallVector<TensorFactors, 1> results;
+  Linearity linearity = Linearity::none;
+
+  std::optional<int> findFactor(llvm::StringRef name) const;
+};
+
+/// Checks that factor names are distinct, that a factor indexes a tensor at
+/// most once, and that dimensions with factors have their product as size.
+/// Returns what is violated, or nullopt.
+std::optional<std::string>
+verifyRule(const ShardingRule &rule,
+           llvm::ArrayRef<llvm::SmallVector<int64_t>> operandShapes,
+           llvm::ArrayRef<llvm::SmallVector<int64_t>> resultShapes);
+
+/// The whole intra-op decision: the axes of every factor. Everything else
+/// (use layouts, made layouts, local sizes, pending axes) follows.
+struct FactorAssignment {
+  /// Per factor of the rule its axes, major to minor.
+  llvm::SmallVector<AxisList, 6> axes;
+  /// Axes over which linear operands are read, and results made, pending.
+  AxisList pending;
+  /// With `Linearity::separately`, the operand that is read pending.
+  int pendingOperand = 0;
+
+  static FactorAssignment getReplicated(const ShardingRule &rule) {
+    FactorAssignment assignment;
+    assignment.axes.resize(rule.factors.size());
+    return assignment;
+  }
+  bool operator==(const FactorAssignment &other) const = default;
+};
+
+/// Checks S1, S2, S7 and S8, that blocked factors carry no axes, that no result
+/// is pending as sum and as max, and for dimensions of several factors that
+/// axes divide their factor and that earlier factors are split fully (S10).
+/// Returns what is violated, with its number, or nullopt. `rule` obeys
+/// `verifyRule`.
+std::optional<std::string> verifyAssignment(const ShardingRule &rule,
+                                            const FactorAssignment &assignment,
+                                            const Mesh &mesh);
+
+/// Layout in which the op reads an operand (S7).
+Sharding getUseSharding(const ShardingRule &rule,
+                        const FactorAssignment &assignment, int operand);
+
+/// Layout in which the op makes a result, pending axes included (S7).
+Sharding getMadeSharding(const ShardingRule &rule,
+                         const FactorAssignment &assignment, int result);
+
+/// ceil(size / width of its axes) per factor.
+llvm::SmallVector<int64_t>
+getLocalFactorSizes(const ShardingRule &rule,
+                    const FactorAssignment &assignment, const Mesh &mesh);
+
+/// True when an axis lies on a coupled factor: the op must be decomposed.
+bool needsDecomposition(const ShardingRule &rule,
+                        const FactorAssignment &assignment);
+
+/// The assignment that reads operands as they lie. Every factor takes the axes
+/// that the first operand (in order of `operands`) with axes on it has there;
+/// axes that would make the assignment illegal are dropped. A linear op also
+/// reads pending sums as they are: jointly linear over the union of the axes
+/// (S9), separately linear in the first pending operand (S8).
+FactorAssignment inferAssignment(const ShardingRule &rule,
+                                 llvm::ArrayRef<Sharding> operands,
+                                 const Mesh &mesh);
+
+/// The rule of a reshape from `from` to `to` (equal element counts), linear
+/// jointly: the common refinement of both shapes in factors f0, f1, ... (S10).
+/// Dimensions of size one get no factor; what has no refinement gets a blocked
+/// factor per dimension. A sharding of the operand survives the reshape without
+/// communication exactly when an assignment of this rule has it as use
+/// sharding.
+///
+///   (4, 6) -> (24)     f0=4 f1=6              [f0] [f1] -> [f0 f1]
+///   (2, 6) -> (4, 3)   f0=2 f1=2 f2=3         [f0] [f1 f2] -> [f0 f1] [f2]
+///   (4, 6) -> (6, 4)   f0=2, rest blocked     [f0 f1] [f2] -> [f0 f3] [f4]
+ShardingRule getReshapeRule(llvm::ArrayRef<int64_t> from,
+                            llvm::ArrayRef<int64_t> to);
+
+} // namespace parplan
+
+#endif // PARPLAN_SHARDING_SHARDINGRULE_H

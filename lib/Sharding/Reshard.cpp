@@ -1,0 +1,266 @@
+//===- Reshard.cpp - The cheapest path between two shardings --------------===//
+//
+// Part of parplan. No MLIR in this library.
+//
+//===----------------------------------------------------------------------===//
+
+#include "parplan/Sharding/Reshard.h"
+
+#include "ReshardState.h"
+
+#include "parplan/Support/Check.h"
+
+#include <queue>
+#include <tuple>
+#include <unordered_map>
+
+namespace parplan {
+
+llvm::StringRef stringifyMoveKind(MoveKind kind) {
+  switch (kind) {
+  case MoveKind::slice:
+    return "slice";
+  case MoveKind::pend:
+    return "pend";
+  case MoveKind::view:
+    return "view";
+  case MoveKind::allGather:
+    return "all_gather";
+  case MoveKind::allReduce:
+    return "all_reduce";
+  case MoveKind::reduceScatter:
+    return "reduce_scatter";
+  case MoveKind::allToAll:
+    return "all_to_all";
+  case MoveKind::send:
+    return "send";
+  }
+  PARPLAN_UNREACHABLE("unknown move kind ", static_cast<int>(kind));
+}
+
+std::string toString(const Move &move, const Mesh &mesh) {
+  std::string text = stringifyMoveKind(move.kind).str();
+  text += toString(move.axes, mesh);
+  if (move.dim == Move::storage)
+    return text;
+  text += concat(" dim ", move.dim);
+  if (move.otherDim != Move::storage)
+    text += concat("->", move.otherDim);
+  return text;
+}
+
+int64_t ReshardPath::getRingElementsAllRanks() const {
+  int64_t elements = 0;
+  for (const Move &move : moves)
+    elements += move.ringElementsAllRanks;
+  return elements;
+}
+
+int64_t ReshardPath::getCallCount() const {
+  return llvm::count_if(moves,
+                        [](const Move &move) { return move.sizeElements > 0; });
+}
+
+//===----------------------------------------------------------------------===//
+// Search
+//===----------------------------------------------------------------------===//
+
+namespace reshard {
+namespace {
+
+struct KeyHash {
+  size_t operator()(const Key &key) const {
+    return llvm::hash_combine_range(key.begin(), key.end());
+  }
+};
+
+/// A state reached, with the cheapest way found so far.
+struct Node {
+  Key key;
+  /// Ring elements still needed, at least.
+  int64_t bound = 0;
+  int64_t ring = 0;
+  int calls = 0;
+  int moves = 0;
+  int parent = -1;
+  Step step = {};
+
+  auto getCost() const { return std::tie(ring, calls, moves); }
+};
+
+/// A* over states. Costs are compared as (ring elements, calls, moves), ties by
+/// the order of discovery, so that equal problems have equal paths.
+class Search {
+public:
+  explicit Search(const Problem &problem)
+      : problem(problem), rank(problem.getStart().dims.size()),
+        goal(encode(problem.getGoal())) {}
+
+  ReshardPath run() {
+    reach(problem.getStart(), Node{});
+    while (!queue.empty()) {
+      auto [ring, calls, moves, order, index] = queue.top();
+      queue.pop();
+      const Node node = nodes[index];
+      if (std::tie(calls, moves) != std::tie(node.calls, node.moves) ||
+          ring != node.ring + node.bound)
+        continue; // A cheaper way was found since.
+      if (node.key == goal)
+        return getPath(index);
+      problem.forEachStep(decode(node.key, rank),
+                          [&](const Step &step, const State &after) {
+                            Node next;
+                            next.ring = node.ring + step.ringElements;
+                            next.calls = node.calls + (step.sizeElements > 0);
+                            next.moves = node.moves + 1;
+                            next.parent = index;
+                            next.step = step;
+                            reach(after, next);
+                          });
+    }
+    return {{}, /*found=*/false};
+  }
+
+private:
+  void reach(const State &state, Node node) {
+    node.key = encode(state);
+    auto [found, isNew] =
+        indices.try_emplace(node.key, static_cast<int>(nodes.size()));
+    if (isNew) {
+      node.bound = problem.getLowerBound(state);
+      nodes.push_back(node);
+    } else {
+      Node &known = nodes[found->second];
+      if (known.getCost() <= node.getCost())
+        return;
+      node.bound = known.bound;
+      known = node;
+    }
+    queue.emplace(node.ring + node.bound, node.calls, node.moves, ++discovered,
+                  found->second);
+  }
+
+  ReshardPath getPath(int index) const {
+    llvm::SmallVector<int, 4> indicesOfPath;
+    for (; index >= 0; index = nodes[index].parent)
+      indicesOfPath.push_back(index);
+    ReshardPath path;
+    State before = problem.getStart();
+    for (int node : llvm::drop_begin(llvm::reverse(indicesOfPath))) {
+      State after = decode(nodes[node].key, rank);
+      path.moves.push_back(problem.getMove(nodes[node].step, before, after));
+      before = std::move(after);
+    }
+    return path;
+  }
+
+  using Entry = std::tuple<int64_t, int, int, int64_t, int>;
+
+  const Problem &problem;
+  size_t rank;
+  Key goal;
+  std::vector<Node> nodes;
+  std::unordered_map<Key, int, KeyHash> indices;
+  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue;
+  int64_t discovered = 0;
+};
+
+} // namespace
+} // namespace reshard
+
+ReshardPath findReshardPath(const Mesh &mesh, llvm::ArrayRef<int64_t> shape,
+                            const Sharding &from, const Sharding &to) {
+  if (from == to)
+    return {};
+  reshard::Problem problem(mesh, shape, from, to);
+  return reshard::Search(problem).run();
+}
+
+//===----------------------------------------------------------------------===//
+// Cache
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+struct ReshardQuery {
+  llvm::SmallVector<int64_t, 4> shape;
+  Sharding from, to;
+
+  bool operator==(const ReshardQuery &other) const = default;
+};
+
+struct ReshardQueryHash {
+  size_t operator()(const ReshardQuery &query) const {
+    return llvm::hash_combine(
+        llvm::hash_combine_range(query.shape.begin(), query.shape.end()),
+        query.from, query.to);
+  }
+};
+
+} // namespace
+
+struct ReshardCache::Storage {
+  std::unordered_map<ReshardQuery, ReshardPath, ReshardQueryHash> paths;
+};
+
+ReshardCache::ReshardCache(Mesh meshOfCache)
+    : mesh(std::move(meshOfCache)), storage(std::make_unique<Storage>()) {}
+
+ReshardCache::~ReshardCache() = default;
+
+const ReshardPath &ReshardCache::get(llvm::ArrayRef<int64_t> shape,
+                                     const Sharding &from, const Sharding &to) {
+  auto [entry, isNew] =
+      storage->paths.try_emplace({{shape.begin(), shape.end()}, from, to});
+  if (isNew)
+    entry->second = findReshardPath(mesh, shape, from, to);
+  return entry->second;
+}
+
+//===----------------------------------------------------------------------===//
+// Send
+//===----------------------------------------------------------------------===//
+
+std::vector<int64_t> getSendSources(const Mesh &mesh, const Sharding &before,
+                                    const Move &send) {
+  PARPLAN_CHECK(send.kind == MoveKind::send, "sources of ",
+                stringifyMoveKind(send.kind).str());
+  const Sharding &after = send.result;
+  // Blocks of changed dimensions are equal exactly when their indices are
+  // (S12).
+  auto getBlock = [&](const Sharding &sharding, int64_t rank) {
+    llvm::SmallVector<int64_t, 4> block;
+    for (const AxisList &axes : sharding.dims)
+      block.push_back(mesh.getIndex(rank, axes));
+    return block;
+  };
+  std::vector<int64_t> sources(mesh.getRankCount(), -1);
+  for (int64_t rank = 0; rank < mesh.getRankCount(); ++rank) {
+    llvm::SmallVector<int64_t> group = mesh.getGroup(rank, send.axes);
+    if (group.front() != rank)
+      continue;
+    // Within a group: a rank keeps its block if it can, the others are served
+    // in ascending order, each holder once.
+    llvm::SmallVector<bool> taken(group.size(), false);
+    for (size_t i = 0; i < group.size(); ++i)
+      if (getBlock(before, group[i]) == getBlock(after, group[i])) {
+        sources[group[i]] = group[i];
+        taken[i] = true;
+      }
+    for (int64_t seeker : group) {
+      if (sources[seeker] >= 0)
+        continue;
+      auto wanted = getBlock(after, seeker);
+      for (size_t i = 0; i < group.size() && sources[seeker] < 0; ++i)
+        if (!taken[i] && getBlock(before, group[i]) == wanted) {
+          sources[seeker] = group[i];
+          taken[i] = true;
+        }
+      PARPLAN_CHECK(sources[seeker] >= 0, "no rank holds the block of rank ",
+                    seeker);
+    }
+  }
+  return sources;
+}
+
+} // namespace parplan

@@ -1,0 +1,299 @@
+//===- ReshardState.cpp - States of the reshard search --------------------===//
+//
+// Part of parplan. Internal to lib/Sharding.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ReshardState.h"
+
+#include "parplan/Support/Check.h"
+
+#include <algorithm>
+
+namespace parplan::reshard {
+
+//===----------------------------------------------------------------------===//
+// State
+//===----------------------------------------------------------------------===//
+
+AxisSet State::getUsed() const {
+  AxisSet used = partial | storage.getSet();
+  for (const Axes &axes : dims)
+    used |= axes.getSet();
+  return used;
+}
+
+void State::complete(AxisSet axes) {
+  partial &= ~axes;
+  isMax &= partial != 0;
+}
+
+namespace {
+
+/// Places of an axis in a key; smaller numbers are dimensions.
+enum Place : uint16_t {
+  pendingMax = 252,
+  pendingSum = 253,
+  stored = 254,
+  replicated = 255
+};
+
+uint16_t getCode(int place, int position) {
+  return static_cast<uint16_t>(place << 8 | position);
+}
+
+} // namespace
+
+Key encode(const State &state) {
+  Key key;
+  key.fill(getCode(replicated, 0));
+  auto encodeList = [&](const Axes &axes, int place) {
+    for (int i = 0; i < axes.size(); ++i)
+      key[axes[i]] = getCode(place, i);
+  };
+  for (size_t dim = 0; dim < state.dims.size(); ++dim)
+    encodeList(state.dims[dim], static_cast<int>(dim));
+  encodeList(state.storage, stored);
+  for (int axis = 0; axis < maxAxes; ++axis)
+    if (state.partial >> axis & 1)
+      key[axis] = getCode(state.isMax ? pendingMax : pendingSum, 0);
+  return key;
+}
+
+State decode(const Key &key, size_t rank) {
+  State state;
+  state.dims.resize(rank);
+  // Axes in the order of their positions.
+  for (int position = 0; position < maxAxes; ++position) {
+    bool found = false;
+    for (int axis = 0; axis < maxAxes; ++axis) {
+      if ((key[axis] & 0xff) != position)
+        continue;
+      int place = key[axis] >> 8;
+      found |= place != replicated;
+      if (place == stored) {
+        state.storage.push(axis);
+      } else if (place == pendingSum || place == pendingMax) {
+        state.partial |= AxisSet(1) << axis;
+        state.isMax = place == pendingMax;
+      } else if (place != replicated) {
+        state.dims[place].push(axis);
+      }
+    }
+    if (!found)
+      break;
+  }
+  return state;
+}
+
+//===----------------------------------------------------------------------===//
+// Reduction to the axes that take part
+//===----------------------------------------------------------------------===//
+
+Problem::Problem(const Mesh &wholeMesh, llvm::ArrayRef<int64_t> wholeShape,
+                 const Sharding &from, const Sharding &to)
+    : mesh(wholeMesh), shape(wholeShape.begin(), wholeShape.end()),
+      blockShape(wholeShape.begin(), wholeShape.end()) {
+  size_t rank = shape.size();
+  PARPLAN_CHECK(from.dims.size() == rank && to.dims.size() == rank,
+                "a reshard of ", rank, " dimensions from ", from.dims.size(),
+                " to ", to.dims.size());
+  PARPLAN_CHECK(rank < pendingMax, "a value of ", rank, " dimensions");
+  llvm::SmallVector<bool, 16> used(mesh.getAxisCount(), false);
+  for (const Sharding *sharding : {&from, &to})
+    for (int axis : sharding->getUsedAxes())
+      used[axis] = true;
+  for (size_t dim = 0; dim < rank; ++dim) {
+    const AxisList &source = from.dims[dim], &target = to.dims[dim];
+    AxisList &prefix = prefixes.emplace_back();
+    for (size_t i = 0; i < std::min(source.size(), target.size()); ++i) {
+      if (source[i] != target[i])
+        break;
+      prefix.push_back(source[i]);
+      used[source[i]] = false;
+    }
+    blockShape[dim] = ceilDivide(shape[dim], mesh.getWidth(prefix)); // S3
+  }
+  for (int axis = 0; axis < mesh.getAxisCount(); ++axis) {
+    if (!used[axis])
+      continue;
+    meshAxes.push_back(axis);
+    sizes.push_back(mesh.getAxis(axis).size);
+    rankCount *= sizes.back();
+  }
+  PARPLAN_CHECK(meshAxes.size() <= static_cast<size_t>(maxAxes),
+                "a reshard over ", meshAxes.size(), " axes");
+  start = reduce(from);
+  goal = reduce(to);
+  initialiseSampledRanks();
+}
+
+State Problem::reduce(const Sharding &sharding) const {
+  auto reduceAxis = [&](int axis) {
+    auto found = std::lower_bound(meshAxes.begin(), meshAxes.end(), axis);
+    return static_cast<int>(found - meshAxes.begin());
+  };
+  State state;
+  for (size_t dim = 0; dim < shape.size(); ++dim) {
+    Axes &axes = state.dims.emplace_back();
+    for (int axis : llvm::drop_begin(sharding.dims[dim], prefixes[dim].size()))
+      axes.push(reduceAxis(axis));
+  }
+  for (int axis : sharding.storage)
+    state.storage.push(reduceAxis(axis));
+  for (int axis : sharding.partial)
+    state.partial |= AxisSet(1) << reduceAxis(axis);
+  state.isMax =
+      sharding.isPartial() && sharding.reduction == ReductionKind::max;
+  return state;
+}
+
+AxisList Problem::expand(const Axes &axes) const {
+  AxisList list;
+  for (int axis : axes)
+    list.push_back(meshAxes[axis]);
+  return list;
+}
+
+Sharding Problem::expand(const State &state) const {
+  Sharding sharding;
+  for (size_t dim = 0; dim < shape.size(); ++dim) {
+    AxisList &axes = sharding.dims.emplace_back(prefixes[dim]);
+    AxisList inner = expand(state.dims[dim]);
+    axes.append(inner.begin(), inner.end());
+  }
+  sharding.storage = expand(state.storage);
+  for (int axis = 0; axis < static_cast<int>(meshAxes.size()); ++axis)
+    if (state.partial >> axis & 1)
+      sharding.partial.push_back(meshAxes[axis]);
+  if (state.isMax)
+    sharding.reduction = ReductionKind::max;
+  return sharding;
+}
+
+int64_t Problem::getWidth(const Axes &axes) const {
+  int64_t width = 1;
+  for (int axis : axes)
+    width *= sizes[axis];
+  return width;
+}
+
+int64_t Problem::getWidth(AxisSet axes) const {
+  int64_t width = 1;
+  for (size_t axis = 0; axis < sizes.size(); ++axis)
+    if (axes >> axis & 1)
+      width *= sizes[axis];
+  return width;
+}
+
+int64_t Problem::getLocalCount(const State &state) const {
+  int64_t count = 1;
+  for (size_t dim = 0; dim < shape.size(); ++dim)
+    count *= ceilDivide(blockShape[dim], getWidth(state.dims[dim]));
+  return ceilDivide(count, getWidth(state.storage)); // S6
+}
+
+Move Problem::getMove(const Step &step, const State &before,
+                      const State &after) const {
+  Move move{step.kind, expand(step.axes), step.dim, step.otherDim,
+            expand(after)};
+  if (step.kind == MoveKind::send) {
+    // One communicator: the axes of the dimensions that change, from where
+    // they begin to differ.
+    AxisSet changed = 0;
+    for (size_t dim = 0; dim < shape.size(); ++dim) {
+      const Axes &old = before.dims[dim], &now = after.dims[dim];
+      int same = 0;
+      while (same < std::min(old.size(), now.size()) && old[same] == now[same])
+        ++same;
+      changed |= old.dropFront(same).getSet() | now.dropFront(same).getSet();
+    }
+    move.axes.clear();
+    for (size_t axis = 0; axis < meshAxes.size(); ++axis)
+      if (changed >> axis & 1)
+        move.axes.push_back(meshAxes[axis]);
+  }
+  move.sizeElements = step.sizeElements;
+  move.ringElementsAllRanks =
+      step.ringElements * (mesh.getRankCount() / rankCount);
+  return move;
+}
+
+//===----------------------------------------------------------------------===//
+// Lower bound
+//===----------------------------------------------------------------------===//
+//
+// Two terms, and no move lowers both:
+//  * What the rank that lacks most of its goal block must receive. A rank
+//    receives no more than the ring cost counts, and reductions widen no block.
+//  * What reductions send. Axes that the goal uses for dimensions or storage
+//    can be scattered first, then the others are reduced:
+//    N (ab + a - 2) elements, a and b being the widths of both.
+
+void Problem::initialiseSampledRanks() {
+  constexpr int64_t maxSamples = 256;
+  int64_t step = std::max<int64_t>(1, rankCount / maxSamples);
+  goalElements = getLocalCount(goal);
+  for (int64_t rank = 0; rank < rankCount; rank += step) {
+    std::array<int32_t, maxAxes> &coordinates = sampledRanks.emplace_back();
+    int64_t rest = rank;
+    for (int axis = static_cast<int>(sizes.size()) - 1; axis >= 0; --axis) {
+      coordinates[axis] = static_cast<int32_t>(rest % sizes[axis]);
+      rest /= sizes[axis];
+    }
+  }
+}
+
+int64_t Problem::getLackingElements(const State &state) const {
+  size_t rank = shape.size();
+  // Pieces of flattened blocks: what is known is how many elements there are.
+  if (!state.storage.empty() || !goal.storage.empty())
+    return std::max<int64_t>(0, goalElements - getLocalCount(state));
+  auto getBlock = [&](const Axes &axes, size_t dim,
+                      const std::array<int32_t, maxAxes> &coordinates) {
+    Interval held{0, blockShape[dim]};
+    int64_t block = blockShape[dim];
+    for (int axis : axes) {
+      block = ceilDivide(block, sizes[axis]);
+      held.start = std::min(held.start + block * coordinates[axis], held.stop);
+      held.stop = std::min(held.stop, held.start + block);
+    }
+    return held;
+  };
+  int64_t most = 0;
+  for (const auto &coordinates : sampledRanks) {
+    int64_t wanted = 1, present = 1;
+    for (size_t dim = 0; dim < rank; ++dim) {
+      Interval target = getBlock(goal.dims[dim], dim, coordinates);
+      wanted *= target.size();
+      if (state.dims[dim] == goal.dims[dim]) {
+        present *= target.size();
+        continue;
+      }
+      Interval held = getBlock(state.dims[dim], dim, coordinates);
+      present *= std::max<int64_t>(0, std::min(held.stop, target.stop) -
+                                          std::max(held.start, target.start));
+    }
+    most = std::max(most, wanted - present);
+  }
+  return most;
+}
+
+int64_t Problem::getLowerBound(const State &state) const {
+  int64_t bound = getLackingElements(state) * rankCount;
+  AxisSet pending =
+      state.isMax == goal.isMax ? state.partial & ~goal.partial : state.partial;
+  if (pending) {
+    AxisSet scattered = goal.storage.getSet();
+    for (const Axes &axes : goal.dims)
+      scattered |= axes.getSet();
+    int64_t reduced = getWidth(pending & ~scattered);
+    int64_t elements = 1;
+    for (int64_t size : blockShape)
+      elements *= size;
+    bound += elements * (getWidth(pending) + reduced - 2);
+  }
+  return bound;
+}
+
+} // namespace parplan::reshard

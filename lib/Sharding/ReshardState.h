@@ -1,0 +1,148 @@
+//===- ReshardState.h - States of the reshard search ------------*- C++ -*-===//
+//
+// Part of parplan. Internal to lib/Sharding.
+//
+// The search works on a reduced problem: only axes that `from` or `to` use, and
+// without the axes that lead a dimension in both, which stay where they are.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PARPLAN_LIB_SHARDING_RESHARDSTATE_H
+#define PARPLAN_LIB_SHARDING_RESHARDSTATE_H
+
+#include "parplan/Sharding/Reshard.h"
+
+#include "llvm/ADT/STLFunctionalExtras.h"
+
+#include <array>
+
+namespace parplan::reshard {
+
+/// At most this many axes take part in one reshard.
+constexpr int maxAxes = 16;
+
+/// Set of reduced axes, one bit each.
+using AxisSet = uint32_t;
+
+/// Short list of reduced axes, major to minor.
+class Axes {
+public:
+  int size() const { return count; }
+  bool empty() const { return count == 0; }
+  int operator[](int index) const { return items[index]; }
+  const uint8_t *begin() const { return items.data(); }
+  const uint8_t *end() const { return items.data() + count; }
+  void push(int axis) { items[count++] = static_cast<uint8_t>(axis); }
+  void append(const Axes &other) {
+    for (int axis : other)
+      push(axis);
+  }
+  Axes takeFront(int length) const {
+    Axes front;
+    for (int i = 0; i < length; ++i)
+      front.push(items[i]);
+    return front;
+  }
+  Axes dropFront(int length) const {
+    Axes back;
+    for (int i = length; i < count; ++i)
+      back.push(items[i]);
+    return back;
+  }
+  AxisSet getSet() const {
+    AxisSet set = 0;
+    for (int axis : *this)
+      set |= AxisSet(1) << axis;
+    return set;
+  }
+  bool operator==(const Axes &other) const {
+    return std::equal(begin(), end(), other.begin(), other.end());
+  }
+
+private:
+  uint8_t count = 0;
+  std::array<uint8_t, maxAxes> items = {};
+};
+
+/// A sharding of the reduced problem.
+struct State {
+  llvm::SmallVector<Axes, 5> dims;
+  Axes storage;
+  AxisSet partial = 0;
+  bool isMax = false;
+
+  AxisSet getUsed() const;
+  /// Removes pending axes; a complete value has no kind.
+  void complete(AxisSet axes);
+};
+
+/// `State` in 32 bytes: place and position of every axis.
+using Key = std::array<uint16_t, maxAxes>;
+Key encode(const State &state);
+State decode(const Key &key, size_t rank);
+
+/// A move between states; the same meaning as `Move`.
+struct Step {
+  MoveKind kind;
+  Axes axes;
+  int dim = Move::storage;
+  int otherDim = Move::storage;
+  int64_t sizeElements = 0;
+  /// Ring elements of all ranks of the reduced mesh.
+  int64_t ringElements = 0;
+};
+
+using StepCallback = llvm::function_ref<void(const Step &, const State &)>;
+
+/// The reduced problem.
+class Problem {
+public:
+  Problem(const Mesh &mesh, llvm::ArrayRef<int64_t> shape, const Sharding &from,
+          const Sharding &to);
+
+  const State &getStart() const { return start; }
+  const State &getGoal() const { return goal; }
+
+  /// Calls `callback` with every single move from `state` that can lie on a
+  /// cheapest path to the goal.
+  void forEachStep(const State &state, StepCallback callback) const;
+
+  /// A lower bound of the ring elements of all reduced ranks from `state` to
+  /// the goal. It never falls by more than a step costs.
+  int64_t getLowerBound(const State &state) const;
+
+  /// `step` and the sharding it leads to, in the axes of the whole mesh.
+  Move getMove(const Step &step, const State &before, const State &after) const;
+
+private:
+  friend class StepGenerator;
+
+  State reduce(const Sharding &sharding) const;
+  Sharding expand(const State &state) const;
+  AxisList expand(const Axes &axes) const;
+  int64_t getWidth(const Axes &axes) const;
+  int64_t getWidth(AxisSet axes) const;
+  int64_t getLocalCount(const State &state) const;
+  void initialiseSampledRanks();
+  int64_t getLackingElements(const State &state) const;
+
+  const Mesh &mesh;
+  llvm::SmallVector<int64_t> shape;
+  /// Axes of the mesh that the reduced axes stand for.
+  llvm::SmallVector<int, maxAxes> meshAxes;
+  llvm::SmallVector<int64_t, maxAxes> sizes;
+  int64_t rankCount = 1;
+  /// Axes that lead a dimension in both shardings, and the blocks they leave.
+  llvm::SmallVector<AxisList, 4> prefixes;
+  llvm::SmallVector<int64_t> blockShape;
+  State start, goal;
+  /// Ranks of which the lower bound looks at what they lack: coordinates per
+  /// axis, and the blocks of the goal per dimension.
+  std::vector<std::array<int32_t, maxAxes>> sampledRanks;
+  std::vector<Interval> goalBlocks;
+  int64_t goalElements = 0;
+};
+
+} // namespace parplan::reshard
+
+#endif // PARPLAN_LIB_SHARDING_RESHARDSTATE_H

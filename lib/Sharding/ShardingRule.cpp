@@ -1,0 +1,392 @@
+//===- ShardingRule.cpp - How the dimensions of an op correspond ----------===//
+//
+// Part of parplan. No MLIR in this library.
+//
+//===----------------------------------------------------------------------===//
+
+#include "parplan/Sharding/ShardingRule.h"
+
+#include "parplan/Support/Check.h"
+#include "parplan/Support/Text.h"
+
+namespace parplan {
+
+llvm::StringRef stringifyFactorKind(FactorKind kind) {
+  switch (kind) {
+  case FactorKind::parallel:
+    return "parallel";
+  case FactorKind::reduceSum:
+    return "reduce_sum";
+  case FactorKind::reduceMax:
+    return "reduce_max";
+  case FactorKind::coupled:
+    return "coupled";
+  case FactorKind::blocked:
+    return "blocked";
+  }
+  PARPLAN_UNREACHABLE("unknown factor kind ", static_cast<int>(kind));
+}
+
+std::optional<int> ShardingRule::findFactor(llvm::StringRef name) const {
+  for (size_t factor = 0; factor < factors.size(); ++factor)
+    if (factors[factor].name == name)
+      return static_cast<int>(factor);
+  return std::nullopt;
+}
+
+namespace {
+
+bool contains(llvm::ArrayRef<int> axes, int axis) {
+  return llvm::is_contained(axes, axis);
+}
+
+/// True when the dimensions of `tensor` are indexed by `factor`.
+bool indexes(const TensorFactors &tensor, int factor) {
+  return llvm::any_of(
+      tensor, [&](const DimFactors &dim) { return contains(dim, factor); });
+}
+
+AxisList getDimAxes(const DimFactors &dim, const FactorAssignment &assignment) {
+  AxisList axes;
+  for (int factor : dim)
+    axes.append(assignment.axes[factor].begin(), assignment.axes[factor].end());
+  return axes;
+}
+
+Sharding getDimSharding(const TensorFactors &tensor,
+                        const FactorAssignment &assignment) {
+  Sharding sharding;
+  for (const DimFactors &dim : tensor)
+    sharding.dims.push_back(getDimAxes(dim, assignment));
+  return sharding;
+}
+
+bool isReduction(FactorKind kind) {
+  return kind == FactorKind::reduceSum || kind == FactorKind::reduceMax;
+}
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Verification
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+std::optional<std::string> verifyTensorFactors(const ShardingRule &rule,
+                                               const TensorFactors &tensor,
+                                               llvm::ArrayRef<int64_t> shape,
+                                               const std::string &what) {
+  if (tensor.size() != shape.size())
+    return concat(what, " has ", shape.size(), " dimensions, its rule ",
+                  tensor.size());
+  llvm::SmallVector<bool, 16> seen(rule.factors.size(), false);
+  for (size_t dim = 0; dim < tensor.size(); ++dim) {
+    int64_t product = 1;
+    for (int factor : tensor[dim]) {
+      if (factor < 0 || factor >= static_cast<int>(rule.factors.size()))
+        return concat(what, " is indexed by factor ", factor, " of ",
+                      rule.factors.size());
+      if (seen[factor])
+        return concat(what, " is indexed twice by factor ",
+                      quoteName(rule.factors[factor].name));
+      seen[factor] = true;
+      product *= rule.factors[factor].size;
+    }
+    // An empty list may belong to any size: the dimension is never split.
+    if (!tensor[dim].empty() && product != shape[dim])
+      return concat("dimension ", dim, " of ", what, " has size ", shape[dim],
+                    ", its factors ", product);
+  }
+  return std::nullopt;
+}
+
+/// S7: an axis is on at most one factor, and not pending too (S8).
+std::optional<std::string> verifyAxes(const ShardingRule &rule,
+                                      const FactorAssignment &assignment,
+                                      const Mesh &mesh) {
+  // Per axis: no use, a factor, or pending.
+  constexpr int unused = -1, pending = -2;
+  llvm::SmallVector<int, 16> use(mesh.getAxisCount(), unused);
+  auto checkMesh = [&](int axis) -> std::optional<std::string> {
+    if (axis >= 0 && axis < mesh.getAxisCount())
+      return std::nullopt;
+    return concat("S2: the mesh of ", mesh.getAxisCount(), " axes has no axis ",
+                  axis);
+  };
+  for (size_t factor = 0; factor < rule.factors.size(); ++factor) {
+    const std::string &name = rule.factors[factor].name;
+    for (int axis : assignment.axes[factor]) {
+      if (auto fault = checkMesh(axis))
+        return fault;
+      if (rule.factors[factor].kind == FactorKind::blocked)
+        return concat("S7: factor ", quoteName(name),
+                      " is blocked and carries axis ",
+                      quoteName(mesh.getAxis(axis).name));
+      if (use[axis] == static_cast<int>(factor))
+        return concat("S1: axis ", quoteName(mesh.getAxis(axis).name),
+                      " is twice on factor ", quoteName(name));
+      if (use[axis] != unused)
+        return concat("S7: axis ", quoteName(mesh.getAxis(axis).name),
+                      " is on the factors ",
+                      quoteName(rule.factors[use[axis]].name), " and ",
+                      quoteName(name));
+      use[axis] = static_cast<int>(factor);
+    }
+  }
+  for (int axis : assignment.pending) {
+    if (auto fault = checkMesh(axis))
+      return fault;
+    if (use[axis] == pending)
+      return concat("S1: axis ", quoteName(mesh.getAxis(axis).name),
+                    " is pending twice");
+    if (use[axis] != unused)
+      return concat("S8: axis ", quoteName(mesh.getAxis(axis).name),
+                    " is pending and on factor ",
+                    quoteName(rule.factors[use[axis]].name));
+    use[axis] = pending;
+  }
+  return std::nullopt;
+}
+
+/// S8: who may read pending values, and one kind of reduction per result.
+std::optional<std::string> verifyPending(const ShardingRule &rule,
+                                         const FactorAssignment &assignment) {
+  if (!assignment.pending.empty()) {
+    if (rule.linearity == Linearity::none)
+      return std::string("S8: the op is not linear and reads complete values "
+                         "only");
+    int operandCount = static_cast<int>(rule.operands.size());
+    if (rule.linearity == Linearity::separately &&
+        (assignment.pendingOperand < 0 ||
+         assignment.pendingOperand >= operandCount))
+      return concat("S8: pending operand ", assignment.pendingOperand, " of ",
+                    operandCount);
+  }
+  for (size_t result = 0; result < rule.results.size(); ++result) {
+    bool sum = !assignment.pending.empty(), max = false;
+    for (size_t factor = 0; factor < rule.factors.size(); ++factor) {
+      if (assignment.axes[factor].empty() ||
+          indexes(rule.results[result], static_cast<int>(factor)))
+        continue;
+      sum |= rule.factors[factor].kind == FactorKind::reduceSum;
+      max |= rule.factors[factor].kind == FactorKind::reduceMax;
+    }
+    if (sum && max)
+      return concat("S8: result ", result, " would be pending as sum and max");
+  }
+  return std::nullopt;
+}
+
+/// S10: blocks of a dimension of several factors stay contiguous.
+std::optional<std::string> verifyCompound(const ShardingRule &rule,
+                                          const FactorAssignment &assignment,
+                                          const Mesh &mesh,
+                                          const TensorFactors &tensor) {
+  for (const DimFactors &dim : tensor) {
+    if (dim.size() < 2)
+      continue;
+    const Factor *broken = nullptr;
+    for (int factor : dim) {
+      const Factor &part = rule.factors[factor];
+      int64_t width = mesh.getWidth(assignment.axes[factor]);
+      if (assignment.axes[factor].empty()) {
+        if (part.size > 1 && !broken)
+          broken = &part;
+        continue;
+      }
+      if (broken)
+        return concat("S10: factor ", quoteName(part.name),
+                      " carries axes, but factor ", quoteName(broken->name),
+                      " before it in the same dimension is not split fully");
+      if (part.size % width != 0)
+        return concat("S10: axes of width ", width, " do not divide factor ",
+                      quoteName(part.name), " of size ", part.size,
+                      ", a part of a dimension");
+      if (width != part.size)
+        broken = &part;
+    }
+  }
+  return std::nullopt;
+}
+
+} // namespace
+
+std::optional<std::string>
+verifyRule(const ShardingRule &rule,
+           llvm::ArrayRef<llvm::SmallVector<int64_t>> operandShapes,
+           llvm::ArrayRef<llvm::SmallVector<int64_t>> resultShapes) {
+  for (size_t factor = 0; factor < rule.factors.size(); ++factor) {
+    const Factor &entry = rule.factors[factor];
+    if (entry.size < 0)
+      return concat("factor ", quoteName(entry.name), " has size ", entry.size);
+    if (*rule.findFactor(entry.name) != static_cast<int>(factor))
+      return concat("two factors are named ", quoteName(entry.name));
+  }
+  auto verifyTensors = [&](auto &tensors, auto shapes,
+                           const char *what) -> std::optional<std::string> {
+    if (tensors.size() != shapes.size())
+      return concat("the rule has ", tensors.size(), " ", what, "s, the op ",
+                    shapes.size());
+    for (size_t i = 0; i < shapes.size(); ++i)
+      if (auto fault = verifyTensorFactors(rule, tensors[i], shapes[i],
+                                           concat(what, " ", i)))
+        return fault;
+    return std::nullopt;
+  };
+  if (auto fault = verifyTensors(rule.operands, operandShapes, "operand"))
+    return fault;
+  return verifyTensors(rule.results, resultShapes, "result");
+}
+
+std::optional<std::string> verifyAssignment(const ShardingRule &rule,
+                                            const FactorAssignment &assignment,
+                                            const Mesh &mesh) {
+  if (assignment.axes.size() != rule.factors.size())
+    return concat("S2: ", assignment.axes.size(), " axis lists for ",
+                  rule.factors.size(), " factors");
+  if (auto fault = verifyAxes(rule, assignment, mesh))
+    return fault;
+  if (auto fault = verifyPending(rule, assignment))
+    return fault;
+  for (const TensorFactors &tensor : rule.operands)
+    if (auto fault = verifyCompound(rule, assignment, mesh, tensor))
+      return fault;
+  for (const TensorFactors &tensor : rule.results)
+    if (auto fault = verifyCompound(rule, assignment, mesh, tensor))
+      return fault;
+  return std::nullopt;
+}
+
+//===----------------------------------------------------------------------===//
+// What follows from an assignment
+//===----------------------------------------------------------------------===//
+
+Sharding getUseSharding(const ShardingRule &rule,
+                        const FactorAssignment &assignment, int operand) {
+  Sharding sharding = getDimSharding(rule.operands[operand], assignment);
+  // S8: with `separately`, one operand alone is read pending.
+  if (rule.linearity == Linearity::jointly ||
+      (rule.linearity == Linearity::separately &&
+       operand == assignment.pendingOperand)) {
+    sharding.partial = assignment.pending;
+    llvm::sort(sharding.partial);
+  }
+  return sharding;
+}
+
+Sharding getMadeSharding(const ShardingRule &rule,
+                         const FactorAssignment &assignment, int result) {
+  const TensorFactors &tensor = rule.results[result];
+  Sharding sharding = getDimSharding(tensor, assignment);
+  sharding.partial = assignment.pending;
+  // S7: pending over the axes of the reduced factors that the result lacks.
+  for (size_t factor = 0; factor < rule.factors.size(); ++factor) {
+    const AxisList &axes = assignment.axes[factor];
+    if (axes.empty() || !isReduction(rule.factors[factor].kind) ||
+        indexes(tensor, static_cast<int>(factor)))
+      continue;
+    sharding.partial.append(axes.begin(), axes.end());
+    if (rule.factors[factor].kind == FactorKind::reduceMax)
+      sharding.reduction = ReductionKind::max;
+  }
+  llvm::sort(sharding.partial);
+  return sharding;
+}
+
+llvm::SmallVector<int64_t>
+getLocalFactorSizes(const ShardingRule &rule,
+                    const FactorAssignment &assignment, const Mesh &mesh) {
+  llvm::SmallVector<int64_t> sizes;
+  for (size_t factor = 0; factor < rule.factors.size(); ++factor)
+    sizes.push_back(ceilDivide(rule.factors[factor].size,
+                               mesh.getWidth(assignment.axes[factor])));
+  return sizes;
+}
+
+bool needsDecomposition(const ShardingRule &rule,
+                        const FactorAssignment &assignment) {
+  for (size_t factor = 0; factor < rule.factors.size(); ++factor)
+    if (rule.factors[factor].kind == FactorKind::coupled &&
+        !assignment.axes[factor].empty())
+      return true;
+  return false;
+}
+
+//===----------------------------------------------------------------------===//
+// Inference
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Hands the axes of one operand dimension to its factors, as far as legal.
+void takeDimAxes(const ShardingRule &rule, const DimFactors &dim,
+                 llvm::ArrayRef<int> axes, llvm::ArrayRef<bool> decided,
+                 const Mesh &mesh, FactorAssignment &assignment) {
+  auto next = dim.begin();
+  for (int axis : axes) {
+    // Major factors take what they can; S10 refuses a factor too early.
+    for (auto factor = next; factor != dim.end(); ++factor) {
+      if (decided[*factor])
+        continue;
+      assignment.axes[*factor].push_back(axis);
+      if (!verifyAssignment(rule, assignment, mesh)) {
+        next = factor;
+        break;
+      }
+      assignment.axes[*factor].pop_back();
+    }
+  }
+}
+
+/// S8, S9: pending axes of the operands stay pending where the op is linear.
+void takePendingAxes(const ShardingRule &rule,
+                     llvm::ArrayRef<Sharding> operands, const Mesh &mesh,
+                     FactorAssignment &assignment) {
+  if (rule.linearity == Linearity::none)
+    return;
+  for (size_t operand = 0; operand < operands.size(); ++operand) {
+    if (operands[operand].reduction != ReductionKind::sum)
+      continue;
+    if (rule.linearity == Linearity::separately) {
+      if (!assignment.pending.empty())
+        return;
+      assignment.pendingOperand = static_cast<int>(operand);
+    }
+    for (int axis : operands[operand].partial) {
+      assignment.pending.push_back(axis);
+      if (verifyAssignment(rule, assignment, mesh))
+        assignment.pending.pop_back();
+    }
+  }
+  if (assignment.pending.empty())
+    assignment.pendingOperand = 0;
+  llvm::sort(assignment.pending);
+}
+
+} // namespace
+
+FactorAssignment inferAssignment(const ShardingRule &rule,
+                                 llvm::ArrayRef<Sharding> operands,
+                                 const Mesh &mesh) {
+  PARPLAN_CHECK(operands.size() == rule.operands.size(), operands.size(),
+                " shardings for ", rule.operands.size(), " operands");
+  FactorAssignment assignment = FactorAssignment::getReplicated(rule);
+  // Factors that carry axes of an earlier operand keep them as they are.
+  llvm::SmallVector<bool, 8> decided(rule.factors.size(), false);
+  for (size_t operand = 0; operand < operands.size(); ++operand) {
+    const TensorFactors &tensor = rule.operands[operand];
+    PARPLAN_CHECK(operands[operand].dims.size() == tensor.size(), "operand ",
+                  operand, " has ", tensor.size(), " dimensions, its sharding ",
+                  operands[operand].dims.size());
+    for (size_t dim = 0; dim < tensor.size(); ++dim)
+      takeDimAxes(rule, tensor[dim], operands[operand].dims[dim], decided, mesh,
+                  assignment);
+    for (size_t factor = 0; factor < rule.factors.size(); ++factor)
+      decided[factor] = !assignment.axes[factor].empty();
+  }
+  takePendingAxes(rule, operands, mesh, assignment);
+  return assignment;
+}
+
+} // namespace parplan
