@@ -1,0 +1,67 @@
+//===- CostModel.h - Seconds of work on a cluster ---------------*- C++ -*-===//
+//
+// Part of parplan. No MLIR in this library.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PARPLAN_COSTMODEL_COSTMODEL_H
+#define PARPLAN_COSTMODEL_COSTMODEL_H
+
+#include "parplan/Cluster/Cluster.h"
+#include "parplan/CostModel/Collective.h"
+#include "parplan/CostModel/NcclModel.h"
+
+#include <map>
+#include <memory>
+#include <mutex>
+
+namespace parplan {
+
+struct OpCost;
+
+/// Seconds of an operation or a collective when nothing else runs. May be used
+/// by several threads.
+class CostModel {
+public:
+  CostModel(Cluster cluster, Precision precision);
+
+  const Cluster &getCluster() const { return cluster; }
+  Precision getPrecision() const { return precision; }
+
+  /// One launch on one device: the roofline of its kind, for matrix products of
+  /// known shape with tile and wave quantisation, plus the gap between
+  /// launches. 0 for WorkKind::none.
+  double getOpSeconds(const OpCost &cost) const;
+
+  /// A local copy that reads `bytes` and writes as many.
+  double getCopySeconds(int64_t bytes) const;
+
+  /// One call of a collective by all members of a group, while all other
+  /// groups of the same kind do the same. `bytes` in the counting of
+  /// CollectiveKind; a send is one of every member to another one at once. 0
+  /// for a group of one.
+  double getCollectiveSeconds(CollectiveKind kind, const RankGroup &group,
+                              int64_t bytes) const;
+
+private:
+  double getMatrixSeconds(const OpCost &cost) const;
+  double getSharedMemorySeconds(CollectiveKind kind, const RankGroup &group,
+                                int64_t bytes) const;
+  double getNcclSeconds(CollectiveKind kind, const RankGroup &group,
+                        int64_t bytes) const;
+  double getAllToAllSeconds(const RankGroup &group, int64_t bytes) const;
+  double getSendSeconds(const RankGroup &group, int64_t bytes) const;
+  double getLinkRate(int64_t devices) const;
+  /// What one device may send into the network while all others do.
+  double getNetworkRatePerDevice() const;
+  const NcclModel &getNcclModel(const RankGroup &group) const;
+
+  Cluster cluster;
+  Precision precision;
+  mutable std::mutex mutex;
+  mutable std::map<RankGroup, std::unique_ptr<NcclModel>> ncclModels;
+};
+
+} // namespace parplan
+
+#endif // PARPLAN_COSTMODEL_COSTMODEL_H

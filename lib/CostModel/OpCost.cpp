@@ -1,0 +1,73 @@
+//===- OpCost.cpp - The work of one device from factor sizes --------------===//
+//
+// Part of parplan. No MLIR in this library.
+//
+//===----------------------------------------------------------------------===//
+
+#include "parplan/CostModel/OpCost.h"
+#include "parplan/Support/Check.h"
+
+using namespace parplan;
+
+namespace {
+
+double multiply(llvm::ArrayRef<int> factors, llvm::ArrayRef<int64_t> sizes) {
+  double product = 1;
+  for (int factor : factors)
+    product *= static_cast<double>(sizes[factor]);
+  return product;
+}
+
+double evaluate(llvm::ArrayRef<WorkTerm> terms, llvm::ArrayRef<int64_t> sizes) {
+  double sum = 0;
+  for (const WorkTerm &term : terms)
+    sum += term.coefficient * multiply(term.factors, sizes);
+  return sum;
+}
+
+int64_t countBytes(llvm::ArrayRef<TensorFactors> tensors,
+                   llvm::ArrayRef<int64_t> sizes,
+                   llvm::ArrayRef<int64_t> elementBytes) {
+  PARPLAN_CHECK(tensors.size() == elementBytes.size(), tensors.size(),
+                " tensors, ", elementBytes.size(), " element sizes");
+  double bytes = 0;
+  for (size_t tensor = 0; tensor < tensors.size(); ++tensor) {
+    double elements = 1;
+    for (const DimFactors &dim : tensors[tensor])
+      elements *= multiply(dim, sizes);
+    bytes += elements * static_cast<double>(elementBytes[tensor]);
+  }
+  return static_cast<int64_t>(bytes);
+}
+
+} // namespace
+
+OpCost parplan::evaluateWork(const OpWork &work, const ShardingRule &rule,
+                             llvm::ArrayRef<int64_t> localFactorSizes,
+                             llvm::ArrayRef<int64_t> operandElementBytes,
+                             llvm::ArrayRef<int64_t> resultElementBytes) {
+  PARPLAN_CHECK(localFactorSizes.size() == rule.factors.size(),
+                localFactorSizes.size(), " sizes for ", rule.factors.size(),
+                " factors");
+  OpCost cost;
+  cost.kind = work.kind;
+  cost.flops = evaluate(work.flops, localFactorSizes);
+  cost.transcendentals = evaluate(work.transcendentals, localFactorSizes);
+  cost.bytesRead =
+      countBytes(rule.operands, localFactorSizes, operandElementBytes);
+  cost.bytesWritten =
+      countBytes(rule.results, localFactorSizes, resultElementBytes);
+  // A product without a factor of some role has size one there: a vector.
+  bool hasShape = !work.rows.empty() || !work.columns.empty() ||
+                  !work.contracted.empty() || !work.batch.empty();
+  if (work.kind == WorkKind::matrix && hasShape) {
+    auto size = [&](llvm::ArrayRef<int> factors) {
+      return static_cast<int64_t>(multiply(factors, localFactorSizes));
+    };
+    cost.rows = size(work.rows);
+    cost.columns = size(work.columns);
+    cost.contracted = size(work.contracted);
+    cost.batch = size(work.batch);
+  }
+  return cost;
+}
