@@ -1,0 +1,55 @@
+//===- Candidates.h - The layouts that the planner considers ----*- C++ -*-===//
+//
+// Part of parplan. No MLIR in this library.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PARPLAN_PLANNER_CANDIDATES_H
+#define PARPLAN_PLANNER_CANDIDATES_H
+
+#include "parplan/Planner/PlanningAnswer.h"
+
+#include <string>
+#include <vector>
+
+namespace parplan {
+
+/// How a product spreads over the tensor axes, by the names of docs/cli.md.
+enum class Algorithm { replicate, row, column, local };
+
+llvm::StringRef stringifyAlgorithm(Algorithm algorithm);
+std::optional<Algorithm> parseAlgorithm(llvm::StringRef text);
+
+/// True for matrix products and convolutions of the model (ONNX MatMul, Gemm,
+/// Conv), the ops that a forced tensor kind speaks of.
+bool isProduct(const PlanningOp &op);
+
+/// `column`: tensor axes on a free factor of the weight; `row`: on a contracted
+/// factor; `replicate`: no tensor axis; `local`: anything else, and every op
+/// that is no product and carries tensor axes. The weight is the operand
+/// without the batch factor, else the right-hand side.
+Algorithm getAlgorithm(const PlanningOp &op, const FactorAssignment &assignment,
+                       const Mesh &mesh);
+
+/// How many tensor axes an op may use: all of them, and the most that still fit
+/// every factor of the problem that is smaller than all of them (8 key heads
+/// under 64 ranks take 3 axes of size 2). Descending.
+llvm::SmallVector<size_t> getAxisCounts(const PlanningProblem &problem,
+                                        const Mesh &mesh);
+
+/// The assignments of an op on `mesh`, the simplest first: data axes on the
+/// batch factor wherever it can be split; the first j tensor axes, for each j
+/// of `axisCounts`, on one factor or shared by neighbouring factors of one
+/// dimension (heads of grouped attention).
+std::vector<FactorAssignment> getAssignments(const PlanningOp &op,
+                                             const Mesh &mesh,
+                                             llvm::ArrayRef<size_t> axisCounts);
+
+/// The mesh of `data` by `tensor` ranks: `dp0`, and the prime factors of
+/// `tensor` as `tp0`, `tp1`, .. with the largest first. Sizes of one make no
+/// axis.
+Mesh makeMesh(int64_t data, int64_t tensor);
+
+} // namespace parplan
+
+#endif // PARPLAN_PLANNER_CANDIDATES_H

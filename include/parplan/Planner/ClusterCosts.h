@@ -1,0 +1,36 @@
+//===- ClusterCosts.h - Plan costs on a real cluster ------------*- C++ -*-===//
+//
+// Part of parplan. No MLIR in this library.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PARPLAN_PLANNER_CLUSTERCOSTS_H
+#define PARPLAN_PLANNER_CLUSTERCOSTS_H
+
+#include "parplan/CostModel/CostModel.h"
+#include "parplan/Planner/PlanCosts.h"
+
+namespace parplan {
+
+/// The collective that carries out a move that communicates.
+CollectiveKind getCollectiveKind(MoveKind kind);
+
+/// Prices plans by the cost model of a cluster, whose devices are the ranks of
+/// the mesh in order.
+class ClusterCosts : public PlanCosts {
+public:
+  explicit ClusterCosts(const CostModel &model) : model(model) {}
+
+  double getOpSeconds(const OpCost &cost) const override;
+  double getCollectiveSeconds(MoveKind kind, const Mesh &mesh,
+                              llvm::ArrayRef<int> axes,
+                              int64_t bytes) const override;
+  double getCopySeconds(int64_t bytes) const override;
+
+private:
+  const CostModel &model;
+};
+
+} // namespace parplan
+
+#endif // PARPLAN_PLANNER_CLUSTERCOSTS_H

@@ -1,0 +1,108 @@
+//===- CostNetwork.h - Exact minimisation of sums of tables -----*- C++ -*-===//
+//
+// Part of parplan. No MLIR in this library.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PARPLAN_PLANNER_COSTNETWORK_H
+#define PARPLAN_PLANNER_COSTNETWORK_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <vector>
+
+namespace parplan {
+
+/// A cost-function network: variables with finite domains, and costs of single
+/// variables and of pairs. A cost may be `forbidden`.
+///
+/// Minimised exactly by variable elimination (bucket elimination, Dechter
+/// 1999): a variable with its tables is replaced by one table over its
+/// neighbours that holds the minimum over the variable. The work is exponential
+/// in the width of the order (minimum degree here), which is 2 to 4 for
+/// transformer graphs.
+class CostNetwork {
+public:
+  static constexpr double forbidden = std::numeric_limits<double>::infinity();
+
+  /// Adds a variable with costs per choice; returns its number.
+  int addVariable(std::vector<double> costs);
+  /// Adds `costs[i * domain(second) + j]` for choices i and j of a pair.
+  void addPair(int first, int second, const std::vector<double> &costs);
+
+  int getVariableCount() const { return static_cast<int>(unary.size()); }
+  int getDomainSize(int variable) const {
+    return static_cast<int>(unary[variable].size());
+  }
+
+  /// Result of `eliminate`, from which answers are read in order of cost.
+  class Elimination;
+
+  /// Eliminates all variables. Nullopt when a table would exceed `tableLimit`
+  /// entries: the network is too wide for exact elimination.
+  std::optional<Elimination> eliminate(int64_t tableLimit) const;
+
+private:
+  friend class Elimination;
+  struct Pair {
+    int first, second;
+    std::vector<double> costs;
+  };
+  std::vector<std::vector<double>> unary;
+  std::vector<Pair> pairs;
+};
+
+class CostNetwork::Elimination {
+public:
+  /// The minimum; `forbidden` when no choice is allowed.
+  double getMinimum() const { return minimum; }
+
+  /// A choice per variable that reaches the minimum; of equal ones that with
+  /// the lowest choices, later eliminated variables first.
+  std::vector<int> getBest() const;
+
+  /// Visits complete answers in ascending order of cost until `visit` returns
+  /// true (found) or more than `nodeLimit` partial answers were expanded. A
+  /// partial answer is dropped when `isHopeless(choices)` (-1: not chosen yet).
+  struct Enumeration {
+    std::optional<std::vector<int>> found;
+    /// No answer that was not visited or dropped costs less.
+    double lowerBound = 0;
+    bool complete = false;
+    int64_t expanded = 0;
+    int64_t dropped = 0;
+  };
+  Enumeration
+  enumerate(llvm::function_ref<bool(const std::vector<int> &)> visit,
+            llvm::function_ref<bool(int variable, int choice,
+                                    const std::vector<int> &)>
+                isHopeless,
+            int64_t nodeLimit) const;
+
+private:
+  friend class CostNetwork;
+  /// Costs of every choice of the variable given its separator, and the
+  /// separator: variables that are eliminated later.
+  struct Bucket {
+    int variable;
+    std::vector<int> separator;
+    std::vector<int64_t> strides;
+    int domain;
+    std::vector<double> costs;
+  };
+  /// Costs of all choices of a bucket's variable for chosen separators.
+  const double *getChoices(const Bucket &bucket,
+                           const std::vector<int> &choices) const;
+
+  std::vector<Bucket> buckets; // in order of elimination
+  int variableCount = 0;
+  double minimum = 0;
+};
+
+} // namespace parplan
+
+#endif // PARPLAN_PLANNER_COSTNETWORK_H

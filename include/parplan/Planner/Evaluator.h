@@ -1,0 +1,56 @@
+//===- Evaluator.h - What a plan costs, apart from any solver ---*- C++ -*-===//
+//
+// Part of parplan. No MLIR in this library.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PARPLAN_PLANNER_EVALUATOR_H
+#define PARPLAN_PLANNER_EVALUATOR_H
+
+#include "parplan/Planner/PlanCosts.h"
+#include "parplan/Planner/PlanningAnswer.h"
+
+#include <string>
+#include <vector>
+
+namespace parplan {
+
+/// A layout of a value that some op reads besides its layout at rest.
+struct ValueCopy {
+  Sharding layout;
+  /// First and last op that read it.
+  int firstUse = 0;
+  int lastUse = 0;
+};
+
+/// Per value the layouts that are made besides that at rest, in order of first
+/// use. Two uses in one layout share a copy.
+std::vector<std::vector<ValueCopy>> getCopies(const PlanningProblem &problem,
+                                              const PlanningAnswer &answer);
+
+/// What of the plan is illegal, with the number of the constraint and the name
+/// of the op; empty for a legal plan.
+std::vector<std::string> verifyAnswer(const PlanningProblem &problem,
+                                      const PlanningAnswer &answer);
+
+/// Recomputes time and memory of a legal plan from scratch. The step is a
+/// sequence: every op, every reshard from made to rest, every copy; nothing
+/// overlaps.
+PlanEvaluation evaluatePlan(const PlanningProblem &problem,
+                            const PlanningAnswer &answer,
+                            const PlanCosts &costs);
+
+/// Highest sum of live bytes of a rank: parameters, constants and outputs for
+/// the whole step, inputs and activations from producer to last use, copies
+/// from first to last use, pending results until they are at rest.
+int64_t getPeakBytes(const PlanningProblem &problem,
+                     const PlanningAnswer &answer);
+
+/// Bytes of a value in a layout on one rank, rounded up to the arena's
+/// alignment.
+int64_t getLocalBytes(const PlanningValue &value, const Mesh &mesh,
+                      const Sharding &layout);
+
+} // namespace parplan
+
+#endif // PARPLAN_PLANNER_EVALUATOR_H

@@ -1,0 +1,77 @@
+//===- Solver.h - The exact solver ------------------------------*- C++ -*-===//
+//
+// Part of parplan. No MLIR in this library.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PARPLAN_PLANNER_SOLVER_H
+#define PARPLAN_PLANNER_SOLVER_H
+
+#include "parplan/Planner/Candidates.h"
+#include "parplan/Planner/PlanCosts.h"
+
+#include <string>
+#include <vector>
+
+namespace parplan {
+
+/// An algorithm forced on the ops whose node name matches a glob.
+struct ForcedAlgorithm {
+  std::string nodeGlob;
+  Algorithm algorithm = Algorithm::replicate;
+};
+
+/// What the plan must respect.
+struct PlanRequest {
+  int64_t deviceCount = 1;
+  int64_t memoryLimitBytes = 0;
+  /// Forced sizes of the data and tensor axes; unset ones are searched.
+  std::optional<int64_t> dataSize, tensorSize;
+  std::vector<ForcedAlgorithm> forcedAlgorithms;
+  /// The search over memory limits stops here; the mesh search does not.
+  double timeBudgetSeconds = 60;
+};
+
+struct PlanResult {
+  std::optional<PlanningAnswer> answer;
+  PlanEvaluation evaluation;
+  Certificate certificate;
+  /// Where there is no answer: the least bytes per rank that any considered
+  /// plan needs for certain, and why meshes were refused.
+  int64_t leastBytes = 0;
+  std::vector<std::string> refusals;
+};
+
+/// The best plan over every mesh of data by tensor axes that the request
+/// allows, and every layout per op and value of Candidates.h. Per mesh a cost
+/// network is minimised exactly; where its best plan exceeds the memory limit,
+/// plans are visited in ascending order of time until one fits.
+PlanResult solve(const PlanningProblem &problem, const PlanRequest &request,
+                 const PlanCosts &costs);
+
+/// The same by trying every combination: the oracle of the tests. Only for a
+/// few ops.
+PlanResult solveByExhaustion(const PlanningProblem &problem,
+                             const PlanRequest &request,
+                             const PlanCosts &costs);
+
+/// The meshes that the request allows, most data-parallel first.
+std::vector<Mesh> getMeshes(const PlanRequest &request);
+
+/// The assignments of every op that the request allows on `mesh`: forced
+/// algorithms applied. An op for which the forced one is impossible keeps all,
+/// unless it was forced by name; then `refusal` says so.
+std::vector<std::vector<FactorAssignment>>
+getAllowedAssignments(const PlanningProblem &problem,
+                      const PlanRequest &request, const Mesh &mesh,
+                      std::optional<std::string> &refusal);
+
+/// The layouts at rest that are considered for every value: as made, completed,
+/// and as any op reads it. Inputs lie with the data axes on their batch.
+std::vector<std::vector<Sharding>> getRestCandidates(
+    const PlanningProblem &problem, const Mesh &mesh,
+    const std::vector<std::vector<FactorAssignment>> &assignments);
+
+} // namespace parplan
+
+#endif // PARPLAN_PLANNER_SOLVER_H

@@ -1,0 +1,176 @@
+//===- Evaluator.cpp - Legality and time of a plan ------------------------===//
+
+#include "parplan/Planner/Evaluator.h"
+
+using namespace parplan;
+
+double PlanCosts::getPathSeconds(const ReshardPath &path, const Mesh &mesh,
+                                 llvm::ArrayRef<int64_t> shape,
+                                 int64_t elementBytes) const {
+  double seconds = 0;
+  for (const Move &move : path.moves) {
+    if (move.kind == MoveKind::view)
+      continue;
+    if (move.isLocal())
+      seconds += getCopySeconds(move.result.getLocalElementCount(mesh, shape) *
+                                elementBytes);
+    else
+      seconds += getCollectiveSeconds(move.kind, mesh, move.axes,
+                                      move.sizeElements * elementBytes);
+  }
+  return seconds;
+}
+
+std::vector<std::vector<ValueCopy>>
+parplan::getCopies(const PlanningProblem &problem,
+                   const PlanningAnswer &answer) {
+  std::vector<std::vector<ValueCopy>> copies(problem.values.size());
+  for (auto [index, op] : llvm::enumerate(problem.ops)) {
+    for (auto [position, operand] : llvm::enumerate(op.operands)) {
+      Sharding use = getUseSharding(op.rule, answer.assignments[index],
+                                    static_cast<int>(position));
+      if (use == answer.rest[operand])
+        continue;
+      int at = static_cast<int>(index);
+      auto known = llvm::find_if(copies[operand], [&](const ValueCopy &copy) {
+        return copy.layout == use;
+      });
+      if (known == copies[operand].end())
+        copies[operand].push_back({use, at, at});
+      else
+        known->lastUse = at;
+    }
+  }
+  return copies;
+}
+
+std::vector<std::string> parplan::verifyAnswer(const PlanningProblem &problem,
+                                               const PlanningAnswer &answer) {
+  std::vector<std::string> problems;
+  const Mesh &mesh = answer.mesh;
+  if (answer.assignments.size() != problem.ops.size() ||
+      answer.rest.size() != problem.values.size()) {
+    problems.push_back("the plan is of another graph: it decides " +
+                       std::to_string(answer.assignments.size()) +
+                       " operators and " + std::to_string(answer.rest.size()) +
+                       " values, the graph has " +
+                       std::to_string(problem.ops.size()) + " and " +
+                       std::to_string(problem.values.size()));
+    return problems;
+  }
+  for (auto [value, rest] : llvm::zip_equal(problem.values, answer.rest)) {
+    if (auto violation = verifySharding(rest, mesh, value.shape.size()))
+      problems.push_back("value '" + value.name + "': " + *violation);
+    else if (value.isOutput && (rest.isPartial() || rest.isStored()))
+      problems.push_back("output '" + value.name +
+                         "' is pending or stored: an output is complete");
+  }
+  for (auto [op, assignment] :
+       llvm::zip_equal(problem.ops, answer.assignments)) {
+    if (auto violation = verifyAssignment(op.rule, assignment, mesh)) {
+      problems.push_back("operator '" + op.node + "' (" + op.type +
+                         "): " + *violation);
+      continue;
+    }
+    for (auto [factor, axes] : llvm::enumerate(assignment.axes))
+      for (int axis : axes)
+        if (mesh.getAxis(axis).role == AxisRole::data &&
+            static_cast<int>(factor) != op.batchFactor)
+          problems.push_back("operator '" + op.node + "' (" + op.type +
+                             "): data axis '" + mesh.getAxis(axis).name +
+                             "' is on factor '" + op.rule.factors[factor].name +
+                             "', which is not the batch");
+  }
+  if (!problems.empty())
+    return problems;
+
+  ReshardCache reshards(mesh);
+  for (auto [index, op] : llvm::enumerate(problem.ops))
+    for (auto [position, result] : llvm::enumerate(op.results)) {
+      Sharding made = getMadeSharding(op.rule, answer.assignments[index],
+                                      static_cast<int>(position));
+      if (!reshards.get(problem.values[result].shape, made, answer.rest[result])
+               .found)
+        problems.push_back("operator '" + op.node + "' (" + op.type +
+                           "): no reshard leads from " + toString(made, mesh) +
+                           " to " + toString(answer.rest[result], mesh));
+    }
+  auto copies = getCopies(problem, answer);
+  for (auto [index, value] : llvm::enumerate(problem.values))
+    for (const ValueCopy &copy : copies[index])
+      if (!reshards.get(value.shape, answer.rest[index], copy.layout).found)
+        problems.push_back("value '" + value.name +
+                           "': no reshard leads from " +
+                           toString(answer.rest[index], mesh) + " to " +
+                           toString(copy.layout, mesh));
+  return problems;
+}
+
+namespace {
+
+/// Adds the seconds of a path to what it is part of: communication over data
+/// axes, over others, or computation for local moves.
+void addPath(PlanEvaluation &evaluation, const ReshardPath &path,
+             const Mesh &mesh, const PlanningValue &value,
+             const PlanCosts &costs) {
+  for (const Move &move : path.moves) {
+    ReshardPath single;
+    single.moves.push_back(move);
+    double seconds =
+        costs.getPathSeconds(single, mesh, value.shape, value.elementBytes);
+    bool onData = llvm::any_of(move.axes, [&](int axis) {
+      return mesh.getAxis(axis).role == AxisRole::data;
+    });
+    (move.isLocal() ? evaluation.computeSeconds
+     : onData       ? evaluation.dataCommunicationSeconds
+                    : evaluation.tensorCommunicationSeconds) += seconds;
+  }
+}
+
+} // namespace
+
+PlanEvaluation parplan::evaluatePlan(const PlanningProblem &problem,
+                                     const PlanningAnswer &answer,
+                                     const PlanCosts &costs) {
+  PlanEvaluation evaluation;
+  ReshardCache reshards(answer.mesh);
+  for (auto [index, op] : llvm::enumerate(problem.ops)) {
+    llvm::SmallVector<int64_t> operandBytes, resultBytes;
+    for (int operand : op.operands)
+      operandBytes.push_back(problem.values[operand].elementBytes);
+    for (int result : op.results)
+      resultBytes.push_back(problem.values[result].elementBytes);
+    evaluation.computeSeconds += costs.getOpSeconds(evaluateWork(
+        op.work, op.rule,
+        getLocalFactorSizes(op.rule, answer.assignments[index], answer.mesh),
+        operandBytes, resultBytes));
+    for (auto [position, result] : llvm::enumerate(op.results)) {
+      const PlanningValue &value = problem.values[result];
+      addPath(evaluation,
+              reshards.get(value.shape,
+                           getMadeSharding(op.rule, answer.assignments[index],
+                                           static_cast<int>(position)),
+                           answer.rest[result]),
+              answer.mesh, value, costs);
+    }
+  }
+  // Constants are made in any layout, and inputs and parameters are loaded in
+  // the layout at rest, for nothing.
+  auto copies = getCopies(problem, answer);
+  for (auto [index, value] : llvm::enumerate(problem.values))
+    if (value.kind != ValueKind::constant)
+      for (const ValueCopy &copy : copies[index])
+        addPath(evaluation,
+                reshards.get(value.shape, answer.rest[index], copy.layout),
+                answer.mesh, value, costs);
+
+  evaluation.stepTimeSeconds = evaluation.computeSeconds +
+                               evaluation.tensorCommunicationSeconds +
+                               evaluation.dataCommunicationSeconds;
+  for (auto [value, rest] : llvm::zip_equal(problem.values, answer.rest))
+    if (value.kind == ValueKind::parameter)
+      evaluation.parameterBytes += getLocalBytes(value, answer.mesh, rest);
+  evaluation.peakBytes = getPeakBytes(problem, answer);
+  evaluation.activationBytes = evaluation.peakBytes - evaluation.parameterBytes;
+  return evaluation;
+}

@@ -1,0 +1,51 @@
+//===- ApplyAnswer.cpp - A plan as attributes -----------------------------===//
+
+#include "dialects/parplan/ParplanOps.h"
+#include "passes/Plan/GraphProblem.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+using namespace mlir;
+using namespace parplan;
+
+/// The mesh op of the plan, first in the module; replaces an earlier one.
+static FlatSymbolRefAttr setMesh(func::FuncOp function, const Mesh &mesh) {
+  auto module = function->getParentOfType<ModuleOp>();
+  for (MeshOp old : llvm::make_early_inc_range(module.getOps<MeshOp>()))
+    old.erase();
+  OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
+  auto op =
+      builder.create<MeshOp>(module.getLoc(), builder.getStringAttr("mesh"),
+                             MeshAttr::get(builder.getContext(), mesh));
+  return FlatSymbolRefAttr::get(op.getSymNameAttr());
+}
+
+void parplan::applyAnswer(func::FuncOp function, const GraphProblem &graph,
+                          const PlanningAnswer &answer) {
+  const Mesh &mesh = answer.mesh;
+  FlatSymbolRefAttr symbol = setMesh(function, mesh);
+  Builder builder(function.getContext());
+
+  llvm::DenseMap<Value, ShardingAttr> shardings;
+  for (auto [value, rest] : llvm::zip_equal(graph.values, answer.rest))
+    shardings[value] = ShardingAttr::get(symbol, mesh, rest);
+
+  for (auto [op, description, assignment] :
+       llvm::zip_equal(graph.ops, graph.problem.ops, answer.assignments))
+    op->setAttr(attributes::factors,
+                FactorsAttr::get(symbol, mesh, description.rule, assignment));
+  Block &body = function.getBody().front();
+  for (Operation &op : body.without_terminator()) {
+    SmallVector<Attribute> results;
+    for (Value result : op.getResults())
+      results.push_back(shardings.lookup(result));
+    op.setAttr(attributes::shardings, builder.getArrayAttr(results));
+  }
+  for (BlockArgument argument : body.getArguments())
+    function.setArgAttr(argument.getArgNumber(), attributes::sharding,
+                        shardings.lookup(argument));
+  for (auto [index, result] :
+       llvm::enumerate(body.getTerminator()->getOperands()))
+    function.setResultAttr(index, attributes::sharding,
+                           shardings.lookup(result));
+}

@@ -1,0 +1,139 @@
+//===- ExtractProblem.cpp - From a function to a planning problem ---------===//
+
+#include "dialects/parplan/ParplanOps.h"
+#include "parplan/Support/Check.h"
+#include "passes/Plan/GraphProblem.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+using namespace mlir;
+using namespace parplan;
+
+namespace {
+
+int64_t getElementBytes(Type type) {
+  unsigned bits = cast<RankedTensorType>(type).getElementTypeBitWidth();
+  return (bits + 7) / 8;
+}
+
+/// A constant that kernels compute from indices takes no memory.
+bool isComputedFromIndices(Operation *op) {
+  if (auto constant = dyn_cast<parplan::ConstantOp>(op))
+    return constant.getValue().isSplat();
+  return isa<IotaOp, AffineMaskOp>(op);
+}
+
+class Extractor {
+public:
+  Extractor(func::FuncOp function,
+            llvm::function_ref<std::string(int64_t)> getNodeName)
+      : function(function), getNodeName(getNodeName) {}
+
+  GraphProblem extract() {
+    Block &body = function.getBody().front();
+    for (BlockArgument argument : body.getArguments()) {
+      unsigned number = argument.getArgNumber();
+      PlanningValue &value = addValue(argument, ValueKind::input);
+      if (auto name =
+              function.getArgAttrOfType<StringAttr>(number, attributes::name))
+        value.name = name.str();
+      if (function.getArgAttr(number, attributes::batch) &&
+          !value.shape.empty())
+        value.batchDimension = 0;
+    }
+    for (Operation &op : body.without_terminator())
+      addOperation(op);
+    for (Value result : body.getTerminator()->getOperands())
+      graph.problem.values[numbers.lookup(result)].isOutput = true;
+    return std::move(graph);
+  }
+
+private:
+  PlanningValue &addValue(Value value, ValueKind kind) {
+    numbers[value] = static_cast<int>(graph.values.size());
+    graph.values.push_back(value);
+    PlanningValue &description = graph.problem.values.emplace_back();
+    description.kind = kind;
+    llvm::append_range(description.shape,
+                       cast<RankedTensorType>(value.getType()).getShape());
+    description.elementBytes = getElementBytes(value.getType());
+    return description;
+  }
+
+  void addOperation(Operation &op) {
+    if (auto parameter = dyn_cast<ParameterOp>(op)) {
+      addValue(parameter.getResult(), ValueKind::parameter).name =
+          parameter.getInitializer().str();
+      return;
+    }
+    if (op.hasTrait<OpTrait::ConstantLike>() || isComputedFromIndices(&op)) {
+      PlanningValue &value = addValue(op.getResult(0), ValueKind::constant);
+      if (isComputedFromIndices(&op))
+        value.elementBytes = 0;
+      return;
+    }
+    auto ruled = dyn_cast<ShardingRuleOpInterface>(op);
+    PARPLAN_CHECK(ruled, "an op without a sharding rule cannot be planned: ",
+                  op.getName().getStringRef().str());
+    PlanningOp planned;
+    planned.rule = ruled.getShardingRule();
+    planned.work = cast<CostOpInterface>(op).getWork();
+    if (auto node = op.getAttrOfType<IntegerAttr>(attributes::node)) {
+      planned.nodeIndex = node.getInt();
+      planned.node = getNodeName(planned.nodeIndex);
+    }
+    if (auto type = op.getAttrOfType<StringAttr>(attributes::onnxOp))
+      planned.type = type.str();
+    else
+      planned.type = op.getName().stripDialect().str();
+    if (auto block = op.getAttrOfType<IntegerAttr>(attributes::block))
+      planned.block = block.getInt();
+    for (Value operand : op.getOperands())
+      planned.operands.push_back(numbers.lookup(operand));
+    planned.batchFactor = findBatchFactor(planned);
+    for (auto [position, result] : llvm::enumerate(op.getResults())) {
+      PlanningValue &value = addValue(result, ValueKind::activation);
+      value.batchDimension =
+          findBatchDimension(planned, planned.rule.results[position]);
+      planned.results.push_back(numbers.lookup(result));
+      value.name = planned.node;
+    }
+    graph.ops.push_back(&op);
+    graph.problem.ops.push_back(std::move(planned));
+  }
+
+  int findBatchFactor(const PlanningOp &op) const {
+    for (auto [position, operand] : llvm::enumerate(op.operands)) {
+      int dimension = graph.problem.values[operand].batchDimension;
+      if (dimension < 0)
+        continue;
+      const DimFactors &factors = op.rule.operands[position][dimension];
+      if (!factors.empty())
+        return factors.front();
+    }
+    return -1;
+  }
+
+  static int findBatchDimension(const PlanningOp &op,
+                                const TensorFactors &tensor) {
+    if (op.batchFactor < 0)
+      return -1;
+    for (auto [dimension, factors] : llvm::enumerate(tensor))
+      if (!factors.empty() && factors.front() == op.batchFactor)
+        return static_cast<int>(dimension);
+    return -1;
+  }
+
+  func::FuncOp function;
+  llvm::function_ref<std::string(int64_t)> getNodeName;
+  GraphProblem graph;
+  llvm::DenseMap<Value, int> numbers;
+};
+
+} // namespace
+
+GraphProblem
+parplan::extractProblem(func::FuncOp function,
+                        llvm::function_ref<std::string(int64_t)> getNodeName) {
+  return Extractor(function, getNodeName).extract();
+}

@@ -1,0 +1,135 @@
+//===- CostNetworkTest.cpp - Elimination against enumeration --------------===//
+
+#include "parplan/Planner/CostNetwork.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+
+using namespace parplan;
+
+namespace {
+
+struct RandomNetwork {
+  CostNetwork network;
+  std::vector<std::vector<double>> unary;
+  std::vector<std::tuple<int, int, std::vector<double>>> pairs;
+
+  double getCost(const std::vector<int> &choices) const {
+    double cost = 0;
+    for (size_t i = 0; i < unary.size(); ++i)
+      cost += unary[i][choices[i]];
+    for (const auto &[a, b, costs] : pairs)
+      cost += costs[choices[a] * unary[b].size() + choices[b]];
+    return cost;
+  }
+
+  std::vector<double> getAllCosts() const {
+    std::vector<double> costs;
+    std::vector<int> choices(unary.size(), 0);
+    for (;;) {
+      costs.push_back(getCost(choices));
+      size_t i = 0;
+      while (i < choices.size() &&
+             ++choices[i] == static_cast<int>(unary[i].size()))
+        choices[i++] = 0;
+      if (i == choices.size())
+        break;
+    }
+    std::sort(costs.begin(), costs.end());
+    return costs;
+  }
+};
+
+/// Integral costs, so that sums in any order are equal.
+RandomNetwork makeNetwork(std::mt19937 &random) {
+  RandomNetwork result;
+  int count = 2 + static_cast<int>(random() % 5);
+  auto draw = [&](bool mayForbid) {
+    if (mayForbid && random() % 6 == 0)
+      return CostNetwork::forbidden;
+    return static_cast<double>(random() % 20);
+  };
+  for (int i = 0; i < count; ++i) {
+    std::vector<double> costs(1 + random() % 3);
+    for (double &cost : costs)
+      cost = draw(false);
+    result.unary.push_back(costs);
+    result.network.addVariable(costs);
+  }
+  for (int a = 0; a < count; ++a)
+    for (int b = 0; b < count; ++b) {
+      if (a == b || random() % 3 != 0)
+        continue;
+      std::vector<double> costs(result.unary[a].size() *
+                                result.unary[b].size());
+      for (double &cost : costs)
+        cost = draw(true);
+      result.pairs.emplace_back(a, b, costs);
+      result.network.addPair(a, b, costs);
+    }
+  return result;
+}
+
+TEST(CostNetwork, FindsTheMinimumAndAnAnswerThatReachesIt) {
+  std::mt19937 random(3);
+  for (int trial = 0; trial < 500; ++trial) {
+    RandomNetwork example = makeNetwork(random);
+    auto elimination = example.network.eliminate(1 << 20);
+    ASSERT_TRUE(elimination);
+    EXPECT_EQ(elimination->getMinimum(), example.getAllCosts().front());
+    if (elimination->getMinimum() != CostNetwork::forbidden) {
+      EXPECT_EQ(example.getCost(elimination->getBest()),
+                elimination->getMinimum());
+    }
+  }
+}
+
+TEST(CostNetwork, VisitsAnswersInAscendingOrder) {
+  std::mt19937 random(4);
+  for (int trial = 0; trial < 100; ++trial) {
+    RandomNetwork example = makeNetwork(random);
+    auto elimination = example.network.eliminate(1 << 20);
+    ASSERT_TRUE(elimination);
+    std::vector<double> visited;
+    auto enumeration = elimination->enumerate(
+        [&](const std::vector<int> &choices) {
+          visited.push_back(example.getCost(choices));
+          return false;
+        },
+        [](int, int, const std::vector<int> &) { return false; }, 1 << 20);
+    EXPECT_TRUE(enumeration.complete);
+    std::vector<double> expected = example.getAllCosts();
+    expected.erase(
+        std::remove(expected.begin(), expected.end(), CostNetwork::forbidden),
+        expected.end());
+    EXPECT_EQ(visited, expected);
+  }
+}
+
+TEST(CostNetwork, StopsAtTheNodeLimitWithALowerBound) {
+  CostNetwork network;
+  for (int i = 0; i < 10; ++i)
+    network.addVariable({0, 1, 2});
+  auto elimination = network.eliminate(1 << 20);
+  auto enumeration = elimination->enumerate(
+      [](const std::vector<int> &) { return false; },
+      [](int, int, const std::vector<int> &) { return false; }, 100);
+  EXPECT_FALSE(enumeration.complete);
+  EXPECT_FALSE(enumeration.found);
+  EXPECT_LE(enumeration.lowerBound, 20);
+}
+
+TEST(CostNetwork, GivesUpBeforeATableExceedsTheLimit) {
+  CostNetwork network;
+  for (int i = 0; i < 6; ++i)
+    network.addVariable(std::vector<double>(10, 0));
+  for (int a = 0; a < 6; ++a)
+    for (int b = a + 1; b < 6; ++b)
+      network.addPair(a, b, std::vector<double>(100, 1));
+  EXPECT_FALSE(network.eliminate(1000));
+  EXPECT_TRUE(network.eliminate(1000000));
+}
+
+} // namespace

@@ -1,0 +1,154 @@
+//===- SolverTest.cpp - The exact solver against every combination --------===//
+
+#include "TestProblems.h"
+
+#include "parplan/Planner/Evaluator.h"
+#include "parplan/Planner/Solver.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+using namespace parplan;
+using namespace parplan::test;
+
+namespace {
+
+constexpr int64_t noLimit = int64_t(1) << 40;
+
+PlanRequest makeRequest(int64_t devices, int64_t limit = noLimit) {
+  PlanRequest request;
+  request.deviceCount = devices;
+  request.memoryLimitBytes = limit;
+  return request;
+}
+
+Algorithm getAlgorithmOf(const PlanningProblem &problem,
+                         const PlanningAnswer &answer, int op) {
+  return getAlgorithm(problem.ops[op], answer.assignments[op], answer.mesh);
+}
+
+/// A random graph of products and sums over square values.
+PlanningProblem makeRandomProblem(std::mt19937 &random) {
+  auto pick = [&](int count) {
+    return static_cast<int>(random() % static_cast<unsigned>(count));
+  };
+  int64_t size = std::vector<int64_t>{4, 5, 8}[pick(3)];
+  ProblemBuilder builder;
+  std::vector<int> activations = {builder.addInput({size, size})};
+  int ops = 1 + pick(3);
+  for (int i = 0; i < ops; ++i) {
+    int lhs = activations[pick(static_cast<int>(activations.size()))];
+    if (activations.size() > 1 && pick(2) == 0)
+      activations.push_back(builder.addSum(
+          lhs, activations[pick(static_cast<int>(activations.size()))]));
+    else
+      activations.push_back(
+          builder.addProduct(lhs, builder.addParameter({size, size})));
+  }
+  builder.markOutput(activations.back());
+  return std::move(builder.problem);
+}
+
+TEST(Solver, TakesDataParallelismWhenWeightsNeedNoReduction) {
+  PlanningProblem mlp = makeMlp(/*batch=*/64, /*width=*/16, /*hidden=*/16);
+  PlanResult result = solve(mlp, makeRequest(4), SimpleCosts());
+  ASSERT_TRUE(result.answer);
+  ASSERT_EQ(result.answer->mesh.getAxisCount(), 1);
+  EXPECT_EQ(result.answer->mesh.getAxis(0).role, AxisRole::data);
+  EXPECT_TRUE(result.certificate.exact);
+  EXPECT_EQ(result.certificate.getGap(), 0);
+}
+
+TEST(Solver, TurnsColumnThenRowWhenTensorParallelismIsForced) {
+  PlanningProblem mlp = makeMlp(/*batch=*/8, /*width=*/64, /*hidden=*/256);
+  PlanRequest request = makeRequest(2);
+  request.tensorSize = 2;
+  PlanResult result = solve(mlp, request, SimpleCosts());
+  ASSERT_TRUE(result.answer);
+  EXPECT_EQ(getAlgorithmOf(mlp, *result.answer, 0), Algorithm::column);
+  EXPECT_EQ(getAlgorithmOf(mlp, *result.answer, 1), Algorithm::row);
+}
+
+TEST(Solver, ObeysAnAlgorithmForcedByName) {
+  PlanningProblem mlp = makeMlp(/*batch=*/8, /*width=*/64, /*hidden=*/256);
+  PlanRequest request = makeRequest(2);
+  request.tensorSize = 2;
+  request.forcedAlgorithms = {{"up", Algorithm::row}};
+  PlanResult result = solve(mlp, request, SimpleCosts());
+  ASSERT_TRUE(result.answer);
+  EXPECT_EQ(getAlgorithmOf(mlp, *result.answer, 0), Algorithm::row);
+}
+
+TEST(Solver, RefusesAForcedAlgorithmThatTheMeshDoesNotAllow) {
+  PlanningProblem mlp = makeMlp(8, 64, 256);
+  PlanRequest request = makeRequest(2);
+  request.dataSize = 2;
+  request.forcedAlgorithms = {{"up", Algorithm::row}};
+  PlanResult result = solve(mlp, request, SimpleCosts());
+  EXPECT_FALSE(result.answer);
+  ASSERT_EQ(result.refusals.size(), 1u);
+  EXPECT_EQ(result.refusals[0], "node 'up' (MatMul) cannot be 'row' here");
+}
+
+TEST(Solver, SplitsWeightsWhenTheyDoNotFitOtherwise) {
+  PlanningProblem mlp = makeMlp(/*batch=*/64, /*width=*/64, /*hidden=*/256);
+  int64_t weights = 2 * 64 * 256 * 4;
+  PlanResult result = solve(mlp, makeRequest(4, weights), SimpleCosts());
+  ASSERT_TRUE(result.answer);
+  EXPECT_LE(result.evaluation.peakBytes, weights);
+  EXPECT_LT(result.evaluation.parameterBytes, weights);
+}
+
+TEST(Solver, NamesTheLeastBytesWhenNothingFits) {
+  PlanningProblem mlp = makeMlp(8, 64, 256);
+  PlanResult result = solve(mlp, makeRequest(2, 1000), SimpleCosts());
+  EXPECT_FALSE(result.answer);
+  EXPECT_EQ(result.leastBytes, 2 * 64 * 256 * 4 / 2);
+}
+
+TEST(Solver, EqualsExhaustionOnRandomGraphsWithoutALimit) {
+  std::mt19937 random(1);
+  for (int trial = 0; trial < 60; ++trial) {
+    PlanningProblem problem = makeRandomProblem(random);
+    PlanRequest request = makeRequest(2);
+    PlanResult solved = solve(problem, request, SimpleCosts());
+    PlanResult best = solveByExhaustion(problem, request, SimpleCosts());
+    ASSERT_TRUE(solved.answer && best.answer);
+    EXPECT_TRUE(verifyAnswer(problem, *solved.answer).empty());
+    EXPECT_NEAR(solved.evaluation.stepTimeSeconds,
+                best.evaluation.stepTimeSeconds, 1e-9)
+        << "trial " << trial;
+    EXPECT_TRUE(solved.certificate.exact);
+  }
+}
+
+TEST(Solver, EqualsExhaustionOnRandomGraphsUnderTightMemory) {
+  std::mt19937 random(2);
+  int refused = 0;
+  for (int trial = 0; trial < 25; ++trial) {
+    PlanningProblem problem = makeRandomProblem(random);
+    PlanResult loose =
+        solveByExhaustion(problem, makeRequest(2), SimpleCosts());
+    // Between the least memory of any plan and that of the fastest.
+    int64_t least = loose.leastBytes, most = loose.evaluation.peakBytes;
+    int64_t limit =
+        least - 64 +
+        static_cast<int64_t>(random() % 4) * ((most - least) / 3 + 1);
+    PlanRequest request = makeRequest(2, limit);
+    PlanResult solved = solve(problem, request, SimpleCosts());
+    PlanResult best = solveByExhaustion(problem, request, SimpleCosts());
+    ASSERT_EQ(solved.answer.has_value(), best.answer.has_value())
+        << "trial " << trial;
+    refused += !best.answer;
+    if (!best.answer)
+      continue;
+    EXPECT_LE(solved.evaluation.peakBytes, limit);
+    EXPECT_NEAR(solved.evaluation.stepTimeSeconds,
+                best.evaluation.stepTimeSeconds, 1e-9)
+        << "trial " << trial;
+  }
+  EXPECT_GT(refused, 0);
+}
+
+} // namespace
