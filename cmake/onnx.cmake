@@ -1,16 +1,10 @@
 # ONNX, which scripts/build-onnx puts where all build folders find it, against Debian's Protobuf: parplan::onnx.
 
-set(version 1.22.0)
-if(DEFINED ENV{PARPLAN_DEPENDENCIES})
-  set(dependencies $ENV{PARPLAN_DEPENDENCIES})
-elseif(DEFINED ENV{XDG_CACHE_HOME})
-  set(dependencies $ENV{XDG_CACHE_HOME}/parplan)
-else()
-  set(dependencies $ENV{HOME}/.cache/parplan)
-endif()
-set(PARPLAN_ONNX ${dependencies}/onnx-${version} CACHE PATH "Where ONNX ${version} is installed")
+execute_process(COMMAND ${PROJECT_SOURCE_DIR}/scripts/build-onnx --where
+                OUTPUT_VARIABLE prefix COMMAND_ERROR_IS_FATAL ANY)
+set(PARPLAN_ONNX ${prefix} CACHE PATH "Where ONNX is installed")
 if(NOT EXISTS ${PARPLAN_ONNX}/lib/libonnx.a)
-  message(FATAL_ERROR "ONNX ${version} is not in ${PARPLAN_ONNX}: run scripts/setup first")
+  message(FATAL_ERROR "ONNX is not in ${PARPLAN_ONNX}: run scripts/setup first")
 endif()
 
 find_package(Protobuf REQUIRED)
