@@ -1,4 +1,4 @@
-//===- example_program.cu - What an emitted program looks like ===//
+//===- example_program.cu - What an emitted program looks like -----------===//
 //
 // A tensor-parallel MLP on two ranks, written as the emitter writes it:
 //   hidden = gelu(x W1 + b1)     W1 is split by columns over "tp0"
@@ -104,17 +104,12 @@ void step(Rank &rank) {
                  rank.at<float>(1216)});
 }
 
-constexpr Program program = {"example.onnx",
-                             mesh,
-                             communicators,
-                             parameters,
-                             inputs,
-                             outputs,
+constexpr Program program = {"example.onnx",      mesh,   communicators,
+                             parameters,          inputs, outputs,
                              /*arenaBytes=*/1408,
                              /*streamCount=*/2,
                              /*eventCount=*/2,
-                             /*orderDigests=*/{},
-                             step};
+                             /*orderDigests=*/{}, step};
 
 } // namespace
 

@@ -1,4 +1,4 @@
-//===- shapes.h - Shapes of library kernels and the memory they need ===//
+//===- shapes.h - Shapes of library kernels and the memory they need -----===//
 //
 // Plain values without dependences. The planner includes this file too: the
 // workspace that it reserves is the one that the kernel takes.
@@ -121,7 +121,7 @@ constexpr int64_t convolutionChunk(const ConvolutionShape &shape) {
   const int64_t wanted = roundUp(262144 / (rows > 0 ? rows : 1) + 1, 64);
   return minimum(wanted, convolutionColumns(shape));
 }
-constexpr int64_t attentionQueryBlock = 8;
+constexpr int64_t attentionQueryBlock = 64;
 constexpr int64_t attentionKeyBlock = 128;
 } // namespace detail
 
@@ -135,16 +135,15 @@ constexpr int64_t convolutionWorkspaceBytes(const ConvolutionShape &shape,
                          64);
 }
 
-/// Bytes of workspace that `attention` needs: one block of transposed keys,
-/// the scores of a query block and its unnormalised result.
+/// Bytes of workspace that `attention` needs: for one block of queries the
+/// scores of one block of keys, the running result, maxima and sums.
 constexpr int64_t attentionWorkspaceBytes(const AttentionShape &shape,
                                           int64_t elementBytes = 4) {
-  const int64_t elements =
-      detail::roundUp(shape.width * detail::attentionKeyBlock, 16) +
-      detail::attentionQueryBlock *
-          (detail::attentionKeyBlock + detail::roundUp(shape.valueWidth, 16) +
-           detail::roundUp(shape.width, 16) + 16);
-  return detail::roundUp(elements * elementBytes, 64);
+  const int64_t queries =
+      detail::minimum(shape.queries, detail::attentionQueryBlock);
+  const int64_t keys = detail::minimum(shape.keys, detail::attentionKeyBlock);
+  return detail::roundUp(queries * (keys + shape.valueWidth + 2) * elementBytes,
+                         64);
 }
 
 } // namespace runtime

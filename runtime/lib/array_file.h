@@ -1,0 +1,45 @@
+//===- array_file.h - Arrays in files: .npy and TensorProto
+//---------------------===//
+
+#ifndef PARPLAN_RUNTIME_LIB_ARRAY_FILE_H
+#define PARPLAN_RUNTIME_LIB_ARRAY_FILE_H
+
+#include "mapped_file.h"
+#include "parplan_runtime/tables.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace parplan {
+namespace runtime {
+
+/// The elements of a file, row-major (or column-major) and dense.
+struct Array {
+  ElementType type = ElementType::Float32;
+  std::vector<int64_t> shape;
+  bool columnMajor = false;
+  const char *data = nullptr;
+
+  // What `data` points into.
+  std::shared_ptr<MappedFile> file;
+  std::vector<char> decoded;
+};
+
+/// Reads the file of an input, by its suffix (.pb: TensorProto, else .npy).
+/// Fails with 66 when it cannot be opened, 65 when it is malformed or has
+/// another type or shape than `input`.
+std::shared_ptr<Array> readArray(const std::string &path, const Tensor &input);
+
+/// Writes a .npy file through a temporary one; false when that fails.
+bool writeArray(const std::string &path, ElementType type,
+                const std::vector<int64_t> &shape, const void *data);
+
+/// "float32[2, 3]", for messages.
+std::string describe(ElementType type, const std::vector<int64_t> &shape);
+std::string describe(const Tensor &tensor);
+
+} // namespace runtime
+} // namespace parplan
+
+#endif // PARPLAN_RUNTIME_LIB_ARRAY_FILE_H

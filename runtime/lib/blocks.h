@@ -1,0 +1,34 @@
+//===- blocks.h - Moving blocks between files and arenas
+//-----------------------===//
+
+#ifndef PARPLAN_RUNTIME_LIB_BLOCKS_H
+#define PARPLAN_RUNTIME_LIB_BLOCKS_H
+
+#include "array_file.h"
+#include "engine.h"
+
+namespace parplan {
+namespace runtime {
+
+/// Elements of the uniform local block.
+int64_t blockElements(const Program &program, Table<Dimension> dimensions);
+/// Elements of the piece of a block of `elements` that is kept over `axes`.
+int64_t pieceElements(const Program &program, int64_t elements,
+                      Table<int32_t> axes);
+
+/// Copies every parameter's block from the weights into the arena. Fails with
+/// 65 when the file is missing or too short.
+void loadParameters(EngineRank &rank, const std::string &weightsFile);
+
+/// Copies this rank's block of an input into the arena.
+void loadInput(EngineRank &rank, const Tensor &input, const Array &array);
+
+/// Collects an output on rank 0; there it returns the global array, elsewhere
+/// nothing. Collective.
+std::vector<char> collectOutput(EngineRank &rank, World &world,
+                                const Tensor &output);
+
+} // namespace runtime
+} // namespace parplan
+
+#endif // PARPLAN_RUNTIME_LIB_BLOCKS_H

@@ -1,0 +1,162 @@
+//===- engine.h - A rank as the runtime itself sees it
+//---------------------===//
+
+#ifndef PARPLAN_RUNTIME_LIB_ENGINE_H
+#define PARPLAN_RUNTIME_LIB_ENGINE_H
+
+#include "parplan_runtime/rank.h"
+#include "sha256.h"
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace parplan {
+namespace runtime {
+
+/// Kinds of calls, in the order of the metrics.
+enum class CallKind : int32_t {
+  AllReduce,
+  AllGather,
+  ReduceScatter,
+  Broadcast,
+  Reduce,
+  AllToAll,
+  Send,
+  Receive
+};
+constexpr int callKinds = 8;
+const char *callName(CallKind kind);
+
+struct CallCount {
+  int64_t calls = 0;
+  int64_t bytes = 0;
+};
+
+/// One call of a communicator, copied into the stream's queue.
+struct Communicator::Call {
+  enum class Group : int32_t { None, Begin, End };
+  CallKind kind;
+  Group group = Group::None;
+  Reduction reduction = Reduction::Sum;
+  ElementType type = ElementType::Float32;
+  int root = 0; // or the peer
+  const void *in = nullptr;
+  void *out = nullptr;
+  int64_t count = 0;
+};
+
+/// What a rank is waiting for, readable by the watchdog. A wait begins when
+/// `label` is set; `since` is in nanoseconds of the monotonic clock.
+struct WaitRecord {
+  std::atomic<const char *> kind{nullptr};
+  std::atomic<const char *> name{nullptr};
+  std::atomic<int64_t> since{0};
+  std::atomic<int64_t> number{0};
+};
+
+class WaitScope {
+public:
+  WaitScope(WaitRecord &record, const char *kind, const char *name);
+  ~WaitScope() { record.since = 0; }
+  WaitScope(const WaitScope &) = delete;
+  WaitScope &operator=(const WaitScope &) = delete;
+
+private:
+  WaitRecord &record;
+};
+
+/// What every device's rank has: books, and memory that the host can fill.
+class EngineRank : public Rank {
+public:
+  using Rank::Rank;
+
+  /// Marks live buffers; fails when one leaves the arena.
+  void mark(Buffers buffers);
+  /// Marks what is live before the first step.
+  void mark(int64_t offset, int64_t bytes) { mark({{offset, bytes}}); }
+  void count(CallKind kind, const char *communicator, int64_t bytes);
+  /// Starts the books of a step: the order of communication is that of the
+  /// last step (all steps are equal).
+  void beginStep();
+  /// The digest of the step since beginStep.
+  std::string finishOrder() { return order.finish(); }
+
+  int64_t peakBytes() const { return peak; }
+  const CallCount &callCount(CallKind kind) const {
+    return counts[static_cast<int>(kind)];
+  }
+
+  /// Copies between host memory and the arena; blocking.
+  virtual void upload(int64_t offset, const void *from, int64_t bytes) = 0;
+  virtual void download(int64_t offset, void *to, int64_t bytes) = 0;
+  /// The host's address of the arena, or null when it is on a device.
+  virtual char *hostArena() { return nullptr; }
+  /// Returns when everything enqueued is done.
+  virtual void synchronize() = 0;
+
+protected:
+  int64_t arenaLimit = 0;
+
+private:
+  int64_t peak = 0;
+  CallCount counts[callKinds];
+  Sha256 order;
+};
+
+/// The ranks of a run: who they are and how they reach each other outside of
+/// the program's own communication ("service").
+class World {
+public:
+  virtual ~World() = default;
+  virtual int rank() const = 0;
+  virtual int size() const = 0;
+  virtual void barrier() = 0;
+  /// Moves `bytes` from rank `from` to rank 0; called by these two only.
+  virtual void sendToRoot(int from, const void *data, void *out,
+                          int64_t bytes) = 0;
+  /// Record of this rank's service calls, for the watchdog.
+  WaitRecord wait;
+  /// Bytes and calls of rank-0 gathers of this rank.
+  CallCount gathered;
+};
+
+struct RankOptions {
+  /// Arena size to use instead of the program's; 0: the program's.
+  int64_t arenaBytes = 0;
+  double timeoutSeconds = 600;
+};
+
+/// Makes a rank on this build's device.
+std::unique_ptr<EngineRank> createRank(const Program &program, World &world,
+                                       const RankOptions &options);
+
+/// The wait records of all ranks of the process, for the watchdog. Records
+/// live until the process ends.
+void registerWait(int rank, WaitRecord &record);
+/// Starts the thread that ends the process with exit code 191 when a wait
+/// lasts longer than `seconds`.
+void startWatchdog(double seconds);
+
+int64_t monotonicNanoseconds();
+
+/// Reads the environment variable as a number; `fallback` when unset.
+int64_t environmentNumber(const char *name, int64_t fallback);
+
+/// Row-major coordinates of `rank` on the mesh.
+std::vector<int64_t> meshCoordinates(const Program &program, int rank);
+/// The block of a rank with these coordinates.
+Interval blockOf(const Program &program,
+                 const std::vector<int64_t> &coordinates, int64_t size,
+                 Table<int32_t> axes);
+/// World ranks of the group of communicator `entry` that `rank` is in, in the
+/// group's order.
+std::vector<int> groupMembers(const Program &program,
+                              const CommunicatorEntry &entry, int rank);
+
+} // namespace runtime
+} // namespace parplan
+
+#endif // PARPLAN_RUNTIME_LIB_ENGINE_H

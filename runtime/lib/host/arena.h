@@ -1,0 +1,34 @@
+//===- arena.h - The memory of a host rank
+//-----------------------------------===//
+
+#ifndef PARPLAN_RUNTIME_LIB_HOST_ARENA_H
+#define PARPLAN_RUNTIME_LIB_HOST_ARENA_H
+
+#include <cstdint>
+
+namespace parplan {
+namespace runtime {
+
+/// Zeroed memory of `bytes`, rounded up to pages, with an inaccessible page
+/// behind it: a kernel that runs over the end ends the program.
+class Arena {
+public:
+  Arena() = default;
+  ~Arena();
+  Arena(const Arena &) = delete;
+  Arena &operator=(const Arena &) = delete;
+
+  /// False when the system does not give the memory.
+  bool allocate(int64_t bytes);
+  char *data() const { return base; }
+
+private:
+  char *mapping = nullptr;
+  int64_t mappedBytes = 0;
+  char *base = nullptr;
+};
+
+} // namespace runtime
+} // namespace parplan
+
+#endif // PARPLAN_RUNTIME_LIB_HOST_ARENA_H

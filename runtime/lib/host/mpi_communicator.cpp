@@ -1,0 +1,282 @@
+//===- mpi_communicator.cpp - Host ranks that are MPI processes
+//----------------===//
+//
+// Every stream calls MPI from its own thread on its own duplicate of the
+// communicator, so streams never wait for each other inside MPI.
+//
+//===----------------------------------------------------------------------===//
+
+#include "failure.h"
+#include "host_communicator.h"
+#include "host_stream.h"
+
+#include <climits>
+#include <cstring>
+#include <mpi.h>
+
+namespace parplan {
+namespace runtime {
+
+namespace {
+
+void check(int status, const char *what) {
+  if (status == MPI_SUCCESS)
+    return;
+  char text[MPI_MAX_ERROR_STRING] = "";
+  int length = 0;
+  MPI_Error_string(status, text, &length);
+  fail(exitPeerLost, std::string(what) + ": " + text);
+}
+
+MPI_Datatype typeOf(ElementType type) {
+  switch (type) {
+  case ElementType::Float64:
+    return MPI_DOUBLE;
+  case ElementType::Float32:
+    return MPI_FLOAT;
+  case ElementType::Int64:
+    return MPI_INT64_T;
+  case ElementType::Int32:
+    return MPI_INT32_T;
+  case ElementType::Int16:
+    return MPI_INT16_T;
+  case ElementType::Int8:
+    return MPI_INT8_T;
+  case ElementType::UInt8:
+  case ElementType::Bool:
+    return MPI_UINT8_T;
+  case ElementType::Float16:
+  case ElementType::BFloat16:
+    return MPI_UINT16_T; // Moved, never reduced.
+  }
+  return MPI_BYTE;
+}
+
+MPI_Op operationOf(Reduction kind, ElementType type) {
+  if (type == ElementType::Float16 || type == ElementType::BFloat16)
+    fail(exitInternal, "16-bit floats cannot be reduced on the host");
+  switch (kind) {
+  case Reduction::Sum:
+    return MPI_SUM;
+  case Reduction::Max:
+    return MPI_MAX;
+  case Reduction::Min:
+    return MPI_MIN;
+  case Reduction::Product:
+    return MPI_PROD;
+  }
+  return MPI_SUM;
+}
+
+int checkedCount(int64_t count) {
+  if (count > INT_MAX)
+    fail(exitInternal, "a message of " + std::to_string(count) +
+                           " elements exceeds what MPI can count");
+  return static_cast<int>(count);
+}
+
+class MpiCommunicator : public Communicator {
+public:
+  MpiCommunicator(const char *name, int rank, int size,
+                  std::vector<MPI_Comm> handles)
+      : Communicator(name, rank, size), handles(std::move(handles)),
+        pending(this->handles.size()) {}
+  ~MpiCommunicator() override {
+    for (MPI_Comm &handle : handles)
+      MPI_Comm_free(&handle);
+  }
+
+private:
+  struct Pending {
+    bool open = false;
+    int count = 0;
+    static constexpr int limit = 64;
+    MPI_Request requests[limit];
+  };
+
+  void issue(Stream &stream, const Call &call) override {
+    auto *queue = static_cast<HostStream *>(&stream);
+    queue->enqueue([this, queue, call] { perform(*queue, call); });
+  }
+
+  void perform(HostStream &stream, const Call &call) {
+    const MPI_Comm handle = handles[stream.index()];
+    Pending &list = pending[stream.index()];
+    if (call.group == Call::Group::Begin) {
+      list.open = true;
+      list.count = 0;
+      return;
+    }
+    WaitScope scope(stream.wait, callName(call.kind), name());
+    if (call.group == Call::Group::End) {
+      list.open = false;
+      check(MPI_Waitall(list.count, list.requests, MPI_STATUSES_IGNORE),
+            "group of messages");
+      return;
+    }
+    // An arena is one allocation: equal addresses are the same buffer.
+    const MPI_Datatype type = typeOf(call.type);
+    const void *in = call.in == call.out ? MPI_IN_PLACE : call.in;
+    const int count = checkedCount(call.count);
+    const int64_t bytes = call.count * elementBytes(call.type);
+    switch (call.kind) {
+    case CallKind::AllReduce:
+      return check(MPI_Allreduce(in, call.out, count, type,
+                                 operationOf(call.reduction, call.type),
+                                 handle),
+                   "all_reduce");
+    case CallKind::AllGather:
+      if (call.in == static_cast<char *>(call.out) + rank() * bytes)
+        in = MPI_IN_PLACE;
+      else
+        in = call.in;
+      return check(
+          MPI_Allgather(in, count, type, call.out, count, type, handle),
+          "all_gather");
+    case CallKind::ReduceScatter:
+      return check(MPI_Reduce_scatter_block(
+                       in, call.out, count, type,
+                       operationOf(call.reduction, call.type), handle),
+                   "reduce_scatter");
+    case CallKind::AllToAll:
+      return check(MPI_Alltoall(in, count, type, call.out, count, type, handle),
+                   "all_to_all");
+    case CallKind::Broadcast:
+      if (rank() == call.root) {
+        if (call.in != call.out)
+          std::memcpy(call.out, call.in, static_cast<size_t>(bytes));
+      }
+      return check(MPI_Bcast(call.out, count, type, call.root, handle),
+                   "broadcast");
+    case CallKind::Reduce:
+      if (rank() != call.root)
+        in = call.in;
+      return check(MPI_Reduce(in, call.out, count, type,
+                              operationOf(call.reduction, call.type), call.root,
+                              handle),
+                   "reduce");
+    case CallKind::Send:
+      if (list.open)
+        return check(
+            MPI_Isend(call.in, count, type, call.root, 0, handle, next(list)),
+            "send");
+      return check(MPI_Send(call.in, count, type, call.root, 0, handle),
+                   "send");
+    case CallKind::Receive:
+      if (list.open)
+        return check(
+            MPI_Irecv(call.out, count, type, call.root, 0, handle, next(list)),
+            "recv");
+      return check(MPI_Recv(call.out, count, type, call.root, 0, handle,
+                            MPI_STATUS_IGNORE),
+                   "recv");
+    }
+  }
+
+  static MPI_Request *next(Pending &list) {
+    if (list.count == Pending::limit)
+      fail(exitInternal, "a group has more than 64 messages");
+    return &list.requests[list.count++];
+  }
+
+  std::vector<MPI_Comm> handles;
+  std::vector<Pending> pending;
+};
+
+class MpiWorld : public World {
+public:
+  explicit MpiWorld(int expectedSize) {
+    int provided = 0, started = 0, size = 0;
+    MPI_Initialized(&started);
+    if (!started && MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE,
+                                    &provided) != MPI_SUCCESS)
+      fail(exitDisagreement, "MPI does not start");
+    MPI_Query_thread(&provided);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Comm_rank(MPI_COMM_WORLD, &position);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    setMessageRank(position);
+    if (size != expectedSize)
+      fail(exitDisagreement, "the plan is for " + std::to_string(expectedSize) +
+                                 " ranks, MPI was started with " +
+                                 std::to_string(size));
+    if (provided < MPI_THREAD_MULTIPLE)
+      fail(exitDisagreement,
+           "this MPI does not support calls from several threads");
+    ranks = size;
+    registerWait(position, wait);
+  }
+  int rank() const override { return position; }
+  int size() const override { return ranks; }
+  void barrier() override {
+    WaitScope scope(wait, "barrier", "service");
+    check(MPI_Barrier(MPI_COMM_WORLD), "barrier");
+  }
+  void sendToRoot(int from, const void *data, void *out,
+                  int64_t bytes) override {
+    if (from == 0) {
+      if (position == 0 && data != out)
+        std::memcpy(out, data, static_cast<size_t>(bytes));
+      return;
+    }
+    WaitScope scope(wait, "gather", "service");
+    ++gathered.calls;
+    gathered.bytes += bytes;
+    const int64_t piece = int64_t(1) << 30;
+    for (int64_t start = 0; start < bytes; start += piece) {
+      const int part =
+          static_cast<int>(bytes - start < piece ? bytes - start : piece);
+      if (position == from)
+        check(MPI_Send(static_cast<const char *>(data) + start, part, MPI_BYTE,
+                       0, 1, MPI_COMM_WORLD),
+              "gather");
+      else
+        check(MPI_Recv(static_cast<char *>(out) + start, part, MPI_BYTE, from,
+                       1, MPI_COMM_WORLD, MPI_STATUS_IGNORE),
+              "gather");
+    }
+  }
+
+private:
+  int position = 0;
+  int ranks = 1;
+};
+
+} // namespace
+
+std::unique_ptr<Communicator>
+createMpiCommunicator(const Program &program, const CommunicatorEntry &entry,
+                      World &world) {
+  const std::vector<int> members = groupMembers(program, entry, world.rank());
+  int position = 0;
+  while (members[position] != world.rank())
+    ++position;
+  // The group's smallest rank names it; the key orders it.
+  int color = members[0];
+  for (int member : members)
+    color = member < color ? member : color;
+  std::vector<MPI_Comm> handles(program.streamCount);
+  for (MPI_Comm &handle : handles) {
+    check(MPI_Comm_split(MPI_COMM_WORLD, color, position, &handle),
+          "splitting the world");
+    MPI_Comm_set_errhandler(handle, MPI_ERRORS_RETURN);
+  }
+  return std::unique_ptr<Communicator>(new MpiCommunicator(
+      entry.name, position, static_cast<int>(members.size()),
+      std::move(handles)));
+}
+
+std::unique_ptr<World> createMpiWorld(int expectedSize) {
+  return std::unique_ptr<World>(new MpiWorld(expectedSize));
+}
+
+void finishMpi() {
+  int started = 0, finished = 0;
+  MPI_Initialized(&started);
+  MPI_Finalized(&finished);
+  if (started && !finished)
+    MPI_Finalize();
+}
+
+} // namespace runtime
+} // namespace parplan

@@ -1,0 +1,23 @@
+//===- no_mpi.cpp - Host ranks where MPI was not found
+//-------------------------===//
+
+#include "failure.h"
+#include "host_communicator.h"
+
+namespace parplan {
+namespace runtime {
+
+std::unique_ptr<Communicator>
+createMpiCommunicator(const Program &, const CommunicatorEntry &, World &) {
+  fail(exitDisagreement, "the runtime was built without MPI");
+}
+
+std::unique_ptr<World> createMpiWorld(int) {
+  fail(exitDisagreement, "the runtime was built without MPI; start with "
+                         "--communicator local");
+}
+
+void finishMpi() {}
+
+} // namespace runtime
+} // namespace parplan

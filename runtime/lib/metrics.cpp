@@ -1,0 +1,124 @@
+//===- metrics.cpp - The metrics document
+//-----------------------------------------===//
+
+#include "metrics.h"
+
+#include <cstdio>
+#include <cstring>
+#include <unistd.h>
+
+namespace parplan {
+namespace runtime {
+
+RankReport reportOf(EngineRank &rank, const World &world,
+                    const std::string &order) {
+  RankReport report;
+  report.peakBytes = rank.peakBytes();
+  for (int kind = 0; kind < callKinds; ++kind)
+    report.communication[kind] = rank.callCount(static_cast<CallKind>(kind));
+  report.gathered = world.gathered;
+  std::strncpy(report.order, order.c_str(), sizeof report.order - 1);
+  return report;
+}
+
+namespace {
+
+std::string countText(const char *name, const CallCount &count) {
+  return std::string("\"") + name +
+         "\":{\"calls\":" + std::to_string(count.calls) +
+         ",\"bytes\":" + std::to_string(count.bytes) + "}";
+}
+
+/// "[" + the text of each report, separated + "]".
+template <typename Text>
+std::string perRank(const Metrics &metrics, Text text) {
+  std::string list = "[";
+  for (const RankReport &report : metrics.reports)
+    list += (list.size() > 1 ? "," : "") + text(report);
+  return list + "]";
+}
+
+std::string document(const Metrics &metrics) {
+  std::string text =
+      "{\"format\":1, \"ranks\":" + std::to_string(metrics.ranks) +
+      ", \"steps\":" + std::to_string(metrics.stepSeconds.size()) +
+      ", \"mode\":\"inference\",\n";
+  if (!metrics.failure.empty()) {
+    text += " \"failure\":\"";
+    for (char c : metrics.failure) {
+      if (c == '"' || c == '\\')
+        text += '\\';
+      text += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
+    }
+    text += "\",\n";
+  }
+  text += " \"loss\":[], \"gradient_norm\":[], \"step_time_s\":[";
+  for (size_t step = 0; step < metrics.stepSeconds.size(); ++step) {
+    char number[32];
+    std::snprintf(number, sizeof number, "%s%.9g", step ? "," : "",
+                  metrics.stepSeconds[step]);
+    text += number;
+  }
+  text += "],\n \"peak_memory_bytes\":{\"per_rank\":" +
+          perRank(metrics,
+                  [](const RankReport &report) {
+                    return std::to_string(report.peakBytes);
+                  }) +
+          "}";
+  const auto zero = [](const RankReport &) { return std::string("0"); };
+  text +=
+      ", \"host_peak_memory_bytes\":{\"per_rank\":" + perRank(metrics, zero) +
+      "}, \"nvme_peak_bytes\":{\"per_rank\":" + perRank(metrics, zero) + "},\n";
+  text += " \"communication\":{\"per_rank\":" +
+          perRank(metrics,
+                  [](const RankReport &report) {
+                    std::string entries = "{";
+                    for (int kind = 0; kind < callKinds; ++kind)
+                      if (report.communication[kind].calls > 0)
+                        entries +=
+                            (entries.size() > 1 ? "," : "") +
+                            countText(callName(static_cast<CallKind>(kind)),
+                                      report.communication[kind]);
+                    return entries + "}";
+                  }) +
+          ",\n  \"order_sha256\":" +
+          perRank(metrics,
+                  [](const RankReport &report) {
+                    return "\"" + std::string(report.order) + "\"";
+                  }) +
+          "},\n";
+  text += " \"service\":{\"per_rank\":" +
+          perRank(metrics,
+                  [](const RankReport &report) {
+                    return "{" + countText("gather", report.gathered) + "}";
+                  }) +
+          "},\n";
+  text += " \"offload\":{\"per_rank\":" +
+          perRank(metrics,
+                  [](const RankReport &) {
+                    return std::string(
+                        "{\"host_to_device_bytes\":0,\"device_to_host_bytes\":"
+                        "0,\"nvme_read_bytes\":0,\"nvme_write_bytes\":0}");
+                  }) +
+          "}}\n";
+  return text;
+}
+
+} // namespace
+
+bool writeMetrics(const std::string &path, const Metrics &metrics) {
+  const std::string text = document(metrics);
+  const std::string temporary = path + ".partial";
+  std::FILE *file = std::fopen(temporary.c_str(), "wb");
+  if (!file)
+    return false;
+  bool good = std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  good &= std::fclose(file) == 0;
+  good = good && std::rename(temporary.c_str(), path.c_str()) == 0;
+  if (!good)
+    unlink(temporary.c_str());
+  return good;
+}
+
+} // namespace runtime
+} // namespace parplan

@@ -1,0 +1,40 @@
+//===- metrics.h - The metrics document
+//------------------------------------------===//
+
+#ifndef PARPLAN_RUNTIME_LIB_METRICS_H
+#define PARPLAN_RUNTIME_LIB_METRICS_H
+
+#include "engine.h"
+
+#include <string>
+#include <vector>
+
+namespace parplan {
+namespace runtime {
+
+/// What a rank reports, as plain bytes for the gather.
+struct RankReport {
+  int64_t peakBytes = 0;
+  CallCount communication[callKinds];
+  CallCount gathered;
+  char order[72] = "";
+};
+
+struct Metrics {
+  int64_t ranks = 0;
+  std::vector<double> stepSeconds;
+  std::vector<RankReport> reports;
+  /// Not empty when the run failed.
+  std::string failure;
+};
+
+RankReport reportOf(EngineRank &rank, const World &world,
+                    const std::string &order);
+
+/// Writes the document, whole or not at all; false when that fails.
+bool writeMetrics(const std::string &path, const Metrics &metrics);
+
+} // namespace runtime
+} // namespace parplan
+
+#endif // PARPLAN_RUNTIME_LIB_METRICS_H

@@ -1,0 +1,282 @@
+//===- run.cpp - The main function of an emitted program
+//--------------------------===//
+
+#include "blocks.h"
+#include "failure.h"
+#include "launch.h"
+#include "metrics.h"
+#include "options.h"
+#include "platform_device.h"
+#include "thread_world.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <sys/stat.h>
+#include <thread>
+#include <unistd.h>
+
+namespace parplan {
+namespace runtime {
+
+namespace {
+
+/// One run, as all ranks of this process see it.
+struct Run {
+  Run(const Program &program, Options options)
+      : program(program), options(std::move(options)) {}
+
+  const Program &program;
+  Options options;
+  int ranks = 1;
+  std::string weightsFile;
+  /// Rank 0's, for the metrics of a failed run.
+  EngineRank *root = nullptr;
+  const World *rootWorld = nullptr;
+  Metrics metrics;
+};
+
+int planRanks(const Program &program) {
+  int64_t ranks = 1;
+  for (const Axis &axis : program.mesh)
+    ranks *= axis.size;
+  return static_cast<int>(ranks);
+}
+
+void writeFailureMetrics(void *context) {
+  Run &run = *static_cast<Run *>(context);
+  if (run.options.metricsFile.empty())
+    return;
+  run.metrics.failure = failureText();
+  run.metrics.reports.clear();
+  if (run.root)
+    run.metrics.reports.push_back(reportOf(*run.root, *run.rootWorld, ""));
+  writeMetrics(run.options.metricsFile, run.metrics);
+}
+
+/// Makes the folder and those above it.
+bool makeFolders(const std::string &path) {
+  for (size_t slash = path.find('/', 1); slash != std::string::npos;
+       slash = path.find('/', slash + 1))
+    if (mkdir(path.substr(0, slash).c_str(), 0777) != 0 && errno != EEXIST)
+      return false;
+  if (mkdir(path.c_str(), 0777) != 0 && errno != EEXIST)
+    return false;
+  return access(path.c_str(), W_OK | X_OK) == 0;
+}
+
+/// An output's name as a file: no folders, not hidden.
+std::string fileNameOf(const std::string &name) {
+  std::string file = name;
+  for (char &c : file)
+    if (c == '/' || static_cast<unsigned char>(c) < 0x20)
+      c = '_';
+  if (file.empty() || file[0] == '.')
+    file.insert(file.begin(), '_');
+  return file + ".npy";
+}
+
+/// What can be known before ranks start.
+void checkRun(Run &run) {
+  checkInputs(run.program, run.options);
+  bool needsWeights = false;
+  for (const Parameter &parameter : run.program.parameters)
+    needsWeights |= parameter.inlineData == nullptr;
+  if (needsWeights && access(run.weightsFile.c_str(), R_OK) != 0)
+    fail(exitBadData, "cannot open the weights " + quoted(run.weightsFile) +
+                          ": " + std::strerror(errno));
+  if (!run.options.outputDirectory.empty() &&
+      !makeFolders(run.options.outputDirectory))
+    fail(exitCannotCreate, "cannot write to the folder " +
+                               quoted(run.options.outputDirectory) + ": " +
+                               std::strerror(errno));
+  if (!run.options.metricsFile.empty()) {
+    unlink(run.options.metricsFile.c_str());
+    std::FILE *file = std::fopen(run.options.metricsFile.c_str(), "wb");
+    if (!file)
+      fail(exitCannotCreate, "cannot write " + quoted(run.options.metricsFile) +
+                                 ": " + std::strerror(errno));
+    std::fclose(file);
+    unlink(run.options.metricsFile.c_str());
+  }
+}
+
+void writeOutputs(Run &run, EngineRank &rank, World &world) {
+  if (run.options.outputDirectory.empty())
+    return;
+  for (const Tensor &output : run.program.outputs) {
+    const std::vector<char> global = collectOutput(rank, world, output);
+    if (world.rank() != 0)
+      continue;
+    std::vector<int64_t> shape;
+    for (const Dimension &dimension : output.dimensions)
+      shape.push_back(dimension.size);
+    const std::string path =
+        run.options.outputDirectory + "/" + fileNameOf(output.name);
+    if (!writeArray(path, output.type, shape, global.data()))
+      fail(exitInputOutput, "cannot write " + quoted(path));
+  }
+}
+
+void checkOrder(const Program &program, int rank, const std::string &order) {
+  if (program.orderDigests.size == 0)
+    return;
+  const int64_t entry = program.orderDigests.size == 1 ? 0 : rank;
+  if (order != program.orderDigests[entry])
+    fail(exitInternal,
+         "the order of communication is not the plan's: " + order +
+             " instead of " + program.orderDigests[entry]);
+}
+
+/// Everything that one rank does.
+void runRank(Run &run, World &world) {
+  setMessageRank(run.ranks > 1 ? world.rank() : -1);
+  RankOptions rankOptions;
+  rankOptions.arenaBytes = run.options.arenaBytes;
+  rankOptions.timeoutSeconds = run.options.timeoutSeconds;
+  const std::unique_ptr<EngineRank> rank =
+      createRank(run.program, world, rankOptions);
+  if (world.rank() == 0) {
+    run.rootWorld = &world;
+    run.root = rank.get();
+  }
+  loadParameters(*rank, run.weightsFile);
+  for (const auto &given : run.options.inputs)
+    for (const Tensor &input : run.program.inputs)
+      if (given.first == input.name)
+        loadInput(*rank, input, *readArray(given.second, input));
+  world.barrier();
+
+  std::string order;
+  for (int64_t step = 0; step < run.options.steps; ++step) {
+    const int64_t start = monotonicNanoseconds();
+    rank->beginStep();
+    run.program.step(*rank);
+    rank->synchronize();
+    if (world.rank() == 0)
+      run.metrics.stepSeconds.push_back((monotonicNanoseconds() - start) *
+                                        1e-9);
+    order = rank->finishOrder();
+    checkOrder(run.program, world.rank(), order);
+  }
+
+  writeOutputs(run, *rank, world);
+  const RankReport report = reportOf(*rank, world, order);
+  std::vector<RankReport> reports(run.ranks);
+  for (int from = 0; from < run.ranks; ++from)
+    if (world.rank() == 0 || world.rank() == from)
+      world.sendToRoot(from, &report, &reports[from], sizeof report);
+  if (world.rank() == 0) {
+    run.metrics.reports = reports;
+    if (!run.options.metricsFile.empty() &&
+        !writeMetrics(run.options.metricsFile, run.metrics))
+      fail(exitInputOutput, "cannot write " + quoted(run.options.metricsFile));
+    run.root = nullptr;
+  }
+  world.barrier();
+}
+
+void runThreads(Run &run) {
+  ThreadHub hub(run.ranks);
+  std::vector<std::unique_ptr<ThreadWorld>> worlds;
+  for (int rank = 0; rank < run.ranks; ++rank)
+    worlds.emplace_back(new ThreadWorld(hub, rank));
+  startWatchdog(run.options.timeoutSeconds);
+  std::vector<std::thread> threads;
+  for (int rank = 1; rank < run.ranks; ++rank)
+    threads.emplace_back(
+        [&run, &worlds, rank] { runRank(run, *worlds[rank]); });
+  runRank(run, *worlds[0]);
+  for (std::thread &thread : threads)
+    thread.join();
+}
+
+void runProcess(Run &run) {
+  // World and ranks go before MPI does; both are kept by pointers of the
+  // watchdog until then, so the world is never destroyed.
+  World *world = createProcessWorld(run.ranks).release();
+  if (world->rank() != 0)
+    setFailureHook(nullptr, nullptr);
+  startWatchdog(run.options.timeoutSeconds);
+  runRank(run, *world);
+  finishProcessWorld();
+}
+
+} // namespace
+
+int runProgram(const Program &program, int argc, char **argv) {
+  // The watchdog and the failure hook see the run until the process ends.
+  Run &run = *new Run(program, parseOptions(argc, argv));
+  if (run.options.help) {
+    std::fputs(usageText(program).c_str(), stdout);
+    return exitDone;
+  }
+  run.ranks = planRanks(program);
+  run.metrics.ranks = run.ranks;
+  run.weightsFile = executableFolder() + "/weights.bin";
+  if (!run.options.arenaBytes)
+    run.options.arenaBytes = environmentNumber("PARPLAN_ARENA_BYTES", 0);
+  const Launcher launcher = detectLauncher();
+  const bool launched = launcher.kind != Launcher::Kind::None;
+  setFailureHook(launcher.rank == 0 ? writeFailureMetrics : nullptr, &run);
+  if (run.options.ranks && run.options.ranks != run.ranks)
+    fail(exitDisagreement, "--ranks " + std::to_string(run.options.ranks) +
+                               ", but the plan is for " +
+                               std::to_string(run.ranks) +
+                               " ranks; plan again with --gpus " +
+                               std::to_string(run.options.ranks));
+  if (launched && launcher.size != run.ranks && launcher.rank != 0)
+    endQuietly(exitDisagreement); // Rank 0 says it.
+  if (launched && launcher.size != run.ranks)
+    fail(exitDisagreement,
+         std::string(launcher.name()) + " started " +
+             std::to_string(launcher.size) + " ranks, but the plan is for " +
+             std::to_string(run.ranks) + "; plan again with --gpus " +
+             std::to_string(launcher.size));
+
+  const RankForm form =
+      chooseRankForm(run.options.communicator, run.ranks, launched);
+  const bool torchrun =
+      launcher.kind == Launcher::Kind::Torchrun && run.ranks > 1;
+  const bool starts = form == RankForm::Processes && (!launched || torchrun);
+  if (run.options.printLaunch) {
+    if (starts)
+      std::printf("%s\n",
+                  mpiLaunchCommand(run.ranks, argc, argv).text().c_str());
+    else
+      std::printf("%s\n", launched ? "ranks come from the launcher"
+                                   : "ranks are threads of this process");
+    return exitDone;
+  }
+  std::unique_ptr<Leadership> leadership;
+  if (torchrun && (starts || form == RankForm::Threads)) {
+    leadership.reset(new Leadership(launcher));
+    if (launcher.rank != 0)
+      return leadership->follow(run.options.timeoutSeconds);
+  }
+  // Also under a launcher rank 0 checks first, before anyone waits for it.
+  if (!launched || launcher.rank == 0)
+    checkRun(run);
+  int code = exitDone;
+  if (starts) {
+    if (torchrun)
+      forgetLauncher();
+    code = superviseLaunch(mpiLaunchCommand(run.ranks, argc, argv));
+    if (code != exitDone && !run.options.metricsFile.empty() &&
+        access(run.options.metricsFile.c_str(), F_OK) != 0)
+      writeFailureMetrics(&run);
+  } else {
+    watchSignals(/*withParent=*/launched && form == RankForm::Processes);
+    if (form == RankForm::Processes)
+      runProcess(run);
+    else
+      runThreads(run);
+    setFailureHook(nullptr, nullptr);
+  }
+  if (leadership)
+    leadership->announce(code);
+  return code;
+}
+
+} // namespace runtime
+} // namespace parplan
