@@ -1,0 +1,120 @@
+//===- ExecBase.td - The exec dialect, its types and attributes -*- tablegen -*-===//
+
+#ifndef EXEC_BASE_TD
+#define EXEC_BASE_TD
+
+include "dialects/exec/ExecEnums.td"
+include "dialects/parplan/ParplanBase.td"
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/EnumAttr.td"
+include "mlir/IR/OpBase.td"
+
+def Exec_Dialect : Dialect {
+  let name = "exec";
+  let cppNamespace = "::parplan::exec";
+  let summary = "What one rank does: one op per emitted statement";
+  let description = [{
+    A program is a mesh, an arena, buffers at offsets in it, kernels, and a list
+    of statements: launches on the compute stream, collectives on the
+    communication stream, events between the two. Every decision is taken; the
+    emitter prints one statement per op.
+
+    Constraints of the dialect are numbered E1 to E14 (docs/spec.md).
+  }];
+  let dependentDialects = ["::parplan::ParplanDialect"];
+  let useDefaultTypePrinterParser = 1;
+  let extraClassDeclaration = [{
+  private:
+    void registerAttributesAndTypes();
+  }];
+  let useDefaultAttributePrinterParser = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Enumerations
+//===----------------------------------------------------------------------===//
+
+class Exec_EnumAttr<Exec_Enum enum, string mnemonic>
+    : EnumAttr<Exec_Dialect, enum, mnemonic> {
+  let assemblyFormat = "$value";
+}
+
+def Exec_BufferKindAttr : Exec_EnumAttr<Exec_BufferKindEnum, "buffer_kind">;
+def Exec_StreamAttr : Exec_EnumAttr<Exec_StreamEnum, "stream">;
+def Exec_CollectiveAttr : Exec_EnumAttr<Exec_CollectiveEnum, "collective_form">;
+def Exec_FunctionAttr : Exec_EnumAttr<Exec_FunctionEnum, "function">;
+
+//===----------------------------------------------------------------------===//
+// Types and attributes
+//===----------------------------------------------------------------------===//
+
+def Exec_BufferType : TypeDef<Exec_Dialect, "Buffer"> {
+  let mnemonic = "buffer";
+  let summary = "A dense row-major array in the arena: `!exec.buffer<6x8xf32>`";
+  let parameters = (ins ArrayRefParameter<"int64_t">:$shape,
+                        "::mlir::Type":$elementType);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    int64_t getElementCount() const;
+    int64_t getByteSize() const;
+  }];
+}
+
+class Exec_Attr<string name, string attributeMnemonic>
+    : AttrDef<Exec_Dialect, name> {
+  let mnemonic = attributeMnemonic;
+}
+
+def Exec_RankValueAttr : Exec_Attr<"RankValue", "rank_value"> {
+  let summary = "A number that each rank computes from its coordinates";
+  let description = [{
+    `start` is the first index, `extent` the number of existing elements, of the
+    block of a dimension of `size` elements that `axes` split by nested ceilings
+    (S3). Example: `#exec.rank_value<extent of 15 over {"tp0"}>`.
+  }];
+  let parameters = (ins "::parplan::exec::RankValueKind":$kind, "int64_t":$size,
+      "::parplan::AxisListAttr":$axes);
+  let hasCustomAssemblyFormat = 1;
+}
+
+def Exec_DimensionAttr : Exec_Attr<"Dimension", "dimension"> {
+  let summary = "A dimension of a global tensor: `15 over {\"tp0\"} stride 1`";
+  let parameters = (ins "int64_t":$size, "::parplan::AxisListAttr":$axes,
+      "int64_t":$stride);
+  let hasCustomAssemblyFormat = 1;
+}
+
+def Exec_BlockAttr : Exec_Attr<"Block", "block"> {
+  let summary = "Which block of which global tensor a buffer holds";
+  let description = [{
+    Inputs and outputs name the tensor of the model; parameters name the
+    `parplan.initializer` or `exec.data` that they read, and the element
+    (i0, i1, ..) of the global view is element `offset + sum stride_d * i_d` of it.
+    Example:
+    `#exec.block<"fc1.weight" from @w0 at 0 dims [8 over {} stride 15,
+    15 over {"tp0"} stride 1] storage {}>`.
+  }];
+  let parameters = (ins "::mlir::StringAttr":$name,
+      "::mlir::FlatSymbolRefAttr":$source, "int64_t":$offset,
+      ArrayRefParameter<"::parplan::exec::DimensionAttr">:$dims,
+      "::parplan::AxisListAttr":$storage);
+  let hasCustomAssemblyFormat = 1;
+}
+
+def Exec_CostAttr : Exec_Attr<"Cost", "cost"> {
+  let summary = "The work of a launch on one rank (OpCost)";
+  let description = [{
+    `shape` is [rows, columns, contracted, batch] of a matrix product, else empty.
+  }];
+  let parameters = (ins "::parplan::WorkKind":$kind, "int64_t":$flops,
+      "int64_t":$transcendentals, "int64_t":$bytesRead, "int64_t":$bytesWritten,
+      ArrayRefParameter<"int64_t">:$shape);
+  let hasCustomAssemblyFormat = 1;
+  let extraClassDeclaration = [{
+    static CostAttr get(::mlir::MLIRContext *context, const ::parplan::OpCost &cost);
+    ::parplan::OpCost getCost() const;
+  }];
+}
+
+#endif // EXEC_BASE_TD

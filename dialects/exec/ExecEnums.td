@@ -1,0 +1,65 @@
+//===- ExecEnums.td - Enumerations of the exec dialect -*- tablegen -*-===//
+//
+// Apart from the dialect, so that only these are generated from this file.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef EXEC_ENUMS_TD
+#define EXEC_ENUMS_TD
+
+include "mlir/IR/EnumAttr.td"
+
+class Exec_Enum<string name, string summary, list<I32EnumAttrCase> cases>
+    : I32EnumAttr<name, summary, cases> {
+  let cppNamespace = "::parplan::exec";
+  let genSpecializedAttr = 0;
+}
+def Exec_BufferKindEnum : Exec_Enum<"BufferKind", "what a buffer holds", [
+    I32EnumAttrCase<"parameter", 0>, I32EnumAttrCase<"input", 1>,
+    I32EnumAttrCase<"output", 2>, I32EnumAttrCase<"activation", 3>,
+    I32EnumAttrCase<"workspace", 4>]>;
+
+def Exec_StreamEnum : Exec_Enum<"StreamKind", "queue of work", [
+    I32EnumAttrCase<"compute", 0>, I32EnumAttrCase<"communication", 1>]>;
+
+def Exec_CollectiveEnum : Exec_Enum<"CollectiveForm", "call of a communicator", [
+    I32EnumAttrCase<"all_reduce", 0>, I32EnumAttrCase<"all_gather", 1>,
+    I32EnumAttrCase<"reduce_scatter", 2>, I32EnumAttrCase<"all_to_all", 3>,
+    I32EnumAttrCase<"broadcast", 4>, I32EnumAttrCase<"reduce", 5>]>;
+
+def Exec_RankValueEnum : Exec_Enum<"RankValueKind", "number that differs between ranks", [
+    I32EnumAttrCase<"start", 0>, I32EnumAttrCase<"extent", 1>]>;
+
+/// Functions of scalars, as the runtime's scalar_math.h defines them.
+def Exec_FunctionEnum : Exec_Enum<"ScalarFunction", "function of scalars", [
+    // Two operands and a result of one type.
+    I32EnumAttrCase<"add", 0>, I32EnumAttrCase<"sub", 1>,
+    I32EnumAttrCase<"mul", 2>, I32EnumAttrCase<"div", 3>,
+    I32EnumAttrCase<"pow", 4>, I32EnumAttrCase<"mod", 5>,
+    I32EnumAttrCase<"max", 6>, I32EnumAttrCase<"min", 7>,
+    I32EnumAttrCase<"and_", 8, "and">, I32EnumAttrCase<"or_", 9, "or">,
+    I32EnumAttrCase<"xor_", 10, "xor">,
+    // Two operands of one type, result i1.
+    I32EnumAttrCase<"eq", 11>, I32EnumAttrCase<"ne", 12>,
+    I32EnumAttrCase<"lt", 13>, I32EnumAttrCase<"le", 14>,
+    I32EnumAttrCase<"gt", 15>, I32EnumAttrCase<"ge", 16>,
+    // One operand, result of its type.
+    I32EnumAttrCase<"abs", 17>, I32EnumAttrCase<"neg", 18>,
+    I32EnumAttrCase<"exp", 19>, I32EnumAttrCase<"log", 20>,
+    I32EnumAttrCase<"sqrt", 21>, I32EnumAttrCase<"rsqrt", 22>,
+    I32EnumAttrCase<"reciprocal", 23>, I32EnumAttrCase<"sin", 24>,
+    I32EnumAttrCase<"cos", 25>, I32EnumAttrCase<"tanh", 26>,
+    I32EnumAttrCase<"sigmoid", 27>, I32EnumAttrCase<"erf", 28>,
+    I32EnumAttrCase<"floor", 29>, I32EnumAttrCase<"ceil", 30>,
+    I32EnumAttrCase<"round", 31>, I32EnumAttrCase<"sign", 32>,
+    I32EnumAttrCase<"relu", 33>, I32EnumAttrCase<"silu", 34>,
+    I32EnumAttrCase<"gelu", 35>, I32EnumAttrCase<"gelu_tanh", 36>,
+    I32EnumAttrCase<"not_", 37, "not">,
+    // One floating operand, result i1.
+    I32EnumAttrCase<"is_nan", 38>, I32EnumAttrCase<"is_inf", 39>,
+    // Any operand, any result.
+    I32EnumAttrCase<"cast", 40>,
+    // i1 and two operands of the type of the result.
+    I32EnumAttrCase<"select", 41>]>;
+
+#endif // EXEC_ENUMS_TD

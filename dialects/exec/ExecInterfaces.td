@@ -1,0 +1,40 @@
+//===- ExecInterfaces.td - What a statement answers -*- tablegen -*-===//
+
+#ifndef EXEC_INTERFACES_TD
+#define EXEC_INTERFACES_TD
+
+include "mlir/IR/OpBase.td"
+
+def StatementOpInterface : OpInterface<"StatementOpInterface"> {
+  let cppNamespace = "::parplan::exec";
+  let description = [{
+    A launch or a communication: reads its leading operands, writes its trailing
+    ones. Statements are numbered from 0 in the order of the program; live ranges
+    count in these numbers.
+  }];
+  let methods = [
+    InterfaceMethod<"Returns how many trailing operands are written.",
+      "unsigned", "getWrittenCount", (ins), "", "return 1;">,
+    InterfaceMethod<"Returns the stream on which the statement runs.",
+      "::parplan::exec::StreamKind", "getStreamKind", (ins), "",
+      "return ::parplan::exec::StreamKind::compute;">,
+    InterfaceMethod<[{
+      Checks that the geometry stays inside the operands (E9). Called by the
+      verifier of every statement.
+    }], "::llvm::LogicalResult", "verifyGeometry", (ins), "",
+      "return ::mlir::success();">
+  ];
+  let extraSharedClassDeclaration = [{
+    ::mlir::OperandRange getReadBuffers() {
+      return $_op->getOperands().drop_back($_op.getWrittenCount());
+    }
+    ::mlir::OperandRange getWrittenBuffers() {
+      return $_op->getOperands().take_back($_op.getWrittenCount());
+    }
+  }];
+  let verify = [{
+    return ::llvm::cast<ConcreteOp>($_op).verifyGeometry();
+  }];
+}
+
+#endif // EXEC_INTERFACES_TD

@@ -1,0 +1,493 @@
+//===- ExecOps.td - Operations of the exec dialect -*- tablegen -*-===//
+
+#ifndef EXEC_OPS_TD
+#define EXEC_OPS_TD
+
+include "dialects/exec/ExecBase.td"
+include "dialects/exec/ExecInterfaces.td"
+include "mlir/IR/BuiltinAttributeInterfaces.td"
+include "mlir/IR/OpAsmInterface.td"
+include "mlir/IR/RegionKindInterface.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+class Exec_Op<string mnemonic, list<Trait> traits = []>
+    : Op<Exec_Dialect, mnemonic, traits>;
+
+def Exec_Scalar : AnyTypeOf<[F64, F32, F16, BF16, I64, I32, I16, I8, UI8, I1]>;
+def Exec_Tensor : StaticShapeTensorOf<[Exec_Scalar]>;
+
+//===----------------------------------------------------------------------===//
+// Structure
+//===----------------------------------------------------------------------===//
+
+def Exec_ProgramOp : Exec_Op<"program", [Symbol, SymbolTable, NoTerminator,
+    SingleBlock, IsolatedFromAbove, RegionKindInterface,
+    DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
+  let summary = "The program of every rank";
+  let description = [{
+    Holds `exec.communicator` and `exec.kernel` symbols, buffers, then statements
+    and events in the order of issue.
+
+    Constraints:
+    * E1: `arena` is the highest end of a buffer;
+    * E2: buffers whose live ranges meet do not share bytes of the arena;
+    * E3: every statement lies in the live ranges of its buffers, and the range
+      is exactly from the first to the last; parameters, inputs and outputs
+      live to the end, parameters and inputs from the start;
+    * E4: a buffer is written before it is read, unless it is a parameter or an
+      input; parameters and inputs are never written;
+    * E5: of two statements on different streams that touch the same bytes, one
+      of them writing, the second waits for an event recorded after the first;
+    * E6: a wait has an earlier record of its event on the other stream; events
+      are below `events`.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, Parplan_MeshAttr:$mesh,
+      I64Attr:$arena, I64Attr:$events);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    $sym_name `mesh` $mesh `arena` $arena `events` $events attr-dict-with-keyword
+    $body
+  }];
+  let hasRegionVerifier = 1;
+  let extraClassDeclaration = [{
+    static ::mlir::RegionKind getRegionKind(unsigned) {
+      return ::mlir::RegionKind::SSACFG;
+    }
+  }];
+}
+
+def Exec_CommunicatorOp : Exec_Op<"communicator", [Symbol, HasParent<"ProgramOp">]> {
+  let summary = "A group of ranks that differ only on `axes`";
+  let description = [{
+    Inside the group ranks are numbered row-major over `axes`. The order of
+    communication prints the axes joined by commas.
+
+    Constraints:
+    * E7: `axes` are axes of the mesh, each once, and their sizes multiply to
+      more than one.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, Parplan_AxisListAttr:$axes);
+  let assemblyFormat = "$sym_name $axes attr-dict";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The name in the order of communication.
+    std::string getLabel();
+    /// The number of ranks in the group.
+    int64_t getSize();
+  }];
+}
+
+def Exec_DataOp : Exec_Op<"data", [Symbol]> {
+  let summary = "Bytes of a constant that the program reads like a parameter";
+  let arguments = (ins SymbolNameAttr:$sym_name, ElementsAttr:$value);
+  let assemblyFormat = "$sym_name $value attr-dict";
+}
+
+def Exec_BufferOp : Exec_Op<"buffer", [HasParent<"ProgramOp">]> {
+  let summary = "A dense array at an offset of the arena";
+  let description = [{
+    `live` is the range of statements between which the buffer holds a value, both
+    included; -1 is the start of the step, the number of statements its end.
+
+    Constraints:
+    * E8: `offset` is a multiple of 64; parameters, inputs and outputs have a
+      block whose local shape under the mesh has as many elements as the buffer;
+      activations and workspaces have none.
+  }];
+  let arguments = (ins Exec_BufferKindAttr:$kind, I64Attr:$offset, I64Attr:$first,
+      I64Attr:$last, OptionalAttr<Exec_BlockAttr>:$block);
+  let results = (outs Exec_BufferType:$result);
+  let assemblyFormat = [{
+    $kind `at` $offset `live` $first `to` $last (`block` $block^)? attr-dict
+    `:` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Kernels: fused loops over elements
+//===----------------------------------------------------------------------===//
+
+def Exec_KernelOp : Exec_Op<"kernel", [Symbol, SingleBlock, NoTerminator,
+    IsolatedFromAbove, DeclareOpInterfaceMethods<OpAsmOpInterface,
+                                                 ["getAsmBlockArgumentNames"]>]> {
+  let summary = "A loop nest whose body computes scalars";
+  let description = [{
+    The body runs once per index of `space`, in any order. Its arguments are the
+    indices, then `scalars` numbers that the launch passes, all i64. `inputs` are
+    the element types of the arrays that the loads name by position.
+
+    Constraints:
+    * E10: loads and stores have one stride per dimension of the space and, with
+      constant offsets, stay inside the array that the launch passes;
+    * E11: operand and result types are those of the scalar function.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, DenseI64ArrayAttr:$space,
+      TypeArrayAttr:$inputs, TypeAttr:$output, I64Attr:$scalars);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    $sym_name `space` $space `inputs` $inputs `output` $output `scalars` $scalars
+    attr-dict-with-keyword $body
+  }];
+  let hasRegionVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Constant accesses that leave an array of so many elements are reported
+    /// to `emitError`. Used by everything that launches the kernel.
+    ::llvm::LogicalResult verifyAccesses(
+        ::llvm::ArrayRef<int64_t> inputElements, int64_t outputElements,
+        ::llvm::function_ref<::mlir::InFlightDiagnostic()> emitError);
+  }];
+}
+
+class Exec_ScalarOp<string mnemonic, list<Trait> traits = []>
+    : Exec_Op<mnemonic, [HasParent<"KernelOp">] # traits>;
+
+def Exec_LoadOp : Exec_ScalarOp<"load", [AttrSizedOperandSegments]> {
+  let summary = "Element `offset + sum strides[d] * i_d + sum scales[j] * dynamic[j]` of an input";
+  let description = [{
+    With `if`, the element is read only where the condition holds; elsewhere the
+    result is zero.
+  }];
+  let arguments = (ins I64Attr:$input, I64Attr:$offset, DenseI64ArrayAttr:$strides,
+      Variadic<I64>:$dynamic, DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$scales,
+      Optional<I1>:$condition);
+  let results = (outs Exec_Scalar:$result);
+  let assemblyFormat = [{
+    $input `at` $offset `strides` $strides (`plus` $dynamic^ `times` $scales)?
+    (`if` $condition^)? attr-dict `:` type($result)
+  }];
+}
+def Exec_StoreOp : Exec_ScalarOp<"store"> {
+  let summary = "Writes element `offset + sum strides[d] * i_d` of the output";
+  let arguments = (ins Exec_Scalar:$value, I64Attr:$offset,
+      DenseI64ArrayAttr:$strides);
+  let assemblyFormat =
+      "$value `at` $offset `strides` $strides attr-dict `:` type($value)";
+}
+def Exec_LiteralOp : Exec_ScalarOp<"literal", [Pure]> {
+  let summary = "A number; infinities and NaN included";
+  let arguments = (ins TypedAttrInterface:$value);
+  let results = (outs Exec_Scalar:$result);
+  let assemblyFormat = "$value attr-dict `->` type($result)";
+  let hasVerifier = 1;
+}
+def Exec_ApplyOp : Exec_ScalarOp<"apply", [Pure]> {
+  let summary = "A function of the runtime's scalar mathematics";
+  let arguments = (ins Exec_FunctionAttr:$function, Variadic<Exec_Scalar>:$operands_);
+  let results = (outs Exec_Scalar:$result);
+  let assemblyFormat =
+      "$function `(` $operands_ `)` attr-dict `:` functional-type($operands_, $result)";
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Kernels on tensors: between fusion and placement
+//===----------------------------------------------------------------------===//
+
+def Exec_EmptyOp : Exec_Op<"empty", [Pure]> {
+  let summary = "A tensor without contents, written piece by piece by `exec.map`";
+  let results = (outs Exec_Tensor:$result);
+  let assemblyFormat = "attr-dict `:` type($result)";
+}
+def Exec_MapOp : Exec_Op<"map", [Pure, AttrSizedOperandSegments,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "Launches a kernel on tensors";
+  let description = [{
+    `into` is a tensor of which the kernel writes a part; without it the kernel
+    writes the whole result.
+
+    Constraints:
+    * E12: the symbol names a kernel whose operand types and number of scalars
+      agree; `into` has no other use.
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<Exec_Tensor>:$inputs,
+      ArrayAttr:$scalars, Optional<Exec_Tensor>:$into);
+  let results = (outs Exec_Tensor:$result);
+  let assemblyFormat = [{
+    $kernel `(` $inputs `)` `scalars` $scalars (`into` $into^ `:` type($into))?
+    attr-dict `:` functional-type($inputs, $result)
+  }];
+}
+
+//===----------------------------------------------------------------------===//
+// Statements
+//===----------------------------------------------------------------------===//
+
+class Exec_Statement<string mnemonic, list<string> overrides = ["verifyGeometry"],
+                     list<Trait> traits = []>
+    : Exec_Op<mnemonic, [HasParent<"ProgramOp">,
+        DeclareOpInterfaceMethods<StatementOpInterface, overrides>] # traits>;
+
+def Exec_LaunchOp : Exec_Statement<"launch", [],
+    [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "Runs a kernel over its space";
+  let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<Exec_BufferType>:$inputs,
+      Exec_BufferType:$output, ArrayAttr:$scalars, OptionalAttr<Exec_CostAttr>:$cost);
+  let assemblyFormat = [{
+    $kernel `(` $inputs `)` `scalars` $scalars `into` $output attr-dict
+    `:` type($inputs) `->` type($output)
+  }];
+}
+
+def Exec_MatmulOp : Exec_Statement<"matmul"> {
+  let summary = "Strided, batched product: out[b, i, j] = sum over l of lhs[b, i, l] rhs[b, l, j]";
+  let description = [{
+    `shape` is [m, n, k]. Strides are [row, column] in elements. Batch dimensions
+    have a size and a stride per operand; stride 0 repeats an operand.
+  }];
+  let arguments = (ins Exec_BufferType:$lhs, Exec_BufferType:$rhs,
+      Exec_BufferType:$output, DenseI64ArrayAttr:$shape,
+      DenseI64ArrayAttr:$lhs_strides, DenseI64ArrayAttr:$rhs_strides,
+      DenseI64ArrayAttr:$output_strides, DenseI64ArrayAttr:$batch,
+      DenseI64ArrayAttr:$lhs_batch_strides, DenseI64ArrayAttr:$rhs_batch_strides,
+      DenseI64ArrayAttr:$output_batch_strides, OptionalAttr<Exec_CostAttr>:$cost);
+  let assemblyFormat = [{
+    $lhs $lhs_strides `,` $rhs $rhs_strides `into` $output $output_strides `shape` $shape
+    `batch` $batch `:` $lhs_batch_strides `,` $rhs_batch_strides `,` $output_batch_strides attr-dict
+    `:` type($lhs) `,` type($rhs) `,` type($output)
+  }];
+}
+
+def Exec_ConvolutionOp : Exec_Statement<"convolution",
+    ["verifyGeometry", "getWrittenCount"], [AttrSizedOperandSegments]> {
+  let summary = "Convolution of dense N C spatial.. by O I/groups spatial..";
+  let arguments = (ins Exec_BufferType:$input, Exec_BufferType:$weight,
+      Optional<Exec_BufferType>:$bias, Optional<Exec_BufferType>:$workspace,
+      Exec_BufferType:$output, I64Attr:$batch, I64Attr:$in_channels,
+      I64Attr:$out_channels, I64Attr:$groups, DenseI64ArrayAttr:$in,
+      DenseI64ArrayAttr:$out, DenseI64ArrayAttr:$window, DenseI64ArrayAttr:$strides,
+      DenseI64ArrayAttr:$dilations, DenseI64ArrayAttr:$pads_low,
+      OptionalAttr<Exec_CostAttr>:$cost);
+  let assemblyFormat = [{
+    $input `,` $weight (`bias` $bias^ `:` type($bias))?
+    (`workspace` $workspace^ `:` type($workspace))? `into` $output attr-dict
+    `:` type($input) `,` type($weight) `,` type($output)
+  }];
+}
+
+def Exec_PoolOp : Exec_Statement<"pool"> {
+  let summary = "Maximum (`max`) or average over windows of dense N C spatial..";
+  let arguments = (ins Exec_BufferType:$input, Exec_BufferType:$output,
+      UnitAttr:$max, I64Attr:$batch, I64Attr:$channels, DenseI64ArrayAttr:$in,
+      DenseI64ArrayAttr:$out, DenseI64ArrayAttr:$window, DenseI64ArrayAttr:$strides,
+      DenseI64ArrayAttr:$dilations, DenseI64ArrayAttr:$pads_low,
+      DenseI64ArrayAttr:$pads_high, UnitAttr:$count_include_pad,
+      OptionalAttr<Exec_CostAttr>:$cost);
+  let assemblyFormat =
+      "(`max` $max^)? $input `into` $output attr-dict `:` type($input) `,` type($output)";
+}
+
+def Exec_AttentionOp : Exec_Statement<"attention",
+    ["verifyGeometry", "getWrittenCount"], [AttrSizedOperandSegments]> {
+  let summary = "softmax(scale q k^T + mask) v per head";
+  let description = [{
+    `shape` is [batch, queries, keys, heads, key heads, width, value width]. Strides
+    are those of batch, sequence and head; the last dimension is contiguous.
+  }];
+  let arguments = (ins Exec_BufferType:$query, Exec_BufferType:$key,
+      Exec_BufferType:$value, Optional<Exec_BufferType>:$mask,
+      Optional<Exec_BufferType>:$query_offset, Optional<Exec_BufferType>:$workspace,
+      Exec_BufferType:$output, DenseI64ArrayAttr:$shape,
+      DenseI64ArrayAttr:$query_strides, DenseI64ArrayAttr:$key_strides,
+      DenseI64ArrayAttr:$value_strides, DenseI64ArrayAttr:$output_strides,
+      DenseI64ArrayAttr:$mask_strides, F64Attr:$scale, UnitAttr:$causal,
+      UnitAttr:$zero_masked_rows, OptionalAttr<Exec_CostAttr>:$cost);
+  let assemblyFormat = [{
+    $query `,` $key `,` $value (`mask` $mask^ `:` type($mask))?
+    (`offset` $query_offset^ `:` type($query_offset))?
+    (`workspace` $workspace^ `:` type($workspace))? `into` $output
+    (`causal` $causal^)? attr-dict
+    `:` type($query) `,` type($key) `,` type($value) `,` type($output)
+  }];
+}
+
+/// Arrays seen as [outer][length][inner]; the op works along `length`.
+class Exec_RowsStatement<string mnemonic, list<string> overrides = ["verifyGeometry"],
+                         list<Trait> traits = []>
+    : Exec_Statement<mnemonic, overrides, traits>;
+
+def Exec_ReduceOp : Exec_RowsStatement<"reduce"> {
+  let summary = "Sum, maximum or product along `length` of [outer][length][inner]";
+  let arguments = (ins Parplan_ReduceKindAttr:$kind, Exec_BufferType:$input,
+      Exec_BufferType:$output, I64Attr:$outer, I64Attr:$length, I64Attr:$inner,
+      OptionalAttr<Exec_CostAttr>:$cost);
+  let assemblyFormat = [{
+    $kind $input `into` $output `rows` $outer `,` $length `,` $inner attr-dict
+    `:` type($input) `,` type($output)
+  }];
+}
+def Exec_SoftmaxOp : Exec_RowsStatement<"softmax"> {
+  let summary = "Softmax, or its logarithm (`log`), along `length`";
+  let arguments = (ins Exec_BufferType:$input, Exec_BufferType:$output,
+      UnitAttr:$log, I64Attr:$outer, I64Attr:$length, I64Attr:$inner,
+      OptionalAttr<Exec_CostAttr>:$cost);
+  let assemblyFormat = [{
+    (`log` $log^)? $input `into` $output `rows` $outer `,` $length `,` $inner
+    attr-dict `:` type($input) `,` type($output)
+  }];
+}
+def Exec_LayerNormOp : Exec_RowsStatement<"layer_norm", ["verifyGeometry"],
+                                          [AttrSizedOperandSegments]> {
+  let summary = "Layer norm of rows of `length` elements";
+  let arguments = (ins Exec_BufferType:$input, Optional<Exec_BufferType>:$scale,
+      Optional<Exec_BufferType>:$bias, Exec_BufferType:$output, I64Attr:$outer,
+      I64Attr:$length, F64Attr:$epsilon, OptionalAttr<Exec_CostAttr>:$cost);
+  let assemblyFormat = [{
+    $input (`scale` $scale^ `:` type($scale))? (`bias` $bias^ `:` type($bias))?
+    `into` $output `rows` $outer `,` $length `epsilon` $epsilon attr-dict
+    `:` type($input) `,` type($output)
+  }];
+}
+def Exec_RMSNormOp : Exec_RowsStatement<"rms_norm"> {
+  let summary = "RMS norm of rows of `length` elements";
+  let arguments = (ins Exec_BufferType:$input, Optional<Exec_BufferType>:$scale,
+      Exec_BufferType:$output, I64Attr:$outer, I64Attr:$length, F64Attr:$epsilon,
+      OptionalAttr<Exec_CostAttr>:$cost);
+  let assemblyFormat = [{
+    $input (`scale` $scale^ `:` type($scale))? `into` $output `rows` $outer `,` $length
+    `epsilon` $epsilon attr-dict `:` type($input) `,` type($output)
+  }];
+}
+def Exec_CumSumOp : Exec_RowsStatement<"cumsum"> {
+  let summary = "Running sum along `length`";
+  let arguments = (ins Exec_BufferType:$input, Exec_BufferType:$output,
+      UnitAttr:$exclusive, UnitAttr:$reverse, I64Attr:$outer, I64Attr:$length,
+      I64Attr:$inner, OptionalAttr<Exec_CostAttr>:$cost);
+  let assemblyFormat = [{
+    $input `into` $output `rows` $outer `,` $length `,` $inner attr-dict
+    `:` type($input) `,` type($output)
+  }];
+}
+def Exec_TopKOp : Exec_RowsStatement<"topk", ["verifyGeometry", "getWrittenCount"],
+                                     [AttrSizedOperandSegments]> {
+  let summary = "The `count` largest or smallest along `length`, in order";
+  let arguments = (ins Exec_BufferType:$input, Optional<Exec_BufferType>:$values,
+      Optional<Exec_BufferType>:$indices, I64Attr:$outer, I64Attr:$length,
+      I64Attr:$inner, I64Attr:$count, BoolAttr:$largest,
+      OptionalAttr<Exec_CostAttr>:$cost);
+  let assemblyFormat = [{
+    $input (`values` $values^ `:` type($values))?
+    (`indices` $indices^ `:` type($indices))? `rows` $outer `,` $length `,` $inner
+    `count` $count `largest` $largest attr-dict `:` type($input)
+  }];
+}
+
+def Exec_EmbeddingOp : Exec_Statement<"embedding"> {
+  let summary = "Rows of a table; ids outside of it give zeros";
+  let description = "`shape` is [ids, rows, width].";
+  let arguments = (ins Exec_BufferType:$ids, Exec_BufferType:$table,
+      Exec_BufferType:$output, DenseI64ArrayAttr:$shape,
+      OptionalAttr<Exec_CostAttr>:$cost);
+  let assemblyFormat = [{
+    $ids `,` $table `into` $output `shape` $shape attr-dict
+    `:` type($ids) `,` type($table) `,` type($output)
+  }];
+}
+def Exec_GatherOp : Exec_Statement<"gather"> {
+  let summary = "out[o, c, i] = data[o, indices[c], i]";
+  let description = "`shape` is [outer, length, count, inner].";
+  let arguments = (ins Exec_BufferType:$data, Exec_BufferType:$indices,
+      Exec_BufferType:$output, DenseI64ArrayAttr:$shape,
+      OptionalAttr<Exec_CostAttr>:$cost);
+  let assemblyFormat = [{
+    $data `,` $indices `into` $output `shape` $shape attr-dict
+    `:` type($data) `,` type($indices) `,` type($output)
+  }];
+}
+def Exec_GatherElementsOp : Exec_Statement<"gather_elements"> {
+  let summary = "out[i..] = data[i.. with i_dim replaced by indices[i..]]";
+  let arguments = (ins Exec_BufferType:$data, Exec_BufferType:$indices,
+      Exec_BufferType:$output, DenseI64ArrayAttr:$data_shape,
+      DenseI64ArrayAttr:$index_shape, I64Attr:$dim, OptionalAttr<Exec_CostAttr>:$cost);
+  let assemblyFormat = [{
+    $data $data_shape `,` $indices $index_shape `into` $output `dim` $dim attr-dict
+    `:` type($data) `,` type($indices) `,` type($output)
+  }];
+}
+def Exec_GatherNDOp : Exec_Statement<"gather_nd"> {
+  let summary = "out[b, c, :] = data[b, indices[b, c, 0], .., :]";
+  let arguments = (ins Exec_BufferType:$data, Exec_BufferType:$indices,
+      Exec_BufferType:$output, I64Attr:$batch, I64Attr:$count,
+      DenseI64ArrayAttr:$indexed, I64Attr:$inner, OptionalAttr<Exec_CostAttr>:$cost);
+  let assemblyFormat = [{
+    $data `,` $indices `into` $output `batch` $batch `count` $count
+    `indexed` $indexed `inner` $inner attr-dict
+    `:` type($data) `,` type($indices) `,` type($output)
+  }];
+}
+
+def Exec_CopyOp : Exec_Statement<"copy"> {
+  let summary = "Strided copy: out[offset + i.strides] = in[offset + i.strides] over `extents`";
+  let arguments = (ins Exec_BufferType:$input, Exec_BufferType:$output,
+      DenseI64ArrayAttr:$extents, I64Attr:$input_offset,
+      DenseI64ArrayAttr:$input_strides, I64Attr:$output_offset,
+      DenseI64ArrayAttr:$output_strides, OptionalAttr<Exec_CostAttr>:$cost);
+  let assemblyFormat = [{
+    $input `at` $input_offset $input_strides `into` $output `at` $output_offset
+    $output_strides `extents` $extents attr-dict `:` type($input) `,` type($output)
+  }];
+}
+def Exec_ZeroOp : Exec_Statement<"zero", []> {
+  let summary = "Fills a buffer with zero bytes";
+  let arguments = (ins Exec_BufferType:$output, OptionalAttr<Exec_CostAttr>:$cost);
+  let assemblyFormat = "$output attr-dict `:` type($output)";
+}
+
+//===----------------------------------------------------------------------===//
+// Communication
+//===----------------------------------------------------------------------===//
+
+def Exec_CollectiveOp : Exec_Statement<"collective",
+    ["verifyGeometry", "getStreamKind"]> {
+  let summary = "One call of a communicator";
+  let description = [{
+    `count` is what the call of the communicator takes, in elements: the buffer of
+    all_reduce, broadcast and reduce; one block of the others. `bytes` is what the
+    call counts: the buffer; the gathered output; the input of reduce_scatter.
+
+    Constraints:
+    * E13: the communicator exists; `count` and `bytes` agree with each other and
+      with the buffers; reductions, and only they, have a kind; broadcast and
+      reduce, and only they, have a root in the group.
+  }];
+  let arguments = (ins Exec_CollectiveAttr:$form, FlatSymbolRefAttr:$communicator,
+      Exec_BufferType:$input, Exec_BufferType:$output, I64Attr:$count, I64Attr:$bytes,
+      OptionalAttr<Parplan_ReduceKindAttr>:$kind, OptionalAttr<I64Attr>:$root);
+  let assemblyFormat = [{
+    $form $communicator (`kind` $kind^)? (`root` $root^)? $input `into` $output
+    `count` $count `bytes` $bytes attr-dict `:` type($input) `,` type($output)
+  }];
+}
+def Exec_ExchangeOp : Exec_Statement<"exchange",
+    ["verifyGeometry", "getStreamKind"]> {
+  let summary = "Each rank sends its buffer to one rank and receives from one";
+  let description = [{
+    `send_to[p]` and `receive_from[p]` are positions in the communicator for the
+    rank at position p; p itself means that the block stays (a local copy).
+
+    Constraints:
+    * E14: both lists have one entry per position and are inverse permutations
+      of each other.
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$communicator, Exec_BufferType:$input,
+      Exec_BufferType:$output, DenseI64ArrayAttr:$send_to,
+      DenseI64ArrayAttr:$receive_from, I64Attr:$count, I64Attr:$bytes);
+  let assemblyFormat = [{
+    $communicator $input `into` $output `send` $send_to `receive` $receive_from
+    `count` $count `bytes` $bytes attr-dict `:` type($input) `,` type($output)
+  }];
+}
+
+class Exec_EventOp<string mnemonic> : Exec_Op<mnemonic, [HasParent<"ProgramOp">]> {
+  let arguments = (ins I64Attr:$event, Exec_StreamAttr:$stream);
+  let assemblyFormat = "$event `on` $stream attr-dict";
+}
+def Exec_RecordOp : Exec_EventOp<"record"> {
+  let summary = "The event completes when everything before it on the stream has";
+}
+def Exec_WaitOp : Exec_EventOp<"wait"> {
+  let summary = "What follows on the stream starts after the last record of the event";
+}
+
+#endif // EXEC_OPS_TD

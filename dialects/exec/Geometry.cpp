@@ -1,0 +1,500 @@
+//===- Geometry.cpp - Statements stay inside their buffers ----------------===//
+//
+// Part of parplan. E9, E13 and E14 of docs/spec.md.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/exec/ExecOps.h"
+
+using namespace mlir;
+using namespace parplan;
+using namespace parplan::exec;
+
+//===----------------------------------------------------------------------===//
+// Helpers
+//===----------------------------------------------------------------------===//
+
+static int64_t product(ArrayRef<int64_t> sizes) {
+  int64_t count = 1;
+  for (int64_t size : sizes)
+    count *= size;
+  return count;
+}
+
+static BufferType getBuffer(Value value) {
+  return cast<BufferType>(value.getType());
+}
+
+/// `buffer` has `elements` elements.
+static LogicalResult expectElements(Operation *op, Value buffer,
+                                    int64_t elements, StringRef name) {
+  if (!buffer)
+    return success();
+  int64_t count = getBuffer(buffer).getElementCount();
+  if (count != elements)
+    return op->emitOpError() << name << " has " << count << " elements, not "
+                             << elements << " (E9)";
+  return success();
+}
+
+/// Elements that extents and strides reach lie in `buffer`.
+static LogicalResult expectReach(Operation *op, Value buffer, int64_t offset,
+                                 ArrayRef<int64_t> extents,
+                                 ArrayRef<int64_t> strides, StringRef name) {
+  if (extents.size() != strides.size())
+    return op->emitOpError()
+           << name << " needs " << extents.size() << " strides (E9)";
+  if (llvm::is_contained(extents, 0))
+    return success();
+  int64_t low = offset, high = offset;
+  for (auto [extent, stride] : llvm::zip_equal(extents, strides)) {
+    if (extent < 0)
+      return op->emitOpError() << name << " has a negative extent (E9)";
+    int64_t span = (extent - 1) * stride;
+    (span < 0 ? low : high) += span;
+  }
+  int64_t count = getBuffer(buffer).getElementCount();
+  if (low < 0 || high >= count)
+    return op->emitOpError() << name << " reaches elements " << low << " to "
+                             << high << " of " << count << " (E9)";
+  return success();
+}
+
+/// All of `buffers` that are there have one element type.
+static LogicalResult expectSameType(Operation *op,
+                                    std::initializer_list<Value> buffers) {
+  Type type;
+  for (Value buffer : buffers) {
+    if (!buffer)
+      continue;
+    Type next = getBuffer(buffer).getElementType();
+    if (type && next != type)
+      return op->emitOpError()
+             << "mixes " << type << " and " << next << " (E9)";
+    type = next;
+  }
+  return success();
+}
+
+static LogicalResult expectRows(Operation *op, Value input, Value output,
+                                int64_t outer, int64_t length, int64_t inner) {
+  if (failed(expectSameType(op, {input, output})) ||
+      failed(expectElements(op, input, outer * length * inner, "input")) ||
+      failed(expectElements(op, output, outer * length * inner, "output")))
+    return failure();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Products and windows
+//===----------------------------------------------------------------------===//
+
+LogicalResult MatmulOp::verifyGeometry() {
+  if (getShape().size() != 3 || getLhsStrides().size() != 2 ||
+      getRhsStrides().size() != 2 || getOutputStrides().size() != 2)
+    return emitOpError("needs m, n, k and two strides per operand (E9)");
+  if (getBatch().size() > 4)
+    return emitOpError("has more than four batch dimensions (E9)");
+  if (failed(expectSameType(*this, {getLhs(), getRhs(), getOutput()})))
+    return failure();
+  int64_t m = getShape()[0], n = getShape()[1], k = getShape()[2];
+  auto check = [&](Value buffer, int64_t rows, int64_t columns,
+                   ArrayRef<int64_t> strides, ArrayRef<int64_t> batchStrides,
+                   StringRef name) {
+    SmallVector<int64_t> extents(getBatch()), all(batchStrides);
+    extents.append({rows, columns});
+    all.append(strides.begin(), strides.end());
+    return expectReach(*this, buffer, 0, extents, all, name);
+  };
+  if (failed(check(getLhs(), m, k, getLhsStrides(), getLhsBatchStrides(),
+                   "lhs")) ||
+      failed(check(getRhs(), k, n, getRhsStrides(), getRhsBatchStrides(),
+                   "rhs")) ||
+      failed(check(getOutput(), m, n, getOutputStrides(),
+                   getOutputBatchStrides(), "output")))
+    return failure();
+  return success();
+}
+
+runtime::ConvolutionShape exec::getRuntimeShape(ConvolutionOp op) {
+  runtime::ConvolutionShape shape = {};
+  shape.batch = op.getBatch();
+  shape.inChannels = op.getInChannels();
+  shape.outChannels = op.getOutChannels();
+  shape.groups = op.getGroups();
+  shape.spatialRank = static_cast<int32_t>(op.getIn().size());
+  for (int32_t d = 0; d < shape.spatialRank; ++d) {
+    shape.in[d] = op.getIn()[d];
+    shape.out[d] = op.getOut()[d];
+    shape.kernel[d] = op.getWindow()[d];
+    shape.stride[d] = op.getStrides()[d];
+    shape.dilation[d] = op.getDilations()[d];
+    shape.padLow[d] = op.getPadsLow()[d];
+  }
+  return shape;
+}
+
+/// One to three spatial dimensions, and as many entries in every list.
+static LogicalResult
+expectSpatial(Operation *op, std::initializer_list<ArrayRef<int64_t>> lists) {
+  size_t rank = lists.begin()->size();
+  if (rank < 1 || rank > 3)
+    return op->emitOpError("needs one to three spatial dimensions (E9)");
+  for (ArrayRef<int64_t> list : lists)
+    if (list.size() != rank)
+      return op->emitOpError("needs ") << rank << " entries per list (E9)";
+  return success();
+}
+
+unsigned ConvolutionOp::getWrittenCount() { return getWorkspace() ? 2 : 1; }
+
+LogicalResult ConvolutionOp::verifyGeometry() {
+  if (failed(expectSpatial(*this, {getIn(), getOut(), getWindow(), getStrides(),
+                                   getDilations(), getPadsLow()})) ||
+      failed(expectSameType(*this,
+                            {getInput(), getWeight(), getBias(), getOutput()})))
+    return failure();
+  int64_t groups = getGroups();
+  if (groups < 1 || getInChannels() % groups || getOutChannels() % groups)
+    return emitOpError("has ") << groups
+                               << " groups that do not divide the "
+                                  "channels (E9)";
+  if (failed(expectElements(*this, getInput(),
+                            getBatch() * getInChannels() * product(getIn()),
+                            "input")) ||
+      failed(expectElements(*this, getWeight(),
+                            getOutChannels() * (getInChannels() / groups) *
+                                product(getWindow()),
+                            "weight")) ||
+      failed(expectElements(*this, getBias(), getOutChannels(), "bias")) ||
+      failed(expectElements(*this, getOutput(),
+                            getBatch() * getOutChannels() * product(getOut()),
+                            "output")))
+    return failure();
+  int64_t needed = runtime::convolutionWorkspaceBytes(
+      getRuntimeShape(*this),
+      getStorageBytes(getBuffer(getOutput()).getElementType()));
+  int64_t given = getWorkspace() ? getBuffer(getWorkspace()).getByteSize() : 0;
+  if (given != needed)
+    return emitOpError("has ")
+           << given << " bytes of workspace, not " << needed << " (E9)";
+  return success();
+}
+
+LogicalResult PoolOp::verifyGeometry() {
+  if (failed(expectSpatial(*this,
+                           {getIn(), getOut(), getWindow(), getStrides(),
+                            getDilations(), getPadsLow(), getPadsHigh()})) ||
+      failed(expectSameType(*this, {getInput(), getOutput()})) ||
+      failed(expectElements(*this, getInput(),
+                            getBatch() * getChannels() * product(getIn()),
+                            "input")) ||
+      failed(expectElements(*this, getOutput(),
+                            getBatch() * getChannels() * product(getOut()),
+                            "output")))
+    return failure();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Attention
+//===----------------------------------------------------------------------===//
+
+runtime::AttentionShape exec::getRuntimeShape(AttentionOp op) {
+  runtime::AttentionShape shape = {};
+  ArrayRef<int64_t> sizes = op.getShape();
+  shape.batch = sizes[0];
+  shape.queries = sizes[1];
+  shape.keys = sizes[2];
+  shape.heads = sizes[3];
+  shape.kvHeads = sizes[4];
+  shape.width = sizes[5];
+  shape.valueWidth = sizes[6];
+  llvm::copy(op.getQueryStrides(), shape.queryStride);
+  llvm::copy(op.getKeyStrides(), shape.keyStride);
+  llvm::copy(op.getValueStrides(), shape.valueStride);
+  llvm::copy(op.getOutputStrides(), shape.outStride);
+  if (op.getMask()) {
+    shape.mask = getBuffer(op.getMask()).getElementType().isInteger(1)
+                     ? runtime::MaskKind::Bool
+                     : runtime::MaskKind::Float;
+    llvm::copy(op.getMaskStrides(), shape.maskStride);
+  }
+  shape.scale = op.getScale().convertToDouble();
+  shape.causal = op.getCausal();
+  shape.zeroMaskedRows = op.getZeroMaskedRows();
+  return shape;
+}
+
+unsigned AttentionOp::getWrittenCount() { return getWorkspace() ? 2 : 1; }
+
+LogicalResult AttentionOp::verifyGeometry() {
+  if (getShape().size() != 7 || getQueryStrides().size() != 3 ||
+      getKeyStrides().size() != 3 || getValueStrides().size() != 3 ||
+      getOutputStrides().size() != 3 ||
+      getMaskStrides().size() != (getMask() ? 4 : 0))
+    return emitOpError("needs seven sizes, three strides per operand and four "
+                       "of the mask (E9)");
+  ArrayRef<int64_t> sizes = getShape();
+  if (sizes[4] < 1 || sizes[3] % sizes[4])
+    return emitOpError("has ")
+           << sizes[3] << " heads over " << sizes[4] << " key heads (E9)";
+  if (failed(expectSameType(*this,
+                            {getQuery(), getKey(), getValue(), getOutput()})))
+    return failure();
+  auto check = [&](Value buffer, int64_t length, int64_t heads, int64_t width,
+                   ArrayRef<int64_t> strides, StringRef name) {
+    return expectReach(*this, buffer, 0, {sizes[0], length, heads, width},
+                       {strides[0], strides[1], strides[2], 1}, name);
+  };
+  if (failed(check(getQuery(), sizes[1], sizes[3], sizes[5], getQueryStrides(),
+                   "query")) ||
+      failed(check(getKey(), sizes[2], sizes[4], sizes[5], getKeyStrides(),
+                   "key")) ||
+      failed(check(getValue(), sizes[2], sizes[4], sizes[6], getValueStrides(),
+                   "value")) ||
+      failed(check(getOutput(), sizes[1], sizes[3], sizes[6],
+                   getOutputStrides(), "output")))
+    return failure();
+  if (getMask() && failed(expectReach(*this, getMask(), 0,
+                                      {sizes[0], sizes[3], sizes[1], sizes[2]},
+                                      getMaskStrides(), "mask")))
+    return failure();
+  if (failed(expectElements(*this, getQueryOffset(), 1, "offset")))
+    return failure();
+  int64_t needed = runtime::attentionWorkspaceBytes(
+      getRuntimeShape(*this),
+      getStorageBytes(getBuffer(getOutput()).getElementType()));
+  int64_t given = getWorkspace() ? getBuffer(getWorkspace()).getByteSize() : 0;
+  if (given != needed)
+    return emitOpError("has ")
+           << given << " bytes of workspace, not " << needed << " (E9)";
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Rows
+//===----------------------------------------------------------------------===//
+
+LogicalResult ReduceOp::verifyGeometry() {
+  if (failed(expectSameType(*this, {getInput(), getOutput()})) ||
+      failed(expectElements(*this, getInput(),
+                            getOuter() * getLength() * getInner(), "input")) ||
+      failed(expectElements(*this, getOutput(), getOuter() * getInner(),
+                            "output")))
+    return failure();
+  return success();
+}
+
+LogicalResult SoftmaxOp::verifyGeometry() {
+  return expectRows(*this, getInput(), getOutput(), getOuter(), getLength(),
+                    getInner());
+}
+
+LogicalResult LayerNormOp::verifyGeometry() {
+  if (failed(expectRows(*this, getInput(), getOutput(), getOuter(), getLength(),
+                        1)) ||
+      failed(expectSameType(*this, {getInput(), getScale(), getBias()})) ||
+      failed(expectElements(*this, getScale(), getLength(), "scale")) ||
+      failed(expectElements(*this, getBias(), getLength(), "bias")))
+    return failure();
+  return success();
+}
+
+LogicalResult RMSNormOp::verifyGeometry() {
+  if (failed(expectRows(*this, getInput(), getOutput(), getOuter(), getLength(),
+                        1)) ||
+      failed(expectSameType(*this, {getInput(), getScale()})) ||
+      failed(expectElements(*this, getScale(), getLength(), "scale")))
+    return failure();
+  return success();
+}
+
+LogicalResult CumSumOp::verifyGeometry() {
+  return expectRows(*this, getInput(), getOutput(), getOuter(), getLength(),
+                    getInner());
+}
+
+unsigned TopKOp::getWrittenCount() {
+  return (getValues() ? 1 : 0) + (getIndices() ? 1 : 0);
+}
+
+LogicalResult TopKOp::verifyGeometry() {
+  int64_t results = getOuter() * getCount() * getInner();
+  if (!getValues() && !getIndices())
+    return emitOpError("writes nothing (E9)");
+  if (getCount() > getLength())
+    return emitOpError("takes ")
+           << getCount() << " of " << getLength() << " elements (E9)";
+  if (getIndices() &&
+      !getBuffer(getIndices()).getElementType().isSignlessInteger(64))
+    return emitOpError("writes indices that are not i64 (E9)");
+  if (failed(expectElements(*this, getInput(),
+                            getOuter() * getLength() * getInner(), "input")) ||
+      failed(expectSameType(*this, {getInput(), getValues()})) ||
+      failed(expectElements(*this, getValues(), results, "values")) ||
+      failed(expectElements(*this, getIndices(), results, "indices")))
+    return failure();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Indexing and movement
+//===----------------------------------------------------------------------===//
+
+LogicalResult EmbeddingOp::verifyGeometry() {
+  if (getShape().size() != 3)
+    return emitOpError("needs the sizes ids, rows, width (E9)");
+  int64_t ids = getShape()[0], rows = getShape()[1], width = getShape()[2];
+  if (failed(expectSameType(*this, {getTable(), getOutput()})) ||
+      failed(expectElements(*this, getIds(), ids, "ids")) ||
+      failed(expectElements(*this, getTable(), rows * width, "table")) ||
+      failed(expectElements(*this, getOutput(), ids * width, "output")))
+    return failure();
+  return success();
+}
+
+LogicalResult GatherOp::verifyGeometry() {
+  if (getShape().size() != 4)
+    return emitOpError("needs the sizes outer, length, count, inner (E9)");
+  int64_t outer = getShape()[0], length = getShape()[1];
+  int64_t count = getShape()[2], inner = getShape()[3];
+  if (failed(expectSameType(*this, {getData(), getOutput()})) ||
+      failed(
+          expectElements(*this, getData(), outer * length * inner, "data")) ||
+      failed(expectElements(*this, getIndices(), count, "indices")) ||
+      failed(
+          expectElements(*this, getOutput(), outer * count * inner, "output")))
+    return failure();
+  return success();
+}
+
+LogicalResult GatherElementsOp::verifyGeometry() {
+  int64_t dim = getDim();
+  if (getDataShape().size() != getIndexShape().size() || dim < 0 ||
+      dim >= static_cast<int64_t>(getDataShape().size()))
+    return emitOpError("needs shapes of one rank with dimension ")
+           << dim << " (E9)";
+  if (failed(expectSameType(*this, {getData(), getOutput()})) ||
+      failed(
+          expectElements(*this, getData(), product(getDataShape()), "data")) ||
+      failed(expectElements(*this, getIndices(), product(getIndexShape()),
+                            "indices")) ||
+      failed(expectElements(*this, getOutput(), product(getIndexShape()),
+                            "output")))
+    return failure();
+  return success();
+}
+
+LogicalResult GatherNDOp::verifyGeometry() {
+  int64_t tuples = getBatch() * getCount();
+  int64_t indexed = static_cast<int64_t>(getIndexed().size());
+  if (failed(expectSameType(*this, {getData(), getOutput()})) ||
+      failed(expectElements(*this, getData(),
+                            getBatch() * product(getIndexed()) * getInner(),
+                            "data")) ||
+      failed(
+          expectElements(*this, getIndices(), tuples * indexed, "indices")) ||
+      failed(expectElements(*this, getOutput(), tuples * getInner(), "output")))
+    return failure();
+  return success();
+}
+
+LogicalResult CopyOp::verifyGeometry() {
+  if (getExtents().size() > 8)
+    return emitOpError("has more than eight dimensions (E9)");
+  if (failed(expectSameType(*this, {getInput(), getOutput()})) ||
+      failed(expectReach(*this, getInput(), getInputOffset(), getExtents(),
+                         getInputStrides(), "input")) ||
+      failed(expectReach(*this, getOutput(), getOutputOffset(), getExtents(),
+                         getOutputStrides(), "output")))
+    return failure();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Communication
+//===----------------------------------------------------------------------===//
+
+static CommunicatorOp findCommunicator(Operation *op, FlatSymbolRefAttr name) {
+  return SymbolTable::lookupNearestSymbolFrom<CommunicatorOp>(op, name);
+}
+
+StreamKind CollectiveOp::getStreamKind() { return StreamKind::communication; }
+StreamKind ExchangeOp::getStreamKind() { return StreamKind::communication; }
+
+LogicalResult CollectiveOp::verifyGeometry() {
+  CommunicatorOp communicator = findCommunicator(*this, getCommunicatorAttr());
+  if (!communicator)
+    return emitOpError("names no communicator: ")
+           << getCommunicatorAttr() << " (E13)";
+  int64_t ranks = communicator.getSize();
+  int64_t count = getCount();
+  int64_t inCount = count, outCount = count, counted = count;
+  switch (getForm()) {
+  case CollectiveForm::all_reduce:
+  case CollectiveForm::broadcast:
+  case CollectiveForm::reduce:
+    break;
+  case CollectiveForm::all_gather:
+    counted = outCount = count * ranks;
+    break;
+  case CollectiveForm::reduce_scatter:
+    counted = inCount = count * ranks;
+    break;
+  case CollectiveForm::all_to_all:
+    counted = inCount = outCount = count * ranks;
+    break;
+  }
+  BufferType input = getBuffer(getInput()), output = getBuffer(getOutput());
+  if (input.getElementType() != output.getElementType())
+    return emitOpError("mixes ") << input.getElementType() << " and "
+                                 << output.getElementType() << " (E13)";
+  if (input.getElementCount() != inCount ||
+      output.getElementCount() != outCount)
+    return emitOpError("of ")
+           << count << " elements over " << ranks << " ranks moves "
+           << input.getElementCount() << " into " << output.getElementCount()
+           << " (E13)";
+  int64_t bytes = counted * getStorageBytes(input.getElementType());
+  if (static_cast<int64_t>(getBytes()) != bytes)
+    return emitOpError("counts ")
+           << getBytes() << " bytes, not " << bytes << " (E13)";
+  bool reduces = getForm() == CollectiveForm::all_reduce ||
+                 getForm() == CollectiveForm::reduce_scatter ||
+                 getForm() == CollectiveForm::reduce;
+  if (reduces != getKind().has_value())
+    return emitOpError(reduces ? "needs a kind (E13)" : "has a kind (E13)");
+  bool rooted = getForm() == CollectiveForm::broadcast ||
+                getForm() == CollectiveForm::reduce;
+  if (rooted != getRoot().has_value())
+    return emitOpError(rooted ? "needs a root (E13)" : "has a root (E13)");
+  if (rooted && static_cast<int64_t>(*getRoot()) >= ranks)
+    return emitOpError("has the root ")
+           << *getRoot() << " of " << ranks << " ranks (E13)";
+  return success();
+}
+
+LogicalResult ExchangeOp::verifyGeometry() {
+  CommunicatorOp communicator = findCommunicator(*this, getCommunicatorAttr());
+  if (!communicator)
+    return emitOpError("names no communicator: ")
+           << getCommunicatorAttr() << " (E14)";
+  int64_t ranks = communicator.getSize();
+  ArrayRef<int64_t> to = getSendTo(), from = getReceiveFrom();
+  bool inverse = static_cast<int64_t>(to.size()) == ranks &&
+                 static_cast<int64_t>(from.size()) == ranks;
+  for (int64_t position = 0; inverse && position < ranks; ++position)
+    inverse = to[position] >= 0 && to[position] < ranks &&
+              from[to[position]] == position;
+  if (!inverse)
+    return emitOpError("needs inverse permutations of ")
+           << ranks << " positions (E14)";
+  BufferType input = getBuffer(getInput()), output = getBuffer(getOutput());
+  int64_t count = getCount();
+  if (input.getElementType() != output.getElementType() ||
+      input.getElementCount() != count || output.getElementCount() != count ||
+      static_cast<int64_t>(getBytes()) != input.getByteSize())
+    return emitOpError("count, bytes and buffers disagree (E14)");
+  return success();
+}

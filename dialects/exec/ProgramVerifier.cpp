@@ -1,0 +1,250 @@
+//===- ProgramVerifier.cpp - Memory and order of a whole program ----------===//
+//
+// Part of parplan. E1 to E6 of docs/spec.md. Independent of the passes that
+// place buffers and events: recomputes everything from the statements.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/exec/ExecOps.h"
+
+#include "llvm/ADT/DenseMap.h"
+
+#include <map>
+
+using namespace mlir;
+using namespace parplan;
+using namespace parplan::exec;
+
+namespace {
+
+struct Span {
+  int64_t offset = 0;
+  int64_t end = 0;
+
+  bool meets(const Span &other) const {
+    return offset < other.end && other.offset < end;
+  }
+};
+
+Span getSpan(BufferOp buffer) {
+  int64_t offset = buffer.getOffset();
+  return {offset, offset + buffer.getType().getByteSize()};
+}
+
+bool isPermanent(BufferOp buffer) {
+  return buffer.getKind() == BufferKind::parameter ||
+         buffer.getKind() == BufferKind::input;
+}
+
+/// E1 and E2: a sweep over the statements with the live buffers by offset.
+class MemoryCheck {
+public:
+  explicit MemoryCheck(ProgramOp program) : program(program) {}
+
+  LogicalResult run() {
+    SmallVector<BufferOp> buffers(program.getBody().front().getOps<BufferOp>());
+    int64_t highest = 0;
+    for (BufferOp buffer : buffers) {
+      highest = std::max(highest, getSpan(buffer).end);
+      starts[buffer.getFirst()].push_back(buffer);
+      ends[buffer.getLast()].push_back(buffer);
+    }
+    if (highest != static_cast<int64_t>(program.getArena()))
+      return program.emitOpError("has an arena of ")
+             << program.getArena() << " bytes; the highest buffer ends at "
+             << highest << " (E1)";
+    for (auto &[statement, starting] : starts) {
+      retire(statement);
+      for (BufferOp buffer : starting)
+        if (failed(insert(buffer)))
+          return failure();
+    }
+    return success();
+  }
+
+private:
+  /// Removes the buffers whose last statement lies before `statement`.
+  void retire(int64_t statement) {
+    while (!ends.empty() && ends.begin()->first < statement) {
+      for (BufferOp buffer : ends.begin()->second)
+        if (auto found = live.find(getSpan(buffer).offset);
+            found != live.end() && found->second == buffer)
+          live.erase(found);
+      ends.erase(ends.begin());
+    }
+  }
+
+  LogicalResult insert(BufferOp buffer) {
+    Span span = getSpan(buffer);
+    if (span.offset == span.end)
+      return success();
+    auto above = live.lower_bound(span.offset);
+    BufferOp clash;
+    if (above != live.end() && getSpan(above->second).meets(span))
+      clash = above->second;
+    if (above != live.begin() && getSpan(std::prev(above)->second).meets(span))
+      clash = std::prev(above)->second;
+    if (clash) {
+      InFlightDiagnostic diagnostic =
+          buffer.emitOpError("shares bytes with a buffer that is live (E2)");
+      diagnostic.attachNote(clash.getLoc()) << "the other buffer";
+      return diagnostic;
+    }
+    live[span.offset] = buffer;
+    return success();
+  }
+
+  ProgramOp program;
+  std::map<int64_t, SmallVector<BufferOp>> starts, ends;
+  std::map<int64_t, BufferOp> live;
+};
+
+/// E3 to E6: one walk over statements and events.
+class OrderCheck {
+public:
+  explicit OrderCheck(ProgramOp program) : program(program) {}
+
+  LogicalResult run() {
+    for (Operation &op : program.getBody().front()) {
+      if (auto statement = dyn_cast<StatementOpInterface>(op)) {
+        if (failed(visit(statement)))
+          return failure();
+      } else if (auto record = dyn_cast<RecordOp>(op)) {
+        if (failed(visit(record)))
+          return failure();
+      } else if (auto wait = dyn_cast<WaitOp>(op)) {
+        if (failed(visit(wait)))
+          return failure();
+      }
+    }
+    return checkRanges();
+  }
+
+private:
+  struct Touch {
+    int64_t statement;
+    Span span;
+    bool writes;
+    Operation *op;
+  };
+  struct Use {
+    int64_t first = -1;
+    int64_t last = -1;
+  };
+  struct Record {
+    StreamKind stream;
+    /// Statements of the recording stream that the event covers.
+    int64_t covered;
+  };
+
+  static constexpr int streamCount = 2;
+
+  LogicalResult visit(StatementOpInterface statement) {
+    int stream = static_cast<int>(statement.getStreamKind());
+    for (Value value : statement.getReadBuffers())
+      if (failed(touch(statement, value, stream, /*writes=*/false)))
+        return failure();
+    for (Value value : statement.getWrittenBuffers())
+      if (failed(touch(statement, value, stream, /*writes=*/true)))
+        return failure();
+    last[stream] = number++;
+    return success();
+  }
+
+  LogicalResult touch(Operation *op, Value value, int stream, bool writes) {
+    auto buffer = value.getDefiningOp<BufferOp>();
+    if (!buffer)
+      return op->emitOpError("takes no exec.buffer (E3)");
+    Use &use = uses[buffer];
+    if (use.first < 0) {
+      use.first = number;
+      if (!writes && !isPermanent(buffer))
+        return op->emitOpError("reads a buffer before it is written (E4)");
+    }
+    if (writes && isPermanent(buffer))
+      return op->emitOpError("writes to ")
+             << (buffer.getKind() == BufferKind::input ? "an input"
+                                                       : "a parameter")
+             << " (E4)";
+    use.last = number;
+    if (number < static_cast<int64_t>(buffer.getFirst()) ||
+        number > static_cast<int64_t>(buffer.getLast()))
+      return op->emitOpError("is statement ")
+             << number << ", its buffer lives from "
+             << static_cast<int64_t>(buffer.getFirst()) << " to "
+             << static_cast<int64_t>(buffer.getLast()) << " (E3)";
+    Span span = getSpan(buffer);
+    for (int other = 0; other < streamCount; ++other) {
+      if (other == stream)
+        continue;
+      for (const Touch &before : llvm::reverse(touches[other])) {
+        if (before.statement <= synchronised[stream][other])
+          break;
+        if ((writes || before.writes) && before.span.meets(span)) {
+          InFlightDiagnostic diagnostic = op->emitOpError(
+              "does not wait for the other stream's use of its bytes (E5)");
+          diagnostic.attachNote(before.op->getLoc()) << "the other statement";
+          return diagnostic;
+        }
+      }
+    }
+    touches[stream].push_back({number, span, writes, op});
+    return success();
+  }
+
+  LogicalResult visit(RecordOp record) {
+    if (record.getEvent() >= program.getEvents())
+      return record.emitOpError("event ")
+             << record.getEvent() << " of " << program.getEvents() << " (E6)";
+    records[record.getEvent()] = {record.getStream(),
+                                  last[static_cast<int>(record.getStream())]};
+    return success();
+  }
+
+  LogicalResult visit(WaitOp wait) {
+    auto found = records.find(wait.getEvent());
+    if (found == records.end() || found->second.stream == wait.getStream())
+      return wait.emitOpError("event ")
+             << wait.getEvent()
+             << " has no earlier record on the other stream (E6)";
+    int64_t &known = synchronised[static_cast<int>(wait.getStream())]
+                                 [static_cast<int>(found->second.stream)];
+    known = std::max(known, found->second.covered);
+    return success();
+  }
+
+  LogicalResult checkRanges() {
+    for (BufferOp buffer : program.getBody().front().getOps<BufferOp>()) {
+      Use use = uses.lookup(buffer);
+      int64_t first = isPermanent(buffer) ? -1 : use.first;
+      int64_t lastUse =
+          isPermanent(buffer) || buffer.getKind() == BufferKind::output
+              ? number
+              : use.last;
+      if (first < 0 && !isPermanent(buffer))
+        return buffer.emitOpError("is never used (E3)");
+      if (static_cast<int64_t>(buffer.getFirst()) != first ||
+          static_cast<int64_t>(buffer.getLast()) != lastUse)
+        return buffer.emitOpError("lives from ")
+               << first << " to " << lastUse << " (E3)";
+    }
+    return success();
+  }
+
+  ProgramOp program;
+  int64_t number = 0;
+  int64_t last[streamCount] = {-1, -1};
+  /// The last statement of the second stream that the first waited for.
+  int64_t synchronised[streamCount][streamCount] = {{-1, -1}, {-1, -1}};
+  SmallVector<Touch> touches[streamCount];
+  llvm::DenseMap<Operation *, Use> uses;
+  llvm::DenseMap<uint64_t, Record> records;
+};
+
+} // namespace
+
+LogicalResult ProgramOp::verifyRegions() {
+  if (failed(MemoryCheck(*this).run()))
+    return failure();
+  return OrderCheck(*this).run();
+}
