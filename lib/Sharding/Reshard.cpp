@@ -10,6 +10,7 @@
 
 #include "parplan/Support/Check.h"
 
+#include <limits>
 #include <queue>
 #include <tuple>
 #include <unordered_map>
@@ -77,7 +78,7 @@ struct KeyHash {
 /// A state reached, with the cheapest way found so far.
 struct Node {
   Key key;
-  /// Ring elements still needed, at least.
+  /// Ring elements still needed, at least, times the weight.
   int64_t bound = 0;
   int64_t ring = 0;
   int calls = 0;
@@ -89,16 +90,20 @@ struct Node {
 };
 
 /// A* over states. Costs are compared as (ring elements, calls, moves), ties by
-/// the order of discovery, so that equal problems have equal paths.
+/// the order of discovery, so that equal problems have equal paths. With a
+/// `boundWeight` above one the path found may be dearer than the cheapest.
 class Search {
 public:
-  explicit Search(const Problem &problem)
-      : problem(problem), rank(problem.getStart().dims.size()),
-        goal(encode(problem.getGoal())) {}
+  Search(const Problem &problem, int64_t boundWeight)
+      : problem(problem), boundWeight(boundWeight),
+        rank(problem.getStart().dims.size()), goal(encode(problem.getGoal())) {}
 
-  ReshardPath run() {
+  /// Nullopt when more than `maxStates` states are needed.
+  std::optional<ReshardPath> run(size_t maxStates) {
     reach(problem.getStart(), Node{});
-    while (!queue.empty()) {
+    for (size_t states = 0; !queue.empty(); ++states) {
+      if (states == maxStates)
+        return std::nullopt;
       auto [ring, calls, moves, order, index] = queue.top();
       queue.pop();
       const Node node = nodes[index];
@@ -118,7 +123,7 @@ public:
                             reach(after, next);
                           });
     }
-    return {{}, /*found=*/false};
+    return ReshardPath{{}, /*found=*/false};
   }
 
 private:
@@ -127,7 +132,7 @@ private:
     auto [found, isNew] =
         indices.try_emplace(node.key, static_cast<int>(nodes.size()));
     if (isNew) {
-      node.bound = problem.getLowerBound(state);
+      node.bound = boundWeight * problem.getLowerBound(state);
       nodes.push_back(node);
     } else {
       Node &known = nodes[found->second];
@@ -157,6 +162,7 @@ private:
   using Entry = std::tuple<int64_t, int, int, int64_t, int>;
 
   const Problem &problem;
+  int64_t boundWeight;
   size_t rank;
   Key goal;
   std::vector<Node> nodes;
@@ -164,6 +170,10 @@ private:
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue;
   int64_t discovered = 0;
 };
+
+/// What five axes on three dimensions can need; more axes seldom need more.
+constexpr size_t maxExactStates = 5000;
+constexpr int64_t hastyBoundWeight = 4;
 
 } // namespace
 } // namespace reshard
@@ -173,7 +183,11 @@ ReshardPath findReshardPath(const Mesh &mesh, llvm::ArrayRef<int64_t> shape,
   if (from == to)
     return {};
   reshard::Problem problem(mesh, shape, from, to);
-  return reshard::Search(problem).run();
+  if (auto path = reshard::Search(problem, /*boundWeight=*/1)
+                      .run(reshard::maxExactStates))
+    return *path;
+  return *reshard::Search(problem, reshard::hastyBoundWeight)
+              .run(std::numeric_limits<size_t>::max());
 }
 
 //===----------------------------------------------------------------------===//

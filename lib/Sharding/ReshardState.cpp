@@ -231,7 +231,7 @@ Move Problem::getMove(const Step &step, const State &before,
 //    N (ab + a - 2) elements, a and b being the widths of both.
 
 void Problem::initialiseSampledRanks() {
-  constexpr int64_t maxSamples = 256;
+  constexpr int64_t maxSamples = 32;
   int64_t step = std::max<int64_t>(1, rankCount / maxSamples);
   goalElements = getLocalCount(goal);
   for (int64_t rank = 0; rank < rankCount; rank += step) {

@@ -79,8 +79,8 @@ unshardTensor(const Mesh &mesh, const TensorLayout &tensor,
 Bytes sliceBlock(llvm::ArrayRef<uint8_t> block, const TensorLayout &layout,
                  int dim, llvm::ArrayRef<int64_t> widths, int64_t index);
 
-/// The pieces of `sliceBlock` joined again: `layout` is that of the joined block.
-/// The padding of the pieces is dropped.
+/// The pieces of `sliceBlock` joined again: `layout` is that of the joined
+/// block. The padding of the pieces is dropped.
 Bytes joinBlocks(llvm::ArrayRef<Bytes> pieces, const TensorLayout &layout,
                  int dim, llvm::ArrayRef<int64_t> widths);
 
