@@ -1,0 +1,144 @@
+//===- ClusterFileTest.cpp - Clusters from files, and what can be wrong ---===//
+//
+// Part of parplan.
+//
+//===----------------------------------------------------------------------===//
+
+#include "parplan/Cluster/Presets.h"
+#include "parplan/Support/Json.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <fstream>
+
+using namespace parplan;
+
+namespace {
+
+/// A good document with the value at a JSON pointer replaced, or removed.
+std::string change(const std::string &pointer, const Json &value) {
+  Json document = toJson(*findPreset("dgx-h100"));
+  document[Json::json_pointer(pointer)] = value;
+  return printJson(document);
+}
+std::string remove(const std::string &parent, const std::string &key) {
+  Json document = toJson(*findPreset("dgx-h100"));
+  document[Json::json_pointer(parent)].erase(key);
+  return printJson(document);
+}
+
+/// What is reported about a bad field, without the prefix.
+std::string complain(const std::string &text) {
+  DiagnosticEngine engine;
+  EXPECT_FALSE(parseCluster(text, "c.json", engine));
+  EXPECT_EQ(engine.getExitCode(), ExitCode::badInput);
+  std::string rendered = engine.render();
+  std::string prefix = "c.json: error[E1043]: field ";
+  EXPECT_TRUE(rendered.starts_with(prefix)) << rendered;
+  return rendered.substr(std::min(prefix.size(), rendered.size()));
+}
+
+} // namespace
+
+TEST(ClusterFile, unknownNamesAreRefusedWithTheNearest) {
+  DiagnosticEngine engine;
+  EXPECT_FALSE(loadCluster("dgx-h10", engine));
+  EXPECT_EQ(engine.getExitCode(), ExitCode::optionValue);
+  std::string text = engine.render();
+  EXPECT_TRUE(text.starts_with("parplan: error[E1040]: there is no cluster "
+                               "preset and no file 'dgx-h10'\n"
+                               "help: did you mean 'dgx-h100'"))
+      << text;
+  EXPECT_NE(text.find("help: presets: dgx-1v, "), std::string::npos);
+}
+
+TEST(ClusterFile, absentFilesAre66) {
+  DiagnosticEngine engine;
+  EXPECT_FALSE(loadCluster("/nowhere/cluster.json", engine));
+  EXPECT_EQ(engine.getExitCode(), ExitCode::missingInput);
+  EXPECT_EQ(engine.render(), "/nowhere/cluster.json: error[E1041]: cannot be "
+                             "read: No such file or directory\n");
+}
+
+TEST(ClusterFile, syntaxErrorsAre65WithTheirPlace) {
+  DiagnosticEngine engine;
+  EXPECT_FALSE(parseCluster("{\"format\":1,}", "c.json", engine));
+  EXPECT_EQ(engine.getExitCode(), ExitCode::badInput);
+  EXPECT_TRUE(engine.render().starts_with("c.json:1:13: error[E1042]: "))
+      << engine.render();
+}
+
+TEST(ClusterFile, filesAreReadByName) {
+  std::string path = testing::TempDir() + "parplan-cluster-file-test.json";
+  std::ofstream(path) << change("/name", "mine");
+  DiagnosticEngine engine;
+  std::optional<ClusterDescription> cluster = loadCluster(path, engine);
+  std::remove(path.c_str());
+  ASSERT_TRUE(cluster) << engine.render();
+  EXPECT_EQ(cluster->name, "mine");
+}
+
+TEST(ClusterFile, badFieldsAreNamedWithValueAndLimit) {
+  EXPECT_EQ(complain(change("/device/memory_bytes", -3)),
+            "'device.memory_bytes': -3 is less than 1\n");
+  EXPECT_EQ(complain(change("/device/matrix_efficiency", 1.5)),
+            "'device.matrix_efficiency': 1.5 is more than 1\n");
+  EXPECT_EQ(complain(change("/device/flops_per_s/fp32", 0)),
+            "'device.flops_per_s.fp32': 0 is less than 1\n");
+  EXPECT_EQ(complain(change("/node/devices", "eight")),
+            "'node.devices': 'eight' is not an integer\n");
+  EXPECT_EQ(complain(change("/node/link/kind", "rope")),
+            "'node.link.kind': 'rope' is none of nvlink, pcie, "
+            "shared-memory\n");
+  EXPECT_EQ(complain(change("/network/nics", 0)),
+            "'network.nics': 0 is less than 1\n");
+  EXPECT_EQ(complain(change("/format", 2)), "'format': 2 is more than 1\n");
+  EXPECT_EQ(complain(remove("/node", "link")), "'node.link': is missing\n");
+  EXPECT_EQ(complain(change("/node/links", 1)),
+            "'node.links' is unknown\nhelp: did you mean 'link'?\n");
+}
+
+TEST(ClusterFile, curvesAscend) {
+  EXPECT_EQ(complain(change("/collectives/network_factors",
+                            Json::parse("[[8, 1], [4, 2]]"))),
+            "'collectives.network_factors': sizes must ascend and values be "
+            "in range\n");
+  Json measured = Json::parse(
+      R"([{"kind":"all_reduce","devices_per_node":8,"nodes":1,
+           "seconds_by_bytes":[]}])");
+  EXPECT_EQ(complain(change("/collectives/measured", measured)),
+            "'collectives.measured[0].seconds_by_bytes': needs at least one "
+            "measurement\n");
+}
+
+TEST(ClusterFile, partsMustFitTogether) {
+  EXPECT_EQ(complain(change("/collectives/model", "shared-memory")),
+            "'collectives.model': 'shared-memory' goes with a link of that "
+            "kind only\n");
+  EXPECT_EQ(complain(change("/node/devices", nullptr)),
+            "'network': a node of any number of devices has none\n");
+}
+
+TEST(ClusterFile, allProblemsComeInOneGo) {
+  Json document = toJson(*findPreset("dgx-h100"));
+  document["device"]["multiprocessors"] = 0;
+  document["node"]["amd_cpu"] = 1;
+  document["network"]["latency_s"] = "slow";
+  DiagnosticEngine engine;
+  EXPECT_FALSE(parseCluster(document.dump(), "c.json", engine));
+  EXPECT_EQ(engine.getErrorCount(), 3u) << engine.render();
+}
+
+TEST(ClusterFile, whatIsOptionalMayBeAbsent) {
+  Json document = toJson(*findPreset("dgx-h100"));
+  for (const char *key : {"title", "network", "sources"})
+    document.erase(key);
+  document["node"].erase("nvme");
+  document["node"]["link"].erase("bytes_per_s_by_devices");
+  document["collectives"].erase("network_factors");
+  document["collectives"].erase("measured");
+  DiagnosticEngine engine;
+  EXPECT_TRUE(parseCluster(document.dump(), "c.json", engine))
+      << engine.render();
+}

@@ -1,0 +1,146 @@
+//===- OpCostTest.cpp - Seconds of work on a device -----------------------===//
+//
+// Part of parplan.
+//
+//===----------------------------------------------------------------------===//
+
+#include "parplan/CostModel/OpCost.h"
+#include "parplan/Cluster/Presets.h"
+#include "parplan/CostModel/CostModel.h"
+
+#include <gtest/gtest.h>
+
+using namespace parplan;
+
+namespace {
+
+CostModel makeModel(const char *preset, Precision precision) {
+  DiagnosticEngine engine;
+  return {*makeCluster(*findPreset(preset), 8, engine), precision};
+}
+
+OpCost makeProduct(int64_t rows, int64_t columns, int64_t contracted,
+                   int64_t batch = 1, int64_t elementBytes = 2) {
+  OpCost cost;
+  cost.kind = WorkKind::matrix;
+  cost.rows = rows;
+  cost.columns = columns;
+  cost.contracted = contracted;
+  cost.batch = batch;
+  cost.flops = 2.0 * static_cast<double>(rows * columns * contracted * batch);
+  cost.bytesRead = (rows + columns) * contracted * batch * elementBytes;
+  cost.bytesWritten = rows * columns * batch * elementBytes;
+  return cost;
+}
+
+double getFlopsPerSecond(const CostModel &model, const OpCost &cost) {
+  return cost.flops / model.getOpSeconds(cost);
+}
+
+} // namespace
+
+TEST(OpCost, largeProductsReachTheEfficientRate) {
+  CostModel model = makeModel("dgx-a100-80g", Precision::bf16);
+  double rate = getFlopsPerSecond(model, makeProduct(16384, 16384, 16384));
+  EXPECT_GT(rate, 0.95 * 312e12 * 0.854);
+  EXPECT_LT(rate, 312e12 * 0.855);
+}
+
+TEST(OpCost, fp32ProductsDoNotUseTensorCores) {
+  CostModel model = makeModel("dgx-a100-80g", Precision::fp32);
+  EXPECT_LT(getFlopsPerSecond(model, makeProduct(16384, 16384, 16384, 1, 4)),
+            19.5e12);
+}
+
+TEST(OpCost, aPartialWaveCostsAWholeOne) {
+  CostModel model = makeModel("dgx-a100-80g", Precision::bf16);
+  // 108 multiprocessors: 108 tiles of 256 x 128 are one wave, 109 are two.
+  double one = model.getOpSeconds(makeProduct(256, 128 * 108, 8192));
+  double more = model.getOpSeconds(makeProduct(256, 128 * 108 + 1, 8192));
+  EXPECT_GT(more, 1.05 * one);
+}
+
+TEST(OpCost, thinLongProductsAreSplitAlongTheContraction) {
+  CostModel model = makeModel("dgx-a100-80g", Precision::bf16);
+  double one = model.getOpSeconds(makeProduct(256, 128, 512));
+  double longer = model.getOpSeconds(makeProduct(256, 128, 512 * 64));
+  EXPECT_LT(longer, 8 * one);
+}
+
+TEST(OpCost, vectorsAreBoundByMemory) {
+  CostModel model = makeModel("dgx-a100-80g", Precision::bf16);
+  OpCost cost = makeProduct(1, 16384, 16384);
+  double bytes = static_cast<double>(cost.bytesRead + cost.bytesWritten);
+  EXPECT_NEAR(model.getOpSeconds(cost), bytes / (0.9 * 2039e9) + 2.5e-6, 1e-7);
+}
+
+TEST(OpCost, elementwiseWorkIsTheSlowestOfBytesFlopsAndFunctions) {
+  CostModel model = makeModel("dgx-h100", Precision::bf16);
+  OpCost cost;
+  cost.kind = WorkKind::elementwise;
+  cost.bytesRead = cost.bytesWritten = 1 << 30;
+  double memory = 2.0 * (1 << 30) / (0.717 * 3350e9) + 2.5e-6;
+  EXPECT_NEAR(model.getOpSeconds(cost), memory, 1e-9);
+  cost.flops = 66.9e12;
+  EXPECT_NEAR(model.getOpSeconds(cost), 1 + 2.5e-6, 1e-9);
+  cost.transcendentals = 2 * 3865e9;
+  EXPECT_NEAR(model.getOpSeconds(cost), 2 + 2.5e-6, 1e-2);
+}
+
+TEST(OpCost, copiesReadAndWrite) {
+  CostModel model = makeModel("dgx-h100", Precision::bf16);
+  EXPECT_NEAR(model.getCopySeconds(1 << 30),
+              2.0 * (1 << 30) / (0.717 * 3350e9) + 2.5e-6, 1e-9);
+}
+
+TEST(OpCost, whatLaunchesNothingCostsNothing) {
+  CostModel model = makeModel("dgx-h100", Precision::bf16);
+  OpCost cost;
+  cost.kind = WorkKind::none;
+  cost.bytesRead = 1 << 30;
+  EXPECT_EQ(model.getOpSeconds(cost), 0);
+}
+
+TEST(OpCost, hostProductsFollowThePlainRoofline) {
+  CostModel model = makeModel("host", Precision::fp32);
+  OpCost cost = makeProduct(1000, 1000, 1000, 1, 4);
+  EXPECT_NEAR(model.getOpSeconds(cost), 2e9 / (120e9 * 0.85) + 1e-6, 1e-9);
+}
+
+TEST(OpCost, workFollowsFromTheLocalFactorSizes) {
+  // mk,kn->mn with m split in two.
+  ShardingRule rule;
+  rule.factors = {{"m", 8, FactorKind::parallel},
+                  {"n", 16, FactorKind::parallel},
+                  {"k", 32, FactorKind::reduceSum}};
+  rule.operands = {{{0}, {2}}, {{2}, {1}}};
+  rule.results = {{{0}, {1}}};
+  OpWork work;
+  work.kind = WorkKind::matrix;
+  work.flops = {{2, {0, 1, 2}}};
+  work.rows = {0};
+  work.columns = {1};
+  work.contracted = {2};
+  OpCost cost = evaluateWork(work, rule, {4, 16, 32}, {4, 2}, {4});
+  EXPECT_EQ(cost.flops, 2.0 * 4 * 16 * 32);
+  EXPECT_EQ(cost.bytesRead, 4 * 32 * 4 + 32 * 16 * 2);
+  EXPECT_EQ(cost.bytesWritten, 4 * 16 * 4);
+  EXPECT_EQ(cost.rows, 4);
+  EXPECT_EQ(cost.columns, 16);
+  EXPECT_EQ(cost.contracted, 32);
+  EXPECT_EQ(cost.batch, 1);
+}
+
+TEST(OpCost, broadcastDimensionsAreReadOnce) {
+  // add of (m, n) and (1, n).
+  ShardingRule rule;
+  rule.factors = {{"m", 8, FactorKind::parallel},
+                  {"n", 16, FactorKind::parallel}};
+  rule.operands = {{{0}, {1}}, {{}, {1}}};
+  rule.results = {{{0}, {1}}};
+  OpWork work;
+  work.flops = {{1, {0, 1}}};
+  OpCost cost = evaluateWork(work, rule, {8, 16}, {4, 4}, {4});
+  EXPECT_EQ(cost.bytesRead, (8 * 16 + 16) * 4);
+  EXPECT_EQ(cost.rows, 0);
+}
