@@ -1,0 +1,166 @@
+//===- Attributes.cpp - Attributes as values of the sharding library ------===//
+//
+// Part of parplan.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/parplan/ParplanDialect.h"
+
+#include "parplan/Support/CheckedMath.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringSet.h"
+
+#include <limits>
+
+using namespace mlir;
+
+namespace parplan {
+
+//===----------------------------------------------------------------------===//
+// Mesh
+//===----------------------------------------------------------------------===//
+
+LogicalResult MeshAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                               ArrayRef<MeshAxisAttr> axes) {
+  llvm::StringSet<> names;
+  int64_t ranks = 1;
+  for (MeshAxisAttr axis : axes) {
+    if (axis.getName().empty())
+      return emitError() << "an axis of a mesh needs a name";
+    if (!names.insert(axis.getName()).second)
+      return emitError() << "axis \"" << axis.getName()
+                         << "\" occurs twice in the mesh";
+    if (axis.getSize() < 1)
+      return emitError() << "axis \"" << axis.getName() << "\" has size "
+                         << axis.getSize();
+    if (!parseAxisRole(axis.getRole()))
+      return emitError() << "axis \"" << axis.getName()
+                         << "\" has the unknown role " << axis.getRole();
+    std::optional<int64_t> product = checkedMultiply(ranks, axis.getSize());
+    if (!product || *product > std::numeric_limits<int32_t>::max())
+      return emitError() << "the mesh has more than 2^31 - 1 ranks";
+    ranks = *product;
+  }
+  return success();
+}
+
+Mesh MeshAttr::getMesh() const {
+  std::vector<MeshAxis> axes;
+  for (MeshAxisAttr axis : getAxes())
+    axes.push_back(
+        {axis.getName().str(), axis.getSize(), *parseAxisRole(axis.getRole())});
+  return Mesh(std::move(axes));
+}
+
+MeshAttr MeshAttr::get(MLIRContext *context, const Mesh &mesh) {
+  SmallVector<MeshAxisAttr> axes;
+  for (const MeshAxis &axis : mesh.getAxes())
+    axes.push_back(MeshAxisAttr::get(context, axis.name, axis.size,
+                                     stringifyAxisRole(axis.role)));
+  return get(context, axes);
+}
+
+//===----------------------------------------------------------------------===//
+// Axis lists
+//===----------------------------------------------------------------------===//
+
+static FailureOr<AxisList> resolveAxes(AxisListAttr list, const Mesh &mesh) {
+  AxisList axes;
+  for (StringAttr name : list.getNames()) {
+    std::optional<int> axis = mesh.findAxis(name.getValue());
+    if (!axis)
+      return failure();
+    axes.push_back(*axis);
+  }
+  return axes;
+}
+
+FailureOr<AxisList> AxisListAttr::resolve(const Mesh &mesh) const {
+  return resolveAxes(*this, mesh);
+}
+
+AxisListAttr AxisListAttr::get(MLIRContext *context, const Mesh &mesh,
+                               ArrayRef<int> axes) {
+  SmallVector<StringAttr> names;
+  for (int axis : axes)
+    names.push_back(StringAttr::get(context, mesh.getAxis(axis).name));
+  return get(context, names);
+}
+
+//===----------------------------------------------------------------------===//
+// Sharding
+//===----------------------------------------------------------------------===//
+
+FailureOr<Sharding> ShardingAttr::resolve(const Mesh &mesh) const {
+  Sharding sharding;
+  for (AxisListAttr dim : getDims()) {
+    FailureOr<AxisList> axes = dim.resolve(mesh);
+    if (failed(axes))
+      return failure();
+    sharding.dims.push_back(std::move(*axes));
+  }
+  FailureOr<AxisList> partial = getPartial().resolve(mesh);
+  FailureOr<AxisList> storage = getStorage().resolve(mesh);
+  if (failed(partial) || failed(storage))
+    return failure();
+  llvm::sort(*partial);
+  sharding.partial = std::move(*partial);
+  sharding.storage = std::move(*storage);
+  sharding.reduction = getReduction();
+  return sharding;
+}
+
+ShardingAttr ShardingAttr::get(FlatSymbolRefAttr symbol, const Mesh &mesh,
+                               const Sharding &sharding) {
+  MLIRContext *context = symbol.getContext();
+  SmallVector<AxisListAttr> dims;
+  for (const AxisList &axes : sharding.dims)
+    dims.push_back(AxisListAttr::get(context, mesh, axes));
+  return get(context, symbol, dims,
+             AxisListAttr::get(context, mesh, sharding.partial),
+             sharding.partial.empty() ? ReductionKind::sum : sharding.reduction,
+             AxisListAttr::get(context, mesh, sharding.storage));
+}
+
+//===----------------------------------------------------------------------===//
+// Factors
+//===----------------------------------------------------------------------===//
+
+FailureOr<FactorAssignment> FactorsAttr::resolve(const ShardingRule &rule,
+                                                 const Mesh &mesh) const {
+  FactorAssignment assignment = FactorAssignment::getReplicated(rule);
+  for (auto [name, list] : llvm::zip(getNames(), getAxes())) {
+    std::optional<int> factor = rule.findFactor(name.getValue());
+    FailureOr<AxisList> axes = list.resolve(mesh);
+    if (!factor || failed(axes))
+      return failure();
+    assignment.axes[*factor] = std::move(*axes);
+  }
+  FailureOr<AxisList> pending = getPending().resolve(mesh);
+  if (failed(pending))
+    return failure();
+  llvm::sort(*pending);
+  assignment.pending = std::move(*pending);
+  assignment.pendingOperand = static_cast<int>(getPendingOperand());
+  return assignment;
+}
+
+FactorsAttr FactorsAttr::get(FlatSymbolRefAttr symbol, const Mesh &mesh,
+                             const ShardingRule &rule,
+                             const FactorAssignment &assignment) {
+  MLIRContext *context = symbol.getContext();
+  SmallVector<StringAttr> names;
+  SmallVector<AxisListAttr> lists;
+  for (auto [factor, axes] : llvm::zip(rule.factors, assignment.axes)) {
+    if (axes.empty())
+      continue;
+    names.push_back(StringAttr::get(context, factor.name));
+    lists.push_back(AxisListAttr::get(context, mesh, axes));
+  }
+  return get(context, symbol, names, lists,
+             AxisListAttr::get(context, mesh, assignment.pending),
+             assignment.pendingOperand);
+}
+
+} // namespace parplan

@@ -1,0 +1,158 @@
+//===- DiscardableAttributes.cpp - Verification of parplan.* attributes ---===//
+//
+// Part of parplan.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/parplan/ParplanOps.h"
+
+#include "mlir/Interfaces/FunctionInterfaces.h"
+
+using namespace mlir;
+
+namespace parplan {
+
+/// Finds the mesh of an attribute, or reports that there is none.
+static FailureOr<Mesh> resolveMesh(Operation *op, StringRef attribute,
+                                   FlatSymbolRefAttr symbol) {
+  MeshOp mesh = findMesh(op, symbol);
+  if (!mesh)
+    return op->emitOpError()
+           << "'" << attribute << "' names the mesh " << symbol
+           << ", which the module lacks";
+  return mesh.getMesh().getMesh();
+}
+
+/// S1 and S2 for a value of `type`.
+static FailureOr<Sharding> verifyShardingOf(Operation *op, StringRef name,
+                                            Attribute attribute, Type type) {
+  auto sharding = dyn_cast<ShardingAttr>(attribute);
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!sharding || !tensor)
+    return op->emitOpError() << "'" << name
+                             << "' must be a #parplan.sharding of a tensor";
+  FailureOr<Mesh> mesh = resolveMesh(op, name, sharding.getMesh());
+  if (failed(mesh))
+    return failure();
+  FailureOr<Sharding> resolved = sharding.resolve(*mesh);
+  if (failed(resolved))
+    return op->emitOpError()
+           << "'" << name << "' " << sharding
+           << " names an axis that the mesh " << sharding.getMesh()
+           << " lacks (S2)";
+  if (std::optional<std::string> problem =
+          verifySharding(*resolved, *mesh, tensor.getRank()))
+    return op->emitOpError() << "'" << name << "' " << sharding << ": "
+                             << *problem;
+  return resolved;
+}
+
+static LogicalResult verifyShardings(Operation *op, Attribute attribute) {
+  auto all = dyn_cast<ArrayAttr>(attribute);
+  if (!all || all.size() != op->getNumResults())
+    return op->emitOpError() << "'" << attributes::shardings
+                             << "' must have one sharding for each of the "
+                             << op->getNumResults() << " results";
+  for (auto [sharding, type] : llvm::zip(all, op->getResultTypes()))
+    if (failed(verifyShardingOf(op, attributes::shardings, sharding, type)))
+      return failure();
+  return success();
+}
+
+/// S2, S7, S8 and the names of the factors.
+static LogicalResult verifyFactors(Operation *op, Attribute attribute) {
+  auto factors = dyn_cast<FactorsAttr>(attribute);
+  auto ruled = dyn_cast<ShardingRuleOpInterface>(op);
+  if (!factors || !ruled)
+    return op->emitOpError()
+           << "'" << attributes::factors
+           << "' must be #parplan.factors of an op with a sharding rule";
+  FailureOr<Mesh> mesh = resolveMesh(op, attributes::factors, factors.getMesh());
+  if (failed(mesh))
+    return failure();
+  ShardingRule rule = ruled.getShardingRule();
+  for (StringAttr name : factors.getNames())
+    if (!rule.findFactor(name.getValue()))
+      return op->emitOpError()
+             << "'" << attributes::factors << "' assigns axes to the factor "
+             << name << ", which the op lacks (S7)";
+  FailureOr<FactorAssignment> assignment = factors.resolve(rule, *mesh);
+  if (failed(assignment))
+    return op->emitOpError() << "'" << attributes::factors << "' " << factors
+                             << " names an axis that the mesh "
+                             << factors.getMesh() << " lacks (S2)";
+  if (std::optional<std::string> problem =
+          verifyAssignment(rule, *assignment, *mesh))
+    return op->emitOpError()
+           << "'" << attributes::factors << "' " << factors << ": " << *problem;
+  return success();
+}
+
+LogicalResult
+ParplanDialect::verifyOperationAttribute(Operation *op,
+                                         NamedAttribute attribute) {
+  StringRef name = attribute.getName();
+  Attribute value = attribute.getValue();
+  if (name == attributes::factors)
+    return verifyFactors(op, value);
+  if (name == attributes::shardings)
+    return verifyShardings(op, value);
+  bool isInteger = name == attributes::block || name == attributes::node;
+  if (isInteger && (!isa<IntegerAttr>(value) ||
+                    !cast<IntegerAttr>(value).getType().isInteger(64)))
+    return op->emitOpError() << "'" << name << "' must be an i64 attribute";
+  if (name == attributes::onnxOp && !isa<StringAttr>(value))
+    return op->emitOpError() << "'" << name << "' must be a string attribute";
+  return success();
+}
+
+LogicalResult ParplanDialect::verifyRegionArgAttribute(Operation *op, unsigned,
+                                                       unsigned index,
+                                                       NamedAttribute attribute) {
+  StringRef name = attribute.getName();
+  auto function = dyn_cast<FunctionOpInterface>(op);
+  if (!function)
+    return success();
+  if (name == attributes::sharding) {
+    FailureOr<Sharding> sharding =
+        verifyShardingOf(op, name, attribute.getValue(),
+                         function.getArgumentTypes()[index]);
+    if (failed(sharding))
+      return failure();
+    if (sharding->isPartial())
+      return op->emitOpError()
+             << "argument " << index
+             << " is pending; values enter a function complete (S8)";
+  }
+  if (name == attributes::name && !isa<StringAttr>(attribute.getValue()))
+    return op->emitOpError() << "'" << name << "' must be a string attribute";
+  if (name == attributes::batch && !isa<UnitAttr>(attribute.getValue()))
+    return op->emitOpError() << "'" << name << "' must be a unit attribute";
+  return success();
+}
+
+LogicalResult
+ParplanDialect::verifyRegionResultAttribute(Operation *op, unsigned,
+                                            unsigned index,
+                                            NamedAttribute attribute) {
+  StringRef name = attribute.getName();
+  auto function = dyn_cast<FunctionOpInterface>(op);
+  if (!function)
+    return success();
+  if (name == attributes::sharding) {
+    FailureOr<Sharding> sharding =
+        verifyShardingOf(op, name, attribute.getValue(),
+                         function.getResultTypes()[index]);
+    if (failed(sharding))
+      return failure();
+    if (sharding->isPartial() || sharding->isStored())
+      return op->emitOpError()
+             << "result " << index
+             << " is pending or stored; values leave a function complete (S8)";
+  }
+  if (name == attributes::name && !isa<StringAttr>(attribute.getValue()))
+    return op->emitOpError() << "'" << name << "' must be a string attribute";
+  return success();
+}
+
+} // namespace parplan

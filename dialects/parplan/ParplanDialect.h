@@ -1,0 +1,62 @@
+//===- ParplanDialect.h - The parplan dialect and its attributes *- C++ -*-===//
+//
+// Part of parplan.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PARPLAN_DIALECTS_PARPLAN_PARPLANDIALECT_H
+#define PARPLAN_DIALECTS_PARPLAN_PARPLANDIALECT_H
+
+#include "parplan/Sharding/ShardingRule.h"
+
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/Dialect.h"
+
+#include "dialects/parplan/ParplanDialect.h.inc"
+#include "dialects/parplan/ParplanEnums.h.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "dialects/parplan/ParplanAttributes.h.inc"
+
+namespace parplan {
+
+/// Names of the discardable attributes. The dialect verifies them.
+namespace attributes {
+/// On an op: #parplan.factors, the decision.
+inline constexpr llvm::StringLiteral factors = "parplan.factors";
+/// On an op: an array of #parplan.sharding, one per result (at rest).
+inline constexpr llvm::StringLiteral shardings = "parplan.shardings";
+/// On arguments and results of functions: #parplan.sharding.
+inline constexpr llvm::StringLiteral sharding = "parplan.sharding";
+/// On arguments and results of functions: their name in the model.
+inline constexpr llvm::StringLiteral name = "parplan.name";
+/// On ops, arguments and results after localisation: the type that the blocks
+/// of all ranks have together.
+inline constexpr llvm::StringLiteral globalType = "parplan.global_type";
+/// On an argument: dimension 0 is the batch.
+inline constexpr llvm::StringLiteral batch = "parplan.batch";
+/// On an op: the number of the repeated block it belongs to.
+inline constexpr llvm::StringLiteral block = "parplan.block";
+/// On an op: index of the ONNX node that carries its mathematics.
+inline constexpr llvm::StringLiteral node = "parplan.node";
+/// On an op: the ONNX operator of that node.
+inline constexpr llvm::StringLiteral onnxOp = "parplan.onnx_op";
+} // namespace attributes
+
+class MeshOp;
+
+/// The mesh op that `symbol` names in the module around `op`, or null. Meshes
+/// stand first in a module, so that this does not search.
+MeshOp findMesh(mlir::Operation *op, mlir::FlatSymbolRefAttr symbol);
+
+/// The only mesh of a module, or null where there is none or several.
+MeshOp getOnlyMesh(mlir::Operation *module);
+
+/// The sharding of a value, as far as attributes tell it: `out_sharding` of a
+/// move or collective, the target of a reshard, `parplan.shardings` of another
+/// op, `parplan.sharding` of a function argument. Null where none is written.
+ShardingAttr getSharding(mlir::Value value);
+
+} // namespace parplan
+
+#endif // PARPLAN_DIALECTS_PARPLAN_PARPLANDIALECT_H

@@ -1,0 +1,92 @@
+//===- ParplanInterfaces.td - What an op answers ----------*- tablegen -*-===//
+
+#ifndef PARPLAN_INTERFACES_TD
+#define PARPLAN_INTERFACES_TD
+
+include "mlir/IR/OpBase.td"
+
+def ShardingRuleOpInterface : OpInterface<"ShardingRuleOpInterface"> {
+  let cppNamespace = "::parplan";
+  let description = [{
+    How the dimensions of operands and results correspond. Planning, resharding
+    and localisation read only this.
+  }];
+  let methods = [
+    InterfaceMethod<[{
+      Returns the factors of the op and the factors of every dimension of every
+      operand and result, for the types that the op has now.
+    }], "::parplan::ShardingRule", "getShardingRule">,
+    InterfaceMethod<[{
+      True when zeros in the padding of factor `factor` of the operands give zeros
+      there in every result that has the factor, and change nothing in results
+      that lack it (S4). Where it is false, padding has to be cleared: after the op
+      with zero, or, for a `reduceMax` factor, before it with -infinity.
+    }], "bool", "keepsZeroPadding", (ins "int":$factor), "", [{ return false; }]>
+  ];
+}
+
+def CostOpInterface
+    : OpInterface<"CostOpInterface", [ShardingRuleOpInterface]> {
+  let cppNamespace = "::parplan";
+  let description = [{
+    What the op costs on one device, as a function of the factor sizes that the
+    device holds: the planner prices any placement without creating operations.
+  }];
+  let methods = [
+    InterfaceMethod<[{
+      Returns the work of the op as data: a sum of terms, each a coefficient times
+      the product of some factors of the rule.
+    }], "::parplan::OpWork", "getWork">,
+    InterfaceMethod<[{
+      Returns the work of a device that holds `localFactorSizes` of the factors of
+      the rule; bytes follow from the rule and the element types.
+    }], "::parplan::OpCost", "getLocalCost",
+    (ins "::llvm::ArrayRef<int64_t>":$localFactorSizes), "", [{
+      return ::parplan::evaluateWork($_op, localFactorSizes);
+    }]>
+  ];
+}
+
+def DecomposableOpInterface : OpInterface<"DecomposableOpInterface"> {
+  let cppNamespace = "::parplan";
+  let description = [{
+    A composite that also exists as a sequence of smaller ops: the fallback when
+    a coupled factor is split, and the test oracle.
+  }];
+  let methods = [
+    InterfaceMethod<[{
+      Builds the equal sequence before the op and returns the values that replace
+      its results. Does not erase the op.
+    }], "::llvm::SmallVector<::mlir::Value>", "decompose",
+    (ins "::mlir::OpBuilder &":$builder)>
+  ];
+}
+
+def DifferentiableOpInterface : OpInterface<"DifferentiableOpInterface"> {
+  let cppNamespace = "::parplan";
+  let description = [{
+    Reverse mode: one gradient per operand, null where there is none.
+  }];
+  let methods = [
+    InterfaceMethod<[{
+      Builds the reverse-mode derivative of the op for gradients of its results.
+    }], "::llvm::SmallVector<::mlir::Value>", "buildBackward",
+    (ins "::mlir::OpBuilder &":$builder, "::mlir::ValueRange":$resultGradients)>
+  ];
+}
+
+def CollectiveOpInterface : OpInterface<"CollectiveOpInterface"> {
+  let cppNamespace = "::parplan";
+  let description = [{
+    What a collective moves and along which axes. Cost, scheduling and emission
+    read only this.
+  }];
+  let methods = [
+    InterfaceMethod<"Returns the axes of the communicator, major to minor.",
+      "::parplan::AxisListAttr", "getCollectiveAxes">,
+    InterfaceMethod<"Returns the kind of communication.",
+      "::parplan::CollectiveKind", "getCollectiveKind">
+  ];
+}
+
+#endif // PARPLAN_INTERFACES_TD

@@ -1,0 +1,65 @@
+//===- ParplanOps.h - Operations of the parplan dialect ---------*- C++ -*-===//
+//
+// Part of parplan.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PARPLAN_DIALECTS_PARPLAN_PARPLANOPS_H
+#define PARPLAN_DIALECTS_PARPLAN_PARPLANOPS_H
+
+#include "dialects/parplan/ParplanDialect.h"
+
+#include "parplan/CostModel/OpCost.h"
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+namespace parplan {
+
+/// What a collective does; one row of the communication table each.
+enum class CollectiveKind {
+  allReduce,
+  allGather,
+  reduceScatter,
+  allToAll,
+  broadcast,
+  reduce,
+  sendReceive,
+};
+
+llvm::StringRef stringifyCollectiveKind(CollectiveKind kind);
+
+/// An elementwise op with f(0) = 0.
+template <typename ConcreteOp>
+class MapsZeroToZero
+    : public mlir::OpTrait::TraitBase<ConcreteOp, MapsZeroToZero> {};
+
+/// The cost of `op`, which implements CostOpInterface, on a device that holds
+/// `localFactorSizes` of its factors.
+OpCost evaluateWork(mlir::Operation *op,
+                    llvm::ArrayRef<int64_t> localFactorSizes);
+
+/// The letters of a matmul spec "bsk,kn->bsn", split; views into `spec`.
+struct MatmulSpec {
+  llvm::StringRef lhs, rhs, result;
+
+  /// Fails on a text that is not of this form, and on repeated letters.
+  static mlir::FailureOr<MatmulSpec> parse(llvm::StringRef spec);
+};
+
+/// Bytes of one element; an i1 takes one.
+int64_t getElementBytes(mlir::Type type);
+
+} // namespace parplan
+
+#include "dialects/parplan/ParplanInterfaces.h.inc"
+
+#define GET_OP_CLASSES
+#include "dialects/parplan/ParplanOps.h.inc"
+
+#endif // PARPLAN_DIALECTS_PARPLAN_PARPLANOPS_H

@@ -1,0 +1,522 @@
+//===- ParplanOps.td - Operations of the parplan dialect -*- tablegen -*-===//
+
+#ifndef PARPLAN_OPS_TD
+#define PARPLAN_OPS_TD
+
+include "dialects/parplan/ParplanBase.td"
+include "dialects/parplan/ParplanInterfaces.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+class Parplan_Op<string mnemonic, list<Trait> traits = []>
+    : Op<Parplan_Dialect, mnemonic, traits>;
+
+/// A pure function of tensors: has a sharding rule and a cost.
+class Parplan_TensorOp<string mnemonic, list<Trait> traits = []>
+    : Parplan_Op<mnemonic, [Pure,
+        DeclareOpInterfaceMethods<ShardingRuleOpInterface, ["keepsZeroPadding"]>,
+        DeclareOpInterfaceMethods<CostOpInterface, ["getWork"]>] # traits>;
+
+def Parplan_Tensor : StaticShapeTensorOf<[AnyFloat, AnySignlessInteger,
+                                          AnyUnsignedInteger]>;
+def Parplan_FloatTensor : StaticShapeTensorOf<[AnyFloat]>;
+def Parplan_BoolTensor : StaticShapeTensorOf<[I1]>;
+def Parplan_IndexTensor : StaticShapeTensorOf<[I64, I32]>;
+def Parplan_OffsetTensor : 0DTensorOf<[I64]>;
+
+//===----------------------------------------------------------------------===//
+// Structure
+//===----------------------------------------------------------------------===//
+
+def Parplan_MeshOp : Parplan_Op<"mesh", [Symbol]> {
+  let summary = "Declares the mesh that shardings of the module refer to";
+  let description = "Example: `parplan.mesh @mesh <[\"dp0\"=2 data, \"tp0\"=2 tensor]>`.";
+  let arguments = (ins SymbolNameAttr:$sym_name, Parplan_MeshAttr:$mesh);
+  let assemblyFormat = "$sym_name $mesh attr-dict";
+}
+
+def Parplan_InitializerOp : Parplan_Op<"initializer", [Symbol]> {
+  let summary = "Where the bytes of one initializer of the model lie";
+  let description = [{
+    `file` is empty for the model file itself, else the external file's path as
+    the model gives it. The bytes are mapped when the program is built; planning
+    never opens them.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$name,
+      TypeAttrOf<Parplan_Tensor>:$type, StrAttr:$file, I64Attr:$offset,
+      I64Attr:$length);
+  let assemblyFormat =
+      "$sym_name $name `:` $type `in` $file `at` $offset `length` $length attr-dict";
+}
+
+def Parplan_ParameterOp : Parplan_TensorOp<"parameter",
+    [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "Reads an initializer, whole or through an affine view";
+  let description = [{
+    Without `view` the result has the shape of the initializer. With it, element
+    i of the result is element `offset + sum strides[d] * i_d` of the initializer,
+    so slices, transposes and splits of a weight are parameters of their own.
+
+    Constraints:
+    * the symbol names a `parplan.initializer`;
+    * element types agree; without a view the shapes agree;
+    * a view has one stride per dimension and stays inside the initializer.
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$initializer,
+      OptionalAttr<Parplan_ViewAttr>:$view);
+  let results = (outs Parplan_Tensor:$result);
+  let assemblyFormat =
+      "$initializer (`view` $view^)? attr-dict `:` type($result)";
+}
+
+def Parplan_ConstantOp : Parplan_TensorOp<"constant", [ConstantLike, AllTypesMatch<["value", "result"]>]> {
+  let summary = "A constant tensor";
+  let arguments = (ins ElementsAttr:$value);
+  let results = (outs Parplan_Tensor:$result);
+  let assemblyFormat = "attr-dict $value";
+  let hasFolder = 1;
+}
+
+def Parplan_IotaOp : Parplan_TensorOp<"iota"> {
+  let summary = "The index along one dimension";
+  let arguments = (ins I64Attr:$dim);
+  let results = (outs Parplan_Tensor:$result);
+  let assemblyFormat = "$dim attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
+def Parplan_AffineMaskOp : Parplan_TensorOp<"affine_mask",
+    [DeclareOpInterfaceMethods<DecomposableOpInterface>]> {
+  let summary = "True where an affine function of the indices is at most zero";
+  let description = [{
+    Element i is `constant + sum coefficients[d] * i_d <= 0`. A causal mask
+    [s, t] has coefficients [-1, 1] and constant 0.
+  }];
+  let arguments = (ins DenseI64ArrayAttr:$coefficients, I64Attr:$constant);
+  let results = (outs Parplan_BoolTensor:$result);
+  let assemblyFormat = "$coefficients `+` $constant attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Elementwise. Operands broadcast like numpy: right-aligned, size 1 stretches.
+//===----------------------------------------------------------------------===//
+
+/// Rule, cost and padding come from the broadcast shapes.
+class Parplan_ElementwiseOp<string mnemonic, list<Trait> traits = []>
+    : Parplan_TensorOp<mnemonic, traits> {
+  let extraClassDefinition = [{
+    ::parplan::ShardingRule $cppClass::getShardingRule() {
+      return ::parplan::getElementwiseRule(getOperation());
+    }
+    ::parplan::OpWork $cppClass::getWork() {
+      return ::parplan::getElementwiseWork(getOperation());
+    }
+    bool $cppClass::keepsZeroPadding(int factor) {
+      return ::parplan::elementwiseKeepsZeroPadding(getOperation(), factor);
+    }
+  }];
+}
+
+class Parplan_UnaryOp<string mnemonic, TypeConstraint type = Parplan_Tensor,
+                      list<Trait> traits = []>
+    : Parplan_ElementwiseOp<mnemonic, [SameOperandsAndResultType] # traits> {
+  let arguments = (ins type:$input);
+  let results = (outs type:$result);
+  let assemblyFormat = "$input attr-dict `:` type($result)";
+}
+
+/// f(0) = 0 for these; the others declare that padding must be cleared.
+def Parplan_MapsZeroToZero : NativeOpTrait<"MapsZeroToZero"> {
+  let cppNamespace = "::parplan";
+}
+
+def Parplan_AbsOp : Parplan_UnaryOp<"abs", Parplan_Tensor, [Parplan_MapsZeroToZero]>;
+def Parplan_NegOp : Parplan_UnaryOp<"neg", Parplan_Tensor, [Parplan_MapsZeroToZero]>;
+def Parplan_SignOp : Parplan_UnaryOp<"sign", Parplan_Tensor, [Parplan_MapsZeroToZero]>;
+def Parplan_ExpOp : Parplan_UnaryOp<"exp", Parplan_FloatTensor>;
+def Parplan_LogOp : Parplan_UnaryOp<"log", Parplan_FloatTensor>;
+def Parplan_SqrtOp : Parplan_UnaryOp<"sqrt", Parplan_FloatTensor, [Parplan_MapsZeroToZero]>;
+def Parplan_RsqrtOp : Parplan_UnaryOp<"rsqrt", Parplan_FloatTensor>;
+def Parplan_ReciprocalOp : Parplan_UnaryOp<"reciprocal", Parplan_FloatTensor>;
+def Parplan_SinOp : Parplan_UnaryOp<"sin", Parplan_FloatTensor, [Parplan_MapsZeroToZero]>;
+def Parplan_CosOp : Parplan_UnaryOp<"cos", Parplan_FloatTensor>;
+def Parplan_TanhOp : Parplan_UnaryOp<"tanh", Parplan_FloatTensor, [Parplan_MapsZeroToZero]>;
+def Parplan_SigmoidOp : Parplan_UnaryOp<"sigmoid", Parplan_FloatTensor>;
+def Parplan_ErfOp : Parplan_UnaryOp<"erf", Parplan_FloatTensor, [Parplan_MapsZeroToZero]>;
+def Parplan_FloorOp : Parplan_UnaryOp<"floor", Parplan_FloatTensor, [Parplan_MapsZeroToZero]>;
+def Parplan_CeilOp : Parplan_UnaryOp<"ceil", Parplan_FloatTensor, [Parplan_MapsZeroToZero]>;
+def Parplan_RoundOp : Parplan_UnaryOp<"round", Parplan_FloatTensor, [Parplan_MapsZeroToZero]> {
+  let summary = "Rounds halves to even";
+}
+def Parplan_ReluOp : Parplan_UnaryOp<"relu", Parplan_Tensor, [Parplan_MapsZeroToZero]>;
+def Parplan_SiluOp : Parplan_UnaryOp<"silu", Parplan_FloatTensor,
+    [Parplan_MapsZeroToZero, DeclareOpInterfaceMethods<DecomposableOpInterface>]> {
+  let summary = "x * sigmoid(x)";
+}
+def Parplan_GeluOp : Parplan_UnaryOp<"gelu", Parplan_FloatTensor,
+    [Parplan_MapsZeroToZero, DeclareOpInterfaceMethods<DecomposableOpInterface>]> {
+  let summary = "Gaussian error linear unit, exact (erf) or by tanh";
+  let description = [{
+    Exact: x/2 (1 + erf(x/sqrt 2)). With `tanh`: x/2 (1 + tanh(sqrt(2/pi)
+    (x + 0.044715 x^3))). They differ by up to 5e-4.
+  }];
+  let arguments = (ins Parplan_FloatTensor:$input, UnitAttr:$tanh);
+  let assemblyFormat = "(`tanh` $tanh^)? $input attr-dict `:` type($result)";
+}
+def Parplan_NotOp : Parplan_UnaryOp<"not", Parplan_BoolTensor>;
+
+class Parplan_PredicateOp<string mnemonic>
+    : Parplan_ElementwiseOp<mnemonic, [InferTypeOpAdaptor, Parplan_MapsZeroToZero]> {
+  let arguments = (ins Parplan_FloatTensor:$input);
+  let results = (outs Parplan_BoolTensor:$result);
+  let assemblyFormat = "$input attr-dict `:` type($input)";
+}
+def Parplan_IsNaNOp : Parplan_PredicateOp<"is_nan">;
+def Parplan_IsInfOp : Parplan_PredicateOp<"is_inf">;
+
+def Parplan_CastOp : Parplan_ElementwiseOp<"cast", [Parplan_MapsZeroToZero, SameOperandsAndResultShape]> {
+  let summary = "Converts the element type, with ONNX's rounding";
+  let arguments = (ins Parplan_Tensor:$input);
+  let results = (outs Parplan_Tensor:$result);
+  let assemblyFormat = "$input attr-dict `:` type($input) `to` type($result)";
+}
+
+class Parplan_BinaryOp<string mnemonic, TypeConstraint type = Parplan_Tensor,
+                       list<Trait> traits = []>
+    : Parplan_ElementwiseOp<mnemonic,
+        [InferTypeOpAdaptor, SameOperandsAndResultElementType] # traits> {
+  let arguments = (ins type:$lhs, type:$rhs);
+  let results = (outs type:$result);
+  let assemblyFormat =
+      "$lhs `,` $rhs attr-dict `:` type($lhs) `,` type($rhs)";
+}
+def Parplan_AddOp : Parplan_BinaryOp<"add", Parplan_Tensor, [Commutative]>;
+def Parplan_SubOp : Parplan_BinaryOp<"sub">;
+def Parplan_MulOp : Parplan_BinaryOp<"mul", Parplan_Tensor, [Commutative]>;
+def Parplan_DivOp : Parplan_BinaryOp<"div">;
+def Parplan_PowOp : Parplan_BinaryOp<"pow">;
+def Parplan_ModOp : Parplan_BinaryOp<"mod"> {
+  let summary = "Remainder with the sign of the divisor (integers), fmod (floats)";
+}
+def Parplan_MaxOp : Parplan_BinaryOp<"max", Parplan_Tensor, [Commutative]>;
+def Parplan_MinOp : Parplan_BinaryOp<"min", Parplan_Tensor, [Commutative]>;
+def Parplan_AndOp : Parplan_BinaryOp<"and", Parplan_BoolTensor, [Commutative]>;
+def Parplan_OrOp : Parplan_BinaryOp<"or", Parplan_BoolTensor, [Commutative]>;
+def Parplan_XorOp : Parplan_BinaryOp<"xor", Parplan_BoolTensor, [Commutative]>;
+
+def Parplan_CompareOp : Parplan_ElementwiseOp<"compare",
+    [InferTypeOpAdaptor, SameOperandsElementType]> {
+  let summary = "Elementwise comparison";
+  let arguments = (ins Parplan_PredicateAttr:$predicate, Parplan_Tensor:$lhs,
+      Parplan_Tensor:$rhs);
+  let results = (outs Parplan_BoolTensor:$result);
+  let assemblyFormat =
+      "$predicate $lhs `,` $rhs attr-dict `:` type($lhs) `,` type($rhs)";
+}
+
+def Parplan_SelectOp : Parplan_ElementwiseOp<"select", [InferTypeOpAdaptor]> {
+  let summary = "condition ? onTrue : onFalse, elementwise with broadcasting";
+  let arguments = (ins Parplan_BoolTensor:$condition, Parplan_Tensor:$onTrue,
+      Parplan_Tensor:$onFalse);
+  let results = (outs Parplan_Tensor:$result);
+  let assemblyFormat = [{
+    $condition `,` $onTrue `,` $onFalse attr-dict
+    `:` type($condition) `,` type($onTrue) `,` type($onFalse)
+  }];
+}
+
+//===----------------------------------------------------------------------===//
+// Shape
+//===----------------------------------------------------------------------===//
+
+class Parplan_ReshapingOp<string mnemonic> : Parplan_TensorOp<mnemonic> {
+  let arguments = (ins Parplan_Tensor:$input);
+  let results = (outs Parplan_Tensor:$result);
+  let assemblyFormat = "$input attr-dict `:` type($input) `to` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+def Parplan_ReshapeOp : Parplan_ReshapingOp<"reshape">;
+def Parplan_BroadcastOp : Parplan_ReshapingOp<"broadcast"> {
+  let summary = "Numpy broadcasting to the result shape";
+}
+
+def Parplan_TransposeOp : Parplan_TensorOp<"transpose", [InferTypeOpAdaptor]> {
+  let summary = "Dimension d of the result is dimension permutation[d] of the input";
+  let arguments = (ins Parplan_Tensor:$input, DenseI64ArrayAttr:$permutation);
+  let results = (outs Parplan_Tensor:$result);
+  let assemblyFormat = "$input $permutation attr-dict `:` type($input)";
+  let hasFolder = 1;
+}
+
+def Parplan_SliceOp : Parplan_TensorOp<"slice", [InferTypeOpAdaptor]> {
+  let summary = "Takes [start, limit) with a step in the listed dimensions";
+  let description = [{
+    `dims` is ascending and lists only the dimensions that are cut. Steps may be
+    negative: then elements start, start+step, .. > limit are taken, and limit may
+    be -1.
+  }];
+  let arguments = (ins Parplan_Tensor:$input, DenseI64ArrayAttr:$dims,
+      DenseI64ArrayAttr:$starts, DenseI64ArrayAttr:$limits,
+      DenseI64ArrayAttr:$steps);
+  let results = (outs Parplan_Tensor:$result);
+  let assemblyFormat = [{
+    $input `dims` $dims `from` $starts `to` $limits `step` $steps attr-dict
+    `:` type($input)
+  }];
+}
+
+def Parplan_ConcatOp : Parplan_TensorOp<"concat", [InferTypeOpAdaptor]> {
+  let arguments = (ins Variadic<Parplan_Tensor>:$inputs, I64Attr:$dim);
+  let results = (outs Parplan_Tensor:$result);
+  let assemblyFormat = "$inputs `dim` $dim attr-dict `:` type($inputs)";
+}
+
+def Parplan_PadOp : Parplan_TensorOp<"pad", [InferTypeOpAdaptor]> {
+  let summary = "Adds `low` and `high` elements of `value` in the listed dimensions";
+  let arguments = (ins Parplan_Tensor:$input, DenseI64ArrayAttr:$dims,
+      DenseI64ArrayAttr:$low, DenseI64ArrayAttr:$high, F64Attr:$value);
+  let results = (outs Parplan_Tensor:$result);
+  let assemblyFormat = [{
+    $input `dims` $dims `low` $low `high` $high `value` $value attr-dict
+    `:` type($input)
+  }];
+}
+
+//===----------------------------------------------------------------------===//
+// Indexing
+//===----------------------------------------------------------------------===//
+
+def Parplan_EmbeddingOp : Parplan_TensorOp<"embedding", [InferTypeOpAdaptor]> {
+  let summary = "Rows of a table; an id outside the table gives a row of zeros";
+  let description = [{
+    result[i.., d] = table[ids[i..], d]. That ids outside [0, v) give zeros makes
+    a table whose rows are split summable: ids are shifted by the start of the
+    block and the result is pending over the axes of v.
+  }];
+  let arguments = (ins Parplan_IndexTensor:$ids, Parplan_FloatTensor:$table);
+  let results = (outs Parplan_FloatTensor:$result);
+  let assemblyFormat = "$ids `,` $table attr-dict `:` type($ids) `,` type($table)";
+}
+
+def Parplan_GatherOp : Parplan_TensorOp<"gather", [InferTypeOpAdaptor]> {
+  let summary = "ONNX Gather: blocks of `dim` at `indices` (negative from the end)";
+  let arguments = (ins Parplan_Tensor:$data, Parplan_IndexTensor:$indices,
+      I64Attr:$dim);
+  let results = (outs Parplan_Tensor:$result);
+  let assemblyFormat =
+      "$data `,` $indices `dim` $dim attr-dict `:` type($data) `,` type($indices)";
+}
+
+def Parplan_GatherElementsOp
+    : Parplan_TensorOp<"gather_elements", [InferTypeOpAdaptor]> {
+  let summary = "ONNX GatherElements: result[i] = data[i with i_dim = indices[i]]";
+  let arguments = (ins Parplan_Tensor:$data, Parplan_IndexTensor:$indices,
+      I64Attr:$dim);
+  let results = (outs Parplan_Tensor:$result);
+  let assemblyFormat =
+      "$data `,` $indices `dim` $dim attr-dict `:` type($data) `,` type($indices)";
+}
+
+def Parplan_GatherNDOp : Parplan_TensorOp<"gather_nd", [InferTypeOpAdaptor]> {
+  let summary = "ONNX GatherND: slices of data at index tuples";
+  let arguments = (ins Parplan_Tensor:$data, Parplan_IndexTensor:$indices,
+      I64Attr:$batch_dims);
+  let results = (outs Parplan_Tensor:$result);
+  let assemblyFormat = [{
+    $data `,` $indices `batch_dims` $batch_dims attr-dict
+    `:` type($data) `,` type($indices)
+  }];
+}
+
+def Parplan_TopKOp : Parplan_TensorOp<"topk", [InferTypeOpAdaptor]> {
+  let summary = "The k largest (or smallest) elements along a dimension, sorted";
+  let description = "Of equal elements the one with the lower index comes first.";
+  let arguments = (ins Parplan_Tensor:$input, I64Attr:$k, I64Attr:$dim,
+      BoolAttr:$largest);
+  let results = (outs Parplan_Tensor:$values, Parplan_Tensor:$indices);
+  let assemblyFormat =
+      "$input `k` $k `dim` $dim `largest` $largest attr-dict `:` type($input)";
+}
+
+def Parplan_CumSumOp
+    : Parplan_TensorOp<"cumsum", [SameOperandsAndResultType]> {
+  let arguments = (ins Parplan_Tensor:$input, I64Attr:$dim, UnitAttr:$exclusive,
+      UnitAttr:$reverse);
+  let results = (outs Parplan_Tensor:$result);
+  let assemblyFormat = "$input `dim` $dim attr-dict `:` type($input)";
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Reductions and products
+//===----------------------------------------------------------------------===//
+
+def Parplan_ReduceOp : Parplan_TensorOp<"reduce", [InferTypeOpAdaptor]> {
+  let summary = "Sum, maximum or product over dimensions";
+  let description = [{
+    Means and minima do not exist here: a mean is a sum times 1/n with the global
+    n (S4), a minimum the negated maximum of the negated input.
+  }];
+  let arguments = (ins Parplan_ReduceKindAttr:$kind, Parplan_Tensor:$input,
+      DenseI64ArrayAttr:$dims, UnitAttr:$keep_dims);
+  let results = (outs Parplan_Tensor:$result);
+  let assemblyFormat = "$kind $input `dims` $dims attr-dict `:` type($input)";
+}
+
+def Parplan_MatmulOp : Parplan_TensorOp<"matmul", [InferTypeOpAdaptor]> {
+  let summary = "Product of two tensors over named dimensions";
+  let description = [{
+    `spec` names every dimension by a letter, as einsum does:
+    `"bsk,kn->bsn"`, `"bsk,nk->bsn"` (a transposed weight), `"bhse,bhte->bhst"`.
+
+    Constraints:
+    * no letter occurs twice in one tensor; sizes of equal letters agree;
+    * every letter of the result occurs in an operand; a letter that is not in the
+      result occurs in both operands (it is summed over).
+  }];
+  let arguments = (ins Parplan_Tensor:$lhs, Parplan_Tensor:$rhs, StrAttr:$spec);
+  let results = (outs Parplan_Tensor:$result);
+  let assemblyFormat = "$spec $lhs `,` $rhs attr-dict `:` type($lhs) `,` type($rhs)";
+}
+
+def Parplan_ConvOp : Parplan_TensorOp<"conv",
+    [InferTypeOpAdaptor, DeclareOpInterfaceMethods<DecomposableOpInterface>]> {
+  let summary = "Convolution, N C spatial.. by O I/groups spatial..";
+  let description = "`pads` lists low and high per spatial dimension: [low0, high0, low1, ..].";
+  let arguments = (ins Parplan_FloatTensor:$input, Parplan_FloatTensor:$weight,
+      Optional<Parplan_FloatTensor>:$bias, DenseI64ArrayAttr:$strides,
+      DenseI64ArrayAttr:$pads, DenseI64ArrayAttr:$dilations, I64Attr:$groups);
+  let results = (outs Parplan_FloatTensor:$result);
+  let assemblyFormat = [{
+    $input `,` $weight (`,` $bias^)? `strides` $strides `pads` $pads
+    `dilations` $dilations `groups` $groups attr-dict
+    `:` type($input) `,` type($weight) (`,` type($bias)^)?
+  }];
+}
+
+class Parplan_PoolOp<string mnemonic>
+    : Parplan_TensorOp<mnemonic, [InferTypeOpAdaptor]> {
+  let results = (outs Parplan_FloatTensor:$result);
+}
+def Parplan_MaxPoolOp : Parplan_PoolOp<"max_pool"> {
+  let arguments = (ins Parplan_FloatTensor:$input, DenseI64ArrayAttr:$window,
+      DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$pads,
+      DenseI64ArrayAttr:$dilations);
+  let assemblyFormat = [{
+    $input `window` $window `strides` $strides `pads` $pads
+    `dilations` $dilations attr-dict `:` type($input)
+  }];
+}
+def Parplan_AveragePoolOp : Parplan_PoolOp<"average_pool"> {
+  let arguments = (ins Parplan_FloatTensor:$input, DenseI64ArrayAttr:$window,
+      DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$pads,
+      DenseI64ArrayAttr:$dilations, UnitAttr:$count_include_pad);
+  let assemblyFormat = [{
+    $input `window` $window `strides` $strides `pads` $pads
+    `dilations` $dilations attr-dict `:` type($input)
+  }];
+}
+
+//===----------------------------------------------------------------------===//
+// Composites: kept whole for planning, differentiation and kernels
+//===----------------------------------------------------------------------===//
+
+class Parplan_CompositeOp<string mnemonic, list<Trait> traits = []>
+    : Parplan_TensorOp<mnemonic,
+        [DeclareOpInterfaceMethods<DecomposableOpInterface>] # traits>;
+
+class Parplan_SoftmaxLikeOp<string mnemonic>
+    : Parplan_CompositeOp<mnemonic, [SameOperandsAndResultType]> {
+  let arguments = (ins Parplan_FloatTensor:$input, I64Attr:$dim);
+  let results = (outs Parplan_FloatTensor:$result);
+  let assemblyFormat = "$input `dim` $dim attr-dict `:` type($input)";
+  let hasVerifier = 1;
+}
+def Parplan_SoftmaxOp : Parplan_SoftmaxLikeOp<"softmax">;
+def Parplan_LogSoftmaxOp : Parplan_SoftmaxLikeOp<"log_softmax">;
+
+def Parplan_LayerNormOp : Parplan_CompositeOp<"layer_norm",
+    [AttrSizedOperandSegments, InferTypeOpAdaptor]> {
+  let summary = "(x - mean) / sqrt(variance + epsilon) * scale + bias over dimensions from `dim` on";
+  let description = "`scale` and `bias` have the shape of the normalised dimensions.";
+  let arguments = (ins Parplan_FloatTensor:$input,
+      Optional<Parplan_FloatTensor>:$scale, Optional<Parplan_FloatTensor>:$bias,
+      I64Attr:$dim, F64Attr:$epsilon);
+  let results = (outs Parplan_FloatTensor:$result);
+  let assemblyFormat = [{
+    $input (`scale` $scale^ `:` type($scale))? (`bias` $bias^ `:` type($bias))?
+    `dim` $dim `epsilon` $epsilon attr-dict `:` type($input)
+  }];
+}
+
+def Parplan_RMSNormOp : Parplan_CompositeOp<"rms_norm", [InferTypeOpAdaptor]> {
+  let summary = "x / sqrt(mean(x^2) + epsilon) * scale over dimensions from `dim` on";
+  let arguments = (ins Parplan_FloatTensor:$input,
+      Optional<Parplan_FloatTensor>:$scale, I64Attr:$dim, F64Attr:$epsilon);
+  let results = (outs Parplan_FloatTensor:$result);
+  let assemblyFormat = [{
+    $input (`scale` $scale^ `:` type($scale))?
+    `dim` $dim `epsilon` $epsilon attr-dict `:` type($input)
+  }];
+}
+
+def Parplan_BatchNormOp : Parplan_CompositeOp<"batch_norm",
+    [InferTypeOpAdaptor, AllTypesMatch<["scale", "bias", "mean", "variance"]>]> {
+  let summary = "Batch normalisation by running statistics; channels are dimension 1";
+  let arguments = (ins Parplan_FloatTensor:$input, Parplan_FloatTensor:$scale,
+      Parplan_FloatTensor:$bias, Parplan_FloatTensor:$mean,
+      Parplan_FloatTensor:$variance, F64Attr:$epsilon);
+  let results = (outs Parplan_FloatTensor:$result);
+  let assemblyFormat = [{
+    $input `,` $scale `,` $bias `,` $mean `,` $variance `epsilon` $epsilon
+    attr-dict `:` type($input) `,` type($scale)
+  }];
+}
+
+def Parplan_RopeOp : Parplan_CompositeOp<"rope", [InferTypeOpAdaptor]> {
+  let summary = "Rotary position embedding of the last dimension";
+  let description = [{
+    With h = e/2, result[.., i] = x[.., i] cos[.., i] - x[.., i+h] sin[.., i] and
+    result[.., i+h] = x[.., i+h] cos[.., i] + x[.., i] sin[.., i]; with
+    `interleaved` the pairs are (2i, 2i+1). `cos` and `sin` broadcast to the input
+    with e/2 as last size.
+  }];
+  let arguments = (ins Parplan_FloatTensor:$input, Parplan_FloatTensor:$cos,
+      Parplan_FloatTensor:$sin, UnitAttr:$interleaved);
+  let results = (outs Parplan_FloatTensor:$result);
+  let assemblyFormat = [{
+    $input `cos` $cos `sin` $sin attr-dict
+    `:` type($input) `,` type($cos) `,` type($sin)
+  }];
+}
+
+def Parplan_AttentionOp
+    : Parplan_CompositeOp<"attention",
+        [AttrSizedOperandSegments, InferTypeOpAdaptor]> {
+  let summary = "softmax(scale q k^T + mask) v per head, heads grouped over keys";
+  let description = [{
+    q [b, s, h, e], k [b, t, g, e], v [b, t, g, f], result [b, s, h, f]; g divides
+    h and query head i reads key head i / (h/g). `mask` broadcasts to [b, h, s, t]:
+    i1 excludes where false, floats are added. `causal` excludes key j for query i
+    when j > i + query_offset (0 without that operand). `zero_masked_rows` gives
+    zeros where every key is excluded; without it such a row is undefined.
+  }];
+  let arguments = (ins Parplan_FloatTensor:$query, Parplan_FloatTensor:$key,
+      Parplan_FloatTensor:$value, Optional<Parplan_Tensor>:$mask,
+      Optional<Parplan_OffsetTensor>:$query_offset, F64Attr:$scale,
+      UnitAttr:$causal, UnitAttr:$zero_masked_rows);
+  let results = (outs Parplan_FloatTensor:$result);
+  let assemblyFormat = [{
+    $query `,` $key `,` $value (`mask` $mask^ `:` type($mask))?
+    (`offset` $query_offset^ `:` type($query_offset))? `scale` $scale
+    (`causal` $causal^)? (`zero_masked_rows` $zero_masked_rows^)? attr-dict
+    `:` type($query) `,` type($key) `,` type($value)
+  }];
+}
+
+include "dialects/parplan/ParplanShardingOps.td"
+
+#endif // PARPLAN_OPS_TD

@@ -1,0 +1,184 @@
+//===- Products.cpp - Reductions and matrix products ----------------------===//
+//
+// Part of parplan.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/parplan/Inference.h"
+#include "dialects/parplan/RuleBuilder.h"
+
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+
+namespace parplan {
+
+//===----------------------------------------------------------------------===//
+// Reduce
+//===----------------------------------------------------------------------===//
+
+LogicalResult ReduceOp::inferReturnTypes(MLIRContext *,
+                                         OptionalLocation location,
+                                         Adaptor adaptor,
+                                         SmallVectorImpl<Type> &types) {
+  if (failed(requireTensors(location, adaptor.getOperands())))
+    return failure();
+  RankedTensorType input = getTensorType(adaptor.getInput());
+  ArrayRef<int64_t> dims = adaptor.getDims();
+  if (failed(requireDims(location, dims, input.getRank())))
+    return failure();
+  Shape shape;
+  for (auto [dim, size] : llvm::enumerate(input.getShape())) {
+    if (!llvm::is_contained(dims, static_cast<int64_t>(dim)))
+      shape.push_back(size);
+    else if (adaptor.getKeepDims())
+      shape.push_back(1);
+  }
+  types.push_back(RankedTensorType::get(shape, input.getElementType()));
+  return success();
+}
+
+/// Factors d0, d1, ..; a product has no pending form, so its dims are blocked.
+ShardingRule ReduceOp::getShardingRule() {
+  RuleBuilder builder(*this);
+  FactorKind reduced = getKind() == ReduceKind::sum   ? FactorKind::reduceSum
+                       : getKind() == ReduceKind::max ? FactorKind::reduceMax
+                                                      : FactorKind::blocked;
+  int64_t resultDim = 0;
+  for (auto [dim, size] : llvm::enumerate(getShape(getInput()))) {
+    bool isReduced = llvm::is_contained(getDims(), static_cast<int64_t>(dim));
+    int factor = builder.add("d" + Twine(dim), size,
+                             isReduced ? reduced : FactorKind::parallel);
+    builder.operand(0, dim, factor);
+    if (!isReduced)
+      builder.result(0, resultDim, factor);
+    resultDim += !isReduced || getKeepDims();
+  }
+  return builder.finish(getKind() == ReduceKind::sum ? Linearity::jointly
+                                                     : Linearity::none);
+}
+OpWork ReduceOp::getWork() { return getReductionWork(getShardingRule(), 1); }
+
+/// Zeros change no sum; reductions of zeros are zero.
+bool ReduceOp::keepsZeroPadding(int factor) {
+  return getKind() == ReduceKind::sum ||
+         hasFactor(getShardingRule().results[0], factor);
+}
+
+//===----------------------------------------------------------------------===//
+// Matmul
+//===----------------------------------------------------------------------===//
+
+FailureOr<MatmulSpec> MatmulSpec::parse(StringRef text) {
+  MatmulSpec spec;
+  auto [operands, result] = text.split("->");
+  std::tie(spec.lhs, spec.rhs) = operands.split(',');
+  spec.result = result;
+  if (!operands.contains(',') || !text.contains("->"))
+    return failure();
+  for (StringRef letters : {spec.lhs, spec.rhs, spec.result})
+    for (auto [index, letter] : llvm::enumerate(letters))
+      if (!llvm::isAlpha(letter) || letters.substr(0, index).contains(letter))
+        return failure();
+  return spec;
+}
+
+LogicalResult MatmulOp::inferReturnTypes(MLIRContext *,
+                                         OptionalLocation location,
+                                         Adaptor adaptor,
+                                         SmallVectorImpl<Type> &types) {
+  if (failed(requireTensors(location, adaptor.getOperands())))
+    return failure();
+  FailureOr<MatmulSpec> spec = MatmulSpec::parse(adaptor.getSpec());
+  if (failed(spec))
+    return emitOptionalError(location, "spec '", adaptor.getSpec(),
+                             "' is not of the form \"bsk,kn->bsn\" with "
+                             "distinct letters per tensor");
+  RankedTensorType lhs = getTensorType(adaptor.getLhs());
+  RankedTensorType rhs = getTensorType(adaptor.getRhs());
+  if (lhs.getElementType() != rhs.getElementType())
+    return emitOptionalError(location, "multiplies ", lhs.getElementType(),
+                             " and ", rhs.getElementType());
+  int64_t sizes[128] = {};
+  std::fill(std::begin(sizes), std::end(sizes), -1);
+  auto record = [&](StringRef letters,
+                    RankedTensorType type) -> LogicalResult {
+    if (letters.size() != static_cast<size_t>(type.getRank()))
+      return emitOptionalError(location, "'", letters, "' does not name the ",
+                               type.getRank(), " dimensions of ", type);
+    for (auto [letter, size] : llvm::zip(letters, type.getShape())) {
+      int64_t &known = sizes[static_cast<unsigned char>(letter)];
+      if (known >= 0 && known != size)
+        return emitOptionalError(location, "'", letter, "' has ", known,
+                                 " and ", size, " elements");
+      known = size;
+    }
+    return success();
+  };
+  if (failed(record(spec->lhs, lhs)) || failed(record(spec->rhs, rhs)))
+    return failure();
+  Shape shape;
+  for (char letter : spec->result) {
+    int64_t size = sizes[static_cast<unsigned char>(letter)];
+    if (size < 0)
+      return emitOptionalError(location, "'", letter,
+                               "' of the result is in no operand");
+    shape.push_back(size);
+  }
+  for (StringRef letters : {spec->lhs, spec->rhs})
+    for (char letter : letters)
+      if (!spec->result.contains(letter) &&
+          !(spec->lhs.contains(letter) && spec->rhs.contains(letter)))
+        return emitOptionalError(location, "'", letter,
+                                 "' is summed over but only in one operand");
+  types.push_back(RankedTensorType::get(shape, lhs.getElementType()));
+  return success();
+}
+
+/// Every letter is a factor; those that the result lacks are summed over.
+ShardingRule MatmulOp::getShardingRule() {
+  MatmulSpec spec = *MatmulSpec::parse(getSpec());
+  RuleBuilder builder(*this);
+  std::string seen;
+  auto declare = [&](StringRef letters, ArrayRef<int64_t> shape) {
+    for (auto [letter, size] : llvm::zip(letters, shape)) {
+      if (StringRef(seen).contains(letter))
+        continue;
+      seen += letter;
+      int factor = builder.add(StringRef(&letter, 1), size,
+                               spec.result.contains(letter)
+                                   ? FactorKind::parallel
+                                   : FactorKind::reduceSum);
+      if (size_t dim = spec.lhs.find(letter); dim != StringRef::npos)
+        builder.operand(0, dim, factor);
+      if (size_t dim = spec.rhs.find(letter); dim != StringRef::npos)
+        builder.operand(1, dim, factor);
+      if (size_t dim = spec.result.find(letter); dim != StringRef::npos)
+        builder.result(0, dim, factor);
+    }
+  };
+  declare(spec.lhs, getShape(getLhs()));
+  declare(spec.rhs, getShape(getRhs()));
+  return builder.finish(Linearity::separately);
+}
+
+OpWork MatmulOp::getWork() {
+  MatmulSpec spec = *MatmulSpec::parse(getSpec());
+  ShardingRule rule = getShardingRule();
+  OpWork work;
+  work.kind = WorkKind::matrix;
+  work.flops.push_back(termOverAll(2, rule));
+  for (auto [index, factor] : llvm::enumerate(rule.factors)) {
+    bool inLhs = StringRef(spec.lhs).contains(factor.name);
+    bool inRhs = StringRef(spec.rhs).contains(factor.name);
+    auto &role = factor.kind == FactorKind::reduceSum ? work.contracted
+                 : inLhs && inRhs                     ? work.batch
+                 : inLhs                              ? work.rows
+                                                      : work.columns;
+    role.push_back(static_cast<int>(index));
+  }
+  return work;
+}
+bool MatmulOp::keepsZeroPadding(int) { return true; }
+
+} // namespace parplan

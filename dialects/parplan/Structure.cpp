@@ -1,0 +1,165 @@
+//===- Structure.cpp - Parameters, constants, indices ---------------------===//
+//
+// Part of parplan.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/parplan/ComposeHelper.h"
+#include "dialects/parplan/RuleBuilder.h"
+
+#include "parplan/Support/CheckedMath.h"
+
+using namespace mlir;
+
+namespace parplan {
+
+/// Factors d0, d1, .. of the result.
+static ShardingRule getSourceRule(Operation *op, FactorKind kind) {
+  RuleBuilder builder(op);
+  for (auto [dim, size] : llvm::enumerate(getShape(op->getResult(0))))
+    builder.result(0, dim, builder.add("d" + Twine(dim), size, kind));
+  return builder.finish();
+}
+
+static OpWork getFreeWork() {
+  OpWork work;
+  work.kind = WorkKind::none;
+  return work;
+}
+
+//===----------------------------------------------------------------------===//
+// Parameter
+//===----------------------------------------------------------------------===//
+
+LogicalResult ParameterOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  auto initializer = symbols.lookupNearestSymbolFrom<InitializerOp>(
+      *this, getInitializerAttr());
+  if (!initializer)
+    return emitOpError() << getInitializerAttr()
+                         << " does not name a parplan.initializer";
+  auto source = cast<RankedTensorType>(initializer.getType());
+  if (source.getElementType() != getType().getElementType())
+    return emitOpError("reads ")
+           << getType().getElementType() << " from an initializer of "
+           << source.getElementType();
+  std::optional<ViewAttr> view = getView();
+  if (!view) {
+    if (source != getType())
+      return emitOpError("without a view has the type of its initializer, ")
+             << source << ", not " << getType();
+    return success();
+  }
+  if (view->getStrides().size() != static_cast<size_t>(getType().getRank()))
+    return emitOpError("view has ")
+           << view->getStrides().size() << " strides for "
+           << getType().getRank() << " dimensions";
+  if (getType().getNumElements() == 0)
+    return success();
+  int64_t lowest = view->getOffset(), highest = view->getOffset();
+  for (auto [stride, size] :
+       llvm::zip(view->getStrides(), getType().getShape())) {
+    std::optional<int64_t> reach = checkedMultiply(stride, size - 1);
+    int64_t &bound = stride < 0 ? lowest : highest;
+    std::optional<int64_t> moved =
+        reach ? checkedAdd(bound, *reach) : std::nullopt;
+    if (!moved)
+      return emitOpError("view is too large");
+    bound = *moved;
+  }
+  if (lowest < 0 || highest >= source.getNumElements())
+    return emitOpError("view reads elements ")
+           << lowest << " to " << highest << " of an initializer of "
+           << source.getNumElements();
+  return success();
+}
+
+ShardingRule ParameterOp::getShardingRule() {
+  return getSourceRule(*this, FactorKind::parallel);
+}
+OpWork ParameterOp::getWork() { return getFreeWork(); }
+bool ParameterOp::keepsZeroPadding(int) { return true; }
+
+//===----------------------------------------------------------------------===//
+// Constant
+//===----------------------------------------------------------------------===//
+
+OpFoldResult ConstantOp::fold(FoldAdaptor) { return getValue(); }
+
+/// A splat is the same in every block; other constants are whole everywhere.
+ShardingRule ConstantOp::getShardingRule() {
+  return getSourceRule(*this, getValue().isSplat() ? FactorKind::parallel
+                                                   : FactorKind::blocked);
+}
+OpWork ConstantOp::getWork() { return getFreeWork(); }
+bool ConstantOp::keepsZeroPadding(int) {
+  if (!getValue().isSplat())
+    return true;
+  if (isa<FloatType>(getValue().getElementType()))
+    return getValue().getSplatValue<APFloat>().isZero();
+  return getValue().getSplatValue<APInt>().isZero();
+}
+
+//===----------------------------------------------------------------------===//
+// Iota
+//===----------------------------------------------------------------------===//
+
+LogicalResult IotaOp::verify() {
+  return requireDim(getLoc(), getDim(),
+                    cast<RankedTensorType>(getType()).getRank());
+}
+ShardingRule IotaOp::getShardingRule() {
+  return getSourceRule(*this, FactorKind::parallel);
+}
+OpWork IotaOp::getWork() { return getCopyWork(); }
+bool IotaOp::keepsZeroPadding(int) { return false; }
+
+//===----------------------------------------------------------------------===//
+// Affine mask
+//===----------------------------------------------------------------------===//
+
+LogicalResult AffineMaskOp::verify() {
+  int64_t rank = getType().getRank();
+  if (getCoefficients().size() != static_cast<size_t>(rank))
+    return emitOpError("has ") << getCoefficients().size()
+                               << " coefficients for " << rank << " dimensions";
+  return success();
+}
+
+/// Dimensions that the function depends on are coupled: with axes the mask
+/// becomes a comparison of indices.
+ShardingRule AffineMaskOp::getShardingRule() {
+  RuleBuilder builder(*this);
+  for (auto [dim, size] : llvm::enumerate(getType().getShape()))
+    builder.result(0, dim,
+                   builder.add("d" + Twine(dim), size,
+                               getCoefficients()[dim] == 0
+                                   ? FactorKind::parallel
+                                   : FactorKind::coupled));
+  return builder.finish();
+}
+OpWork AffineMaskOp::getWork() { return getCopyWork(); }
+bool AffineMaskOp::keepsZeroPadding(int) { return false; }
+
+SmallVector<Value> AffineMaskOp::decompose(OpBuilder &builder) {
+  ComposeHelper compose(builder, getLoc());
+  Type integer = builder.getI64Type();
+  ArrayRef<int64_t> shape = getType().getShape();
+  Value total = compose.scalar(integer, 
+      static_cast<double>(static_cast<int64_t>(getConstant())));
+  for (auto [dim, coefficient] : llvm::enumerate(getCoefficients())) {
+    if (coefficient == 0)
+      continue;
+    Shape line(shape.size(), 1);
+    line[dim] = shape[dim];
+    Value index =
+        compose.create<IotaOp>(RankedTensorType::get(line, integer), dim);
+    Value factor = compose.scalar(integer, static_cast<double>(coefficient));
+    Value term = compose.create<MulOp>(index, factor);
+    total = compose.create<AddOp>(total, term);
+  }
+  Value zero = compose.scalar(integer, 0);
+  Value mask = compose.create<CompareOp>(ComparePredicate::le, total, zero);
+  return {compose.create<BroadcastOp>(getType(), mask)};
+}
+
+} // namespace parplan
