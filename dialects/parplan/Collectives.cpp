@@ -16,26 +16,6 @@ using namespace mlir;
 
 namespace parplan {
 
-StringRef stringifyCollectiveKind(CollectiveKind kind) {
-  switch (kind) {
-  case CollectiveKind::allReduce:
-    return "all_reduce";
-  case CollectiveKind::allGather:
-    return "all_gather";
-  case CollectiveKind::reduceScatter:
-    return "reduce_scatter";
-  case CollectiveKind::allToAll:
-    return "all_to_all";
-  case CollectiveKind::broadcast:
-    return "broadcast";
-  case CollectiveKind::reduce:
-    return "reduce";
-  case CollectiveKind::sendReceive:
-    return "send_receive";
-  }
-  PARPLAN_UNREACHABLE("unknown kind of collective");
-}
-
 //===----------------------------------------------------------------------===//
 // Steps on a sharding. Each returns what forbids the step, or nothing.
 //===----------------------------------------------------------------------===//

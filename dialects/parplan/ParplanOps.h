@@ -9,6 +9,7 @@
 
 #include "dialects/parplan/ParplanDialect.h"
 
+#include "parplan/CostModel/Collective.h"
 #include "parplan/CostModel/OpCost.h"
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"
@@ -20,19 +21,6 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 namespace parplan {
-
-/// What a collective does; one row of the communication table each.
-enum class CollectiveKind {
-  allReduce,
-  allGather,
-  reduceScatter,
-  allToAll,
-  broadcast,
-  reduce,
-  sendReceive,
-};
-
-llvm::StringRef stringifyCollectiveKind(CollectiveKind kind);
 
 /// An elementwise op with f(0) = 0.
 template <typename ConcreteOp>

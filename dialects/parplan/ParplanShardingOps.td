@@ -138,7 +138,7 @@ def Parplan_ReduceToOp : Parplan_CollectiveOp<"reduce_to", "reduce"> {
     `:` type($input) `->` type($result)
   }];
 }
-def Parplan_SendReceiveOp : Parplan_CollectiveOp<"send_receive", "sendReceive"> {
+def Parplan_SendReceiveOp : Parplan_CollectiveOp<"send_receive", "send"> {
   let summary = "The same blocks on other ranks: one message out and one in per rank (S12)";
   let description = [{
     Each rank sends its block to the rank that holds it in `out_sharding` and

@@ -62,8 +62,10 @@ private:
 
   void addOperation(Operation &op) {
     if (auto parameter = dyn_cast<ParameterOp>(op)) {
+      auto initializer = SymbolTable::lookupNearestSymbolFrom<InitializerOp>(
+          parameter, parameter.getInitializerAttr());
       addValue(parameter.getResult(), ValueKind::parameter).name =
-          parameter.getInitializer().str();
+          initializer.getName().str();
       return;
     }
     if (op.hasTrait<OpTrait::ConstantLike>() || isComputedFromIndices(&op)) {

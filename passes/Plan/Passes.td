@@ -1,0 +1,32 @@
+//===- Passes.td - Choosing how everything is spread -*- tablegen -*-===//
+
+#ifndef PARPLAN_PASSES_PLAN_PASSES_TD
+#define PARPLAN_PASSES_PLAN_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def Plan : Pass<"parplan-plan", "::mlir::ModuleOp"> {
+  let summary = "Chooses mesh, factors and shardings of @main";
+  let description = [{
+    In: @main with global types, its batch arguments marked `parplan.batch`.
+
+    Extracts the planning problem, solves it, lets the evaluator confirm the
+    answer, and writes it back.
+
+    Out: the mesh op; `parplan.factors` and `parplan.shardings` (at rest) on every
+    op; `parplan.sharding` on arguments and results.
+  }];
+  let options = [
+    Option<"gpus", "gpus", "int64_t", "1", "Devices to use">,
+    Option<"cluster", "cluster", "std::string", "\"host\"",
+           "Preset of the cluster">,
+    Option<"data", "data", "int64_t", "0", "Size of the data axis; 0: free">,
+    Option<"tensor", "tensor", "int64_t", "0",
+           "Size of all tensor axes; 0: free">,
+    Option<"memory", "memory", "int64_t", "0",
+           "Bytes per device; 0: those of the preset">
+  ];
+  let dependentDialects = ["::parplan::ParplanDialect"];
+}
+
+#endif // PARPLAN_PASSES_PLAN_PASSES_TD

@@ -1,0 +1,68 @@
+//===- Plan.cpp - Choosing how everything is spread -----------------------===//
+
+#include "dialects/parplan/ParplanOps.h"
+#include "parplan/Cluster/Presets.h"
+#include "parplan/Planner/ClusterCosts.h"
+#include "parplan/Planner/Evaluator.h"
+#include "parplan/Planner/Solver.h"
+#include "passes/Plan/GraphProblem.h"
+#include "passes/Plan/Passes.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace parplan {
+#define GEN_PASS_DEF_PLAN
+#include "passes/Plan/Passes.h.inc"
+} // namespace parplan
+
+using namespace mlir;
+using namespace parplan;
+
+namespace {
+
+struct Plan : public parplan::impl::PlanBase<Plan> {
+  using PlanBase::PlanBase;
+
+  void runOnOperation() override {
+    auto function = getOperation().lookupSymbol<func::FuncOp>("main");
+    if (!function) {
+      getOperation().emitError("there is no function @main to plan");
+      return signalPassFailure();
+    }
+    parplan::DiagnosticEngine engine;
+    std::optional<ClusterDescription> description =
+        loadCluster(cluster, engine);
+    std::optional<Cluster> machines =
+        description ? makeCluster(*description, gpus, engine) : std::nullopt;
+    if (!machines) {
+      getOperation().emitError(engine.render());
+      return signalPassFailure();
+    }
+    GraphProblem graph = extractProblem(
+        function, [](int64_t node) { return "node" + std::to_string(node); });
+    PlanRequest request;
+    request.deviceCount = gpus;
+    request.memoryLimitBytes =
+        memory ? int64_t(memory) : machines->getDevice().memoryBytes;
+    if (data)
+      request.dataSize = data;
+    if (tensor)
+      request.tensorSize = tensor;
+    CostModel model(*machines, Precision::fp32);
+    PlanResult result = solve(graph.problem, request, ClusterCosts(model));
+    if (!result.answer) {
+      getOperation().emitError("no plan fits ")
+          << int64_t(gpus) << " devices of " << request.memoryLimitBytes
+          << " bytes";
+      return signalPassFailure();
+    }
+    for (const std::string &problem :
+         verifyAnswer(graph.problem, *result.answer)) {
+      getOperation().emitError("the evaluator refuses the plan: ") << problem;
+      return signalPassFailure();
+    }
+    applyAnswer(function, graph, *result.answer);
+  }
+};
+
+} // namespace
