@@ -1,0 +1,41 @@
+//===- LocalOffsets.h - Local ops that depend on positions ------*- C++ -*-===//
+//
+// Part of parplan.
+//
+// Ops whose values depend on where a block starts, shifted by
+// `parplan.block_start` (S3).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PARPLAN_PASSES_PARTITION_LOCALOFFSETS_H
+#define PARPLAN_PASSES_PARTITION_LOCALOFFSETS_H
+
+#include "dialects/parplan/ParplanOps.h"
+#include "passes/Partition/ShardingAccess.h"
+
+namespace parplan {
+
+/// The indices along the iota's dimension of a rank's block.
+mlir::Value createLocalIota(mlir::OpBuilder &builder, IotaOp iota,
+                            const Sharding &sharding,
+                            const ShardingAccess &access);
+
+/// The rank's block of an affine mask.
+mlir::Value createLocalMask(mlir::OpBuilder &builder, AffineMaskOp mask,
+                            const Sharding &sharding,
+                            const ShardingAccess &access);
+
+/// Makes `local`, the clone of an embedding whose table of `rowCount` rows is
+/// split by `axes`, look up ids relative to the first row of the block. Ids of
+/// other blocks then lie outside the table or meet its zero padding.
+void shiftIds(EmbeddingOp local, int64_t rowCount, llvm::ArrayRef<int> axes,
+              const ShardingAccess &access);
+
+/// Adds the first query of the block to the offset of `local`, the clone of a
+/// causal attention of `queryCount` queries split by `axes`.
+void shiftQueries(AttentionOp local, int64_t queryCount,
+                  llvm::ArrayRef<int> axes, const ShardingAccess &access);
+
+} // namespace parplan
+
+#endif // PARPLAN_PASSES_PARTITION_LOCALOFFSETS_H
