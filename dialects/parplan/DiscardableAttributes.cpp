@@ -17,9 +17,8 @@ static FailureOr<Mesh> resolveMesh(Operation *op, StringRef attribute,
                                    FlatSymbolRefAttr symbol) {
   MeshOp mesh = findMesh(op, symbol);
   if (!mesh)
-    return op->emitOpError()
-           << "'" << attribute << "' names the mesh " << symbol
-           << ", which the module lacks";
+    return op->emitOpError() << "'" << attribute << "' names the mesh "
+                             << symbol << ", which the module lacks";
   return mesh.getMesh().getMesh();
 }
 
@@ -29,22 +28,36 @@ static FailureOr<Sharding> verifyShardingOf(Operation *op, StringRef name,
   auto sharding = dyn_cast<ShardingAttr>(attribute);
   auto tensor = dyn_cast<RankedTensorType>(type);
   if (!sharding || !tensor)
-    return op->emitOpError() << "'" << name
-                             << "' must be a #parplan.sharding of a tensor";
+    return op->emitOpError()
+           << "'" << name << "' must be a #parplan.sharding of a tensor";
   FailureOr<Mesh> mesh = resolveMesh(op, name, sharding.getMesh());
   if (failed(mesh))
     return failure();
   FailureOr<Sharding> resolved = sharding.resolve(*mesh);
   if (failed(resolved))
     return op->emitOpError()
-           << "'" << name << "' " << sharding
-           << " names an axis that the mesh " << sharding.getMesh()
-           << " lacks (S2)";
+           << "'" << name << "' " << sharding << " names an axis that the mesh "
+           << sharding.getMesh() << " lacks (S2)";
   if (std::optional<std::string> problem =
           verifySharding(*resolved, *mesh, tensor.getRank()))
-    return op->emitOpError() << "'" << name << "' " << sharding << ": "
-                             << *problem;
+    return op->emitOpError()
+           << "'" << name << "' " << sharding << ": " << *problem;
   return resolved;
+}
+
+/// The type that all blocks of a local value have together; `type` where it is
+/// global itself.
+static Type getGlobalType(Attribute attribute, Type type) {
+  auto global = dyn_cast_or_null<TypeAttr>(attribute);
+  return global ? global.getValue() : type;
+}
+
+static LogicalResult verifyGlobalType(Operation *op, Attribute attribute) {
+  auto type = dyn_cast<TypeAttr>(attribute);
+  if (!type || !isa<RankedTensorType>(type.getValue()))
+    return op->emitOpError()
+           << "'" << attributes::globalType << "' must be a tensor type";
+  return success();
 }
 
 static LogicalResult verifyShardings(Operation *op, Attribute attribute) {
@@ -54,7 +67,9 @@ static LogicalResult verifyShardings(Operation *op, Attribute attribute) {
                              << "' must have one sharding for each of the "
                              << op->getNumResults() << " results";
   for (auto [sharding, type] : llvm::zip(all, op->getResultTypes()))
-    if (failed(verifyShardingOf(op, attributes::shardings, sharding, type)))
+    if (failed(verifyShardingOf(
+            op, attributes::shardings, sharding,
+            getGlobalType(op->getAttr(attributes::globalType), type))))
       return failure();
   return success();
 }
@@ -67,7 +82,8 @@ static LogicalResult verifyFactors(Operation *op, Attribute attribute) {
     return op->emitOpError()
            << "'" << attributes::factors
            << "' must be #parplan.factors of an op with a sharding rule";
-  FailureOr<Mesh> mesh = resolveMesh(op, attributes::factors, factors.getMesh());
+  FailureOr<Mesh> mesh =
+      resolveMesh(op, attributes::factors, factors.getMesh());
   if (failed(mesh))
     return failure();
   ShardingRule rule = ruled.getShardingRule();
@@ -97,6 +113,8 @@ ParplanDialect::verifyOperationAttribute(Operation *op,
     return verifyFactors(op, value);
   if (name == attributes::shardings)
     return verifyShardings(op, value);
+  if (name == attributes::globalType)
+    return verifyGlobalType(op, value);
   bool isInteger = name == attributes::block || name == attributes::node;
   if (isInteger && (!isa<IntegerAttr>(value) ||
                     !cast<IntegerAttr>(value).getType().isInteger(64)))
@@ -106,17 +124,17 @@ ParplanDialect::verifyOperationAttribute(Operation *op,
   return success();
 }
 
-LogicalResult ParplanDialect::verifyRegionArgAttribute(Operation *op, unsigned,
-                                                       unsigned index,
-                                                       NamedAttribute attribute) {
+LogicalResult ParplanDialect::verifyRegionArgAttribute(
+    Operation *op, unsigned, unsigned index, NamedAttribute attribute) {
   StringRef name = attribute.getName();
   auto function = dyn_cast<FunctionOpInterface>(op);
   if (!function)
     return success();
   if (name == attributes::sharding) {
-    FailureOr<Sharding> sharding =
-        verifyShardingOf(op, name, attribute.getValue(),
-                         function.getArgumentTypes()[index]);
+    FailureOr<Sharding> sharding = verifyShardingOf(
+        op, name, attribute.getValue(),
+        getGlobalType(function.getArgAttr(index, attributes::globalType),
+                      function.getArgumentTypes()[index]));
     if (failed(sharding))
       return failure();
     if (sharding->isPartial())
@@ -124,6 +142,8 @@ LogicalResult ParplanDialect::verifyRegionArgAttribute(Operation *op, unsigned,
              << "argument " << index
              << " is pending; values enter a function complete (S8)";
   }
+  if (name == attributes::globalType)
+    return verifyGlobalType(op, attribute.getValue());
   if (name == attributes::name && !isa<StringAttr>(attribute.getValue()))
     return op->emitOpError() << "'" << name << "' must be a string attribute";
   if (name == attributes::batch && !isa<UnitAttr>(attribute.getValue()))
@@ -131,18 +151,15 @@ LogicalResult ParplanDialect::verifyRegionArgAttribute(Operation *op, unsigned,
   return success();
 }
 
-LogicalResult
-ParplanDialect::verifyRegionResultAttribute(Operation *op, unsigned,
-                                            unsigned index,
-                                            NamedAttribute attribute) {
+LogicalResult ParplanDialect::verifyRegionResultAttribute(
+    Operation *op, unsigned, unsigned index, NamedAttribute attribute) {
   StringRef name = attribute.getName();
   auto function = dyn_cast<FunctionOpInterface>(op);
   if (!function)
     return success();
   if (name == attributes::sharding) {
-    FailureOr<Sharding> sharding =
-        verifyShardingOf(op, name, attribute.getValue(),
-                         function.getResultTypes()[index]);
+    FailureOr<Sharding> sharding = verifyShardingOf(
+        op, name, attribute.getValue(), function.getResultTypes()[index]);
     if (failed(sharding))
       return failure();
     if (sharding->isPartial() || sharding->isStored())
@@ -150,6 +167,8 @@ ParplanDialect::verifyRegionResultAttribute(Operation *op, unsigned,
              << "result " << index
              << " is pending or stored; values leave a function complete (S8)";
   }
+  if (name == attributes::globalType)
+    return verifyGlobalType(op, attribute.getValue());
   if (name == attributes::name && !isa<StringAttr>(attribute.getValue()))
     return op->emitOpError() << "'" << name << "' must be a string attribute";
   return success();

@@ -38,26 +38,30 @@ LogicalResult ParameterOp::verifySymbolUses(SymbolTableCollection &symbols) {
     return emitOpError() << getInitializerAttr()
                          << " does not name a parplan.initializer";
   auto source = cast<RankedTensorType>(initializer.getType());
-  if (source.getElementType() != getType().getElementType())
+  // A local parameter is a block of what the view reads.
+  RankedTensorType type = getType();
+  if (auto global = (*this)->getAttrOfType<TypeAttr>(attributes::globalType))
+    if (auto whole = dyn_cast<RankedTensorType>(global.getValue()))
+      type = whole;
+  if (source.getElementType() != type.getElementType())
     return emitOpError("reads ")
-           << getType().getElementType() << " from an initializer of "
+           << type.getElementType() << " from an initializer of "
            << source.getElementType();
   std::optional<ViewAttr> view = getView();
   if (!view) {
-    if (source != getType())
+    if (source != type)
       return emitOpError("without a view has the type of its initializer, ")
-             << source << ", not " << getType();
+             << source << ", not " << type;
     return success();
   }
-  if (view->getStrides().size() != static_cast<size_t>(getType().getRank()))
+  if (view->getStrides().size() != static_cast<size_t>(type.getRank()))
     return emitOpError("view has ")
-           << view->getStrides().size() << " strides for "
-           << getType().getRank() << " dimensions";
-  if (getType().getNumElements() == 0)
+           << view->getStrides().size() << " strides for " << type.getRank()
+           << " dimensions";
+  if (type.getNumElements() == 0)
     return success();
   int64_t lowest = view->getOffset(), highest = view->getOffset();
-  for (auto [stride, size] :
-       llvm::zip(view->getStrides(), getType().getShape())) {
+  for (auto [stride, size] : llvm::zip(view->getStrides(), type.getShape())) {
     std::optional<int64_t> reach = checkedMultiply(stride, size - 1);
     int64_t &bound = stride < 0 ? lowest : highest;
     std::optional<int64_t> moved =
@@ -144,8 +148,8 @@ SmallVector<Value> AffineMaskOp::decompose(OpBuilder &builder) {
   ComposeHelper compose(builder, getLoc());
   Type integer = builder.getI64Type();
   ArrayRef<int64_t> shape = getType().getShape();
-  Value total = compose.scalar(integer, 
-      static_cast<double>(static_cast<int64_t>(getConstant())));
+  Value total = compose.scalar(
+      integer, static_cast<double>(static_cast<int64_t>(getConstant())));
   for (auto [dim, coefficient] : llvm::enumerate(getCoefficients())) {
     if (coefficient == 0)
       continue;
