@@ -1,0 +1,60 @@
+//===- Prediction.cpp - Predictions as documents --------------------------===//
+//
+// Part of parplan. No MLIR in this library.
+//
+//===----------------------------------------------------------------------===//
+
+#include "parplan/Simulator/Simulator.h"
+#include "parplan/Support/Json.h"
+
+#include <algorithm>
+
+using namespace parplan;
+
+int64_t Prediction::getPeakBytes() const {
+  int64_t peak = 0;
+  for (const RankPrediction &rank : ranks)
+    peak = std::max(peak, rank.peakBytes);
+  return peak;
+}
+
+nlohmann::ordered_json parplan::toJson(const Prediction &prediction) {
+  Json peaks = Json::array(), counts = Json::array(), digests = Json::array(),
+       offload = Json::array();
+  for (int64_t index = 0; index < prediction.rankCount; ++index) {
+    const RankPrediction &rank = prediction.getRank(index);
+    peaks.push_back(rank.peakBytes);
+    Json kinds = Json::object();
+    for (const auto &[kind, count] : rank.communication)
+      kinds[std::string(stringifyCollectiveKind(kind))] = {
+          {"calls", count.calls}, {"bytes", count.bytes}};
+    counts.push_back(std::move(kinds));
+    digests.push_back(rank.orderDigest);
+    offload.push_back({{"host_to_device_bytes", 0},
+                       {"device_to_host_bytes", 0},
+                       {"nvme_read_bytes", 0},
+                       {"nvme_write_bytes", 0}});
+  }
+  // The parts are those of the rank with the highest peak.
+  auto highest = std::max_element(
+      prediction.ranks.begin(), prediction.ranks.end(),
+      [](const RankPrediction &left, const RankPrediction &right) {
+        return left.peakBytes < right.peakBytes;
+      });
+  MemoryByUse memory;
+  if (highest != prediction.ranks.end())
+    memory = highest->memory;
+  return {
+      {"peak_memory_bytes",
+       {{"max", prediction.getPeakBytes()},
+        {"per_rank", std::move(peaks)},
+        {"by_kind",
+         {{"parameters", memory.parameters},
+          {"gradients", memory.gradients},
+          {"optimizer", memory.optimizer},
+          {"activations", memory.activations},
+          {"workspace", memory.workspace}}}}},
+      {"communication",
+       {{"per_rank", std::move(counts)}, {"order_sha256", std::move(digests)}}},
+      {"offload", {{"per_rank", std::move(offload)}}}};
+}

@@ -1,0 +1,117 @@
+//===- Resources.cpp - Memory, counts and order of a program --------------===//
+//
+// Part of parplan. No MLIR in this library.
+//
+//===----------------------------------------------------------------------===//
+
+#include "parplan/Simulator/Simulator.h"
+#include "parplan/Support/Check.h"
+#include "parplan/Support/Sha256.h"
+
+#include <algorithm>
+
+using namespace parplan;
+
+namespace {
+
+/// First and last statement that touches a buffer.
+struct LiveRange {
+  int64_t first = -1;
+  int64_t last = -1;
+};
+
+std::vector<LiveRange> findLiveRanges(const RankProgram &program) {
+  std::vector<LiveRange> ranges(program.buffers.size());
+  auto count = static_cast<int64_t>(program.statements.size());
+  for (int64_t i = 0; i < count; ++i)
+    for (int buffer : program.statements[static_cast<size_t>(i)].buffers) {
+      LiveRange &range = ranges[static_cast<size_t>(buffer)];
+      if (range.first == -1)
+        range.first = i;
+      range.last = i;
+    }
+  return ranges;
+}
+
+void predictMemory(const RankProgram &program, RankPrediction &prediction) {
+  std::vector<LiveRange> ranges = findLiveRanges(program);
+  auto isTouched = [&](size_t i) {
+    return program.buffers[i].isResident || ranges[i].first != -1;
+  };
+  // The highest end, and when a buffer with that end is touched first.
+  int64_t peak = 0, moment = -1;
+  for (size_t i = 0; i < program.buffers.size(); ++i) {
+    const ProgramBuffer &buffer = program.buffers[i];
+    if (!isTouched(i))
+      continue;
+    int64_t end = buffer.offset + buffer.bytes;
+    int64_t first = buffer.isResident ? -1 : ranges[i].first;
+    if (end > peak || (end == peak && first < moment)) {
+      peak = end;
+      moment = first;
+    }
+  }
+  prediction.peakBytes = peak;
+
+  MemoryByUse &memory = prediction.memory;
+  for (size_t i = 0; i < program.buffers.size(); ++i) {
+    const ProgramBuffer &buffer = program.buffers[i];
+    bool isLive = isTouched(i) &&
+                  (buffer.isResident ||
+                   (ranges[i].first <= moment && moment <= ranges[i].last));
+    if (!isLive)
+      continue;
+    switch (buffer.use) {
+    case BufferUse::parameter:
+      memory.parameters += buffer.bytes;
+      break;
+    case BufferUse::gradient:
+      memory.gradients += buffer.bytes;
+      break;
+    case BufferUse::optimizer:
+      memory.optimizer += buffer.bytes;
+      break;
+    case BufferUse::workspace:
+      memory.workspace += buffer.bytes;
+      break;
+    case BufferUse::activation:
+      break;
+    }
+  }
+  memory.activations =
+      std::max<int64_t>(0, peak - memory.parameters - memory.gradients -
+                               memory.optimizer - memory.workspace);
+}
+
+void predictCommunication(const RankProgram &program,
+                          const std::vector<ProgramCommunicator> &communicators,
+                          RankPrediction &prediction) {
+  Sha256 order;
+  for (const ProgramStatement &statement : program.statements) {
+    if (statement.kind != StatementKind::communicate)
+      continue;
+    CommunicationCount &count = prediction.communication[statement.collective];
+    ++count.calls;
+    count.bytes += statement.bytes;
+    order.update(
+        concat(stringifyCollectiveKind(statement.collective), " ",
+               communicators[static_cast<size_t>(statement.communicator)].name,
+               " ", statement.bytes, "\n"));
+  }
+  prediction.orderDigest = order.finishHex();
+}
+
+} // namespace
+
+Prediction parplan::predictResources(const Program &program) {
+  if (std::optional<std::string> fault = verifyProgram(program))
+    PARPLAN_UNREACHABLE("a program that cannot be simulated: ", *fault);
+  Prediction prediction;
+  prediction.rankCount = program.mesh.getRankCount();
+  for (const RankProgram &rank : program.ranks) {
+    RankPrediction &result = prediction.ranks.emplace_back();
+    predictMemory(rank, result);
+    predictCommunication(rank, program.communicators, result);
+  }
+  return prediction;
+}

@@ -1,0 +1,333 @@
+//===- Timeline.cpp - When statements run ---------------------------------===//
+//
+// Part of parplan. No MLIR in this library.
+//
+//===----------------------------------------------------------------------===//
+
+#include "parplan/Simulator/Simulator.h"
+#include "parplan/Support/Check.h"
+
+#include <algorithm>
+#include <array>
+#include <tuple>
+
+using namespace parplan;
+
+namespace {
+
+/// Share of the overlap that a collective beside computation costs after all.
+/// Fitted to published training steps.
+constexpr double interference = 0.25;
+
+/// A call in which several ranks meet: communicator, first rank of the group,
+/// sender and receiver (-1 for collectives), number among its equals.
+using MeetingKey = std::tuple<int, int64_t, int64_t, int64_t, int64_t>;
+
+struct Meeting {
+  int64_t missing = 0;
+  double startSeconds = 0;
+};
+
+struct Call {
+  int64_t statement;
+  MeetingKey key;
+  /// Ranks that take part.
+  int64_t participants;
+  double seconds;
+};
+
+/// One statement, or a group of calls that are issued together.
+struct Task {
+  int64_t statement = -1;
+  StatementKind kind = StatementKind::launch;
+  double launchSeconds = 0;
+  std::vector<Call> calls;
+  /// Statement of the record that a wait is for.
+  int64_t record = -1;
+  bool hasArrived = false;
+};
+
+struct StreamState {
+  std::vector<Task> tasks;
+  size_t next = 0;
+  double seconds = 0;
+
+  bool isDone() const { return next == tasks.size(); }
+};
+
+struct RankState {
+  std::array<StreamState, Program::streamCount> streams;
+  /// When the records that have been reached completed, by statement.
+  std::map<int64_t, double> recorded;
+};
+
+/// Runs the streams of all ranks until nothing moves.
+class Replay {
+public:
+  Replay(const Program &program, const CostModel &costs);
+
+  /// False if not everything could run.
+  bool run();
+  double getSeconds(size_t rank) const;
+  const std::vector<TimelineSpan> &getSpans() const { return spans; }
+
+private:
+  void addTasks(size_t rank);
+  Call makeCall(size_t rank, int64_t index,
+                std::map<MeetingKey, int64_t> &counts);
+  /// Runs the next task of a stream, as far as it can; true if it moved.
+  bool advance(size_t rank, int stream);
+  bool communicate(size_t rank, int stream, Task &task);
+  void addSpan(size_t rank, int stream, int64_t statement, double start,
+               double end) {
+    spans.push_back(
+        {static_cast<int64_t>(rank), stream, statement, start, end});
+  }
+
+  const Program &program;
+  const CostModel &costs;
+  std::vector<RankGroup> groups;
+  std::vector<RankState> states;
+  std::map<MeetingKey, Meeting> meetings;
+  std::vector<TimelineSpan> spans;
+};
+
+Replay::Replay(const Program &program, const CostModel &costs)
+    : program(program), costs(costs), states(program.ranks.size()) {
+  std::vector<int64_t> axisSizes;
+  for (const MeshAxis &axis : program.mesh.getAxes())
+    axisSizes.push_back(axis.size);
+  for (const ProgramCommunicator &communicator : program.communicators)
+    groups.push_back(costs.getCluster().getGroup(
+        axisSizes,
+        std::vector<int>(communicator.axes.begin(), communicator.axes.end())));
+  for (size_t rank = 0; rank < states.size(); ++rank)
+    addTasks(rank);
+}
+
+Call Replay::makeCall(size_t rank, int64_t index,
+                      std::map<MeetingKey, int64_t> &counts) {
+  const ProgramStatement &statement =
+      program.ranks[rank].statements[static_cast<size_t>(index)];
+  auto communicator = static_cast<size_t>(statement.communicator);
+  CollectiveKind kind = statement.collective;
+  bool isSend = kind == CollectiveKind::send;
+  bool isReceive = kind == CollectiveKind::receive;
+  // A message costs what its send costs, at both ends.
+  double seconds =
+      costs.getCollectiveSeconds(isReceive ? CollectiveKind::send : kind,
+                                 groups[communicator], statement.bytes);
+  if (program.isSameForAllRanks()) {
+    // All arrive at the same time.
+    MeetingKey key{statement.communicator, 0, -1, -1, index};
+    return {index, key, /*participants=*/1, seconds};
+  }
+  llvm::SmallVector<int64_t> group = program.mesh.getGroup(
+      static_cast<int64_t>(rank), program.communicators[communicator].axes);
+  int64_t sender = -1, receiver = -1;
+  if (isSend || isReceive) {
+    auto self = static_cast<int64_t>(
+        std::find(group.begin(), group.end(), static_cast<int64_t>(rank)) -
+        group.begin());
+    sender = isSend ? self : statement.peer;
+    receiver = isSend ? statement.peer : self;
+  }
+  int64_t first = *std::min_element(group.begin(), group.end());
+  int64_t &count = counts[{statement.communicator, first, sender, receiver, 0}];
+  MeetingKey key{statement.communicator, first, sender, receiver, count++};
+  int64_t participants = sender == -1 ? static_cast<int64_t>(group.size()) : 2;
+  return {index, key, participants, seconds};
+}
+
+void Replay::addTasks(size_t rank) {
+  const std::vector<ProgramStatement> &statements =
+      program.ranks[rank].statements;
+  std::map<int, int64_t> lastRecord;
+  std::map<MeetingKey, int64_t> counts;
+  std::array<int, Program::streamCount> openGroup;
+  openGroup.fill(-1);
+  for (int64_t i = 0; i < static_cast<int64_t>(statements.size()); ++i) {
+    const ProgramStatement &statement = statements[static_cast<size_t>(i)];
+    auto stream = static_cast<size_t>(statement.stream);
+    std::vector<Task> &tasks = states[rank].streams[stream].tasks;
+    bool joins = statement.group != -1 && statement.group == openGroup[stream];
+    openGroup[stream] = statement.group;
+    Task &task = joins ? tasks.back() : tasks.emplace_back();
+    if (!joins) {
+      task.statement = i;
+      task.kind = statement.kind;
+    }
+    switch (statement.kind) {
+    case StatementKind::launch:
+      task.launchSeconds = costs.getOpSeconds(statement.cost);
+      break;
+    case StatementKind::communicate:
+      task.calls.push_back(makeCall(rank, i, counts));
+      break;
+    case StatementKind::record:
+      lastRecord[statement.event] = i;
+      break;
+    case StatementKind::wait:
+      task.record = lastRecord.at(statement.event);
+      break;
+    }
+  }
+}
+
+bool Replay::communicate(size_t rank, int stream, Task &task) {
+  StreamState &state = states[rank].streams[static_cast<size_t>(stream)];
+  bool moved = !task.hasArrived;
+  if (!task.hasArrived) {
+    task.hasArrived = true;
+    for (const Call &call : task.calls) {
+      auto [place, isNew] = meetings.try_emplace(call.key);
+      Meeting &meeting = place->second;
+      if (isNew)
+        meeting.missing = call.participants;
+      --meeting.missing;
+      meeting.startSeconds = std::max(meeting.startSeconds, state.seconds);
+    }
+  }
+  double end = state.seconds;
+  for (const Call &call : task.calls) {
+    const Meeting &meeting = meetings.at(call.key);
+    if (meeting.missing > 0)
+      return moved;
+    end = std::max(end, meeting.startSeconds + call.seconds);
+  }
+  for (const Call &call : task.calls) {
+    double start = meetings.at(call.key).startSeconds;
+    addSpan(rank, stream, call.statement, start, start + call.seconds);
+  }
+  state.seconds = end;
+  ++state.next;
+  return true;
+}
+
+bool Replay::advance(size_t rank, int stream) {
+  RankState &rankState = states[rank];
+  StreamState &state = rankState.streams[static_cast<size_t>(stream)];
+  if (state.isDone())
+    return false;
+  Task &task = state.tasks[state.next];
+  switch (task.kind) {
+  case StatementKind::communicate:
+    return communicate(rank, stream, task);
+  case StatementKind::launch:
+    addSpan(rank, stream, task.statement, state.seconds,
+            state.seconds + task.launchSeconds);
+    state.seconds += task.launchSeconds;
+    break;
+  case StatementKind::record:
+    rankState.recorded[task.statement] = state.seconds;
+    break;
+  case StatementKind::wait: {
+    auto record = rankState.recorded.find(task.record);
+    if (record == rankState.recorded.end())
+      return false;
+    state.seconds = std::max(state.seconds, record->second);
+    break;
+  }
+  }
+  ++state.next;
+  return true;
+}
+
+bool Replay::run() {
+  for (bool moved = true; moved;) {
+    moved = false;
+    for (size_t rank = 0; rank < states.size(); ++rank)
+      for (int stream = 0; stream < Program::streamCount; ++stream)
+        while (advance(rank, stream))
+          moved = true;
+  }
+  for (const RankState &rank : states)
+    for (const StreamState &stream : rank.streams)
+      if (!stream.isDone())
+        return false;
+  return true;
+}
+
+double Replay::getSeconds(size_t rank) const {
+  double seconds = 0;
+  for (const StreamState &stream : states[rank].streams)
+    seconds = std::max(seconds, stream.seconds);
+  return seconds;
+}
+
+bool isDataCommunicator(const ProgramCommunicator &communicator,
+                        const Mesh &mesh) {
+  return std::all_of(
+      communicator.axes.begin(), communicator.axes.end(),
+      [&](int axis) { return mesh.getAxis(axis).role == AxisRole::data; });
+}
+
+/// Splits the time of `rank` into parts that add up to it.
+TimeBreakdown breakDown(const Program &program, size_t rank, double endSeconds,
+                        const std::vector<TimelineSpan> &spans) {
+  enum Activity { compute, tensor, data };
+  // Begin and end of every activity, in the order of time.
+  std::vector<std::tuple<double, Activity, int>> changes;
+  for (const TimelineSpan &span : spans) {
+    if (span.rank != static_cast<int64_t>(rank))
+      continue;
+    const ProgramStatement &statement =
+        program.ranks[rank].statements[static_cast<size_t>(span.statement)];
+    Activity activity = compute;
+    if (statement.kind == StatementKind::communicate)
+      activity = isDataCommunicator(program.communicators[static_cast<size_t>(
+                                        statement.communicator)],
+                                    program.mesh)
+                     ? data
+                     : tensor;
+    changes.emplace_back(span.startSeconds, activity, 1);
+    changes.emplace_back(span.endSeconds, activity, -1);
+  }
+  std::sort(changes.begin(), changes.end());
+
+  TimeBreakdown parts;
+  std::array<int, 3> active{};
+  double last = 0;
+  auto account = [&](double until) {
+    double duration = until - last;
+    last = until;
+    double communication = active[compute] ? interference * duration : duration;
+    if (active[compute])
+      parts.compute += duration;
+    if (active[tensor])
+      parts.tensorCommunication += communication;
+    else if (active[data])
+      parts.dataCommunication += communication;
+    else if (!active[compute])
+      parts.idle += duration;
+  };
+  for (auto [time, activity, change] : changes) {
+    account(time);
+    active[activity] += change;
+  }
+  account(endSeconds);
+  return parts;
+}
+
+} // namespace
+
+std::optional<Prediction>
+parplan::simulate(const Program &program, const CostModel &costs,
+                  std::vector<TimelineSpan> *timeline) {
+  Prediction prediction = predictResources(program);
+  Replay replay(program, costs);
+  if (!replay.run())
+    return std::nullopt;
+  size_t slowest = 0;
+  for (size_t rank = 1; rank < program.ranks.size(); ++rank)
+    if (replay.getSeconds(rank) > replay.getSeconds(slowest))
+      slowest = rank;
+  TimeBreakdown &parts = prediction.breakdown;
+  parts = breakDown(program, slowest, replay.getSeconds(slowest),
+                    replay.getSpans());
+  prediction.stepSeconds = parts.compute + parts.tensorCommunication +
+                           parts.dataCommunication + parts.idle;
+  if (timeline)
+    *timeline = replay.getSpans();
+  return prediction;
+}
