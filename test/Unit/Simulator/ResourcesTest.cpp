@@ -1,0 +1,112 @@
+//===- ResourcesTest.cpp - Memory, counts and order -----------------------===//
+//
+// Part of parplan.
+//
+//===----------------------------------------------------------------------===//
+
+#include "TestPrograms.h"
+#include "parplan/Support/Json.h"
+#include "parplan/Support/Sha256.h"
+
+#include <gtest/gtest.h>
+
+using namespace parplan;
+using namespace parplan::test;
+
+TEST(Resources, peakIsTheHighestEndThatIsTouched) {
+  Program program = makeProgram();
+  program.ranks[0].buffers = {
+      {BufferUse::parameter, 0, 100, /*isResident=*/true},
+      {BufferUse::activation, 128, 64},
+      {BufferUse::workspace, 192, 32},
+      {BufferUse::activation, 1024, 512}, // never touched
+  };
+  program.ranks[0].statements = {launch(1, {0, 1}), launch(1, {1, 2})};
+  RankPrediction rank = predictResources(program).getRank(3);
+  EXPECT_EQ(rank.peakBytes, 224);
+  // At the second launch; 28 bytes between buffers count as activations.
+  EXPECT_EQ(rank.memory, (MemoryByUse{100, 0, 0, 92, 32}));
+}
+
+TEST(Resources, residentBuffersCountWithoutBeingUsed) {
+  Program program = makeProgram();
+  program.ranks[0].buffers = {{BufferUse::parameter, 64, 100, true}};
+  RankPrediction rank = predictResources(program).getRank(0);
+  EXPECT_EQ(rank.peakBytes, 164);
+  EXPECT_EQ(rank.memory, (MemoryByUse{100, 0, 0, 64, 0}));
+}
+
+TEST(Resources, buffersThatShareBytesCountOnce) {
+  Program program = makeProgram();
+  program.ranks[0].buffers = {{BufferUse::activation, 0, 100},
+                              {BufferUse::workspace, 0, 100}};
+  program.ranks[0].statements = {launch(1, {0}), launch(1, {1})};
+  RankPrediction rank = predictResources(program).getRank(0);
+  EXPECT_EQ(rank.peakBytes, 100);
+  // The peak is reached first by the activation.
+  EXPECT_EQ(rank.memory, (MemoryByUse{0, 0, 0, 100, 0}));
+}
+
+TEST(Resources, emptyProgramNeedsNothing) {
+  Prediction prediction = predictResources(makeProgram());
+  EXPECT_EQ(prediction.getPeakBytes(), 0);
+  EXPECT_TRUE(prediction.getRank(0).communication.empty());
+  EXPECT_EQ(prediction.getRank(0).orderDigest, sha256Hex(""));
+}
+
+TEST(Resources, callsAndBytesAreCountedPerKind) {
+  Program program = makeProgram();
+  program.ranks[0].statements = {call(CollectiveKind::allReduce, 1, 100),
+                                 launch(1),
+                                 call(CollectiveKind::allReduce, 0, 20),
+                                 call(CollectiveKind::allGather, 1, 3),
+                                 message(CollectiveKind::send, 1, 1, 7),
+                                 message(CollectiveKind::receive, 1, 1, 7)};
+  auto counts = predictResources(program).getRank(0).communication;
+  EXPECT_EQ(counts.size(), 4u);
+  EXPECT_EQ(counts[CollectiveKind::allReduce], (CommunicationCount{2, 120}));
+  EXPECT_EQ(counts[CollectiveKind::allGather], (CommunicationCount{1, 3}));
+  EXPECT_EQ(counts[CollectiveKind::send], (CommunicationCount{1, 7}));
+  EXPECT_EQ(counts[CollectiveKind::receive], (CommunicationCount{1, 7}));
+}
+
+TEST(Resources, orderIsHashedLineByLine) {
+  Program program = makeProgram();
+  program.ranks[0].statements = {call(CollectiveKind::reduceScatter, 2, 100),
+                                 launch(1),
+                                 message(CollectiveKind::receive, 1, 0, 7)};
+  EXPECT_EQ(predictResources(program).getRank(0).orderDigest,
+            sha256Hex("reduce_scatter dp0,tp0 100\nrecv tp0 7\n"));
+}
+
+TEST(Resources, documentHasOneEntryPerRank) {
+  Program program = makeProgram();
+  program.ranks[0].buffers = {{BufferUse::parameter, 0, 128, true}};
+  program.ranks[0].statements = {call(CollectiveKind::allToAll, 0, 64)};
+  Json document = toJson(predictResources(program));
+  EXPECT_EQ(document["peak_memory_bytes"].dump(),
+            R"({"max":128,"per_rank":[128,128,128,128],)"
+            R"("by_kind":{"parameters":128,"gradients":0,"optimizer":0,)"
+            R"("activations":0,"workspace":0}})");
+  EXPECT_EQ(document["communication"]["per_rank"].size(), 4u);
+  EXPECT_EQ(document["communication"]["per_rank"][3].dump(),
+            R"({"all_to_all":{"calls":1,"bytes":64}})");
+  EXPECT_EQ(document["communication"]["order_sha256"].size(), 4u);
+  EXPECT_EQ(document["offload"]["per_rank"].size(), 4u);
+}
+
+TEST(Resources, ranksWithTheirOwnProgramsHaveTheirOwnFigures) {
+  Program program = makeProgram(4);
+  program.ranks[2].buffers = {{BufferUse::activation, 0, 50, true}};
+  Prediction prediction = predictResources(program);
+  EXPECT_EQ(prediction.getRank(1).peakBytes, 0);
+  EXPECT_EQ(prediction.getRank(2).peakBytes, 50);
+  EXPECT_EQ(prediction.getPeakBytes(), 50);
+}
+
+TEST(ResourcesDeathTest, illegalProgramsAreNotSimulated) {
+  Program program = makeProgram();
+  program.ranks[0].statements = {launch(1, {0})};
+  EXPECT_EXIT(predictResources(program), testing::ExitedWithCode(70),
+              "buffer 0 does not exist");
+}

@@ -1,0 +1,84 @@
+//===- TestPrograms.h - Short ways to write programs ------------*- C++ -*-===//
+//
+// Part of parplan.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PARPLAN_TEST_UNIT_SIMULATOR_TESTPROGRAMS_H
+#define PARPLAN_TEST_UNIT_SIMULATOR_TESTPROGRAMS_H
+
+#include "parplan/Cluster/Presets.h"
+#include "parplan/Simulator/Simulator.h"
+
+namespace parplan::test {
+
+/// dp0 = 2 (data), tp0 = 2 (tensor), with a communicator for each.
+inline Program makeProgram(size_t rankPrograms = 1) {
+  Program program;
+  program.mesh =
+      Mesh({{"dp0", 2, AxisRole::data}, {"tp0", 2, AxisRole::tensor}});
+  program.communicators = {{"dp0", {0}}, {"tp0", {1}}, {"dp0,tp0", {0, 1}}};
+  program.ranks.resize(rankPrograms);
+  return program;
+}
+
+/// Four host ranks with round figures: 1 GFLOP takes 1 s, 1 byte over the bus
+/// a nanosecond, nothing else takes time.
+inline CostModel makeCosts() {
+  ClusterDescription description = *findPreset("host");
+  description.device.flopsPerSecond.fp32 = 1e9;
+  description.device.matrixEfficiency = 1;
+  description.device.kernelGapSeconds = 0;
+  description.node.link.latencySeconds = 0;
+  description.node.link.bytesPerSecond = 1e9;
+  DiagnosticEngine engine;
+  return {*makeCluster(description, 4, engine), Precision::fp32};
+}
+
+inline ProgramStatement launch(double seconds, std::vector<int> buffers = {},
+                               int stream = 0) {
+  ProgramStatement statement;
+  statement.stream = stream;
+  statement.cost.kind = WorkKind::matrix;
+  statement.cost.flops = seconds * 1e9;
+  statement.buffers = std::move(buffers);
+  return statement;
+}
+
+inline ProgramStatement call(CollectiveKind kind, int communicator,
+                             int64_t bytes, std::vector<int> buffers = {}) {
+  ProgramStatement statement;
+  statement.kind = StatementKind::communicate;
+  statement.stream = 1;
+  statement.collective = kind;
+  statement.communicator = communicator;
+  statement.bytes = bytes;
+  statement.buffers = std::move(buffers);
+  return statement;
+}
+
+inline ProgramStatement message(CollectiveKind kind, int communicator,
+                                int64_t peer, int64_t bytes, int group = -1) {
+  ProgramStatement statement = call(kind, communicator, bytes);
+  statement.peer = peer;
+  statement.group = group;
+  return statement;
+}
+
+inline ProgramStatement record(int event, int stream) {
+  ProgramStatement statement;
+  statement.kind = StatementKind::record;
+  statement.stream = stream;
+  statement.event = event;
+  return statement;
+}
+
+inline ProgramStatement wait(int event, int stream) {
+  ProgramStatement statement = record(event, stream);
+  statement.kind = StatementKind::wait;
+  return statement;
+}
+
+} // namespace parplan::test
+
+#endif // PARPLAN_TEST_UNIT_SIMULATOR_TESTPROGRAMS_H
