@@ -1,5 +1,4 @@
-//===- array_file.cpp - Arrays in files: .npy and TensorProto
-//--------------------===//
+//===- array_file.cpp - Arrays in files: .npy and TensorProto -------------===//
 
 #include "array_file.h"
 #include "failure.h"

@@ -1,5 +1,4 @@
-//===- array_file.h - Arrays in files: .npy and TensorProto
-//---------------------===//
+//===- array_file.h - Arrays in files: .npy and TensorProto ---------------===//
 
 #ifndef PARPLAN_RUNTIME_LIB_ARRAY_FILE_H
 #define PARPLAN_RUNTIME_LIB_ARRAY_FILE_H

@@ -1,5 +1,4 @@
-//===- blocks.cpp - Moving blocks between files and arenas
-//----------------------===//
+//===- blocks.cpp - Moving blocks between files and arenas ----------------===//
 
 #include "blocks.h"
 #include "failure.h"

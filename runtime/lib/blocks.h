@@ -1,5 +1,4 @@
-//===- blocks.h - Moving blocks between files and arenas
-//-----------------------===//
+//===- blocks.h - Moving blocks between files and arenas ------------------===//
 
 #ifndef PARPLAN_RUNTIME_LIB_BLOCKS_H
 #define PARPLAN_RUNTIME_LIB_BLOCKS_H

@@ -1,5 +1,4 @@
-//===- communicator.cpp - Counting, common to all back ends
-//------------------===//
+//===- communicator.cpp - Counting, common to all back ends ---------------===//
 
 #include "parplan_runtime/communicator.h"
 #include "engine.h"

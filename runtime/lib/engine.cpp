@@ -1,5 +1,4 @@
-//===- engine.cpp - Books of a rank
-//-----------------------------------------===//
+//===- engine.cpp - Books of a rank ---------------------------------------===//
 
 #include "engine.h"
 #include "failure.h"

@@ -1,5 +1,4 @@
-//===- engine.h - A rank as the runtime itself sees it
-//---------------------===//
+//===- engine.h - A rank as the runtime itself sees it --------------------===//
 
 #ifndef PARPLAN_RUNTIME_LIB_ENGINE_H
 #define PARPLAN_RUNTIME_LIB_ENGINE_H

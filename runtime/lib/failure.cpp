@@ -1,4 +1,4 @@
-//===- failure.cpp - How a run ends early --------------------------------===//
+//===- failure.cpp - How a run ends early ---------------------------------===//
 
 #include "failure.h"
 

@@ -1,4 +1,4 @@
-//===- failure.h - How a run ends early ----------------------------------===//
+//===- failure.h - How a run ends early -----------------------------------===//
 
 #ifndef PARPLAN_RUNTIME_LIB_FAILURE_H
 #define PARPLAN_RUNTIME_LIB_FAILURE_H

@@ -1,5 +1,4 @@
-//===- launch.cpp - Where the ranks of a run come from
-//---------------------------===//
+//===- launch.cpp - Where the ranks of a run come from --------------------===//
 
 #include "launch.h"
 #include "engine.h"
@@ -188,7 +187,8 @@ LaunchCommand mpiLaunchCommand(int ranks, int argc, char **argv) {
   command.words.push_back(length > 0 ? std::string(path, length)
                                      : std::string(argv[0]));
   for (int i = 1; i < argc; ++i)
-    command.words.push_back(argv[i]);
+    if (std::strcmp(argv[i], "--print-launch") != 0)
+      command.words.push_back(argv[i]);
   return command;
 }
 

@@ -1,5 +1,4 @@
-//===- launch.h - Where the ranks of a run come from
-//----------------------------===//
+//===- launch.h - Where the ranks of a run come from ----------------------===//
 
 #ifndef PARPLAN_RUNTIME_LIB_LAUNCH_H
 #define PARPLAN_RUNTIME_LIB_LAUNCH_H

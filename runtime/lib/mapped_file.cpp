@@ -1,5 +1,4 @@
-//===- mapped_file.cpp - A file in memory
-//----------------------------------------===//
+//===- mapped_file.cpp - A file in memory ---------------------------------===//
 
 #include "mapped_file.h"
 

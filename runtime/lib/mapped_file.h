@@ -1,5 +1,4 @@
-//===- mapped_file.h - A file in memory
-//-----------------------------------------===//
+//===- mapped_file.h - A file in memory -----------------------------------===//
 
 #ifndef PARPLAN_RUNTIME_LIB_MAPPED_FILE_H
 #define PARPLAN_RUNTIME_LIB_MAPPED_FILE_H

@@ -1,5 +1,4 @@
-//===- metrics.cpp - The metrics document
-//-----------------------------------------===//
+//===- metrics.cpp - The metrics document ---------------------------------===//
 
 #include "metrics.h"
 

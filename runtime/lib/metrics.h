@@ -1,5 +1,4 @@
-//===- metrics.h - The metrics document
-//------------------------------------------===//
+//===- metrics.h - The metrics document -----------------------------------===//
 
 #ifndef PARPLAN_RUNTIME_LIB_METRICS_H
 #define PARPLAN_RUNTIME_LIB_METRICS_H

@@ -1,5 +1,4 @@
-//===- options.cpp - The command line of an emitted program
-//--------------------===//
+//===- options.cpp - The command line of an emitted program ---------------===//
 
 #include "options.h"
 #include "array_file.h"

@@ -1,5 +1,4 @@
-//===- options.h - The command line of an emitted program
-//---------------------===//
+//===- options.h - The command line of an emitted program -----------------===//
 
 #ifndef PARPLAN_RUNTIME_LIB_OPTIONS_H
 #define PARPLAN_RUNTIME_LIB_OPTIONS_H

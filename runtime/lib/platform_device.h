@@ -1,5 +1,4 @@
-//===- platform_device.h - What each device library provides
-//--------------------===//
+//===- platform_device.h - What each device library provides --------------===//
 
 #ifndef PARPLAN_RUNTIME_LIB_PLATFORM_DEVICE_H
 #define PARPLAN_RUNTIME_LIB_PLATFORM_DEVICE_H

@@ -1,5 +1,4 @@
-//===- run.cpp - The main function of an emitted program
-//--------------------------===//
+//===- run.cpp - The main function of an emitted program ------------------===//
 
 #include "blocks.h"
 #include "failure.h"
@@ -47,7 +46,8 @@ void writeFailureMetrics(void *context) {
   Run &run = *static_cast<Run *>(context);
   if (run.options.metricsFile.empty())
     return;
-  run.metrics.failure = failureText();
+  run.metrics.failure =
+      failureText().empty() ? "a rank was lost" : failureText();
   run.metrics.reports.clear();
   if (run.root)
     run.metrics.reports.push_back(reportOf(*run.root, *run.rootWorld, ""));
@@ -264,7 +264,7 @@ int runProgram(const Program &program, int argc, char **argv) {
     code = superviseLaunch(mpiLaunchCommand(run.ranks, argc, argv));
     if (code != exitDone && !run.options.metricsFile.empty() &&
         access(run.options.metricsFile.c_str(), F_OK) != 0)
-      writeFailureMetrics(&run);
+      writeFailureMetrics(&run); // Rank 0 did not live to do it.
   } else {
     watchSignals(/*withParent=*/launched && form == RankForm::Processes);
     if (form == RankForm::Processes)

@@ -1,4 +1,4 @@
-//===- sha256.cpp - The digest of the order of communication -------------===//
+//===- sha256.cpp - The digest of the order of communication --------------===//
 
 #include "sha256.h"
 

@@ -1,4 +1,4 @@
-//===- sha256.h - The digest of the order of communication ---------------===//
+//===- sha256.h - The digest of the order of communication ----------------===//
 
 #ifndef PARPLAN_RUNTIME_LIB_SHA256_H
 #define PARPLAN_RUNTIME_LIB_SHA256_H

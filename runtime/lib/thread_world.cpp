@@ -1,5 +1,4 @@
-//===- thread_world.cpp - Ranks that are threads of one process
-//---------------===//
+//===- thread_world.cpp - Ranks that are threads of one process -----------===//
 
 #include "thread_world.h"
 

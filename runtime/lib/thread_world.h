@@ -1,5 +1,4 @@
-//===- thread_world.h - Ranks that are threads of one process
-//----------------===//
+//===- thread_world.h - Ranks that are threads of one process -------------===//
 
 #ifndef PARPLAN_RUNTIME_LIB_THREAD_WORLD_H
 #define PARPLAN_RUNTIME_LIB_THREAD_WORLD_H

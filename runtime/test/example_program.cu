@@ -1,4 +1,4 @@
-//===- example_program.cu - What an emitted program looks like -----------===//
+//===- example_program.cu - What an emitted program looks like ------------===//
 //
 // A tensor-parallel MLP on two ranks, written as the emitter writes it:
 //   hidden = gelu(x W1 + b1)     W1 is split by columns over "tp0"

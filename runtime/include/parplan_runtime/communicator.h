@@ -1,4 +1,4 @@
-//===- communicator.h - Collectives in NCCL's shape ----------------------===//
+//===- communicator.h - Collectives in NCCL's shape -----------------------===//
 //
 // One interface over four back ends: `mpi` (host ranks are processes), `local`
 // (ranks are threads of one process), `self` (one rank) and `nccl`.

@@ -1,4 +1,4 @@
-//===- kernels.h - Kernels of the runtime library ------------------------===//
+//===- kernels.h - Kernels of the runtime library -------------------------===//
 //
 // Every kernel is enqueued on `stream` and marks `buffers` as live. Arrays lie
 // in the arena, row-major and dense unless strides are given. `Element` is

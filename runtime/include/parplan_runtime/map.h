@@ -1,4 +1,4 @@
-//===- map.h - Loops over emitted kernels --------------------------------===//
+//===- map.h - Loops over emitted kernels ---------------------------------===//
 //
 // `map<N>(stream, buffers, {e0, .., eN-1}, kernel)` calls `kernel(i0, ..,
 // iN-1)` for every index. Calls must be independent of each other; a kernel may

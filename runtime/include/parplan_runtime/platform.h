@@ -1,4 +1,4 @@
-//===- platform.h - What differs between the two compilers ---------------===//
+//===- platform.h - What differs between the two compilers ----------------===//
 //
 // An emitted program is one text for g++ (host) and nvcc (CUDA). Everything
 // that the two spell differently is hidden behind the macros of this file.

@@ -1,4 +1,4 @@
-//===- program.h - The one header that an emitted program includes -------===//
+//===- program.h - The one header that an emitted program includes --------===//
 
 #ifndef PARPLAN_RUNTIME_PROGRAM_H
 #define PARPLAN_RUNTIME_PROGRAM_H

@@ -1,4 +1,4 @@
-//===- rank.h - What one rank of a running program hangs off -------------===//
+//===- rank.h - What one rank of a running program hangs off --------------===//
 
 #ifndef PARPLAN_RUNTIME_RANK_H
 #define PARPLAN_RUNTIME_RANK_H

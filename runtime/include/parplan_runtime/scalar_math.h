@@ -1,4 +1,4 @@
-//===- scalar_math.h - Mathematics of emitted kernels --------------------===//
+//===- scalar_math.h - Mathematics of emitted kernels ---------------------===//
 //
 // One overload set for float and double (`exponential(x)`, `tanhOf(x)`, ...).
 // On the host the float forms are branch-free polynomials, so that plain loops

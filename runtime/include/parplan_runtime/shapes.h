@@ -1,4 +1,4 @@
-//===- shapes.h - Shapes of library kernels and the memory they need -----===//
+//===- shapes.h - Shapes of library kernels and the memory they need ------===//
 //
 // Plain values without dependences. The planner includes this file too: the
 // workspace that it reserves is the one that the kernel takes.

@@ -1,4 +1,4 @@
-//===- stream.h - Queues of work -----------------------------------------===//
+//===- stream.h - Queues of work ------------------------------------------===//
 //
 // A stream runs what is enqueued on it in order and asynchronously to the
 // caller and to other streams. On the host it is a FIFO worker thread, on CUDA

@@ -1,4 +1,4 @@
-//===- tables.h - The static description of an emitted program -----------===//
+//===- tables.h - The static description of an emitted program ------------===//
 //
 // An emitted program is `step` plus one constexpr `Program`. The tables hold
 // everything that the runtime has to know before and after a step: the mesh,

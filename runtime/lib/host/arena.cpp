@@ -1,5 +1,4 @@
-//===- arena.cpp - The memory of a host rank
-//----------------------------------===//
+//===- arena.cpp - The memory of a host rank ------------------------------===//
 
 #include "arena.h"
 

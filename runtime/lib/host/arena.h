@@ -1,5 +1,4 @@
-//===- arena.h - The memory of a host rank
-//-----------------------------------===//
+//===- arena.h - The memory of a host rank --------------------------------===//
 
 #ifndef PARPLAN_RUNTIME_LIB_HOST_ARENA_H
 #define PARPLAN_RUNTIME_LIB_HOST_ARENA_H

@@ -1,5 +1,4 @@
-//===- attention_kernel.cpp - Blocked attention with running softmax
-//--------------------===//
+//===- attention_kernel.cpp - Blocked attention with running softmax ------===//
 
 #include "failure.h"
 #include "launch_kernel.h"

@@ -1,5 +1,4 @@
-//===- convolution_kernel.cpp - Convolution as a matrix product
-//------------------------===//
+//===- convolution_kernel.cpp - Convolution as a matrix product -----------===//
 //
 // Patches are unfolded into the workspace, a chunk of output positions at a
 // time: [channel, tap][position], so that the product writes the output rows

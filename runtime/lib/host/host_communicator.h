@@ -1,5 +1,4 @@
-//===- host_communicator.h - Communicators of host ranks
-//---------------------===//
+//===- host_communicator.h - Communicators of host ranks ------------------===//
 
 #ifndef PARPLAN_RUNTIME_LIB_HOST_HOST_COMMUNICATOR_H
 #define PARPLAN_RUNTIME_LIB_HOST_HOST_COMMUNICATOR_H

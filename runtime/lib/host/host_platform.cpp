@@ -1,5 +1,4 @@
-//===- host_platform.cpp - The host as a device
-//-----------------------------------===//
+//===- host_platform.cpp - The host as a device ---------------------------===//
 
 #include "failure.h"
 #include "host_communicator.h"

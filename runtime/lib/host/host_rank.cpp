@@ -1,5 +1,4 @@
-//===- host_rank.cpp - A rank on the host
-//-------------------------------------===//
+//===- host_rank.cpp - A rank on the host ---------------------------------===//
 
 #include "arena.h"
 #include "failure.h"

@@ -1,5 +1,4 @@
-//===- host_stream.cpp - A stream is a FIFO worker thread
-//--------------------===//
+//===- host_stream.cpp - A stream is a FIFO worker thread -----------------===//
 
 #include "host_stream.h"
 #include "failure.h"

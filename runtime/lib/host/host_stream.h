@@ -1,5 +1,4 @@
-//===- host_stream.h - A stream is a FIFO worker thread
-//---------------------===//
+//===- host_stream.h - A stream is a FIFO worker thread -------------------===//
 
 #ifndef PARPLAN_RUNTIME_LIB_HOST_HOST_STREAM_H
 #define PARPLAN_RUNTIME_LIB_HOST_HOST_STREAM_H

@@ -1,5 +1,4 @@
-//===- indexing_kernels.cpp - Embedding and gathers
-//------------------------------------------===//
+//===- indexing_kernels.cpp - Embedding and gathers -----------------------===//
 //
 // Indices come from data: every one is checked, and what is outside gives
 // zeros instead of foreign memory.

@@ -1,5 +1,4 @@
-//===- launch_kernel.h - Enqueueing library kernels
-//-------------------------------===//
+//===- launch_kernel.h - Enqueueing library kernels -----------------------===//
 
 #ifndef PARPLAN_RUNTIME_LIB_HOST_LAUNCH_KERNEL_H
 #define PARPLAN_RUNTIME_LIB_HOST_LAUNCH_KERNEL_H

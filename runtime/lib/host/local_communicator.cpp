@@ -1,5 +1,4 @@
-//===- local_communicator.cpp - Host ranks that are threads
-//-------------------===//
+//===- local_communicator.cpp - Host ranks that are threads ---------------===//
 //
 // Members publish their pointers, meet, do their part of the work on each
 // other's memory, and meet again. Reductions add in the order of the ranks.

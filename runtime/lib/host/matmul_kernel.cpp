@@ -1,5 +1,4 @@
-//===- matmul_kernel.cpp - Batched matrix products
-//------------------------------------===//
+//===- matmul_kernel.cpp - Batched matrix products ------------------------===//
 
 #include "launch_kernel.h"
 #include "product.h"

@@ -1,5 +1,4 @@
-//===- movement_kernels.cpp - Copies
-//-------------------------------------------------===//
+//===- movement_kernels.cpp - Copies --------------------------------------===//
 
 #include "launch_kernel.h"
 

@@ -1,5 +1,4 @@
-//===- mpi_communicator.cpp - Host ranks that are MPI processes
-//----------------===//
+//===- mpi_communicator.cpp - Host ranks that are MPI processes -----------===//
 //
 // Every stream calls MPI from its own thread on its own duplicate of the
 // communicator, so streams never wait for each other inside MPI.

@@ -1,5 +1,4 @@
-//===- no_mpi.cpp - Host ranks where MPI was not found
-//-------------------------===//
+//===- no_mpi.cpp - Host ranks where MPI was not found --------------------===//
 
 #include "failure.h"
 #include "host_communicator.h"

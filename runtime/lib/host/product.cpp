@@ -1,5 +1,4 @@
-//===- product.cpp - One matrix product, in the calling thread
-//-----------------------===//
+//===- product.cpp - One matrix product, in the calling thread ------------===//
 //
 // Float goes to oneDNN's sgemm, which beats OpenBLAS on this path by 10-30 %
 // (one core, 128 x {768..50257} x 768), or to OpenBLAS where oneDNN is absent.

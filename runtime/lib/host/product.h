@@ -1,5 +1,4 @@
-//===- product.h - One matrix product, in the calling thread
-//------------------------===//
+//===- product.h - One matrix product, in the calling thread --------------===//
 
 #ifndef PARPLAN_RUNTIME_LIB_HOST_PRODUCT_H
 #define PARPLAN_RUNTIME_LIB_HOST_PRODUCT_H

@@ -1,5 +1,4 @@
-//===- row_kernels.cpp - Reductions, softmax and norms along one dimension
-//---------------===//
+//===- row_kernels.cpp - Reductions, softmax and norms --------------------===//
 
 #include "launch_kernel.h"
 #include "parplan_runtime/scalar_math.h"

@@ -1,5 +1,4 @@
-//===- rows.h - Sums and maxima of rows
-//----------------------------------------------===//
+//===- rows.h - Sums and maxima of rows -----------------------------------===//
 
 #ifndef PARPLAN_RUNTIME_LIB_HOST_ROWS_H
 #define PARPLAN_RUNTIME_LIB_HOST_ROWS_H

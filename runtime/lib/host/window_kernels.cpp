@@ -1,5 +1,4 @@
-//===- window_kernels.cpp - Pooling
-//-------------------------------------------------------===//
+//===- window_kernels.cpp - Pooling ---------------------------------------===//
 
 #include "launch_kernel.h"
 

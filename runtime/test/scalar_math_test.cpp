@@ -1,0 +1,157 @@
+//===- scalar_math_test.cpp - Accuracy of the own functions ---------------===//
+
+#include "parplan_runtime/scalar_math.h"
+
+#include <cmath>
+#include <gtest/gtest.h>
+#include <limits>
+#include <vector>
+
+using namespace parplan::runtime;
+
+namespace {
+
+constexpr float infinity = std::numeric_limits<float>::infinity();
+constexpr float nan = std::numeric_limits<float>::quiet_NaN();
+
+/// Largest error in units of |exact| over [low, high], or in units of `floor`
+/// where the exact value is smaller.
+template <typename Own, typename Exact>
+double worst(float low, float high, Own own, Exact exact, double floor = 0) {
+  constexpr int samples = 200000;
+  double error = 0;
+  for (int i = 0; i <= samples; ++i) {
+    const float x = low + (high - low) * (static_cast<float>(i) / samples);
+    const double expected = exact(static_cast<double>(x));
+    error = std::max(error, std::abs(own(x) - expected) /
+                                std::max(floor, std::abs(expected)));
+  }
+  return error;
+}
+
+TEST(ScalarMath, ExponentialIsAccurateToTheLastBits) {
+  const auto own = [](float x) { return exponential(x); };
+  const auto exact = [](double x) { return std::exp(x); };
+  EXPECT_LT(worst(-87, 88.7f, own, exact), 2.5e-7);
+  EXPECT_LT(worst(-1e-3f, 1e-3f, own, exact), 1.5e-7);
+  EXPECT_EQ(exponential(0.0f), 1.0f);
+  EXPECT_EQ(exponential(200.0f), infinity);
+  EXPECT_EQ(exponential(infinity), infinity);
+  EXPECT_EQ(exponential(-infinity), 0.0f);
+  EXPECT_EQ(exponential(-200.0f), 0.0f);
+  EXPECT_TRUE(std::isnan(exponential(nan)));
+}
+
+TEST(ScalarMath, LogarithmIsAccurateAlsoNearOneAndForDenormals) {
+  const auto own = [](float x) { return logarithm(x); };
+  const auto exact = [](double x) { return std::log(x); };
+  EXPECT_LT(worst(1e-3f, 10, own, exact, 1e-3), 2.5e-7);
+  EXPECT_LT(worst(1, 1e30f, own, exact, 1e-3), 2.5e-7);
+  EXPECT_LT(worst(1e-41f, 1e-37f, own, exact), 2.5e-7);
+  EXPECT_EQ(logarithm(1.0f), 0.0f);
+  EXPECT_EQ(logarithm(0.0f), -infinity);
+  EXPECT_EQ(logarithm(infinity), infinity);
+  EXPECT_TRUE(std::isnan(logarithm(-1.0f)));
+  EXPECT_TRUE(std::isnan(logarithm(nan)));
+}
+
+TEST(ScalarMath, HyperbolicTangentAndErrorFunction) {
+  const auto tangent = [](float x) { return hyperbolicTangent(x); };
+  const auto error = [](float x) { return errorFunction(x); };
+  EXPECT_LT(worst(-12, 12, tangent, [](double x) { return std::tanh(x); }),
+            3e-7);
+  EXPECT_LT(
+      worst(-1e-2f, 1e-2f, tangent, [](double x) { return std::tanh(x); }),
+      3e-7);
+  EXPECT_LT(worst(-6, 6, error, [](double x) { return std::erf(x); }), 3e-7);
+  EXPECT_LT(worst(-1e-2f, 1e-2f, error, [](double x) { return std::erf(x); }),
+            3e-7);
+  EXPECT_EQ(hyperbolicTangent(infinity), 1.0f);
+  EXPECT_EQ(hyperbolicTangent(-infinity), -1.0f);
+  EXPECT_EQ(errorFunction(infinity), 1.0f);
+  EXPECT_EQ(errorFunction(-infinity), -1.0f);
+  EXPECT_TRUE(std::isnan(hyperbolicTangent(nan)));
+  EXPECT_TRUE(std::isnan(errorFunction(nan)));
+}
+
+TEST(ScalarMath, SineAndCosineAlsoForLargeArguments) {
+  const auto ownSine = [](float x) { return sine(x); };
+  const auto ownCosine = [](float x) { return cosine(x); };
+  const auto exactSine = [](double x) { return std::sin(x); };
+  const auto exactCosine = [](double x) { return std::cos(x); };
+  EXPECT_LT(worst(-10, 10, ownSine, exactSine, 1e-1), 3e-7);
+  EXPECT_LT(worst(-10, 10, ownCosine, exactCosine, 1e-1), 3e-7);
+  EXPECT_LT(worst(0, 1e5f, ownSine, exactSine, 1), 3e-7);
+  EXPECT_LT(worst(0, 1e5f, ownCosine, exactCosine, 1), 3e-7);
+  EXPECT_TRUE(std::isnan(sine(infinity)));
+  EXPECT_TRUE(std::isnan(cosine(nan)));
+}
+
+TEST(ScalarMath, ActivationsKeepTheirTails) {
+  const auto exactSigmoid = [](double x) { return 1 / (1 + std::exp(-x)); };
+  EXPECT_LT(worst(
+                -80, 80, [](float x) { return sigmoid(x); }, exactSigmoid),
+            5e-7);
+  EXPECT_LT(
+      worst(
+          -8, 8, [](float x) { return geluErf(x); },
+          [](double x) { return 0.5 * x * (1 + std::erf(x / std::sqrt(2.0))); },
+          0.1),
+      1e-6);
+  EXPECT_LT(worst(
+                -8, 8, [](float x) { return geluTanh(x); },
+                [](double x) {
+                  return 0.5 * x *
+                         (1 + std::tanh(std::sqrt(2 / M_PI) *
+                                        (x + 0.044715 * x * x * x)));
+                },
+                0.1),
+            1e-6);
+  EXPECT_LT(worst(
+                -40, 40, [](float x) { return silu(x); },
+                [&](double x) { return x * exactSigmoid(x); }, 0.1),
+            1e-6);
+}
+
+TEST(ScalarMath, PowersAreThoseOfTheLibrary) {
+  EXPECT_EQ(power(-3.0f, 3.0f), -27.0f);
+  EXPECT_EQ(power(2.0f, 0.5f), std::sqrt(2.0f));
+  EXPECT_EQ(power(int64_t(-2), int64_t(5)), -32);
+  EXPECT_EQ(power(int32_t(7), int32_t(0)), 1);
+  EXPECT_EQ(power(int64_t(2), int64_t(-1)), 0);
+}
+
+TEST(ScalarMath, ModuloFollowsTheSignThatIsAskedFor) {
+  EXPECT_EQ(modulo(int64_t(-7), int64_t(3)), 2);
+  EXPECT_EQ(modulo(int64_t(-7), int64_t(3), true), -1);
+  EXPECT_EQ(modulo(int64_t(7), int64_t(-3)), -2);
+  EXPECT_EQ(modulo(-7.5f, 3.0f), -1.5f);
+  EXPECT_EQ(modulo(-7.5f, 3.0f, false), 1.5f);
+}
+
+TEST(ScalarMath, IntegerDivisionNeverTraps) {
+  EXPECT_EQ(divide(int64_t(7), int64_t(0)), 0);
+  EXPECT_EQ(divide(INT64_MIN, int64_t(-1)), INT64_MIN);
+  EXPECT_EQ(divide(int32_t(-7), int32_t(2)), -3);
+  EXPECT_EQ(modulo(int64_t(7), int64_t(0)), 0);
+  EXPECT_EQ(modulo(INT64_MIN, int64_t(-1)), 0);
+}
+
+TEST(ScalarMath, CastsSaturate) {
+  EXPECT_EQ(truncateToInt64(-2.9), -2);
+  EXPECT_EQ(truncateToInt64(1e30), INT64_MAX);
+  EXPECT_EQ(truncateToInt32(-1e30), INT32_MIN);
+  EXPECT_EQ(truncateToInt32(std::nan("")), 0);
+}
+
+TEST(ScalarMath, MaximumKeepsNan) {
+  EXPECT_TRUE(std::isnan(maximum(nan, 1.0f)));
+  EXPECT_TRUE(std::isnan(maximum(1.0f, nan)));
+  EXPECT_TRUE(std::isnan(minimum(1.0f, nan)));
+  EXPECT_EQ(maximum(int64_t(2), int64_t(3)), 3);
+  EXPECT_TRUE(std::isnan(relu(nan)));
+  EXPECT_TRUE(isInfinite(-infinity));
+  EXPECT_FALSE(isInfinite(nan));
+}
+
+} // namespace
