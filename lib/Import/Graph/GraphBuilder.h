@@ -1,0 +1,204 @@
+//===- GraphBuilder.h - Folds, simplifies, merges, or appends ---*- C++ -*-===//
+//
+// Part of parplan.
+//
+// One method per kind of op. Each checks its operands (NodeFailure), computes
+// the result where all operands are constants, returns an operand where the op
+// does nothing, finds the equal op, or appends one. So the graph never holds
+// shape arithmetic once the sizes of the inputs are known.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PARPLAN_LIB_IMPORT_GRAPH_GRAPHBUILDER_H
+#define PARPLAN_LIB_IMPORT_GRAPH_GRAPHBUILDER_H
+
+#include "lib/Import/Graph/Graph.h"
+#include "lib/Import/Graph/NodeFailure.h"
+
+namespace parplan::importer {
+
+/// A cut of one dimension, normalised: elements start, start + step, ..
+struct SliceRange {
+  int64_t dim;
+  int64_t start;
+  int64_t limit;
+  int64_t step = 1;
+};
+
+struct Window {
+  llvm::SmallVector<int64_t, 3> strides;
+  /// low and high of every spatial dimension: low0, high0, low1, ..
+  llvm::SmallVector<int64_t, 6> pads;
+  llvm::SmallVector<int64_t, 3> dilations;
+};
+
+/// A list of tensors: `items`, or the pieces of a tensor between `starts`.
+struct TensorSequence {
+  std::vector<ValueId> items;
+  ValueId source = noValue;
+  int64_t dim = 0;
+  /// One more than there are pieces.
+  std::vector<int64_t> starts;
+  bool keepDims = true;
+
+  size_t size() const {
+    return source == noValue ? items.size() : starts.size() - 1;
+  }
+};
+
+class GraphBuilder {
+public:
+  explicit GraphBuilder(Graph &graph) : graph(graph) {}
+
+  Graph &graph;
+  std::vector<TensorSequence> sequences;
+  /// Node of the main graph that new ops belong to.
+  uint32_t node = 0;
+
+  // Of values.
+  ElementType getType(ValueId id) const { return graph.getValue(id).type; }
+  const Shape &getShape(ValueId id) const { return graph.getValue(id).shape; }
+  int64_t getRank(ValueId id) const { return getShape(id).size(); }
+  /// The elements of an integer or bool constant, expanded; none for others and
+  /// for more than 2^16 elements.
+  std::optional<std::vector<int64_t>> getIntegers(ValueId id) const;
+  /// The one value of a constant that has the same everywhere.
+  std::optional<Cell> getSplat(ValueId id) const;
+  /// True if a constant is `value` everywhere.
+  bool isSplatOf(ValueId id, double value) const;
+
+  // Constants.
+  ValueId makeDense(ElementType type, ShapeRef shape, std::vector<Cell> cells);
+  ValueId makeSplat(ElementType type, ShapeRef shape, Cell cell);
+  /// `value` is rounded to the type.
+  ValueId makeNumber(ElementType type, double value, ShapeRef shape = {});
+  ValueId makeIntegers(llvm::ArrayRef<int64_t> integers);
+  ValueId makeInteger(int64_t integer);
+  /// 0, step, 2 step, ... + start along `dim`.
+  ValueId makeRange(ElementType type, ShapeRef shape, int64_t dim,
+                    int64_t start, int64_t step);
+
+  /// A bool constant cut along a diagonal becomes affine, whatever its size, so
+  /// that small models look like large ones. Others stay.
+  ValueId makeLazyMask(ValueId mask);
+
+  // Elementwise.
+  ValueId unary(OpKind kind, ValueId input);
+  /// integers: [tanh]
+  ValueId gelu(ValueId input, bool tanh);
+  ValueId cast(ValueId input, ElementType type);
+  ValueId binary(OpKind kind, ValueId lhs, ValueId rhs);
+  /// integers: [predicate]
+  ValueId compare(Predicate predicate, ValueId lhs, ValueId rhs);
+  ValueId select(ValueId condition, ValueId onTrue, ValueId onFalse);
+
+  // Shape.
+  ValueId reshape(ValueId input, ShapeRef shape);
+  ValueId broadcast(ValueId input, ShapeRef shape);
+  /// integers: permutation
+  ValueId transpose(ValueId input, llvm::ArrayRef<int64_t> permutation);
+  /// integers: (dim, start, limit, step) per range
+  ValueId slice(ValueId input, llvm::ArrayRef<SliceRange> ranges);
+  /// integers: [dim]
+  ValueId concat(llvm::ArrayRef<ValueId> inputs, int64_t dim);
+  /// integers: bits of the value, then (dim, low, high) per padded dimension
+  ValueId pad(ValueId input, llvm::ArrayRef<int64_t> low,
+              llvm::ArrayRef<int64_t> high, double value);
+  /// Inserts size-1 dimensions so that the result has `dims` there.
+  ValueId insertDims(ValueId input, llvm::ArrayRef<int64_t> dims);
+
+  // Indices.
+  /// integers: [dim] for all but gatherND: [batch dims]
+  ValueId gather(ValueId data, ValueId indices, int64_t dim);
+  ValueId gatherElements(ValueId data, ValueId indices, int64_t dim);
+  ValueId gatherND(ValueId data, ValueId indices, int64_t batchDims);
+  /// integers: [k, dim, largest]; returns the values, the indices are next.
+  ValueId topK(ValueId input, int64_t k, int64_t dim, bool largest);
+  /// integers: [dim, exclusive, reverse]
+  ValueId cumSum(ValueId input, int64_t dim, bool exclusive, bool reverse);
+
+  // Mathematics.
+  /// integers: [kind, keep, dims..]
+  ValueId reduce(ReduceKind kind, ValueId input, llvm::ArrayRef<int64_t> dims,
+                 bool keepDims);
+  /// Sum over dims times 1/n.
+  ValueId mean(ValueId input, llvm::ArrayRef<int64_t> dims, bool keepDims);
+  /// numpy's matmul of any ranks. text: the spec.
+  ValueId matmul(ValueId lhs, ValueId rhs);
+  ValueId product(ValueId lhs, ValueId rhs, std::string spec);
+  /// integers: [groups, strides.., pads.., dilations..]
+  ValueId conv(ValueId input, ValueId weight, ValueId bias,
+               const Window &window, int64_t groups);
+  /// integers: [count padding, window.., strides.., pads.., dilations..]
+  ValueId pool(OpKind kind, ValueId input, llvm::ArrayRef<int64_t> size,
+               const Window &window, bool countPadding);
+
+  // Composites.
+  /// integers: [dim]
+  ValueId softmax(OpKind kind, ValueId input, int64_t dim);
+  /// integers: [dim, bits of epsilon, has scale, has bias]
+  ValueId layerNorm(ValueId input, ValueId scale, ValueId bias, int64_t dim,
+                    double epsilon);
+  ValueId rmsNorm(ValueId input, ValueId scale, int64_t dim, double epsilon);
+  /// integers: [bits of epsilon]; operands input, scale, bias, mean, variance.
+  ValueId batchNorm(llvm::ArrayRef<ValueId> operands, double epsilon);
+  /// integers: [interleaved]
+  ValueId rope(ValueId input, ValueId cos, ValueId sin, bool interleaved);
+  /// integers: [bits of scale, causal, has mask, has offset]
+  ValueId attention(ValueId query, ValueId key, ValueId value, ValueId mask,
+                    ValueId queryOffset, double scale, bool causal);
+
+  /// The shape to which all broadcast, as numpy says.
+  Shape broadcastShapes(llvm::ArrayRef<ShapeRef> shapes) const;
+  /// A dimension counted from the end if negative, checked against `rank`.
+  int64_t normalizeDim(int64_t dim, int64_t rank) const;
+
+private:
+  /// Fails if a result would be beyond what any device can hold.
+  void checkShape(ShapeRef shape) const;
+  /// True if computing `cells` elements now is within the limits: no more than
+  /// 4,096 or than the operands have, and within what is left for the model.
+  bool mayFold(int64_t cells, llvm::ArrayRef<ValueId> operands);
+  bool mayFold(int64_t cells, int64_t operandCells);
+  ValueId append(OpKind kind, llvm::ArrayRef<ValueId> operands,
+                 ElementType type, ShapeRef shape,
+                 llvm::ArrayRef<int64_t> integers = {}, std::string text = {});
+  /// Removes broadcasts and repetition from an operand that `shape` does not
+  /// need because the other operands have its sizes.
+  void peelBroadcasts(llvm::MutableArrayRef<ValueId> operands, ShapeRef shape);
+  /// Folds an elementwise op with one of these functions, or gives none.
+  ValueId foldElementwise(OpKind kind, Predicate predicate,
+                          llvm::ArrayRef<ValueId> operands, ElementType type,
+                          ShapeRef shape);
+  ValueId foldMask(OpKind kind, Predicate predicate,
+                   llvm::ArrayRef<ValueId> operands, ShapeRef shape);
+  ValueId simplifyBinary(OpKind kind, ValueId lhs, ValueId rhs, ShapeRef shape);
+  ValueId foldReshape(ValueId input, ShapeRef shape);
+  ValueId foldConcat(llvm::ArrayRef<ValueId> inputs, int64_t dim,
+                     ShapeRef shape);
+  ValueId foldGather(ValueId data, ValueId indices, int64_t dim,
+                     ShapeRef shape);
+  ValueId foldGatherND(ValueId data, ValueId indices, ShapeRef shape);
+  ValueId gatherByRange(ValueId data, ValueId indices, int64_t dim,
+                        ShapeRef shape);
+  ValueId gatherByIndexGrid(ValueId data, ValueId indices, ShapeRef shape);
+  ValueId foldReduce(ReduceKind kind, ValueId input,
+                     llvm::ArrayRef<int64_t> dims, ShapeRef keptShape,
+                     ShapeRef shape);
+  /// One column of GatherND's indices as a constant without the last dimension.
+  std::vector<ConstantId> getIndexColumns(ValueId indices, int64_t count);
+  /// The constant with its unvarying leading dimensions dropped.
+  ValueId removeDims(ValueId constant, ShapeRef shape);
+  /// Appends on operands without needless broadcasts. If all are constants that
+  /// were too large to compute, the op is made on what varies, then repeated.
+  ValueId appendElementwise(OpKind kind, llvm::ArrayRef<ValueId> operands,
+                            ElementType type, ShapeRef shape,
+                            llvm::ArrayRef<int64_t> integers = {});
+
+  /// Elements that folding may still compute: bounds time and memory.
+  int64_t foldingBudget = int64_t(1) << 28;
+};
+
+} // namespace parplan::importer
+
+#endif // PARPLAN_LIB_IMPORT_GRAPH_GRAPHBUILDER_H

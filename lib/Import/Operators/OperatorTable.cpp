@@ -1,0 +1,49 @@
+//===- OperatorTable.cpp - The operators that can be imported --*- C++ -*-===//
+//
+// Part of parplan.
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/Import/Operators/OperatorTable.h"
+
+#include <unordered_map>
+
+namespace parplan::importer {
+
+std::vector<const OperatorEntry *> getOperators() {
+  std::vector<const OperatorEntry *> all;
+  for (llvm::ArrayRef<OperatorEntry> family :
+       {getElementwiseOperators(), getActivationOperators(),
+        getConstantOperators(), getShapeOperators(), getSliceOperators(),
+        getSequenceOperators(), getIndexingOperators(), getReductionOperators(),
+        getProductOperators(), getConvolutionOperators(),
+        getNormalizationOperators(), getAttentionOperators()})
+    for (const OperatorEntry &entry : family)
+      all.push_back(&entry);
+  return all;
+}
+
+OperatorMatch findOperator(std::string_view type, int opset) {
+  using Table = std::unordered_map<std::string_view,
+                                   llvm::SmallVector<const OperatorEntry *, 2>>;
+  static const Table table = [] {
+    Table table;
+    for (const OperatorEntry *entry : getOperators())
+      table[entry->type].push_back(entry);
+    return table;
+  }();
+  OperatorMatch match;
+  auto found = table.find(type);
+  if (found == table.end())
+    return match;
+  match.entry = found->second.front();
+  for (const OperatorEntry *entry : found->second)
+    for (int version : entry->versions)
+      if (version <= opset && version > match.sinceVersion) {
+        match.sinceVersion = version;
+        match.entry = entry;
+      }
+  return match;
+}
+
+} // namespace parplan::importer

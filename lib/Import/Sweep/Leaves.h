@@ -1,0 +1,54 @@
+//===- Leaves.h - Initializers as constants or parameters -------*- C++ -*-===//
+//
+// Part of parplan.
+//
+// Integers and bools are constants: shape arithmetic needs their values. Floats
+// are parameters, whose bytes nobody reads, except for numbers that an exporter
+// wrote as initializers:
+//
+//   a scalar                                  constant
+//   one element, in a file that marks
+//     parameters, and not marked               constant
+//   rank 3 or more, not marked, two values     select(mask, a, b)
+//   equal slices along the first dimension,
+//     not marked                               parameter of one slice, repeated
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PARPLAN_LIB_IMPORT_SWEEP_LEAVES_H
+#define PARPLAN_LIB_IMPORT_SWEEP_LEAVES_H
+
+#include "lib/Import/Graph/GraphBuilder.h"
+#include "lib/Import/Load/LoadedModel.h"
+
+namespace parplan::importer {
+
+class Leaves {
+public:
+  Leaves(const LoadedModel &model, GraphBuilder &builder,
+         DiagnosticEngine &diagnostics)
+      : model(model), builder(builder), diagnostics(diagnostics) {}
+
+  /// The value of an initializer; poison after reporting an error.
+  ValueId add(const Initializer &initializer);
+
+private:
+  ValueId addParameter(const Initializer &initializer, ElementType type,
+                       ShapeRef shape, int64_t bytes);
+  /// A tensor of two numbers, or of repeated slices.
+  ValueId recognize(const Initializer &initializer, ElementType type);
+  bool isConstant(const Initializer &initializer, ElementType type) const;
+
+  const LoadedModel &model;
+  GraphBuilder &builder;
+  DiagnosticEngine &diagnostics;
+};
+
+/// Checks that every file of weights that the graph needs is there and long
+/// enough.
+void checkWeights(const LoadedModel &model, const Graph &graph,
+                  DiagnosticEngine &diagnostics);
+
+} // namespace parplan::importer
+
+#endif // PARPLAN_LIB_IMPORT_SWEEP_LEAVES_H
