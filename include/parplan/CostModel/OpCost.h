@@ -1,0 +1,66 @@
+//===- OpCost.h - What an operation costs, as plain data --------*- C++ -*-===//
+//
+// Part of parplan. No MLIR in this library.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PARPLAN_COSTMODEL_OPCOST_H
+#define PARPLAN_COSTMODEL_OPCOST_H
+
+#include "parplan/Sharding/ShardingRule.h"
+
+#include <cstdint>
+
+namespace parplan {
+
+/// Which limit of a device an operation runs into.
+enum class WorkKind {
+  /// Matrix products and convolutions: tensor cores, else memory.
+  matrix,
+  /// Fused loops over elements: memory, else vector units.
+  elementwise,
+  /// Loops with a reduction along a dimension: as elementwise.
+  reduction,
+  /// Moves bytes only.
+  copy,
+  /// Exists in the graph but launches nothing (parameters, reshapes).
+  none,
+};
+
+/// `coefficient` times the product of the local sizes of `factors`.
+struct WorkTerm {
+  double coefficient = 0;
+  llvm::SmallVector<int, 6> factors;
+};
+
+/// The work of an op as a function of the local factor sizes: sums of terms.
+struct OpWork {
+  WorkKind kind = WorkKind::elementwise;
+  llvm::SmallVector<WorkTerm, 1> flops;
+  llvm::SmallVector<WorkTerm, 1> transcendentals;
+  /// Factors that form m, n, k and the batch of a matrix product; empty for
+  /// other kinds.
+  llvm::SmallVector<int, 2> rows, columns, contracted, batch;
+};
+
+/// The work of one device.
+struct OpCost {
+  WorkKind kind = WorkKind::elementwise;
+  double flops = 0;
+  double transcendentals = 0;
+  int64_t bytesRead = 0;
+  int64_t bytesWritten = 0;
+  /// Shape of a matrix product; all zero for other kinds.
+  int64_t rows = 0, columns = 0, contracted = 0, batch = 0;
+};
+
+/// The work of a device that holds `localFactorSizes` of the factors of `rule`.
+/// Bytes count every operand once and every result once, at its local size.
+OpCost evaluateWork(const OpWork &work, const ShardingRule &rule,
+                    llvm::ArrayRef<int64_t> localFactorSizes,
+                    llvm::ArrayRef<int64_t> operandElementBytes,
+                    llvm::ArrayRef<int64_t> resultElementBytes);
+
+} // namespace parplan
+
+#endif // PARPLAN_COSTMODEL_OPCOST_H
