@@ -116,6 +116,8 @@ public:
   /// Moves `bytes` from rank `from` to rank 0; called by these two only.
   virtual void sendToRoot(int from, const void *data, void *out,
                           int64_t bytes) = 0;
+  /// Copies rank 0's bytes to all. Collective.
+  virtual void broadcastFromRoot(void *data, int64_t bytes) = 0;
   /// Record of this rank's service calls, for the watchdog.
   WaitRecord wait;
   /// Bytes and calls of rank-0 gathers of this rank.

@@ -59,5 +59,15 @@ void ThreadWorld::sendToRoot(int from, const void *data, void *out,
   }
 }
 
+void ThreadWorld::broadcastFromRoot(void *data, int64_t bytes) {
+  WaitScope scope(wait, "broadcast", "service");
+  if (position == 0)
+    hub.fromRoot = data;
+  hub.meeting.await();
+  if (position != 0)
+    std::memcpy(data, hub.fromRoot, static_cast<size_t>(bytes));
+  hub.meeting.await();
+}
+
 } // namespace runtime
 } // namespace parplan

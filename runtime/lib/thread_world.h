@@ -30,7 +30,8 @@ private:
 /// What the members of a local group share, for one communicator and stream.
 struct LocalGroup {
   explicit LocalGroup(int size)
-      : meeting(size), in(size), out(size), letters(size * size) {}
+      : meeting(size), in(size), out(size), letters(size * size), ready(size),
+        done(size) {}
 
   /// Messages from one member to another on their way: the sender posts, the
   /// receiver copies and counts it as taken.
@@ -39,6 +40,9 @@ struct LocalGroup {
     struct Letter {
       const void *data;
       int64_t bytes;
+      // On a device: what the receiver waits for, and the sender then.
+      void *ready;
+      void *done;
     };
     Letter ring[capacity];
     uint64_t posted = 0;
@@ -51,8 +55,9 @@ struct LocalGroup {
   std::vector<Letters> letters;
   std::mutex mutex;
   std::condition_variable changed;
-  /// For devices: whatever they share (events of each member).
-  std::vector<void *> device;
+  /// On a device: the events of each member.
+  std::vector<void *> ready;
+  std::vector<void *> done;
 };
 
 /// What the rank threads of a process share.
@@ -70,6 +75,7 @@ public:
   std::mutex mutex;
   std::condition_variable changed;
   std::map<int, const void *> toRoot;
+  const void *fromRoot = nullptr;
 
 private:
   std::mutex groupMutex;
@@ -86,6 +92,7 @@ public:
   void barrier() override;
   void sendToRoot(int from, const void *data, void *out,
                   int64_t bytes) override;
+  void broadcastFromRoot(void *data, int64_t bytes) override;
 
   ThreadHub &hub;
 

@@ -22,12 +22,6 @@ std::unique_ptr<Communicator>
 createMpiCommunicator(const Program &program, const CommunicatorEntry &entry,
                       World &world);
 
-/// Starts MPI and returns the world of its processes; fails when MPI's size
-/// is not `expectedSize`.
-std::unique_ptr<World> createMpiWorld(int expectedSize);
-/// After all ranks are done.
-void finishMpi();
-
 } // namespace runtime
 } // namespace parplan
 

@@ -1,7 +1,7 @@
 //===- host_platform.cpp - The host as a device ---------------------------===//
 
 #include "failure.h"
-#include "host_communicator.h"
+#include "mpi_world.h"
 #include "platform_device.h"
 
 namespace parplan {

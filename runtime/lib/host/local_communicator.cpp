@@ -132,7 +132,7 @@ private:
         return letters.posted - letters.taken < LocalGroup::Letters::capacity;
       });
       letters.ring[letters.posted++ % LocalGroup::Letters::capacity] = {
-          call.in, call.count * elementBytes(call.type)};
+          call.in, call.count * elementBytes(call.type), nullptr, nullptr};
     }
     group.changed.notify_all();
     for (int i = 0; i < count; ++i) {

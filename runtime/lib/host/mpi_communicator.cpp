@@ -8,6 +8,7 @@
 #include "failure.h"
 #include "host_communicator.h"
 #include "host_stream.h"
+#include "mpi_world.h"
 
 #include <climits>
 #include <cstring>
@@ -17,15 +18,6 @@ namespace parplan {
 namespace runtime {
 
 namespace {
-
-void check(int status, const char *what) {
-  if (status == MPI_SUCCESS)
-    return;
-  char text[MPI_MAX_ERROR_STRING] = "";
-  int length = 0;
-  MPI_Error_string(status, text, &length);
-  fail(exitPeerLost, std::string(what) + ": " + text);
-}
 
 MPI_Datatype typeOf(ElementType type) {
   switch (type) {
@@ -109,8 +101,8 @@ private:
     WaitScope scope(stream.wait, callName(call.kind), name());
     if (call.group == Call::Group::End) {
       list.open = false;
-      check(MPI_Waitall(list.count, list.requests, MPI_STATUSES_IGNORE),
-            "group of messages");
+      checkMpi(MPI_Waitall(list.count, list.requests, MPI_STATUSES_IGNORE),
+               "group of messages");
       return;
     }
     // An arena is one allocation: equal addresses are the same buffer.
@@ -120,55 +112,56 @@ private:
     const int64_t bytes = call.count * elementBytes(call.type);
     switch (call.kind) {
     case CallKind::AllReduce:
-      return check(MPI_Allreduce(in, call.out, count, type,
-                                 operationOf(call.reduction, call.type),
-                                 handle),
-                   "all_reduce");
+      return checkMpi(MPI_Allreduce(in, call.out, count, type,
+                                    operationOf(call.reduction, call.type),
+                                    handle),
+                      "all_reduce");
     case CallKind::AllGather:
       if (call.in == static_cast<char *>(call.out) + rank() * bytes)
         in = MPI_IN_PLACE;
       else
         in = call.in;
-      return check(
+      return checkMpi(
           MPI_Allgather(in, count, type, call.out, count, type, handle),
           "all_gather");
     case CallKind::ReduceScatter:
-      return check(MPI_Reduce_scatter_block(
-                       in, call.out, count, type,
-                       operationOf(call.reduction, call.type), handle),
-                   "reduce_scatter");
+      return checkMpi(MPI_Reduce_scatter_block(
+                          in, call.out, count, type,
+                          operationOf(call.reduction, call.type), handle),
+                      "reduce_scatter");
     case CallKind::AllToAll:
-      return check(MPI_Alltoall(in, count, type, call.out, count, type, handle),
-                   "all_to_all");
+      return checkMpi(
+          MPI_Alltoall(in, count, type, call.out, count, type, handle),
+          "all_to_all");
     case CallKind::Broadcast:
       if (rank() == call.root) {
         if (call.in != call.out)
           std::memcpy(call.out, call.in, static_cast<size_t>(bytes));
       }
-      return check(MPI_Bcast(call.out, count, type, call.root, handle),
-                   "broadcast");
+      return checkMpi(MPI_Bcast(call.out, count, type, call.root, handle),
+                      "broadcast");
     case CallKind::Reduce:
       if (rank() != call.root)
         in = call.in;
-      return check(MPI_Reduce(in, call.out, count, type,
-                              operationOf(call.reduction, call.type), call.root,
-                              handle),
-                   "reduce");
+      return checkMpi(MPI_Reduce(in, call.out, count, type,
+                                 operationOf(call.reduction, call.type),
+                                 call.root, handle),
+                      "reduce");
     case CallKind::Send:
       if (list.open)
-        return check(
+        return checkMpi(
             MPI_Isend(call.in, count, type, call.root, 0, handle, next(list)),
             "send");
-      return check(MPI_Send(call.in, count, type, call.root, 0, handle),
-                   "send");
+      return checkMpi(MPI_Send(call.in, count, type, call.root, 0, handle),
+                      "send");
     case CallKind::Receive:
       if (list.open)
-        return check(
+        return checkMpi(
             MPI_Irecv(call.out, count, type, call.root, 0, handle, next(list)),
             "recv");
-      return check(MPI_Recv(call.out, count, type, call.root, 0, handle,
-                            MPI_STATUS_IGNORE),
-                   "recv");
+      return checkMpi(MPI_Recv(call.out, count, type, call.root, 0, handle,
+                               MPI_STATUS_IGNORE),
+                      "recv");
     }
   }
 
@@ -180,65 +173,6 @@ private:
 
   std::vector<MPI_Comm> handles;
   std::vector<Pending> pending;
-};
-
-class MpiWorld : public World {
-public:
-  explicit MpiWorld(int expectedSize) {
-    int provided = 0, started = 0, size = 0;
-    MPI_Initialized(&started);
-    if (!started && MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE,
-                                    &provided) != MPI_SUCCESS)
-      fail(exitDisagreement, "MPI does not start");
-    MPI_Query_thread(&provided);
-    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-    MPI_Comm_rank(MPI_COMM_WORLD, &position);
-    MPI_Comm_size(MPI_COMM_WORLD, &size);
-    setMessageRank(position);
-    if (size != expectedSize)
-      fail(exitDisagreement, "the plan is for " + std::to_string(expectedSize) +
-                                 " ranks, MPI was started with " +
-                                 std::to_string(size));
-    if (provided < MPI_THREAD_MULTIPLE)
-      fail(exitDisagreement,
-           "this MPI does not support calls from several threads");
-    ranks = size;
-    registerWait(position, wait);
-  }
-  int rank() const override { return position; }
-  int size() const override { return ranks; }
-  void barrier() override {
-    WaitScope scope(wait, "barrier", "service");
-    check(MPI_Barrier(MPI_COMM_WORLD), "barrier");
-  }
-  void sendToRoot(int from, const void *data, void *out,
-                  int64_t bytes) override {
-    if (from == 0) {
-      if (position == 0 && data != out)
-        std::memcpy(out, data, static_cast<size_t>(bytes));
-      return;
-    }
-    WaitScope scope(wait, "gather", "service");
-    ++gathered.calls;
-    gathered.bytes += bytes;
-    const int64_t piece = int64_t(1) << 30;
-    for (int64_t start = 0; start < bytes; start += piece) {
-      const int part =
-          static_cast<int>(bytes - start < piece ? bytes - start : piece);
-      if (position == from)
-        check(MPI_Send(static_cast<const char *>(data) + start, part, MPI_BYTE,
-                       0, 1, MPI_COMM_WORLD),
-              "gather");
-      else
-        check(MPI_Recv(static_cast<char *>(out) + start, part, MPI_BYTE, from,
-                       1, MPI_COMM_WORLD, MPI_STATUS_IGNORE),
-              "gather");
-    }
-  }
-
-private:
-  int position = 0;
-  int ranks = 1;
 };
 
 } // namespace
@@ -256,25 +190,13 @@ createMpiCommunicator(const Program &program, const CommunicatorEntry &entry,
     color = member < color ? member : color;
   std::vector<MPI_Comm> handles(program.streamCount);
   for (MPI_Comm &handle : handles) {
-    check(MPI_Comm_split(MPI_COMM_WORLD, color, position, &handle),
-          "splitting the world");
+    checkMpi(MPI_Comm_split(MPI_COMM_WORLD, color, position, &handle),
+             "splitting the world");
     MPI_Comm_set_errhandler(handle, MPI_ERRORS_RETURN);
   }
   return std::unique_ptr<Communicator>(new MpiCommunicator(
       entry.name, position, static_cast<int>(members.size()),
       std::move(handles)));
-}
-
-std::unique_ptr<World> createMpiWorld(int expectedSize) {
-  return std::unique_ptr<World>(new MpiWorld(expectedSize));
-}
-
-void finishMpi() {
-  int started = 0, finished = 0;
-  MPI_Initialized(&started);
-  MPI_Finalized(&finished);
-  if (started && !finished)
-    MPI_Finalize();
 }
 
 } // namespace runtime

@@ -11,12 +11,5 @@ createMpiCommunicator(const Program &, const CommunicatorEntry &, World &) {
   fail(exitDisagreement, "the runtime was built without MPI");
 }
 
-std::unique_ptr<World> createMpiWorld(int) {
-  fail(exitDisagreement, "the runtime was built without MPI; start with "
-                         "--communicator local");
-}
-
-void finishMpi() {}
-
 } // namespace runtime
 } // namespace parplan
