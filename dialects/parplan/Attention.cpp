@@ -42,17 +42,16 @@ LogicalResult AttentionOp::inferReturnTypes(MLIRContext *,
   RankedTensorType key = getTensorType(adaptor.getKey());
   RankedTensorType value = getTensorType(adaptor.getValue());
   if (query.getRank() != 4 || key.getRank() != 4 || value.getRank() != 4)
-    return emitOptionalError(location,
-                             "query, key and value need rank 4, not ",
+    return emitOptionalError(location, "query, key and value need rank 4, not ",
                              query.getRank(), ", ", key.getRank(), " and ",
                              value.getRank());
   if (query.getElementType() != key.getElementType() ||
       query.getElementType() != value.getElementType())
-    return emitOptionalError(location, "query, key and value have the element "
-                                       "types ",
-                             query.getElementType(), ", ",
-                             key.getElementType(), " and ",
-                             value.getElementType());
+    return emitOptionalError(location,
+                             "query, key and value have the element "
+                             "types ",
+                             query.getElementType(), ", ", key.getElementType(),
+                             " and ", value.getElementType());
   if (query.getDimSize(0) != key.getDimSize(0) ||
       key.getShape().take_front(3) != value.getShape().take_front(3) ||
       query.getDimSize(3) != key.getDimSize(3))
@@ -190,10 +189,11 @@ SmallVector<Value> AttentionOp::decompose(OpBuilder &builder) {
   Type element = getTensorType(getQuery()).getElementType();
   Value scaled = compose.create<MulOp>(
       getQuery(), compose.scalar(element, getScale().convertToDouble()));
-  Value query = compose.reshape(
-      scaled, {sizes.b, sizes.s, sizes.g, sizes.r, sizes.e});
+  Value query =
+      compose.reshape(scaled, {sizes.b, sizes.s, sizes.g, sizes.r, sizes.e});
   Value scores = compose.create<MatmulOp>(query, getKey(), "bsgre,btge->bgrst");
-  Value lowest = compose.scalar(element, -std::numeric_limits<double>::infinity());
+  Value lowest =
+      compose.scalar(element, -std::numeric_limits<double>::infinity());
   auto exclude = [&](Value visible) {
     scores = compose.create<SelectOp>(visible, scores, lowest);
   };
@@ -228,8 +228,8 @@ LogicalResult RopeOp::inferReturnTypes(MLIRContext *, OptionalLocation location,
     return failure();
   RankedTensorType input = getTensorType(adaptor.getInput());
   if (input.getRank() < 1 || input.getShape().back() % 2 != 0)
-    return emitOptionalError(location, "rotates pairs of the last dimension of ",
-                             input);
+    return emitOptionalError(location,
+                             "rotates pairs of the last dimension of ", input);
   Shape table(input.getShape());
   table.back() /= 2;
   for (Value angles : {adaptor.getCos(), adaptor.getSin()})
@@ -248,9 +248,9 @@ ShardingRule RopeOp::getShardingRule() {
   ArrayRef<int64_t> shape = getShape(getInput());
   for (auto [dim, size] : llvm::enumerate(shape)) {
     bool isLast = dim + 1 == shape.size();
-    int factor = builder.add("d" + Twine(dim), size,
-                             isLast ? FactorKind::blocked
-                                    : FactorKind::parallel);
+    int factor =
+        builder.add("d" + Twine(dim), size,
+                    isLast ? FactorKind::blocked : FactorKind::parallel);
     builder.operand(0, dim, factor).result(0, dim, factor);
     for (unsigned table : {1, 2}) {
       ArrayRef<int64_t> angles = getShape(getOperand(table));

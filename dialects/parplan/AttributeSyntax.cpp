@@ -260,4 +260,30 @@ void FactorsAttr::print(AsmPrinter &printer) const {
   printer << ">";
 }
 
+//===----------------------------------------------------------------------===//
+// View: <offset = 8, strides = [24, 1]>
+//===----------------------------------------------------------------------===//
+
+Attribute ViewAttr::parse(AsmParser &parser, Type) {
+  int64_t offset = 0;
+  SmallVector<int64_t> strides;
+  auto parseStride = [&]() -> ParseResult {
+    return parser.parseInteger(strides.emplace_back());
+  };
+  if (parser.parseLess() || parser.parseKeyword("offset") ||
+      parser.parseEqual() || parser.parseInteger(offset) ||
+      parser.parseComma() || parser.parseKeyword("strides") ||
+      parser.parseEqual() ||
+      parser.parseCommaSeparatedList(Delimiter::Square, parseStride) ||
+      parser.parseGreater())
+    return {};
+  return get(parser.getContext(), offset, strides);
+}
+
+void ViewAttr::print(AsmPrinter &printer) const {
+  printer << "<offset = " << getOffset() << ", strides = [";
+  llvm::interleaveComma(getStrides(), printer);
+  printer << "]>";
+}
+
 } // namespace parplan

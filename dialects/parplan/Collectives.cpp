@@ -55,9 +55,8 @@ public:
 
   Problem removePartial(ArrayRef<int> axes, ReduceKind kind) {
     ReductionKind wanted = sharding.reduction;
-    bool sameKind =
-        (kind == ReduceKind::sum && wanted == ReductionKind::sum) ||
-        (kind == ReduceKind::max && wanted == ReductionKind::max);
+    bool sameKind = (kind == ReduceKind::sum && wanted == ReductionKind::sum) ||
+                    (kind == ReduceKind::max && wanted == ReductionKind::max);
     if (!sameKind)
       return "the operand is pending as a " +
              std::string(wanted == ReductionKind::sum ? "sum" : "max") +
@@ -187,7 +186,8 @@ static Problem apply(Operation *op, State &state, ArrayRef<int> axes) {
 //===----------------------------------------------------------------------===//
 
 /// The sharding as a value, checked by S1 and S2 against the mesh and the type.
-static FailureOr<Sharding> resolveSharding(Operation *op, ShardingAttr attribute,
+static FailureOr<Sharding> resolveSharding(Operation *op,
+                                           ShardingAttr attribute,
                                            const Mesh &mesh,
                                            RankedTensorType type) {
   FailureOr<Sharding> sharding = attribute.resolve(mesh);
@@ -214,16 +214,17 @@ LogicalResult verifyMove(Operation *op) {
     return failure();
   FailureOr<AxisList> axes = axesAttribute.resolve(mesh);
   if (failed(axes) || axes->empty())
-    return op->emitOpError() << "axes " << axesAttribute
-                             << " are not axes of the mesh " << out.getMesh()
-                             << " (S2)";
+    return op->emitOpError()
+           << "axes " << axesAttribute << " are not axes of the mesh "
+           << out.getMesh() << " (S2)";
   if (auto root = op->getAttrOfType<IntegerAttr>("root"))
     if (root.getInt() < 0 || root.getInt() >= mesh.getWidth(*axes))
       return op->emitOpError() << "root " << root.getInt() << " of "
                                << mesh.getWidth(*axes) << " ranks";
 
   auto send = dyn_cast<SendReceiveOp>(op);
-  ShardingAttr in = send ? send.getInSharding() : getSharding(op->getOperand(0));
+  ShardingAttr in =
+      send ? send.getInSharding() : getSharding(op->getOperand(0));
   if (!in)
     return success();
   FailureOr<Sharding> source =
@@ -235,8 +236,8 @@ LogicalResult verifyMove(Operation *op) {
       return op->emitOpError(*problem);
     ShardingAttr actual = getSharding(op->getOperand(0));
     if (actual && actual != in)
-      return op->emitOpError() << "is sent from " << in
-                               << ", but the operand lies as " << actual;
+      return op->emitOpError()
+             << "is sent from " << in << ", but the operand lies as " << actual;
     return success();
   }
   State state(mesh, *source);
@@ -244,8 +245,8 @@ LogicalResult verifyMove(Operation *op) {
     return op->emitOpError(*problem);
   if (state.get() != *target)
     return op->emitOpError()
-           << "out_sharding is " << out << ", but the operand "
-           << in << " becomes "
+           << "out_sharding is " << out << ", but the operand " << in
+           << " becomes "
            << ShardingAttr::get(out.getMesh(), mesh, state.get());
   return success();
 }
@@ -271,7 +272,8 @@ LogicalResult BlockStartOp::verify() {
 }
 
 LogicalResult ClearPaddingOp::verify() {
-  if (failed(requireDims(getLoc(), getDims(), getTensorType(getInput()).getRank())))
+  if (failed(requireDims(getLoc(), getDims(),
+                         getTensorType(getInput()).getRank())))
     return failure();
   if (getSizes().size() != getDims().size() ||
       getAxes().size() != getDims().size())

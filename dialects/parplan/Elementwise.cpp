@@ -92,7 +92,8 @@ LogicalResult SelectOp::inferReturnTypes(MLIRContext *,
 
 /// A widening conversion of floats is exact, so it is linear; others round.
 static bool isExactFloatCast(CastOp op) {
-  auto from = dyn_cast<FloatType>(getTensorType(op.getInput()).getElementType());
+  auto from =
+      dyn_cast<FloatType>(getTensorType(op.getInput()).getElementType());
   auto to = dyn_cast<FloatType>(op.getType().getElementType());
   return from && to && from.getWidth() < to.getWidth();
 }
@@ -215,8 +216,8 @@ SmallVector<Value> GeluOp::decompose(OpBuilder &builder) {
   Location location = getLoc();
   Value x = getInput();
   auto scale = [&](Value value, double factor) -> Value {
-    Value constant = createScalar(builder, location,
-                                  getType().getElementType(), factor);
+    Value constant =
+        createScalar(builder, location, getType().getElementType(), factor);
     return builder.create<MulOp>(location, value, constant);
   };
   auto addScalar = [&](Value value, double term) -> Value {
@@ -229,8 +230,7 @@ SmallVector<Value> GeluOp::decompose(OpBuilder &builder) {
     Value square = builder.create<MulOp>(location, x, x);
     Value cubic = addScalar(scale(square, 0.044715), 1.0);
     Value inner = builder.create<MulOp>(location, x, cubic);
-    bell = builder.create<TanhOp>(location,
-                                  scale(inner, 0.7978845608028654));
+    bell = builder.create<TanhOp>(location, scale(inner, 0.7978845608028654));
   } else {
     bell = builder.create<ErfOp>(location, scale(x, 0.7071067811865476));
   }

@@ -134,9 +134,9 @@ ShardingRule GatherElementsOp::getShardingRule() {
     bool isGathered = dim == getDim();
     // Indices may cover a part of the data: such a dimension is cut.
     bool isPart = !isGathered && data[dim] != size;
-    int factor = builder.add("d" + Twine(dim), size,
-                             isPart ? FactorKind::blocked
-                                    : FactorKind::parallel);
+    int factor =
+        builder.add("d" + Twine(dim), size,
+                    isPart ? FactorKind::blocked : FactorKind::parallel);
     builder.operand(1, dim, factor).result(0, dim, factor);
     if (!isGathered && !isPart)
       builder.operand(0, dim, factor);
@@ -178,7 +178,8 @@ LogicalResult GatherNDOp::inferReturnTypes(MLIRContext *,
 
 ShardingRule GatherNDOp::getShardingRule() {
   RuleBuilder builder(*this);
-  ArrayRef<int64_t> data = getShape(getData()), indices = getShape(getIndices());
+  ArrayRef<int64_t> data = getShape(getData()),
+                    indices = getShape(getIndices());
   int64_t batchDims = getBatchDims();
   int64_t indexDims = indices.size() - 1;
   for (int64_t dim = 0; dim < indexDims; ++dim) {

@@ -73,11 +73,11 @@ FailureOr<Shape> broadcastShapes(OptionalLocation location,
 bool broadcastsTo(ArrayRef<int64_t> shape, ArrayRef<int64_t> target) {
   if (shape.size() > target.size())
     return false;
-  return llvm::all_of(
-      llvm::zip(shape, target.take_back(shape.size())), [](auto sizes) {
-        auto [size, wanted] = sizes;
-        return size == wanted || size == 1;
-      });
+  return llvm::all_of(llvm::zip(shape, target.take_back(shape.size())),
+                      [](auto sizes) {
+                        auto [size, wanted] = sizes;
+                        return size == wanted || size == 1;
+                      });
 }
 
 std::string printShape(ArrayRef<int64_t> shape) {

@@ -21,9 +21,9 @@ static ShardingRule getNormRule(Operation *op, size_t begin, size_t end) {
   RuleBuilder builder(op);
   for (auto [dim, size] : llvm::enumerate(getShape(op->getResult(0)))) {
     bool isNormalised = begin <= dim && dim < end;
-    int factor = builder.add("d" + Twine(dim), size,
-                             isNormalised ? FactorKind::coupled
-                                          : FactorKind::parallel);
+    int factor =
+        builder.add("d" + Twine(dim), size,
+                    isNormalised ? FactorKind::coupled : FactorKind::parallel);
     builder.operand(0, dim, factor).result(0, dim, factor);
     for (unsigned operand = 1; isNormalised && operand < op->getNumOperands();
          ++operand)
@@ -101,10 +101,9 @@ static LogicalResult inferNorm(OptionalLocation location, ValueRange operands,
   ArrayRef<int64_t> normalised = input.getShape().drop_front(dim);
   for (Value operand : operands.drop_front())
     if (getShape(operand) != normalised)
-      return emitOptionalError(location, "scale or bias of shape ",
-                               printShape(getShape(operand)),
-                               " for normalised dimensions of shape ",
-                               printShape(normalised));
+      return emitOptionalError(
+          location, "scale or bias of shape ", printShape(getShape(operand)),
+          " for normalised dimensions of shape ", printShape(normalised));
   types.push_back(input);
   return success();
 }
@@ -169,8 +168,7 @@ SmallVector<Value> RMSNormOp::decompose(OpBuilder &builder) {
   ComposeHelper compose(builder, getLoc());
   Type element = getTensorType(getInput()).getElementType();
   Value square = compose.create<MulOp>(getInput(), getInput());
-  Value mean =
-      compose.mean(square, getNormalisedDims(getInput(), getDim()));
+  Value mean = compose.mean(square, getNormalisedDims(getInput(), getDim()));
   double epsilon = getEpsilon().convertToDouble();
   Value shifted = compose.create<AddOp>(mean, compose.scalar(element, epsilon));
   Value inverse = compose.create<RsqrtOp>(shifted);
@@ -239,11 +237,10 @@ SmallVector<Value> BatchNormOp::decompose(OpBuilder &builder) {
   };
   Value epsilon =
       compose.scalar(input.getElementType(), getEpsilon().convertToDouble());
-  Value inverse = compose.create<RsqrtOp>(
-      compose.create<AddOp>(getVariance(), epsilon));
+  Value inverse =
+      compose.create<RsqrtOp>(compose.create<AddOp>(getVariance(), epsilon));
   Value gain = compose.create<MulOp>(getScale(), inverse);
-  Value centered =
-      compose.create<SubOp>(getInput(), perChannel(getMean()));
+  Value centered = compose.create<SubOp>(getInput(), perChannel(getMean()));
   Value scaled = compose.create<MulOp>(centered, perChannel(gain));
   return {compose.create<AddOp>(scaled, perChannel(getBias()))};
 }

@@ -153,9 +153,8 @@ def Parplan_ViewAttr : Parplan_Attr<"View", "view"> {
     Element (i0, i1, ..) of the view lies at `offset + sum strides[d] * i_d` of the
     row-major initializer. Example: `#parplan.view<offset = 768, strides = [2304, 1]>`.
   }];
-  let parameters = (ins "int64_t":$offset, OptionalArrayRefParameter<"int64_t">:$strides);
-  let assemblyFormat =
-      "`<` `offset` `=` $offset `,` `strides` `=` `[` $strides `]` `>`";
+  let parameters = (ins "int64_t":$offset, ArrayRefParameter<"int64_t">:$strides);
+  let hasCustomAssemblyFormat = 1;
 }
 
 #endif // PARPLAN_BASE_TD

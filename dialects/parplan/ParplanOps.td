@@ -363,7 +363,8 @@ def Parplan_ReduceOp : Parplan_TensorOp<"reduce", [InferTypeOpAdaptor]> {
   let arguments = (ins Parplan_ReduceKindAttr:$kind, Parplan_Tensor:$input,
       DenseI64ArrayAttr:$dims, UnitAttr:$keep_dims);
   let results = (outs Parplan_Tensor:$result);
-  let assemblyFormat = "$kind $input `dims` $dims attr-dict `:` type($input)";
+  let assemblyFormat =
+      "$kind $input `dims` $dims (`keep_dims` $keep_dims^)? attr-dict `:` type($input)";
 }
 
 def Parplan_MatmulOp : Parplan_TensorOp<"matmul", [InferTypeOpAdaptor]> {

@@ -101,8 +101,7 @@ LogicalResult MatmulOp::inferReturnTypes(MLIRContext *,
                              " and ", rhs.getElementType());
   int64_t sizes[128] = {};
   std::fill(std::begin(sizes), std::end(sizes), -1);
-  auto record = [&](StringRef letters,
-                    RankedTensorType type) -> LogicalResult {
+  auto record = [&](StringRef letters, RankedTensorType type) -> LogicalResult {
     if (letters.size() != static_cast<size_t>(type.getRank()))
       return emitOptionalError(location, "'", letters, "' does not name the ",
                                type.getRank(), " dimensions of ", type);
@@ -145,10 +144,10 @@ ShardingRule MatmulOp::getShardingRule() {
       if (StringRef(seen).contains(letter))
         continue;
       seen += letter;
-      int factor = builder.add(StringRef(&letter, 1), size,
-                               spec.result.contains(letter)
-                                   ? FactorKind::parallel
-                                   : FactorKind::reduceSum);
+      int factor =
+          builder.add(StringRef(&letter, 1), size,
+                      spec.result.contains(letter) ? FactorKind::parallel
+                                                   : FactorKind::reduceSum);
       if (size_t dim = spec.lhs.find(letter); dim != StringRef::npos)
         builder.operand(0, dim, factor);
       if (size_t dim = spec.rhs.find(letter); dim != StringRef::npos)

@@ -40,7 +40,8 @@ OpFoldResult ReshapeOp::fold(FoldAdaptor) {
 }
 
 ShardingRule ReshapeOp::getShardingRule() {
-  ShardingRule rule = getReshapeRule(getShape(getInput()), getShape(getResult()));
+  ShardingRule rule =
+      getReshapeRule(getShape(getInput()), getShape(getResult()));
   rule.linearity = Linearity::jointly;
   return rule;
 }
@@ -245,8 +246,8 @@ LogicalResult PadOp::inferReturnTypes(MLIRContext *, OptionalLocation location,
     return failure();
   if (adaptor.getLow().size() != dims.size() ||
       adaptor.getHigh().size() != dims.size())
-    return emitOptionalError(location,
-                             "needs a low and a high count per padded dimension");
+    return emitOptionalError(
+        location, "needs a low and a high count per padded dimension");
   Shape shape(input.getShape());
   for (auto [dim, low, high] :
        llvm::zip(dims, adaptor.getLow(), adaptor.getHigh())) {

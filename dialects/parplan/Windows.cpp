@@ -86,15 +86,15 @@ LogicalResult ConvOp::inferReturnTypes(MLIRContext *, OptionalLocation location,
 /// once only.
 ShardingRule ConvOp::getShardingRule() {
   RuleBuilder builder(*this);
-  ArrayRef<int64_t> input = getShape(getInput()), weight = getShape(getWeight());
+  ArrayRef<int64_t> input = getShape(getInput()),
+                    weight = getShape(getWeight());
   ArrayRef<int64_t> output = getShape(getResult());
   int64_t groupCount = getGroups();
   int batch = builder.add("n", input[0]);
   int groups = builder.add("g", groupCount);
   int outputs = builder.add("co", weight[0] / groupCount);
-  int inputs =
-      builder.add("ci", weight[1],
-                  getBias() ? FactorKind::coupled : FactorKind::reduceSum);
+  int inputs = builder.add(
+      "ci", weight[1], getBias() ? FactorKind::coupled : FactorKind::reduceSum);
   builder.operand(0, 0, batch).operand(0, 1, groups).operand(0, 1, inputs);
   builder.operand(1, 0, groups).operand(1, 0, outputs).operand(1, 1, inputs);
   builder.result(0, 0, batch).result(0, 1, groups).result(0, 1, outputs);
@@ -102,12 +102,12 @@ ShardingRule ConvOp::getShardingRule() {
     builder.operand(2, 0, groups).operand(2, 0, outputs);
   for (size_t dim = 2; dim < input.size(); ++dim) {
     std::string number = std::to_string(dim - 2);
-    builder.operand(
-        0, dim, builder.add("x" + number, input[dim], FactorKind::blocked));
+    builder.operand(0, dim,
+                    builder.add("x" + number, input[dim], FactorKind::blocked));
     builder.operand(
         1, dim, builder.add("w" + number, weight[dim], FactorKind::blocked));
-    builder.result(
-        0, dim, builder.add("y" + number, output[dim], FactorKind::blocked));
+    builder.result(0, dim,
+                   builder.add("y" + number, output[dim], FactorKind::blocked));
   }
   return builder.finish(getBias() ? Linearity::none : Linearity::separately);
 }
@@ -122,10 +122,10 @@ OpWork ConvOp::getWork() {
     if (kind == 'x')
       continue;
     term.factors.push_back(static_cast<int>(index));
-    auto &role = factor.name == "g"                 ? work.batch
-                 : factor.name == "co"              ? work.columns
+    auto &role = factor.name == "g"                   ? work.batch
+                 : factor.name == "co"                ? work.columns
                  : factor.name == "ci" || kind == 'w' ? work.contracted
-                                                    : work.rows;
+                                                      : work.rows;
     role.push_back(static_cast<int>(index));
   }
   work.flops.push_back(std::move(term));
@@ -183,12 +183,12 @@ static ShardingRule getPoolRule(Operation *op) {
   ArrayRef<int64_t> input = getShape(op->getOperand(0));
   ArrayRef<int64_t> output = getShape(op->getResult(0));
   for (size_t dim = 2; dim < input.size(); ++dim) {
-    builder.operand(0, dim,
-                    builder.add("x" + Twine(dim - 2), input[dim],
-                                FactorKind::blocked));
-    builder.result(0, dim,
-                   builder.add("y" + Twine(dim - 2), output[dim],
-                               FactorKind::blocked));
+    builder.operand(
+        0, dim,
+        builder.add("x" + Twine(dim - 2), input[dim], FactorKind::blocked));
+    builder.result(
+        0, dim,
+        builder.add("y" + Twine(dim - 2), output[dim], FactorKind::blocked));
   }
   return builder.finish();
 }

@@ -6,7 +6,10 @@
 
 #include "AllPasses.h"
 
+#include "dialects/exec/ExecDialect.h"
 #include "dialects/parplan/ParplanDialect.h"
+#include "passes/Partition/Passes.h"
+#include "passes/Schedule/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Transforms/Passes.h"
@@ -14,12 +17,15 @@
 namespace parplan {
 
 void registerAllDialects(mlir::DialectRegistry &registry) {
-  registry.insert<mlir::func::FuncDialect, ParplanDialect>();
+  registry.insert<mlir::func::FuncDialect, ParplanDialect,
+                  exec::ExecDialect>();
 }
 
 void registerAllPasses() {
   mlir::registerCanonicalizerPass();
   mlir::registerCSEPass();
+  registerPartitionPasses();
+  registerSchedulePasses();
 }
 
 } // namespace parplan
