@@ -1,0 +1,211 @@
+//===- convolution_kernel.cu - Convolution through cuDNN ------------------===//
+//
+// cuDNN pads both sides alike; a convolution that does not is computed by an
+// own kernel, as is one for which cuDNN has no algorithm within the workspace.
+// Single precision is computed as such, without TF32.
+//
+//===----------------------------------------------------------------------===//
+
+#include "cuda_rank.h"
+#include "failure.h"
+#include "parplan_runtime/kernels.h"
+#include "parplan_runtime/map.h"
+
+namespace parplan {
+namespace runtime {
+
+namespace {
+
+void check(cudnnStatus_t status, const char *what) {
+  if (status != CUDNN_STATUS_SUCCESS)
+    fail(exitDevice,
+         std::string("cuDNN, ") + what + ": " + cudnnGetErrorString(status));
+}
+
+/// Three spatial dimensions, the missing ones of size 1 in front.
+struct Geometry {
+  int in[3] = {1, 1, 1}, out[3] = {1, 1, 1}, kernel[3] = {1, 1, 1},
+      stride[3] = {1, 1, 1}, dilation[3] = {1, 1, 1}, pad[3] = {0, 0, 0};
+
+  explicit Geometry(const ConvolutionShape &shape) {
+    const int32_t skip = 3 - shape.spatialRank;
+    for (int32_t d = 0; d < shape.spatialRank; ++d) {
+      in[skip + d] = static_cast<int>(shape.in[d]);
+      out[skip + d] = static_cast<int>(shape.out[d]);
+      kernel[skip + d] = static_cast<int>(shape.kernel[d]);
+      stride[skip + d] = static_cast<int>(shape.stride[d]);
+      dilation[skip + d] = static_cast<int>(shape.dilation[d]);
+      pad[skip + d] = static_cast<int>(shape.padLow[d]);
+    }
+  }
+  /// Whether the same padding behind gives these output sizes.
+  bool symmetric() const {
+    for (int d = 0; d < 3; ++d)
+      if (out[d] !=
+          (in[d] + 2 * pad[d] - dilation[d] * (kernel[d] - 1) - 1) / stride[d] +
+              1)
+        return false;
+    return true;
+  }
+};
+
+template <typename Element> struct DirectKernel {
+  const Element *in, *weight, *bias;
+  Element *out;
+  Geometry g;
+  int64_t inChannels, outChannels, groups;
+  PARPLAN_DEVICE void operator()(int64_t image, int64_t channel,
+                                 int64_t position) const {
+    const int64_t groupIn = inChannels / groups;
+    const int64_t first = channel / (outChannels / groups) * groupIn;
+    const int64_t ow = position % g.out[2], oh = position / g.out[2] % g.out[1],
+                  od = position / g.out[2] / g.out[1];
+    const int64_t plane = int64_t(g.in[0]) * g.in[1] * g.in[2];
+    const Element *factors =
+        weight + channel * groupIn * g.kernel[0] * g.kernel[1] * g.kernel[2];
+    Element sum = bias ? bias[channel] : Element(0);
+    for (int64_t c = 0; c < groupIn; ++c) {
+      const Element *source = in + (image * inChannels + first + c) * plane;
+      for (int kd = 0; kd < g.kernel[0]; ++kd)
+        for (int kh = 0; kh < g.kernel[1]; ++kh)
+          for (int kw = 0; kw < g.kernel[2]; ++kw) {
+            const Element factor = *factors++;
+            const int64_t d =
+                od * g.stride[0] - g.pad[0] + int64_t(kd) * g.dilation[0];
+            const int64_t h =
+                oh * g.stride[1] - g.pad[1] + int64_t(kh) * g.dilation[1];
+            const int64_t w =
+                ow * g.stride[2] - g.pad[2] + int64_t(kw) * g.dilation[2];
+            if (d >= 0 && d < g.in[0] && h >= 0 && h < g.in[1] && w >= 0 &&
+                w < g.in[2])
+              sum += factor * source[(d * g.in[1] + h) * g.in[2] + w];
+          }
+    }
+    out[((image * outChannels + channel) * g.out[0] + od) * g.out[1] *
+            g.out[2] +
+        oh * g.out[2] + ow] = sum;
+  }
+};
+
+template <typename Element> struct BiasKernel {
+  const Element *bias;
+  Element *out;
+  int64_t channels, plane;
+  PARPLAN_DEVICE void operator()(int64_t image, int64_t channel,
+                                 int64_t position) const {
+    out[(image * channels + channel) * plane + position] += bias[channel];
+  }
+};
+
+/// The descriptors of one call.
+struct Descriptors {
+  cudnnTensorDescriptor_t in = nullptr, out = nullptr;
+  cudnnFilterDescriptor_t weight = nullptr;
+  cudnnConvolutionDescriptor_t convolution = nullptr;
+
+  Descriptors(const ConvolutionShape &shape, const Geometry &g,
+              cudnnDataType_t type) {
+    check(cudnnCreateTensorDescriptor(&in), "descriptor");
+    check(cudnnCreateTensorDescriptor(&out), "descriptor");
+    check(cudnnCreateFilterDescriptor(&weight), "descriptor");
+    check(cudnnCreateConvolutionDescriptor(&convolution), "descriptor");
+    // Two spatial dimensions are cuDNN's best road; three where needed.
+    const int skip = shape.spatialRank == 3 ? 0 : 1;
+    const int spatial = 3 - skip;
+    const auto tensor = [&](cudnnTensorDescriptor_t target, int64_t channels,
+                            const int *sizes) {
+      int dims[5] = {static_cast<int>(shape.batch), static_cast<int>(channels)};
+      int strides[5];
+      for (int d = 0; d < spatial; ++d)
+        dims[2 + d] = sizes[skip + d];
+      int stride = 1;
+      for (int d = spatial + 1; d >= 0; --d) {
+        strides[d] = stride;
+        stride *= dims[d];
+      }
+      check(
+          cudnnSetTensorNdDescriptor(target, type, spatial + 2, dims, strides),
+          "tensor");
+    };
+    tensor(in, shape.inChannels, g.in);
+    tensor(out, shape.outChannels, g.out);
+    int dims[5] = {static_cast<int>(shape.outChannels),
+                   static_cast<int>(shape.inChannels / shape.groups)};
+    for (int d = 0; d < spatial; ++d)
+      dims[2 + d] = g.kernel[skip + d];
+    check(cudnnSetFilterNdDescriptor(weight, type, CUDNN_TENSOR_NCHW,
+                                     spatial + 2, dims),
+          "weights");
+    check(cudnnSetConvolutionNdDescriptor(convolution, spatial, g.pad + skip,
+                                          g.stride + skip, g.dilation + skip,
+                                          CUDNN_CROSS_CORRELATION, type),
+          "convolution");
+    check(cudnnSetConvolutionGroupCount(convolution,
+                                        static_cast<int>(shape.groups)),
+          "groups");
+    check(cudnnSetConvolutionMathType(convolution, CUDNN_FMA_MATH),
+          "precision");
+  }
+  ~Descriptors() {
+    cudnnDestroyConvolutionDescriptor(convolution);
+    cudnnDestroyFilterDescriptor(weight);
+    cudnnDestroyTensorDescriptor(out);
+    cudnnDestroyTensorDescriptor(in);
+  }
+};
+
+} // namespace
+
+template <typename Element>
+void convolution(Stream &stream, Buffers buffers, const Element *in,
+                 const Element *weight, const Element *bias, Element *out,
+                 const ConvolutionShape &shape, Workspace workspace) {
+  stream.touch(buffers);
+  const Geometry g(shape);
+  const int64_t plane = int64_t(g.out[0]) * g.out[1] * g.out[2];
+  if (shape.batch * shape.outChannels * plane == 0)
+    return;
+  auto &rank = static_cast<CudaRank &>(stream.rank());
+  if (g.symmetric() && shape.inChannels > 0) {
+    const Descriptors descriptors(
+        shape, g, sizeof(Element) == 8 ? CUDNN_DATA_DOUBLE : CUDNN_DATA_FLOAT);
+    check(cudnnSetStream(rank.dnn(), streamOf(stream)), "stream");
+    cudnnConvolutionFwdAlgoPerf_t choices[CUDNN_CONVOLUTION_FWD_ALGO_COUNT];
+    int count = 0;
+    check(cudnnGetConvolutionForwardAlgorithm_v7(
+              rank.dnn(), descriptors.in, descriptors.weight,
+              descriptors.convolution, descriptors.out,
+              CUDNN_CONVOLUTION_FWD_ALGO_COUNT, &count, choices),
+          "choice of an algorithm");
+    for (int i = 0; i < count; ++i) {
+      if (choices[i].status != CUDNN_STATUS_SUCCESS ||
+          choices[i].mathType != CUDNN_FMA_MATH ||
+          choices[i].memory > static_cast<size_t>(workspace.bytes))
+        continue;
+      const Element one = 1, none = 0;
+      check(cudnnConvolutionForward(
+                rank.dnn(), &one, descriptors.in, in, descriptors.weight,
+                weight, descriptors.convolution, choices[i].algo,
+                workspace.data, static_cast<size_t>(workspace.bytes), &none,
+                descriptors.out, out),
+            "convolution");
+      if (bias)
+        map<3>(stream, {}, {shape.batch, shape.outChannels, plane},
+               BiasKernel<Element>{bias, out, shape.outChannels, plane});
+      return;
+    }
+  }
+  map<3>(stream, {}, {shape.batch, shape.outChannels, plane},
+         DirectKernel<Element>{in, weight, bias, out, g, shape.inChannels,
+                               shape.outChannels, shape.groups});
+}
+
+template void convolution(Stream &, Buffers, const float *, const float *,
+                          const float *, float *, const ConvolutionShape &,
+                          Workspace);
+template void convolution(Stream &, Buffers, const double *, const double *,
+                          const double *, double *, const ConvolutionShape &,
+                          Workspace);
+
+} // namespace runtime
+} // namespace parplan

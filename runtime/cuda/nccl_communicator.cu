@@ -1,0 +1,167 @@
+//===- nccl_communicator.cu - One GPU per rank, connected by NCCL ---------===//
+
+#include "cuda_rank.h"
+#include "failure.h"
+
+#include <nccl.h>
+
+namespace parplan {
+namespace runtime {
+
+namespace {
+
+void check(ncclResult_t status, const char *what) {
+  if (status != ncclSuccess && status != ncclInProgress)
+    fail(status == ncclRemoteError ? exitPeerLost : exitDevice,
+         std::string(what) + ": " + ncclGetErrorString(status));
+}
+
+ncclDataType_t typeOf(ElementType type) {
+  switch (type) {
+  case ElementType::Float64:
+    return ncclFloat64;
+  case ElementType::Float32:
+    return ncclFloat32;
+  case ElementType::Float16:
+    return ncclFloat16;
+  case ElementType::BFloat16:
+    return ncclBfloat16;
+  case ElementType::Int64:
+    return ncclInt64;
+  case ElementType::Int32:
+    return ncclInt32;
+  case ElementType::Int16:
+    fail(exitInternal, "NCCL has no 16-bit integers");
+  case ElementType::Int8:
+    return ncclInt8;
+  case ElementType::UInt8:
+  case ElementType::Bool:
+    return ncclUint8;
+  }
+  return ncclUint8;
+}
+
+ncclRedOp_t operationOf(Reduction kind) {
+  switch (kind) {
+  case Reduction::Sum:
+    return ncclSum;
+  case Reduction::Max:
+    return ncclMax;
+  case Reduction::Min:
+    return ncclMin;
+  case Reduction::Product:
+    return ncclProd;
+  }
+  return ncclSum;
+}
+
+class NcclCommunicator : public Communicator {
+public:
+  NcclCommunicator(const char *name, int rank, int size,
+                   std::vector<ncclComm_t> handles)
+      : Communicator(name, rank, size), handles(std::move(handles)) {}
+  ~NcclCommunicator() override {
+    for (ncclComm_t handle : handles)
+      ncclCommDestroy(handle);
+  }
+
+  void checkPeers() {
+    for (ncclComm_t handle : handles) {
+      ncclResult_t status = ncclSuccess;
+      ncclCommGetAsyncError(handle, &status);
+      check(status, name());
+    }
+  }
+
+private:
+  void issue(Stream &stream, const Call &call) override {
+    if (call.group == Call::Group::Begin)
+      return check(ncclGroupStart(), "group");
+    if (call.group == Call::Group::End)
+      return check(ncclGroupEnd(), "group");
+    const ncclComm_t handle = handles[stream.index()];
+    const cudaStream_t cuda = streamOf(stream);
+    const ncclDataType_t type = typeOf(call.type);
+    const auto count = static_cast<size_t>(call.count);
+    const int64_t bytes = call.count * elementBytes(call.type);
+    switch (call.kind) {
+    case CallKind::AllReduce:
+      return check(ncclAllReduce(call.in, call.out, count, type,
+                                 operationOf(call.reduction), handle, cuda),
+                   "all_reduce");
+    case CallKind::AllGather:
+      return check(ncclAllGather(call.in, call.out, count, type, handle, cuda),
+                   "all_gather");
+    case CallKind::ReduceScatter:
+      return check(ncclReduceScatter(call.in, call.out, count, type,
+                                     operationOf(call.reduction), handle, cuda),
+                   "reduce_scatter");
+    case CallKind::AllToAll:
+      check(ncclGroupStart(), "all_to_all");
+      for (int peer = 0; peer < size(); ++peer) {
+        check(ncclSend(static_cast<const char *>(call.in) + peer * bytes, count,
+                       type, peer, handle, cuda),
+              "all_to_all");
+        check(ncclRecv(static_cast<char *>(call.out) + peer * bytes, count,
+                       type, peer, handle, cuda),
+              "all_to_all");
+      }
+      return check(ncclGroupEnd(), "all_to_all");
+    case CallKind::Broadcast:
+      return check(ncclBroadcast(call.in, call.out, count, type, call.root,
+                                 handle, cuda),
+                   "broadcast");
+    case CallKind::Reduce:
+      return check(ncclReduce(call.in, call.out, count, type,
+                              operationOf(call.reduction), call.root, handle,
+                              cuda),
+                   "reduce");
+    case CallKind::Send:
+      return check(ncclSend(call.in, count, type, call.root, handle, cuda),
+                   "send");
+    case CallKind::Receive:
+      return check(ncclRecv(call.out, count, type, call.root, handle, cuda),
+                   "recv");
+    }
+  }
+
+  std::vector<ncclComm_t> handles;
+};
+
+} // namespace
+
+void checkNccl(Communicator &communicator) {
+  if (auto *nccl = dynamic_cast<NcclCommunicator *>(&communicator))
+    nccl->checkPeers();
+}
+
+std::unique_ptr<Communicator>
+createNcclCommunicator(const Program &program, const CommunicatorEntry &entry,
+                       CudaRank &rank, World &world) {
+  const std::vector<int> members = groupMembers(program, entry, world.rank());
+  int position = 0;
+  while (members[position] != world.rank())
+    ++position;
+  WaitScope scope(rank.waiting, "start of", entry.name);
+  std::vector<ncclComm_t> handles(program.streamCount);
+  // Rank 0 makes an id for each group, named by the group's first member.
+  for (ncclComm_t &handle : handles) {
+    ncclUniqueId id;
+    std::vector<ncclUniqueId> ids(world.size());
+    if (world.rank() == 0)
+      for (ncclUniqueId &each : ids)
+        check(ncclGetUniqueId(&each), "NCCL's rendezvous");
+    world.broadcastFromRoot(ids.data(),
+                            static_cast<int64_t>(ids.size() * sizeof(id)));
+    id = ids[members[0]];
+    check(ncclCommInitRank(&handle, static_cast<int>(members.size()), id,
+                           position),
+          "starting NCCL");
+  }
+  return std::unique_ptr<Communicator>(new NcclCommunicator(
+      entry.name, position, static_cast<int>(members.size()),
+      std::move(handles)));
+}
+
+} // namespace runtime
+} // namespace parplan

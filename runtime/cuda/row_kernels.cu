@@ -1,0 +1,353 @@
+//===- row_kernels.cu - Reductions, softmax and norms on a GPU ------------===//
+//
+// Contiguous rows get a block each; otherwise neighbouring threads walk
+// neighbouring columns. Sums have a fixed order.
+//
+//===----------------------------------------------------------------------===//
+
+#include "cuda_rank.h"
+#include "parplan_runtime/kernels.h"
+#include "parplan_runtime/map.h"
+#include "parplan_runtime/scalar_math.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace parplan {
+namespace runtime {
+
+namespace {
+
+constexpr int threads = 256;
+
+struct Add {
+  template <typename T> __device__ T operator()(T a, T b) const {
+    return T(a + b);
+  }
+};
+struct Multiply {
+  template <typename T> __device__ T operator()(T a, T b) const {
+    return T(a * b);
+  }
+};
+struct Highest {
+  template <typename T> __device__ T operator()(T a, T b) const {
+    return a > b || a != a ? a : b;
+  }
+};
+struct Lowest {
+  template <typename T> __device__ T operator()(T a, T b) const {
+    return a < b || a != a ? a : b;
+  }
+};
+
+/// Combines one value of each thread; every thread gets the result.
+template <typename Element, typename Combine>
+__device__ Element combineBlock(Element value, Combine combine) {
+  __shared__ Element partial[threads];
+  __syncthreads(); // The last result may still be read.
+  partial[threadIdx.x] = value;
+  __syncthreads();
+  for (int half = threads / 2; half > 0; half /= 2) {
+    if (static_cast<int>(threadIdx.x) < half)
+      partial[threadIdx.x] =
+          combine(partial[threadIdx.x], partial[threadIdx.x + half]);
+    __syncthreads();
+  }
+  return partial[0];
+}
+
+template <typename Element, typename Combine>
+__global__ void reduceRowKernel(const Element *in, Element *out, int64_t outer,
+                                int64_t length, Element neutral,
+                                Combine combine) {
+  for (int64_t o = blockIdx.x; o < outer; o += gridDim.x) {
+    Element value = neutral;
+    for (int64_t i = threadIdx.x; i < length; i += threads)
+      value = combine(value, in[o * length + i]);
+    value = combineBlock(value, combine);
+    if (threadIdx.x == 0)
+      out[o] = value;
+  }
+}
+
+template <typename Element, typename Combine>
+__global__ void reduceColumnKernel(const Element *in, Element *out,
+                                   int64_t outer, int64_t length, int64_t inner,
+                                   Element neutral, Combine combine) {
+  for (int64_t at = blockIdx.x * int64_t(threads) + threadIdx.x;
+       at < outer * inner; at += int64_t(gridDim.x) * threads) {
+    const Element *column = in + at / inner * length * inner + at % inner;
+    Element value = neutral;
+    for (int64_t i = 0; i < length; ++i)
+      value = combine(value, column[i * inner]);
+    out[at] = value;
+  }
+}
+
+unsigned blocksOf(int64_t count) {
+  return static_cast<unsigned>(
+      std::max<int64_t>(1, std::min<int64_t>(count, 1 << 16)));
+}
+
+template <typename Element, typename Combine>
+void launchReduce(Stream &stream, const Element *in, Element *out,
+                  int64_t outer, int64_t length, int64_t inner, Element neutral,
+                  Combine combine) {
+  if (outer * inner == 0)
+    return;
+  if (inner == 1)
+    reduceRowKernel<<<blocksOf(outer), threads, 0, streamOf(stream)>>>(
+        in, out, outer, length, neutral, combine);
+  else
+    reduceColumnKernel<<<blocksOf((outer * inner + threads - 1) / threads),
+                         threads, 0, streamOf(stream)>>>(
+        in, out, outer, length, inner, neutral, combine);
+  detail::checkLaunch(stream);
+}
+
+template <typename Element>
+__global__ void softmaxRowKernel(const Element *in, Element *out, int64_t outer,
+                                 int64_t length, bool logarithmic) {
+  for (int64_t o = blockIdx.x; o < outer; o += gridDim.x) {
+    const Element *row = in + o * length;
+    Element largest = -Element(INFINITY);
+    for (int64_t i = threadIdx.x; i < length; i += threads)
+      largest = Highest()(largest, row[i]);
+    largest = combineBlock(largest, Highest());
+    Element sum = Element(0);
+    for (int64_t i = threadIdx.x; i < length; i += threads)
+      sum += exponential(Element(row[i] - largest));
+    sum = combineBlock(sum, Add());
+    const Element last = logarithmic ? logarithm(sum) : Element(1) / sum;
+    for (int64_t i = threadIdx.x; i < length; i += threads) {
+      const Element difference = row[i] - largest;
+      out[o * length + i] =
+          logarithmic ? difference - last : exponential(difference) * last;
+    }
+  }
+}
+
+template <typename Element> struct SoftmaxColumn {
+  const Element *in;
+  Element *out;
+  int64_t length, inner;
+  bool logarithmic;
+  PARPLAN_DEVICE void operator()(int64_t o, int64_t j) const {
+    const int64_t start = o * length * inner + j;
+    Element largest = -Element(INFINITY), sum = Element(0);
+    for (int64_t i = 0; i < length; ++i)
+      largest = maximum(largest, in[start + i * inner]);
+    for (int64_t i = 0; i < length; ++i)
+      sum += exponential(Element(in[start + i * inner] - largest));
+    const Element last = logarithmic ? logarithm(sum) : Element(1) / sum;
+    for (int64_t i = 0; i < length; ++i) {
+      const Element difference = in[start + i * inner] - largest;
+      out[start + i * inner] =
+          logarithmic ? difference - last : exponential(difference) * last;
+    }
+  }
+};
+
+template <typename Element>
+void launchSoftmax(Stream &stream, Buffers buffers, const Element *in,
+                   Element *out, int64_t outer, int64_t length, int64_t inner,
+                   bool logarithmic) {
+  if (inner != 1)
+    return map<2>(stream, buffers, {outer, inner},
+                  SoftmaxColumn<Element>{in, out, length, inner, logarithmic});
+  stream.touch(buffers);
+  if (outer == 0)
+    return;
+  softmaxRowKernel<<<blocksOf(outer), threads, 0, streamOf(stream)>>>(
+      in, out, outer, length, logarithmic);
+  detail::checkLaunch(stream);
+}
+
+template <typename Element>
+__global__ void normKernel(const Element *in, const Element *scale,
+                           const Element *bias, Element *out, int64_t outer,
+                           int64_t length, Element epsilon, bool centred) {
+  for (int64_t o = blockIdx.x; o < outer; o += gridDim.x) {
+    const Element *row = in + o * length;
+    Element mean = Element(0);
+    if (centred) {
+      Element sum = Element(0);
+      for (int64_t i = threadIdx.x; i < length; i += threads)
+        sum += row[i];
+      mean = combineBlock(sum, Add()) / static_cast<Element>(length);
+    }
+    Element square = Element(0);
+    for (int64_t i = threadIdx.x; i < length; i += threads)
+      square += (row[i] - mean) * (row[i] - mean);
+    square = combineBlock(square, Add()) / static_cast<Element>(length);
+    const Element factor = Element(1) / squareRoot(square + epsilon);
+    for (int64_t i = threadIdx.x; i < length; i += threads)
+      out[o * length + i] =
+          (row[i] - mean) * factor * (scale ? scale[i] : Element(1)) +
+          (bias ? bias[i] : Element(0));
+  }
+}
+
+template <typename Element> struct CumsumColumn {
+  const Element *in;
+  Element *out;
+  int64_t length, inner;
+  bool exclusive, reverse;
+  PARPLAN_DEVICE void operator()(int64_t o, int64_t j) const {
+    Element sum = Element(0);
+    for (int64_t step = 0; step < length; ++step) {
+      const int64_t i = reverse ? length - 1 - step : step;
+      const int64_t at = (o * length + i) * inner + j;
+      const Element before = sum;
+      sum = Element(sum + in[at]);
+      out[at] = exclusive ? before : sum;
+    }
+  }
+};
+
+/// Keeps the best `count` in order, as the host does.
+template <typename Element> struct TopkColumn {
+  const Element *in;
+  Element *values;
+  int64_t *indices;
+  int64_t length, inner, count;
+  bool largest;
+  PARPLAN_DEVICE bool before(Element a, Element b) const {
+    if (a != a || b != b)
+      return largest ? a != a && b == b : b != b && a == a;
+    return largest ? a > b : a < b;
+  }
+  PARPLAN_DEVICE void operator()(int64_t o, int64_t j) const {
+    Element *best = values + o * count * inner + j;
+    int64_t *where = indices + o * count * inner + j;
+    int64_t found = 0;
+    for (int64_t i = 0; i < length; ++i) {
+      const Element x = in[(o * length + i) * inner + j];
+      if (found == count &&
+          (count == 0 || !before(x, best[(count - 1) * inner])))
+        continue;
+      int64_t slot = found < count ? found++ : count - 1;
+      for (; slot > 0 && before(x, best[(slot - 1) * inner]); --slot) {
+        best[slot * inner] = best[(slot - 1) * inner];
+        where[slot * inner] = where[(slot - 1) * inner];
+      }
+      best[slot * inner] = x;
+      where[slot * inner] = i;
+    }
+  }
+};
+
+template <typename Element>
+void launchNorm(Stream &stream, Buffers buffers, const Element *in,
+                const Element *scale, const Element *bias, Element *out,
+                int64_t outer, int64_t length, double epsilon, bool centred) {
+  stream.touch(buffers);
+  if (outer == 0)
+    return;
+  normKernel<<<blocksOf(outer), threads, 0, streamOf(stream)>>>(
+      in, scale, bias, out, outer, length, static_cast<Element>(epsilon),
+      centred);
+  detail::checkLaunch(stream);
+}
+
+} // namespace
+
+template <typename Element>
+void reduce(Stream &stream, Buffers buffers, Reduction kind, const Element *in,
+            Element *out, int64_t outer, int64_t length, int64_t inner) {
+  using Limits = std::numeric_limits<Element>;
+  stream.touch(buffers);
+  switch (kind) {
+  case Reduction::Sum:
+    return launchReduce(stream, in, out, outer, length, inner, Element(0),
+                        Add());
+  case Reduction::Max:
+    return launchReduce(stream, in, out, outer, length, inner,
+                        Limits::has_infinity ? Element(-Limits::infinity())
+                                             : Limits::lowest(),
+                        Highest());
+  case Reduction::Min:
+    return launchReduce(
+        stream, in, out, outer, length, inner,
+        Limits::has_infinity ? Limits::infinity() : Limits::max(), Lowest());
+  case Reduction::Product:
+    return launchReduce(stream, in, out, outer, length, inner, Element(1),
+                        Multiply());
+  }
+}
+
+template <typename Element>
+void softmax(Stream &stream, Buffers buffers, const Element *in, Element *out,
+             int64_t outer, int64_t length, int64_t inner) {
+  launchSoftmax(stream, buffers, in, out, outer, length, inner, false);
+}
+
+template <typename Element>
+void logSoftmax(Stream &stream, Buffers buffers, const Element *in,
+                Element *out, int64_t outer, int64_t length, int64_t inner) {
+  launchSoftmax(stream, buffers, in, out, outer, length, inner, true);
+}
+
+template <typename Element>
+void layerNorm(Stream &stream, Buffers buffers, const Element *in,
+               const Element *scale, const Element *bias, Element *out,
+               int64_t outer, int64_t length, double epsilon) {
+  launchNorm(stream, buffers, in, scale, bias, out, outer, length, epsilon,
+             true);
+}
+
+template <typename Element>
+void rmsNorm(Stream &stream, Buffers buffers, const Element *in,
+             const Element *scale, Element *out, int64_t outer, int64_t length,
+             double epsilon) {
+  launchNorm<Element>(stream, buffers, in, scale, nullptr, out, outer, length,
+                      epsilon, false);
+}
+
+template <typename Element>
+void cumsum(Stream &stream, Buffers buffers, const Element *in, Element *out,
+            int64_t outer, int64_t length, int64_t inner, bool exclusive,
+            bool reverse) {
+  map<2>(stream, buffers, {outer, inner},
+         CumsumColumn<Element>{in, out, length, inner, exclusive, reverse});
+}
+
+template <typename Element>
+void topk(Stream &stream, Buffers buffers, const Element *in, Element *values,
+          int64_t *indices, int64_t outer, int64_t length, int64_t inner,
+          int64_t count, bool largest) {
+  map<2>(
+      stream, buffers, {outer, inner},
+      TopkColumn<Element>{in, values, indices, length, inner, count, largest});
+}
+
+#define PARPLAN_FLOATS(Element)                                                \
+  template void softmax(Stream &, Buffers, const Element *, Element *,         \
+                        int64_t, int64_t, int64_t);                            \
+  template void logSoftmax(Stream &, Buffers, const Element *, Element *,      \
+                           int64_t, int64_t, int64_t);                         \
+  template void layerNorm(Stream &, Buffers, const Element *, const Element *, \
+                          const Element *, Element *, int64_t, int64_t,        \
+                          double);                                             \
+  template void rmsNorm(Stream &, Buffers, const Element *, const Element *,   \
+                        Element *, int64_t, int64_t, double);
+#define PARPLAN_NUMBERS(Element)                                               \
+  template void reduce(Stream &, Buffers, Reduction, const Element *,          \
+                       Element *, int64_t, int64_t, int64_t);                  \
+  template void cumsum(Stream &, Buffers, const Element *, Element *, int64_t, \
+                       int64_t, int64_t, bool, bool);                          \
+  template void topk(Stream &, Buffers, const Element *, Element *, int64_t *, \
+                     int64_t, int64_t, int64_t, int64_t, bool);
+PARPLAN_FLOATS(float)
+PARPLAN_FLOATS(double)
+PARPLAN_NUMBERS(float)
+PARPLAN_NUMBERS(double)
+PARPLAN_NUMBERS(int64_t)
+PARPLAN_NUMBERS(int32_t)
+PARPLAN_NUMBERS(uint8_t)
+template void reduce(Stream &, Buffers, Reduction, const bool *, bool *,
+                     int64_t, int64_t, int64_t);
+
+} // namespace runtime
+} // namespace parplan
