@@ -29,17 +29,6 @@ void ExecDialect::registerAttributesAndTypes() {
       >();
 }
 
-FailureOr<AxisList> exec::resolveAxes(AxisListAttr axes, const Mesh &mesh) {
-  AxisList positions;
-  for (StringAttr name : axes.getNames()) {
-    std::optional<int> axis = mesh.findAxis(name.getValue());
-    if (!axis)
-      return failure();
-    positions.push_back(*axis);
-  }
-  return positions;
-}
-
 //===----------------------------------------------------------------------===//
 // BufferType
 //===----------------------------------------------------------------------===//

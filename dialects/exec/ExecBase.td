@@ -36,7 +36,7 @@ def Exec_Dialect : Dialect {
 
 class Exec_EnumAttr<Exec_Enum enum, string mnemonic>
     : EnumAttr<Exec_Dialect, enum, mnemonic> {
-  let assemblyFormat = "$value";
+  let assemblyFormat = "`` $value";
 }
 
 def Exec_BufferKindAttr : Exec_EnumAttr<Exec_BufferKindEnum, "buffer_kind">;
@@ -71,7 +71,7 @@ def Exec_RankValueAttr : Exec_Attr<"RankValue", "rank_value"> {
   let description = [{
     `start` is the first index, `extent` the number of existing elements, of the
     block of a dimension of `size` elements that `axes` split by nested ceilings
-    (S3). Example: `#exec.rank_value<extent of 15 over {"tp0"}>`.
+    (S3). Example: `#exec.rank_value<extent of 15 over <"tp0">>`.
   }];
   let parameters = (ins "::parplan::exec::RankValueKind":$kind, "int64_t":$size,
       "::parplan::AxisListAttr":$axes);
@@ -79,7 +79,7 @@ def Exec_RankValueAttr : Exec_Attr<"RankValue", "rank_value"> {
 }
 
 def Exec_DimensionAttr : Exec_Attr<"Dimension", "dimension"> {
-  let summary = "A dimension of a global tensor: `15 over {\"tp0\"} stride 1`";
+  let summary = "A dimension of a global tensor: `15 over <\"tp0\"> stride 1`";
   let parameters = (ins "int64_t":$size, "::parplan::AxisListAttr":$axes,
       "int64_t":$stride);
   let hasCustomAssemblyFormat = 1;
@@ -92,8 +92,8 @@ def Exec_BlockAttr : Exec_Attr<"Block", "block"> {
     `parplan.initializer` or `exec.data` that they read, and the element
     (i0, i1, ..) of the global view is element `offset + sum stride_d * i_d` of it.
     Example:
-    `#exec.block<"fc1.weight" from @w0 at 0 dims [8 over {} stride 15,
-    15 over {"tp0"} stride 1] storage {}>`.
+    `#exec.block<"fc1.weight" from @w0 at 0 dims [8 over <> stride 15,
+    15 over <"tp0"> stride 1] storage <>>`.
   }];
   let parameters = (ins "::mlir::StringAttr":$name,
       "::mlir::FlatSymbolRefAttr":$source, "int64_t":$offset,

@@ -29,9 +29,6 @@ namespace parplan::exec {
 /// Buffers start at multiples of this.
 inline constexpr int64_t bufferAlignment = 64;
 
-/// The positions of `axes` in the mesh; fails on an axis that it has not.
-mlir::FailureOr<AxisList> resolveAxes(AxisListAttr axes, const Mesh &mesh);
-
 } // namespace parplan::exec
 
 #endif // PARPLAN_DIALECTS_EXEC_EXECDIALECT_H

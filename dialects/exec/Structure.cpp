@@ -24,7 +24,7 @@ std::string CommunicatorOp::getLabel() {
 
 int64_t CommunicatorOp::getSize() {
   Mesh mesh = cast<ProgramOp>((*this)->getParentOp()).getMesh().getMesh();
-  FailureOr<AxisList> axes = resolveAxes(getAxes(), mesh);
+  FailureOr<AxisList> axes = getAxes().resolve(mesh);
   return succeeded(axes) ? mesh.getWidth(*axes) : 0;
 }
 
@@ -57,7 +57,7 @@ LogicalResult BufferOp::verify() {
   Mesh mesh = cast<ProgramOp>((*this)->getParentOp()).getMesh().getMesh();
   int64_t elements = 1;
   for (DimensionAttr dimension : getBlock()->getDims()) {
-    FailureOr<AxisList> axes = resolveAxes(dimension.getAxes(), mesh);
+    FailureOr<AxisList> axes = dimension.getAxes().resolve(mesh);
     if (failed(axes))
       return emitOpError("has a block over an unknown axis (E8)");
     int64_t size = dimension.getSize();
@@ -65,7 +65,7 @@ LogicalResult BufferOp::verify() {
       size = ceilDivide(size, mesh.getAxis(axis).size);
     elements *= size;
   }
-  FailureOr<AxisList> storage = resolveAxes(getBlock()->getStorage(), mesh);
+  FailureOr<AxisList> storage = getBlock()->getStorage().resolve(mesh);
   if (failed(storage))
     return emitOpError("has a block over an unknown axis (E8)");
   elements = ceilDivide(elements, mesh.getWidth(*storage));

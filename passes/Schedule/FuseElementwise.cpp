@@ -1,0 +1,341 @@
+//===- FuseElementwise.cpp - Chains of elementwise ops as kernels ---------===//
+//
+// Part of parplan.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/Schedule/KernelBuilder.h"
+#include "passes/Schedule/Origins.h"
+#include "passes/Schedule/Passes.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/StringMap.h"
+
+using namespace mlir;
+
+namespace parplan {
+
+#define GEN_PASS_DEF_FUSEELEMENTWISE
+#include "passes/Schedule/Passes.h.inc"
+
+namespace {
+
+/// A kernel takes at most so many tensors, and so many ops: beyond, its
+/// arguments no longer fit a launch and its text gets long.
+constexpr int maximumLeaves = 24;
+constexpr int maximumOps = 128;
+
+RankedTensorType getTensorType(Value value) {
+  return cast<RankedTensorType>(value.getType());
+}
+
+/// Transposes that attention reads through its strides.
+bool isAttentionView(TransposeOp op) {
+  if (op.getPermutation().empty() ||
+      op.getPermutation().back() !=
+          static_cast<int64_t>(op.getPermutation().size()) - 1)
+    return false;
+  return !op->use_empty() && llvm::all_of(op->getUses(), [](OpOperand &use) {
+    return isa<AttentionOp>(use.getOwner()) && use.getOperandNumber() < 3;
+  });
+}
+
+/// Ops that become kernels and take producers in.
+bool isRoot(Operation *op) {
+  if (auto transpose = dyn_cast<TransposeOp>(op))
+    return !isAttentionView(transpose);
+  // Every reshape is an alias of its operand's bytes.
+  if (isa<ReshapeOp>(op))
+    return false;
+  return isFusable(op) || isa<ConcatOp, RopeOp>(op);
+}
+
+/// Roots that compute their operands. A flat block reads them as bytes.
+bool takesIn(Operation *op) {
+  auto slice = dyn_cast<ShardSliceOp>(op);
+  return isRoot(op) && !(slice && static_cast<int64_t>(slice.getDim()) < 0);
+}
+
+//===----------------------------------------------------------------------===//
+// Decisions
+//===----------------------------------------------------------------------===//
+
+/// Decides which ops are computed inside of their users.
+class Decisions {
+public:
+  explicit Decisions(Block &body) {
+    for (Operation &op : body)
+      decide(&op);
+  }
+
+  const llvm::DenseSet<Operation *> &getInlined() const { return inlined; }
+
+private:
+  struct Size {
+    int leaves = 1;
+    int ops = 0;
+    bool isCostly = false;
+  };
+
+  void decide(Operation *op) {
+    if (!takesIn(op))
+      return;
+    Size total;
+    total.leaves = 0;
+    total.ops = 1;
+    total.isCostly = isCostly(op);
+    for (Value operand : op->getOperands()) {
+      Operation *producer = operand.getDefiningOp();
+      if (producer && isFree(producer))
+        ++total.ops;
+      else if (!producer || !join(producer, op, total))
+        ++total.leaves;
+    }
+    sizes[op] = total;
+  }
+
+  /// Computes `producer` inside of `user` where that is possible and pays.
+  bool join(Operation *producer, Operation *user, Size &total) {
+    if (isUnitReshape(producer))
+      return joinReshape(producer, user, total);
+    if (!isFusable(producer) || !isRoot(producer))
+      return false;
+    const Size &part = sizes[producer];
+    if (total.leaves + part.leaves > maximumLeaves ||
+        total.ops + part.ops > maximumOps)
+      return false;
+    bool pays;
+    if (producer->hasOneUse())
+      pays = !(part.isCostly && repeats(producer, user));
+    else
+      // Copies of an index map cost nothing as long as they compute nothing.
+      pays = isa<BroadcastOp, SliceOp>(producer) && part.ops == 1 &&
+             llvm::all_of(producer->getUsers(), takesIn);
+    if (!pays)
+      return false;
+    inlined.insert(producer);
+    total.leaves += part.leaves;
+    total.ops += part.ops;
+    total.isCostly |= part.isCostly;
+    return true;
+  }
+
+  /// A reshape joins with what it reads; otherwise it is an alias of memory.
+  bool joinReshape(Operation *reshape, Operation *user, Size &total) {
+    Operation *producer = reshape->getOperand(0).getDefiningOp();
+    if (!producer || !reshape->hasOneUse() ||
+        !(isFree(producer) || join(producer, user, total)))
+      return false;
+    inlined.insert(reshape);
+    return true;
+  }
+
+  static bool repeats(Operation *producer, Operation *user) {
+    return !isa<ConcatOp, PadOp>(user) &&
+           getTensorType(user->getResult(0)).getNumElements() >
+               getTensorType(producer->getResult(0)).getNumElements();
+  }
+
+  llvm::DenseSet<Operation *> inlined;
+  llvm::DenseMap<Operation *, Size> sizes;
+};
+
+//===----------------------------------------------------------------------===//
+// Kernels
+//===----------------------------------------------------------------------===//
+
+/// Replaces the roots of one function by `exec.map`.
+class Fuser {
+public:
+  using Kernels = llvm::StringMap<FlatSymbolRefAttr>;
+
+  /// `kernels` holds the kernels of the module by their text.
+  Fuser(func::FuncOp function, Kernels &kernels)
+      : function(function), decisions(function.getBody().front()),
+        inlined(decisions.getInlined()), kernels(kernels) {}
+
+  LogicalResult run() {
+    SmallVector<Operation *> ops;
+    for (Operation &op : function.getBody().front())
+      ops.push_back(&op);
+    for (Operation *op : ops)
+      if (failed(fuse(op)))
+        return failure();
+    for (Operation *op : llvm::reverse(ops))
+      if ((isRoot(op) || isUnitReshape(op)) && op->use_empty())
+        op->erase();
+    return success();
+  }
+
+private:
+  LogicalResult fuse(Operation *op) {
+    if (!isRoot(op) || inlined.contains(op) || op->use_empty())
+      return success();
+    if (isFree(op) && llvm::all_of(op->getUses(), [&](OpOperand &use) {
+          return readsInside(use.getOwner());
+        }))
+      return success();
+    if (auto slice = dyn_cast<ShardSliceOp>(op);
+        slice && static_cast<int64_t>(slice.getDim()) < 0 &&
+        slice.getAxes().getNames().size() > 1 &&
+        !dividesEvenly(slice, getTensorType(slice.getInput()).getNumElements()))
+      return op->emitOpError("cuts a flat block over several axes that do not "
+                             "divide it");
+    Value result;
+    if (auto concat = dyn_cast<ConcatOp>(op))
+      result = fuseConcat(concat);
+    else if (auto rope = dyn_cast<RopeOp>(op))
+      result = fuseRope(rope);
+    else
+      result = fuseElementwise(op);
+    op->getResult(0).replaceUsesWithIf(result, [&](OpOperand &use) {
+      return !isFree(op) || !readsInside(use.getOwner());
+    });
+    return success();
+  }
+
+  /// Whether `user` computes free operands itself.
+  bool readsInside(Operation *user) const {
+    return takesIn(user) || inlined.contains(user);
+  }
+
+  KernelBuilder start(Operation *op, ArrayRef<int64_t> space) {
+    OpBuilder builder(function);
+    return KernelBuilder(builder, op->getLoc(), space, inlined);
+  }
+
+  /// The same kernel as one that exists is dropped.
+  FlatSymbolRefAttr share(exec::KernelOp kernel) {
+    std::string text;
+    llvm::raw_string_ostream stream(text);
+    kernel->print(stream, OpPrintingFlags().useLocalScope());
+    auto [place, isNew] = kernels.try_emplace(text);
+    if (!isNew) {
+      kernel->erase();
+      return place->second;
+    }
+    kernel.setSymName("kernel" + std::to_string(kernels.size() - 1));
+    place->second = FlatSymbolRefAttr::get(kernel.getSymNameAttr());
+    return place->second;
+  }
+
+  Value createMap(Operation *op, KernelBuilder &body, Value into) {
+    OpBuilder builder(op);
+    RankedTensorType type = getTensorType(op->getResult(0));
+    exec::KernelOp kernel = body.finish(type.getElementType());
+    FlatSymbolRefAttr symbol = share(kernel);
+    SmallVector<Location> locations;
+    SmallVector<Operation *> origins(body.getOrigins());
+    origins.push_back(op);
+    for (Operation *origin : origins)
+      locations.push_back(origin->getLoc());
+    auto map = builder.create<exec::MapOp>(
+        builder.getFusedLoc(locations), type, symbol, body.getInputs(),
+        builder.getArrayAttr(body.getScalars()), into);
+    setOrigins(map, origins);
+    return map.getResult();
+  }
+
+  Value fuseElementwise(Operation *op) {
+    RankedTensorType type = getTensorType(op->getResult(0));
+    KernelBuilder body = start(op, type.getShape());
+    Value element = body.compute(op, body.getIdentity(), /*guard=*/nullptr);
+    body.store(element, 0, getStrides(type.getShape()));
+    return createMap(op, body, /*into=*/nullptr);
+  }
+
+  Value createEmpty(Operation *op) {
+    return OpBuilder(op).create<exec::EmptyOp>(op->getLoc(),
+                                               op->getResult(0).getType());
+  }
+
+  /// One kernel per operand, each into its region.
+  Value fuseConcat(ConcatOp op) {
+    RankedTensorType type = getTensorType(op.getResult());
+    SmallVector<int64_t> strides = getStrides(type.getShape());
+    int64_t dim = op.getDim();
+    int64_t start = 0;
+    Value tensor = createEmpty(op);
+    for (Value input : op.getInputs()) {
+      ArrayRef<int64_t> shape = getTensorType(input).getShape();
+      if (getTensorType(input).getNumElements() == 0)
+        continue;
+      KernelBuilder body = this->start(op, shape);
+      Value element = body.evaluate(input, body.getIdentity());
+      body.store(element, start * strides[dim], strides);
+      tensor = createMap(op, body, tensor);
+      start += shape[dim];
+    }
+    return tensor;
+  }
+
+  /// One kernel over the pairs; each writes both of its elements.
+  Value fuseRope(RopeOp op) {
+    RankedTensorType type = getTensorType(op.getResult());
+    SmallVector<int64_t> space(type.getShape());
+    int64_t half = space.back() / 2;
+    space.back() = half;
+    int64_t step = op.getInterleaved() ? 2 : 1;
+    int64_t distance = op.getInterleaved() ? 1 : half;
+    KernelBuilder body = start(op, space);
+    IndexMap pair = body.getIdentity();
+    IndexMap first = pair;
+    first.back().coefficients.back() = step;
+    IndexMap second = first;
+    second.back().constant = distance;
+    Type element = type.getElementType();
+    auto apply = [&](exec::ScalarFunction function, Value left, Value right) {
+      return body.apply(function, {left, right}, element);
+    };
+    using Function = exec::ScalarFunction;
+    Value x = body.evaluate(op.getInput(), first);
+    Value y = body.evaluate(op.getInput(), second);
+    Value cosine = evaluateBroadcast(body, op.getCos(), pair);
+    Value sine = evaluateBroadcast(body, op.getSin(), pair);
+    SmallVector<int64_t> strides = getStrides(type.getShape());
+    strides.back() = step;
+    body.store(apply(Function::sub, apply(Function::mul, x, cosine),
+                     apply(Function::mul, y, sine)),
+               0, strides);
+    body.store(apply(Function::add, apply(Function::mul, y, cosine),
+                     apply(Function::mul, x, sine)),
+               distance, strides);
+    return createMap(op, body, createEmpty(op));
+  }
+
+  static Value evaluateBroadcast(KernelBuilder &body, Value value,
+                                 const IndexMap &map) {
+    ArrayRef<int64_t> shape = getTensorType(value).getShape();
+    IndexMap source(map.end() - shape.size(), map.end());
+    for (auto [dim, size] : llvm::enumerate(shape))
+      if (size == 1) {
+        source[dim].coefficients.assign(map.size(), 0);
+        source[dim].constant = 0;
+      }
+    return body.evaluate(value, source);
+  }
+
+  static SmallVector<int64_t> getStrides(ArrayRef<int64_t> shape) {
+    SmallVector<int64_t> strides(shape.size(), 1);
+    for (size_t dim = shape.size(); dim-- > 1;)
+      strides[dim - 1] = strides[dim] * shape[dim];
+    return strides;
+  }
+
+  func::FuncOp function;
+  Decisions decisions;
+  const llvm::DenseSet<Operation *> &inlined;
+  Kernels &kernels;
+};
+
+struct FuseElementwisePass : impl::FuseElementwiseBase<FuseElementwisePass> {
+  void runOnOperation() override {
+    Fuser::Kernels kernels;
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      if (failed(Fuser(function, kernels).run()))
+        return signalPassFailure();
+  }
+};
+
+} // namespace
+} // namespace parplan

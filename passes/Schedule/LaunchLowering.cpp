@@ -1,0 +1,490 @@
+//===- LaunchLowering.cpp - Ops as launches of the runtime's kernels ------===//
+//
+// Part of parplan.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/Schedule/MatmulForm.h"
+#include "passes/Schedule/Origins.h"
+#include "passes/Schedule/Placement.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+namespace parplan {
+
+namespace {
+
+RankedTensorType getTensorType(Value value) {
+  return cast<RankedTensorType>(value.getType());
+}
+
+ArrayRef<int64_t> getShape(Value value) {
+  return getTensorType(value).getShape();
+}
+
+SmallVector<int64_t> getRowMajorStrides(ArrayRef<int64_t> shape) {
+  SmallVector<int64_t> strides(shape.size(), 1);
+  for (size_t dim = shape.size(); dim-- > 1;)
+    strides[dim - 1] = strides[dim] * shape[dim];
+  return strides;
+}
+
+/// A tensor seen as [outer][length][inner].
+struct Rows {
+  int64_t outer, length, inner;
+};
+
+/// Rows along the dimensions [first, end).
+Rows getRows(ArrayRef<int64_t> shape, size_t first, size_t end) {
+  return {countElements(shape.take_front(first)),
+          countElements(shape.slice(first, end - first)),
+          countElements(shape.drop_front(end))};
+}
+
+class LaunchLowering {
+public:
+  LaunchLowering(Operation *op, Placement &placement)
+      : op(op), placement(placement), builder(placement.getStatements()),
+        location(op->getLoc()) {}
+
+  LogicalResult run() {
+    return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+        .Case<exec::MapOp, MatmulOp, ConvOp, MaxPoolOp, AveragePoolOp,
+              AttentionOp, ReduceOp, SoftmaxOp, LogSoftmaxOp, LayerNormOp,
+              RMSNormOp, CumSumOp, TopKOp, EmbeddingOp, GatherOp,
+              GatherElementsOp, GatherNDOp>(
+            [&](auto concrete) { return lower(concrete); })
+        .Default([&](Operation *) {
+          return op->emitOpError("has no kernel: it should have been fused or "
+                                 "decomposed before placement");
+        });
+  }
+
+private:
+  //===--------------------------------------------------------------------===//
+  // Helpers
+  //===--------------------------------------------------------------------===//
+
+  Value get(Value tensor) const {
+    return tensor ? placement.lookup(tensor) : Value();
+  }
+
+  exec::CostAttr getCost() {
+    auto rules = cast<ShardingRuleOpInterface>(op);
+    SmallVector<int64_t> sizes;
+    for (const auto &factor : rules.getShardingRule().factors)
+      sizes.push_back(factor.size);
+    return exec::CostAttr::get(builder.getContext(),
+                               cast<CostOpInterface>(op).getLocalCost(sizes));
+  }
+
+  LogicalResult done(Operation *statement) {
+    Operation *origins[] = {op};
+    setOrigins(statement, origins);
+    return success();
+  }
+
+  /// The runtime's kernels that compute exist for these types.
+  LogicalResult requireFloat(Value value) {
+    Type type = getTensorType(value).getElementType();
+    if (type.isF32() || type.isF64())
+      return success();
+    return op->emitOpError("has no kernel for elements of type ") << type;
+  }
+
+  IntegerAttr integer(int64_t value) {
+    return builder.getI64IntegerAttr(value);
+  }
+  UnitAttr flag(bool value) {
+    return value ? builder.getUnitAttr() : UnitAttr();
+  }
+
+  template <typename Range> DenseI64ArrayAttr list(const Range &values) {
+    return builder.getDenseI64ArrayAttr(
+        SmallVector<int64_t>(values.begin(), values.end()));
+  }
+  DenseI64ArrayAttr list(std::initializer_list<int64_t> values) {
+    return builder.getDenseI64ArrayAttr(values);
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Kernels
+  //===--------------------------------------------------------------------===//
+
+  /// An operand whose elements the kernel reads only where it writes them.
+  Value findInPlace(exec::MapOp map, exec::KernelOp kernel) {
+    exec::StoreOp store;
+    for (auto next : kernel.getBody().front().getOps<exec::StoreOp>()) {
+      if (store)
+        return {};
+      store = next;
+    }
+    for (auto [number, input] : llvm::enumerate(map.getInputs())) {
+      if (getTensorType(input).getElementType() !=
+              getTensorType(map.getResult()).getElementType() ||
+          getTensorType(input).getNumElements() !=
+              getTensorType(map.getResult()).getNumElements() ||
+          llvm::count(map.getInputs(), input) != 1)
+        continue;
+      bool matches = true;
+      for (auto load : kernel.getBody().front().getOps<exec::LoadOp>())
+        if (load.getInput() == number)
+          matches &= load.getOffset() == store.getOffset() &&
+                     load.getStrides() == store.getStrides() &&
+                     load.getDynamic().empty() && !load.getCondition();
+      if (matches && placement.canReuse(input, map))
+        return input;
+    }
+    return {};
+  }
+
+  LogicalResult lower(exec::MapOp map) {
+    auto kernel = SymbolTable::lookupNearestSymbolFrom<exec::KernelOp>(
+        placement.getProgram().getBody().front().getParentOp(),
+        map.getKernelAttr());
+    if (!kernel)
+      return map.emitOpError("names no kernel of the program");
+    SmallVector<Value> inputs;
+    for (Value input : map.getInputs())
+      inputs.push_back(get(input));
+    Value output;
+    if (Value into = map.getInto()) {
+      output = get(into);
+      placement.map(map.getResult(), output);
+    } else if (Value reused = findInPlace(map, kernel)) {
+      output = get(reused);
+      placement.map(map.getResult(), output);
+    } else {
+      output = placement.define(map.getResult());
+    }
+    return done(builder.create<exec::LaunchOp>(
+        location, map.getKernelAttr(), inputs, output, map.getScalarsAttr(),
+        getKernelCost(map, kernel)));
+  }
+
+  exec::CostAttr getKernelCost(exec::MapOp map, exec::KernelOp kernel) {
+    int64_t elements = countElements(kernel.getSpace());
+    OpCost cost;
+    cost.kind = WorkKind::copy;
+    int64_t flops = 0, transcendentals = 0, stores = 0;
+    for (Operation &part : kernel.getBody().front()) {
+      if (auto apply = dyn_cast<exec::ApplyOp>(part)) {
+        using Function = exec::ScalarFunction;
+        Function function = apply.getFunction();
+        bool isCostly =
+            function == Function::pow ||
+            (function >= Function::exp && function <= Function::erf) ||
+            (function >= Function::silu && function <= Function::gelu_tanh);
+        ++(isCostly ? transcendentals : flops);
+        cost.kind = WorkKind::elementwise;
+      } else if (isa<exec::StoreOp>(part)) {
+        ++stores;
+      }
+    }
+    cost.flops = static_cast<double>(flops * elements);
+    cost.transcendentals = static_cast<double>(transcendentals * elements);
+    for (Value input : map.getInputs())
+      cost.bytesRead +=
+          getTensorType(input).getNumElements() *
+          exec::getStorageBytes(getTensorType(input).getElementType());
+    cost.bytesWritten =
+        elements * stores * exec::getStorageBytes(kernel.getOutput());
+    return exec::CostAttr::get(builder.getContext(), cost);
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Products and windows
+  //===--------------------------------------------------------------------===//
+
+  LogicalResult lower(MatmulOp product) {
+    if (failed(requireFloat(product.getLhs())))
+      return failure();
+    std::optional<MatmulForm> form = getMatmulForm(product);
+    if (!form)
+      return product.emitOpError("has no matmul form: it needs "
+                                 "parplan-legalize-layouts");
+    Value lhs = get(product.getLhs()), rhs = get(product.getRhs());
+    Value output = placement.define(product.getResult());
+    return done(builder.create<exec::MatmulOp>(
+        location, lhs, rhs, output, list({form->m, form->n, form->k}),
+        list({form->lhs[0], form->lhs[1]}), list({form->rhs[0], form->rhs[1]}),
+        list({form->result[0], form->result[1]}), list(form->batch),
+        list(form->lhsBatch), list(form->rhsBatch), list(form->resultBatch),
+        getCost()));
+  }
+
+  /// Every second entry, from `first`.
+  DenseI64ArrayAttr everySecond(ArrayRef<int64_t> values, size_t first) {
+    SmallVector<int64_t> result;
+    for (size_t index = first; index < values.size(); index += 2)
+      result.push_back(values[index]);
+    return list(result);
+  }
+
+  LogicalResult lower(ConvOp conv) {
+    if (failed(requireFloat(conv.getInput())))
+      return failure();
+    ArrayRef<int64_t> in = getShape(conv.getInput());
+    ArrayRef<int64_t> weight = getShape(conv.getWeight());
+    ArrayRef<int64_t> out = getShape(conv.getResult());
+    Value input = get(conv.getInput()), weights = get(conv.getWeight());
+    Value bias = get(conv.getBias());
+    Value output = placement.define(conv.getResult());
+    auto launch = builder.create<exec::ConvolutionOp>(
+        location, input, weights, bias, /*workspace=*/Value(), output,
+        integer(in[0]), integer(in[1]), integer(out[1]), conv.getGroupsAttr(),
+        list(in.drop_front(2)), list(out.drop_front(2)),
+        list(weight.drop_front(2)), conv.getStridesAttr(),
+        conv.getDilationsAttr(), everySecond(conv.getPads(), 0), getCost());
+    if (Value workspace =
+            placement.createWorkspace(runtime::convolutionWorkspaceBytes(
+                exec::getRuntimeShape(launch), getElementBytes(output))))
+      launch.getWorkspaceMutable().assign(workspace);
+    return done(launch);
+  }
+
+  template <typename Pool>
+  LogicalResult lowerPool(Pool pool, bool isMax, bool countsPadding) {
+    if (failed(requireFloat(pool.getInput())))
+      return failure();
+    ArrayRef<int64_t> in = getShape(pool.getInput());
+    ArrayRef<int64_t> out = getShape(pool.getResult());
+    Value input = get(pool.getInput());
+    Value output = placement.define(pool.getResult());
+    return done(builder.create<exec::PoolOp>(
+        location, input, output, flag(isMax), integer(in[0]), integer(in[1]),
+        list(in.drop_front(2)), list(out.drop_front(2)), pool.getWindowAttr(),
+        pool.getStridesAttr(), pool.getDilationsAttr(),
+        everySecond(pool.getPads(), 0), everySecond(pool.getPads(), 1),
+        flag(countsPadding), getCost()));
+  }
+  LogicalResult lower(MaxPoolOp pool) {
+    return lowerPool(pool, /*isMax=*/true, /*countsPadding=*/false);
+  }
+  LogicalResult lower(AveragePoolOp pool) {
+    return lowerPool(pool, /*isMax=*/false, pool.getCountIncludePad());
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Attention
+  //===--------------------------------------------------------------------===//
+
+  /// The strides of batch, sequence and head, seen through a transpose.
+  SmallVector<int64_t> getHeadStrides(Value tensor) {
+    auto transpose = tensor.getDefiningOp<TransposeOp>();
+    if (!transpose ||
+        placement.lookup(tensor) != placement.lookup(transpose.getInput())) {
+      SmallVector<int64_t> strides = getRowMajorStrides(getShape(tensor));
+      strides.pop_back();
+      return strides;
+    }
+    SmallVector<int64_t> source =
+        getRowMajorStrides(getShape(transpose.getInput()));
+    SmallVector<int64_t> strides;
+    for (int64_t dim : transpose.getPermutation().drop_back())
+      strides.push_back(source[dim]);
+    return strides;
+  }
+
+  LogicalResult lower(AttentionOp attention) {
+    if (failed(requireFloat(attention.getQuery())))
+      return failure();
+    ArrayRef<int64_t> query = getShape(attention.getQuery());
+    ArrayRef<int64_t> key = getShape(attention.getKey());
+    ArrayRef<int64_t> value = getShape(attention.getValue());
+    SmallVector<int64_t> maskStrides;
+    if (Value mask = attention.getMask()) {
+      // Right-aligned with [b, h, s, t]; size 1 repeats.
+      ArrayRef<int64_t> shape = getShape(mask);
+      SmallVector<int64_t> strides = getRowMajorStrides(shape);
+      maskStrides.assign(4 - shape.size(), 0);
+      for (auto [size, stride] : llvm::zip_equal(shape, strides))
+        maskStrides.push_back(size == 1 ? 0 : stride);
+    }
+    Value operands[] = {get(attention.getQuery()), get(attention.getKey()),
+                        get(attention.getValue())};
+    Value mask = get(attention.getMask());
+    Value offset = get(attention.getQueryOffset());
+    Value output = placement.define(attention.getResult());
+    auto launch = builder.create<exec::AttentionOp>(
+        location, operands[0], operands[1], operands[2], mask, offset,
+        /*workspace=*/Value(), output,
+        list(
+            {query[0], query[1], key[1], query[2], key[2], query[3], value[3]}),
+        list(getHeadStrides(attention.getQuery())),
+        list(getHeadStrides(attention.getKey())),
+        list(getHeadStrides(attention.getValue())),
+        list(getHeadStrides(attention.getResult())), list(maskStrides),
+        attention.getScaleAttr(), attention.getCausalAttr(),
+        attention.getZeroMaskedRowsAttr(), getCost());
+    if (Value workspace =
+            placement.createWorkspace(runtime::attentionWorkspaceBytes(
+                exec::getRuntimeShape(launch), getElementBytes(output))))
+      launch.getWorkspaceMutable().assign(workspace);
+    return done(launch);
+  }
+
+  static int64_t getElementBytes(Value buffer) {
+    return exec::getStorageBytes(
+        cast<exec::BufferType>(buffer.getType()).getElementType());
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Rows
+  //===--------------------------------------------------------------------===//
+
+  LogicalResult lower(ReduceOp reduce) {
+    ArrayRef<int64_t> shape = getShape(reduce.getInput());
+    SmallVector<int64_t> dims(reduce.getDims());
+    llvm::sort(dims);
+    Rows rows = dims.empty() ? Rows{countElements(shape), 1, 1}
+                             : getRows(shape, dims.front(), dims.back() + 1);
+    if (rows.outer * rows.inner !=
+        getTensorType(reduce.getResult()).getNumElements())
+      return reduce.emitOpError("reduces dimensions that are not neighbours: "
+                                "it needs parplan-legalize-layouts");
+    Value input = get(reduce.getInput());
+    Value output = placement.define(reduce.getResult());
+    return done(builder.create<exec::ReduceOp>(
+        location, reduce.getKindAttr(), input, output, integer(rows.outer),
+        integer(rows.length), integer(rows.inner), getCost()));
+  }
+
+  template <typename Softmax>
+  LogicalResult lowerSoftmax(Softmax softmax, bool isLog) {
+    if (failed(requireFloat(softmax.getInput())))
+      return failure();
+    Rows rows = getRows(getShape(softmax.getInput()), softmax.getDim(),
+                        softmax.getDim() + 1);
+    Value input = get(softmax.getInput());
+    Value output = placement.define(softmax.getResult());
+    return done(builder.create<exec::SoftmaxOp>(
+        location, input, output, flag(isLog), integer(rows.outer),
+        integer(rows.length), integer(rows.inner), getCost()));
+  }
+  LogicalResult lower(SoftmaxOp softmax) {
+    return lowerSoftmax(softmax, /*isLog=*/false);
+  }
+  LogicalResult lower(LogSoftmaxOp softmax) {
+    return lowerSoftmax(softmax, /*isLog=*/true);
+  }
+
+  LogicalResult lower(LayerNormOp norm) {
+    if (failed(requireFloat(norm.getInput())))
+      return failure();
+    ArrayRef<int64_t> shape = getShape(norm.getInput());
+    Rows rows = getRows(shape, norm.getDim(), shape.size());
+    Value input = get(norm.getInput());
+    Value scale = get(norm.getScale()), bias = get(norm.getBias());
+    Value output = placement.define(norm.getResult());
+    return done(builder.create<exec::LayerNormOp>(
+        location, input, scale, bias, output, integer(rows.outer),
+        integer(rows.length), norm.getEpsilonAttr(), getCost()));
+  }
+
+  LogicalResult lower(RMSNormOp norm) {
+    if (failed(requireFloat(norm.getInput())))
+      return failure();
+    ArrayRef<int64_t> shape = getShape(norm.getInput());
+    Rows rows = getRows(shape, norm.getDim(), shape.size());
+    Value input = get(norm.getInput()), scale = get(norm.getScale());
+    Value output = placement.define(norm.getResult());
+    return done(builder.create<exec::RMSNormOp>(
+        location, input, scale, output, integer(rows.outer),
+        integer(rows.length), norm.getEpsilonAttr(), getCost()));
+  }
+
+  LogicalResult lower(CumSumOp cumsum) {
+    Rows rows = getRows(getShape(cumsum.getInput()), cumsum.getDim(),
+                        cumsum.getDim() + 1);
+    Value input = get(cumsum.getInput());
+    Value output = placement.define(cumsum.getResult());
+    return done(builder.create<exec::CumSumOp>(
+        location, input, output, cumsum.getExclusiveAttr(),
+        cumsum.getReverseAttr(), integer(rows.outer), integer(rows.length),
+        integer(rows.inner), getCost()));
+  }
+
+  LogicalResult lower(TopKOp topk) {
+    Rows rows =
+        getRows(getShape(topk.getInput()), topk.getDim(), topk.getDim() + 1);
+    Value input = get(topk.getInput());
+    Value values, indices;
+    if (!topk.getValues().use_empty())
+      values = placement.define(topk.getValues());
+    if (!topk.getIndices().use_empty())
+      indices = placement.define(topk.getIndices());
+    if (!values && !indices)
+      return success();
+    return done(builder.create<exec::TopKOp>(
+        location, input, values, indices, integer(rows.outer),
+        integer(rows.length), integer(rows.inner), topk.getKAttr(),
+        topk.getLargestAttr(), getCost()));
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Indexing
+  //===--------------------------------------------------------------------===//
+
+  LogicalResult lower(EmbeddingOp embedding) {
+    ArrayRef<int64_t> table = getShape(embedding.getTable());
+    Value ids = get(embedding.getIds()), rows = get(embedding.getTable());
+    Value output = placement.define(embedding.getResult());
+    return done(builder.create<exec::EmbeddingOp>(
+        location, ids, rows, output,
+        list({countElements(getShape(embedding.getIds())), table[0], table[1]}),
+        getCost()));
+  }
+
+  LogicalResult lower(GatherOp gather) {
+    ArrayRef<int64_t> shape = getShape(gather.getData());
+    Rows rows = getRows(shape, gather.getDim(), gather.getDim() + 1);
+    Value data = get(gather.getData()), indices = get(gather.getIndices());
+    Value output = placement.define(gather.getResult());
+    return done(builder.create<exec::GatherOp>(
+        location, data, indices, output,
+        list({rows.outer, rows.length,
+              countElements(getShape(gather.getIndices())), rows.inner}),
+        getCost()));
+  }
+
+  LogicalResult lower(GatherElementsOp gather) {
+    Value data = get(gather.getData()), indices = get(gather.getIndices());
+    Value output = placement.define(gather.getResult());
+    return done(builder.create<exec::GatherElementsOp>(
+        location, data, indices, output, list(getShape(gather.getData())),
+        list(getShape(gather.getIndices())), gather.getDimAttr(), getCost()));
+  }
+
+  LogicalResult lower(GatherNDOp gather) {
+    ArrayRef<int64_t> shape = getShape(gather.getData());
+    ArrayRef<int64_t> indexShape = getShape(gather.getIndices());
+    size_t batchDims = gather.getBatchDims();
+    size_t indexed = indexShape.back();
+    int64_t batch = countElements(shape.take_front(batchDims));
+    int64_t tuples = countElements(indexShape.drop_back());
+    Value data = get(gather.getData()), indices = get(gather.getIndices());
+    Value output = placement.define(gather.getResult());
+    return done(builder.create<exec::GatherNDOp>(
+        location, data, indices, output, integer(batch),
+        integer(batch ? tuples / batch : 0),
+        list(shape.slice(batchDims, indexed)),
+        integer(countElements(shape.drop_front(batchDims + indexed))),
+        getCost()));
+  }
+
+  Operation *op;
+  Placement &placement;
+  OpBuilder &builder;
+  Location location;
+};
+
+} // namespace
+
+LogicalResult lowerLaunch(Operation *op, Placement &placement) {
+  return LaunchLowering(op, placement).run();
+}
+
+} // namespace parplan

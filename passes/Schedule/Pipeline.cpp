@@ -1,0 +1,22 @@
+//===- Pipeline.cpp - The schedule phase as a document --------------------===//
+//
+// Part of parplan.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/Schedule/Passes.h"
+
+#include "mlir/Pass/PassManager.h"
+
+namespace parplan {
+
+void buildSchedulePipeline(mlir::OpPassManager &manager) {
+  // First, so that the transposes it adds can be fused into what produces them.
+  manager.addPass(createLegalizeLayouts());
+  // Before placement: what is fused away needs no buffer.
+  manager.addPass(createFuseElementwise());
+  // The verifier of exec.program closes the phase.
+  manager.addPass(createToExec());
+}
+
+} // namespace parplan

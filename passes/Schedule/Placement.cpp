@@ -1,0 +1,209 @@
+//===- Placement.cpp - The program under construction ---------------------===//
+//
+// Part of parplan.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/Schedule/Placement.h"
+#include "passes/Schedule/ArenaPacking.h"
+
+#include "parplan/Support/Check.h"
+
+using namespace mlir;
+
+namespace parplan {
+
+using exec::BufferKind;
+using exec::BufferOp;
+
+int64_t countElements(ArrayRef<int64_t> sizes) {
+  int64_t count = 1;
+  for (int64_t size : sizes)
+    count *= size;
+  return count;
+}
+
+static RankedTensorType getTensorType(Value value) {
+  return cast<RankedTensorType>(value.getType());
+}
+
+static bool isInterface(BufferOp buffer) {
+  return buffer.getBlock().has_value();
+}
+
+static bool isPermanent(BufferOp buffer) {
+  return buffer.getKind() == BufferKind::parameter ||
+         buffer.getKind() == BufferKind::input;
+}
+
+Placement::Placement(ModuleOp module, StringRef name, MeshAttr meshAttr)
+    : context(module.getContext()), mesh(meshAttr.getMesh()),
+      declarations(module.getContext()), statements(module.getContext()) {
+  OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
+  program = builder.create<exec::ProgramOp>(module.getLoc(), name, meshAttr,
+                                            /*arena=*/0, /*events=*/0);
+  Block &body = program.getBody().emplaceBlock();
+  statements.setInsertionPointToEnd(&body);
+}
+
+void Placement::declareNext() {
+  if (lastDeclaration)
+    declarations.setInsertionPointAfter(lastDeclaration);
+  else
+    declarations.setInsertionPointToStart(&program.getBody().front());
+}
+
+//===----------------------------------------------------------------------===//
+// Values
+//===----------------------------------------------------------------------===//
+
+Value Placement::createBuffer(BufferKind kind, ArrayRef<int64_t> shape,
+                              Type type, exec::BlockAttr block) {
+  declareNext();
+  auto buffer = declarations.create<BufferOp>(
+      program.getLoc(), exec::BufferType::get(context, shape, type), kind,
+      /*offset=*/0, /*first=*/0, /*last=*/0, block);
+  lastDeclaration = buffer;
+  return buffer;
+}
+
+Value Placement::createActivation(ArrayRef<int64_t> shape, Type elementType) {
+  return createBuffer(BufferKind::activation, shape, elementType, {});
+}
+
+Value Placement::createWorkspace(int64_t bytes) {
+  if (bytes == 0)
+    return {};
+  Type byte = IntegerType::get(context, 8);
+  return createBuffer(BufferKind::workspace, {bytes}, byte, {});
+}
+
+Value Placement::createInterface(BufferKind kind, RankedTensorType type,
+                                 exec::BlockAttr block) {
+  return createBuffer(kind, type.getShape(), type.getElementType(), block);
+}
+
+Value Placement::define(Value tensor) {
+  RankedTensorType type = getTensorType(tensor);
+  Value buffer = createActivation(type.getShape(), type.getElementType());
+  map(tensor, buffer);
+  return buffer;
+}
+
+bool Placement::canReuse(Value tensor, Operation *user) const {
+  auto buffer = lookup(tensor).getDefiningOp<BufferOp>();
+  if (buffer.getKind() != BufferKind::activation)
+    return false;
+  // Along the aliases down to what wrote the bytes.
+  Operation *reader = user;
+  while (true) {
+    if (llvm::any_of(tensor.getUsers(),
+                     [&](Operation *other) { return other != reader; }))
+      return false;
+    reader = tensor.getDefiningOp();
+    if (!reader)
+      return false;
+    if (!isa<ReshapeOp, StorageViewOp, TransposeOp>(reader))
+      return true;
+    tensor = reader->getOperand(0);
+  }
+}
+
+exec::BlockAttr Placement::getBlock(StringRef name, RankedTensorType global,
+                                    ShardingAttr sharding,
+                                    FlatSymbolRefAttr source, int64_t offset,
+                                    ArrayRef<int64_t> strides) {
+  auto none = AxisListAttr::get(context, ArrayRef<StringAttr>());
+  SmallVector<exec::DimensionAttr> dims(global.getRank());
+  int64_t rowMajor = 1;
+  for (int64_t dim = global.getRank(); dim-- > 0;) {
+    dims[dim] =
+        exec::DimensionAttr::get(context, global.getDimSize(dim),
+                                 sharding ? sharding.getDims()[dim] : none,
+                                 strides.empty() ? rowMajor : strides[dim]);
+    rowMajor *= global.getDimSize(dim);
+  }
+  return exec::BlockAttr::get(context, StringAttr::get(context, name), source,
+                              offset, dims,
+                              sharding ? sharding.getStorage() : none);
+}
+
+//===----------------------------------------------------------------------===//
+// Communicators
+//===----------------------------------------------------------------------===//
+
+int64_t Placement::getWidth(AxisListAttr axes) const {
+  FailureOr<AxisList> positions = axes.resolve(mesh);
+  PARPLAN_CHECK(succeeded(positions), "a collective over an unknown axis");
+  return mesh.getWidth(*positions);
+}
+
+FlatSymbolRefAttr Placement::getCommunicator(AxisListAttr axes) {
+  auto [place, isNew] = communicators.try_emplace(axes);
+  if (isNew) {
+    std::string name = "c" + std::to_string(communicators.size() - 1);
+    auto communicator =
+        declarations.create<exec::CommunicatorOp>(program.getLoc(), name, axes);
+    lastDeclaration = communicator;
+    place->second = FlatSymbolRefAttr::get(communicator.getSymNameAttr());
+  }
+  return place->second;
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+Placement::Memory Placement::placeBuffers() {
+  Block &body = program.getBody().front();
+  DenseMap<Operation *, std::pair<int64_t, int64_t>> uses;
+  int64_t number = 0;
+  for (Operation &op : body) {
+    if (!isa<exec::StatementOpInterface>(op))
+      continue;
+    for (Value operand : op.getOperands()) {
+      auto [place, isNew] =
+          uses.try_emplace(operand.getDefiningOp(), number, number);
+      place->second.second = number;
+    }
+    ++number;
+  }
+  SmallVector<BufferOp> resident, moving;
+  std::vector<Lifetime> lifetimes;
+  for (BufferOp buffer : llvm::make_early_inc_range(body.getOps<BufferOp>())) {
+    auto use = uses.find(buffer);
+    if (use == uses.end() && !isPermanent(buffer)) {
+      buffer.erase();
+      continue;
+    }
+    int64_t first = isPermanent(buffer) ? -1 : use->second.first;
+    int64_t last = isInterface(buffer) ? number : use->second.second;
+    buffer.setFirst(first);
+    buffer.setLast(last);
+    (isPermanent(buffer) ? resident : moving).push_back(buffer);
+    if (!isPermanent(buffer))
+      lifetimes.push_back({buffer.getType().getByteSize(), first, last});
+  }
+  auto alignUp = [](int64_t bytes) {
+    return (bytes + exec::bufferAlignment - 1) / exec::bufferAlignment *
+           exec::bufferAlignment;
+  };
+  // What is never freed lies at the bottom, where it fragments nothing.
+  int64_t bottom = 0, highest = 0;
+  for (BufferOp buffer : resident) {
+    buffer.setOffset(bottom);
+    highest = bottom + buffer.getType().getByteSize();
+    bottom = alignUp(highest);
+  }
+  Packing packing = packArena(lifetimes, exec::bufferAlignment);
+  for (auto [buffer, offset] : llvm::zip_equal(moving, packing.offsets)) {
+    buffer.setOffset(bottom + offset);
+    highest =
+        std::max(highest, bottom + offset + buffer.getType().getByteSize());
+  }
+  program.setArena(highest);
+  return {highest,
+          packing.lowerBound > 0 ? bottom + packing.lowerBound : highest};
+}
+
+} // namespace parplan

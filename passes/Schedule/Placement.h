@@ -1,0 +1,117 @@
+//===- Placement.h - The program under construction -------------*- C++ -*-===//
+//
+// Part of parplan.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PARPLAN_PASSES_SCHEDULE_PLACEMENT_H
+#define PARPLAN_PASSES_SCHEDULE_PLACEMENT_H
+
+#include "dialects/exec/ExecOps.h"
+#include "dialects/parplan/ParplanOps.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinOps.h"
+
+namespace parplan {
+
+/// An `exec.program` to which statements are appended. Buffers get offsets when
+/// all statements are there.
+class Placement {
+public:
+  /// Creates an empty program behind everything in `module`.
+  Placement(mlir::ModuleOp module, llvm::StringRef name, MeshAttr mesh);
+
+  exec::ProgramOp getProgram() const { return program; }
+  const Mesh &getMesh() const { return mesh; }
+
+  /// Appends to the statements.
+  mlir::OpBuilder &getStatements() { return statements; }
+
+  //===--------------------------------------------------------------------===//
+  // Values
+  //===--------------------------------------------------------------------===//
+
+  /// The buffer that holds `tensor`; null where none was defined.
+  mlir::Value lookup(mlir::Value tensor) const {
+    return buffers.lookup(tensor);
+  }
+  void map(mlir::Value tensor, mlir::Value buffer) { buffers[tensor] = buffer; }
+  /// A new activation for `tensor`.
+  mlir::Value define(mlir::Value tensor);
+
+  /// Whether `user` is the last to read the activation that holds `tensor`: it
+  /// may write its result there.
+  bool canReuse(mlir::Value tensor, mlir::Operation *user) const;
+
+  mlir::Value createActivation(llvm::ArrayRef<int64_t> shape,
+                               mlir::Type elementType);
+  /// Null for no bytes.
+  mlir::Value createWorkspace(int64_t bytes);
+  mlir::Value createInterface(exec::BufferKind kind,
+                              mlir::RankedTensorType type,
+                              exec::BlockAttr block);
+
+  /// The block of `global` that `sharding` gives a rank; row-major strides
+  /// unless `strides` are given.
+  exec::BlockAttr getBlock(llvm::StringRef name, mlir::RankedTensorType global,
+                           ShardingAttr sharding,
+                           mlir::FlatSymbolRefAttr source = {},
+                           int64_t offset = 0,
+                           llvm::ArrayRef<int64_t> strides = {});
+
+  //===--------------------------------------------------------------------===//
+  // Communicators
+  //===--------------------------------------------------------------------===//
+
+  /// Ranks in a group of `axes`.
+  int64_t getWidth(AxisListAttr axes) const;
+  /// The communicator of `axes`, of more than one rank.
+  mlir::FlatSymbolRefAttr getCommunicator(AxisListAttr axes);
+
+  //===--------------------------------------------------------------------===//
+  // Memory
+  //===--------------------------------------------------------------------===//
+
+  struct Memory {
+    int64_t peak = 0;
+    int64_t lowerBound = 0;
+  };
+  /// Gives every buffer its live range and offset and the program its arena.
+  /// Erases buffers that no statement uses, but for interfaces.
+  Memory placeBuffers();
+
+private:
+  mlir::Value createBuffer(exec::BufferKind kind, llvm::ArrayRef<int64_t> shape,
+                           mlir::Type type, exec::BlockAttr block);
+
+  /// Makes `declarations` insert behind the last of them.
+  void declareNext();
+
+  mlir::MLIRContext *context;
+  Mesh mesh;
+  exec::ProgramOp program;
+  mlir::OpBuilder declarations;
+  mlir::Operation *lastDeclaration = nullptr;
+  mlir::OpBuilder statements;
+  llvm::DenseMap<mlir::Value, mlir::Value> buffers;
+  llvm::DenseMap<AxisListAttr, mlir::FlatSymbolRefAttr> communicators;
+};
+
+/// Appends the statements of ops that a kernel of the runtime carries out, and
+/// defines their results. Fails, with a diagnostic, on an op that has none.
+llvm::LogicalResult lowerLaunch(mlir::Operation *op, Placement &placement);
+
+/// Appends the statements of a collective or of a view of bytes.
+llvm::LogicalResult lowerMove(mlir::Operation *op, Placement &placement);
+
+/// Inserts records and waits where a statement touches bytes that the other
+/// stream writes, or writes bytes that the other stream touches.
+void placeEvents(exec::ProgramOp program);
+
+/// The product of sizes.
+int64_t countElements(llvm::ArrayRef<int64_t> sizes);
+
+} // namespace parplan
+
+#endif // PARPLAN_PASSES_SCHEDULE_PLACEMENT_H

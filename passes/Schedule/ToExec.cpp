@@ -1,0 +1,263 @@
+//===- ToExec.cpp - From tensors to statements on buffers -----------------===//
+//
+// Part of parplan.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/Schedule/Passes.h"
+#include "passes/Schedule/Placement.h"
+
+#include "dialects/parplan/ParplanOps.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+namespace parplan {
+
+#define GEN_PASS_DEF_TOEXEC
+#include "passes/Schedule/Passes.h.inc"
+
+namespace {
+
+constexpr llvm::StringLiteral globalTypeName = "parplan.global_type";
+
+RankedTensorType getTensorType(Value value) {
+  return cast<RankedTensorType>(value.getType());
+}
+
+/// Translates one function.
+class ProgramTranslator {
+public:
+  ProgramTranslator(ModuleOp module, func::FuncOp function, MeshAttr mesh)
+      : module(module), function(function),
+        placement(module, function.getName(), mesh) {}
+
+  Placement &getPlacement() { return placement; }
+
+  LogicalResult run() {
+    for (BlockArgument argument : function.getArguments())
+      defineInput(argument);
+    moveKernels();
+    for (Operation &op : function.getBody().front())
+      if (failed(translate(&op)))
+        return failure();
+    return success();
+  }
+
+private:
+  void moveKernels() {
+    Block &body = placement.getProgram().getBody().front();
+    auto kernels = llvm::to_vector(module.getOps<exec::KernelOp>());
+    for (exec::KernelOp kernel : llvm::reverse(kernels))
+      kernel->moveBefore(&body, body.begin());
+  }
+
+  //===--------------------------------------------------------------------===//
+  // What lives outside of a step
+  //===--------------------------------------------------------------------===//
+
+  static RankedTensorType getGlobalType(Attribute attribute, Type local) {
+    if (auto type = llvm::dyn_cast_if_present<TypeAttr>(attribute))
+      return cast<RankedTensorType>(type.getValue());
+    return cast<RankedTensorType>(local);
+  }
+
+  static StringRef getName(Attribute attribute) {
+    auto name = llvm::dyn_cast_if_present<StringAttr>(attribute);
+    return name ? name.getValue() : "";
+  }
+
+  void defineInput(BlockArgument argument) {
+    unsigned index = argument.getArgNumber();
+    exec::BlockAttr block = placement.getBlock(
+        getName(function.getArgAttr(index, attributes::name)),
+        getGlobalType(function.getArgAttr(index, globalTypeName),
+                      argument.getType()),
+        function.getArgAttrOfType<ShardingAttr>(index, attributes::sharding));
+    placement.map(argument,
+                  placement.createInterface(exec::BufferKind::input,
+                                            getTensorType(argument), block));
+  }
+
+  static ShardingAttr getResultSharding(Operation *op) {
+    auto list = op->getAttrOfType<ArrayAttr>(attributes::shardings);
+    return list ? cast<ShardingAttr>(list[0]) : ShardingAttr();
+  }
+
+  LogicalResult defineParameter(ParameterOp op) {
+    if (op->use_empty())
+      return success();
+    auto initializer = SymbolTable::lookupNearestSymbolFrom<InitializerOp>(
+        op, op.getInitializerAttr());
+    if (!initializer)
+      return op.emitOpError("names no initializer");
+    ShardingAttr sharding = getResultSharding(op);
+    Attribute global = op->getAttr(globalTypeName);
+    if (!global && !op.getView())
+      global = initializer.getTypeAttr();
+    int64_t offset = 0;
+    SmallVector<int64_t> strides;
+    if (std::optional<ViewAttr> view = op.getView()) {
+      offset = view->getOffset();
+      strides.assign(view->getStrides().begin(), view->getStrides().end());
+    }
+    exec::BlockAttr block = placement.getBlock(
+        initializer.getName(), getGlobalType(global, op.getType()), sharding,
+        op.getInitializerAttr(), offset, strides);
+    placement.map(op.getResult(), placement.createInterface(
+                                      exec::BufferKind::parameter,
+                                      getTensorType(op.getResult()), block));
+    return success();
+  }
+
+  void defineConstant(ConstantOp op) {
+    if (op->use_empty())
+      return;
+    OpBuilder builder(placement.getProgram());
+    auto [place, isNew] = data.try_emplace(op.getValueAttr());
+    if (isNew) {
+      std::string name = "data" + std::to_string(data.size() - 1);
+      auto bytes =
+          builder.create<exec::DataOp>(op.getLoc(), name, op.getValueAttr());
+      place->second = FlatSymbolRefAttr::get(bytes.getSymNameAttr());
+    }
+    RankedTensorType type = getTensorType(op.getResult());
+    exec::BlockAttr block =
+        placement.getBlock(place->second.getValue(), type, {}, place->second);
+    placement.map(
+        op.getResult(),
+        placement.createInterface(exec::BufferKind::parameter, type, block));
+  }
+
+  /// The buffer of a result becomes an output; what is an input, a parameter or
+  /// an output already is copied.
+  void defineOutputs(func::ReturnOp op) {
+    OpBuilder &builder = placement.getStatements();
+    for (OpOperand &operand : op->getOpOperands()) {
+      unsigned index = operand.getOperandNumber();
+      RankedTensorType type = getTensorType(operand.get());
+      exec::BlockAttr block = placement.getBlock(
+          getName(function.getResultAttr(index, attributes::name)),
+          getGlobalType(function.getResultAttr(index, globalTypeName), type),
+          function.getResultAttrOfType<ShardingAttr>(index,
+                                                     attributes::sharding));
+      Value buffer = placement.lookup(operand.get());
+      auto source = buffer.getDefiningOp<exec::BufferOp>();
+      if (source.getKind() == exec::BufferKind::activation) {
+        source.setKind(exec::BufferKind::output);
+        source.setBlockAttr(block);
+        outputs.push_back(source);
+        continue;
+      }
+      Value copy =
+          placement.createInterface(exec::BufferKind::output, type, block);
+      int64_t count = type.getNumElements();
+      int64_t bytes = count * exec::getStorageBytes(type.getElementType());
+      OpCost cost;
+      cost.kind = WorkKind::copy;
+      cost.bytesRead = cost.bytesWritten = bytes;
+      builder.create<exec::CopyOp>(
+          op.getLoc(), buffer, copy, ArrayRef<int64_t>{count}, 0,
+          ArrayRef<int64_t>{1}, 0, ArrayRef<int64_t>{1},
+          exec::CostAttr::get(builder.getContext(), cost));
+      outputs.push_back(copy.getDefiningOp<exec::BufferOp>());
+    }
+    // In the order of the function's results.
+    for (exec::BufferOp output : outputs)
+      if (Operation *last = findLastBuffer(); last != output)
+        output->moveAfter(last);
+  }
+
+  Operation *findLastBuffer() {
+    Operation *last = nullptr;
+    for (auto buffer :
+         placement.getProgram().getBody().front().getOps<exec::BufferOp>())
+      last = buffer;
+    return last;
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Statements
+  //===--------------------------------------------------------------------===//
+
+  LogicalResult translate(Operation *op) {
+    return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+        .Case([&](ParameterOp parameter) { return defineParameter(parameter); })
+        .Case([&](ConstantOp constant) {
+          defineConstant(constant);
+          return success();
+        })
+        .Case([&](ReshapeOp reshape) {
+          placement.map(reshape.getResult(),
+                        placement.lookup(reshape.getInput()));
+          return success();
+        })
+        .Case([&](TransposeOp transpose) { return translate(transpose); })
+        .Case([&](exec::EmptyOp empty) {
+          placement.define(empty.getResult());
+          return success();
+        })
+        .Case([&](func::ReturnOp end) {
+          defineOutputs(end);
+          return success();
+        })
+        .Case<AllReduceOp, AllGatherOp, ReduceScatterOp, AllToAllOp,
+              BroadcastFromOp, ReduceToOp, SendReceiveOp, StorageViewOp>(
+            [&](Operation *move) { return lowerMove(move, placement); })
+        .Default([&](Operation *other) -> LogicalResult {
+          if (other->use_empty())
+            return success();
+          return lowerLaunch(other, placement);
+        });
+  }
+
+  /// A view that attention reads through its strides.
+  LogicalResult translate(TransposeOp transpose) {
+    if (!llvm::all_of(transpose->getUsers(), llvm::IsaPred<AttentionOp>))
+      return transpose.emitOpError("is left: it needs "
+                                   "parplan-fuse-elementwise");
+    placement.map(transpose.getResult(),
+                  placement.lookup(transpose.getInput()));
+    return success();
+  }
+
+  ModuleOp module;
+  func::FuncOp function;
+  Placement placement;
+  llvm::MapVector<Attribute, FlatSymbolRefAttr> data;
+  SmallVector<exec::BufferOp> outputs;
+};
+
+struct ToExecPass : impl::ToExecBase<ToExecPass> {
+  using ToExecBase::ToExecBase;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    auto function = module.lookupSymbol<func::FuncOp>("main");
+    if (!function) {
+      module.emitError("there is no function @main");
+      return signalPassFailure();
+    }
+    MeshOp mesh = getOnlyMesh(module);
+    if (!mesh) {
+      module.emitError("a program needs a module with one mesh");
+      return signalPassFailure();
+    }
+    ProgramTranslator translator(module, function, mesh.getMesh());
+    if (failed(translator.run()))
+      return signalPassFailure();
+    Placement &placement = translator.getPlacement();
+    Placement::Memory memory = placement.placeBuffers();
+    placeEvents(placement.getProgram());
+    if (report)
+      emitRemark(placement.getProgram().getLoc(), "arena of ")
+          << memory.peak << " bytes, lower bound " << memory.lowerBound;
+    function.erase();
+    mesh.erase();
+  }
+};
+
+} // namespace
+} // namespace parplan
