@@ -189,9 +189,11 @@ ValueId GraphBuilder::foldMask(OpKind kind, Predicate predicate,
 /// ones dropped.
 static Shape getCompactShape(const Constant &constant, ShapeRef shape) {
   Shape compact(shape.begin(), shape.end());
+  if (constant.kind == Constant::Kind::parts)
+    return compact;
   for (size_t dim = 0; dim < shape.size(); ++dim)
     if (constant.isAffine() ? constant.coefficients[dim] == 0
-                            : constant.isDense() && constant.core[dim] == 1)
+                            : constant.core[dim] == 1)
       compact[dim] = 1;
   size_t leading = 0;
   while (leading < compact.size() && compact[leading] == 1)

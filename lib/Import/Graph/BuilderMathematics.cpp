@@ -127,12 +127,12 @@ ValueId GraphBuilder::mean(ValueId input, llvm::ArrayRef<int64_t> dims,
   if (!isFloat(getType(input)))
     failNode(codes::unsupportedForm, "a mean of ",
              printElementType(getType(input)));
+  ValueId sum = reduce(ReduceKind::sum, input, dims, keepDims);
   int64_t count = 1;
   for (int64_t dim : dims)
     count *= getShape(input)[normalizeDim(dim, getRank(input))];
   if (count == 0)
     failNode(codes::badNode, "a mean of no elements");
-  ValueId sum = reduce(ReduceKind::sum, input, dims, keepDims);
   return binary(OpKind::mul, sum,
                 makeNumber(getType(input), 1.0 / double(count)));
 }

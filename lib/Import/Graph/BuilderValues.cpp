@@ -47,6 +47,7 @@ ValueId GraphBuilder::makeDense(ElementType type, ShapeRef shape,
                                 std::vector<Cell> cells) {
   PARPLAN_CHECK(int64_t(cells.size()) == countElements(shape),
                 "a dense constant has ", cells.size(), " elements");
+  spendCells(cells.size());
   ConstantId constant = graph.constants.addDense(
       type, Shape(shape.begin(), shape.end()), std::move(cells));
   return graph.addConstantValue(constant, shape);
@@ -88,6 +89,7 @@ ValueId GraphBuilder::makeRange(ElementType type, ShapeRef shape, int64_t dim,
   if (shape[dim] > maxFoldedCells)
     failNode(codes::tooLarge, "a range of ", shape[dim],
              " elements is longer than ", maxFoldedCells);
+  spendCells(shape[dim]);
   std::vector<Cell> cells(shape[dim]);
   uint64_t value = start;
   for (Cell &cell : cells) {
@@ -134,19 +136,26 @@ void GraphBuilder::checkShape(ShapeRef shape) const {
   if (shape.size() > maxRank)
     failNode(codes::tooLarge, "a tensor of rank ", shape.size(),
              "; the largest supported rank is ", maxRank);
-  std::optional<int64_t> elements = checkedProduct(shape);
-  if (!elements || *elements > (int64_t(1) << 48))
+  if (!isWithinLimits(shape))
     failNode(codes::tooLarge, "a tensor of shape ", printShape(shape),
              " has more than 2^48 elements");
+}
+
+void GraphBuilder::spendCells(int64_t cells) {
+  if (cells > cellBudget)
+    failNode(codes::tooLarge,
+             "the constants of the model need too much memory");
+  cellBudget -= cells;
 }
 
 bool GraphBuilder::mayFold(int64_t cells, int64_t operandCells) {
   if (cells > alwaysFoldedCells &&
       (cells > operandCells || cells > maxFoldedCells))
     return false;
-  if (foldingBudget < cells + operandCells)
+  if (foldingBudget < cells + operandCells || cellBudget < cells)
     return false;
   foldingBudget -= cells + operandCells;
+  cellBudget -= cells;
   return true;
 }
 

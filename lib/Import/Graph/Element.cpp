@@ -6,6 +6,9 @@
 
 #include "lib/Import/Graph/Element.h"
 
+#include "parplan/Support/CheckedMath.h"
+
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -77,11 +80,26 @@ int64_t countElements(ShapeRef shape) {
   return count;
 }
 
+bool isWithinLimits(ShapeRef shape) {
+  int64_t product = 1;
+  for (int64_t size : shape) {
+    std::optional<int64_t> next =
+        size < 0 ? std::nullopt
+                 : checkedMultiply(product, std::max<int64_t>(size, 1));
+    if (!next || *next > (int64_t(1) << 48))
+      return false;
+    product = *next;
+  }
+  return true;
+}
+
 std::string printShape(ShapeRef shape) {
   std::string text = "[";
   for (int64_t size : shape) {
     if (text.size() > 1)
       text += ", ";
+    if (text.size() > 200)
+      return text + "..]";
     text += std::to_string(size);
   }
   return text + "]";

@@ -54,6 +54,10 @@ int64_t getElementBytes(ElementType type);
 /// Elements of a shape. Shapes in the graph are checked: this cannot overflow.
 int64_t countElements(ShapeRef shape);
 
+/// True if no size is negative and the product of those that are not 0 is at
+/// most 2^48, so that no product of some of them overflows.
+bool isWithinLimits(ShapeRef shape);
+
 /// "[8, 32, 512]".
 std::string printShape(ShapeRef shape);
 

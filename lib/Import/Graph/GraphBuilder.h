@@ -32,17 +32,23 @@ struct Window {
   llvm::SmallVector<int64_t, 3> dilations;
 };
 
-/// A list of tensors: `items`, or the pieces of a tensor between `starts`.
+/// A list of tensors: `items`, or the pieces of a tensor, of `step` elements
+/// each or between `starts`.
 struct TensorSequence {
   std::vector<ValueId> items;
   ValueId source = noValue;
   int64_t dim = 0;
-  /// One more than there are pieces.
+  /// The size of the dimension.
+  int64_t extent = 0;
+  /// 0 if `starts` says where pieces are; it has one more than there are.
+  int64_t step = 0;
   std::vector<int64_t> starts;
   bool keepDims = true;
 
-  size_t size() const {
-    return source == noValue ? items.size() : starts.size() - 1;
+  int64_t size() const {
+    if (source == noValue)
+      return items.size();
+    return step ? (extent + step - 1) / step : int64_t(starts.size()) - 1;
   }
 };
 
@@ -52,6 +58,8 @@ public:
 
   Graph &graph;
   std::vector<TensorSequence> sequences;
+  /// Pieces that sequences of the model may still have.
+  int64_t sequenceBudget = int64_t(1) << 22;
   /// Node of the main graph that new ops belong to.
   uint32_t node = 0;
 
@@ -185,6 +193,8 @@ private:
   ValueId foldReduce(ReduceKind kind, ValueId input,
                      llvm::ArrayRef<int64_t> dims, ShapeRef keptShape,
                      ShapeRef shape);
+  /// Fails if the constants of the model become too many.
+  void spendCells(int64_t cells);
   /// One column of GatherND's indices as a constant without the last dimension.
   std::vector<ConstantId> getIndexColumns(ValueId indices, int64_t count);
   /// The constant with its unvarying leading dimensions dropped.
@@ -195,8 +205,10 @@ private:
                             ElementType type, ShapeRef shape,
                             llvm::ArrayRef<int64_t> integers = {});
 
-  /// Elements that folding may still compute: bounds time and memory.
+  /// Elements that folding may still read and compute: bounds time.
   int64_t foldingBudget = int64_t(1) << 28;
+  /// Elements that constants may still take: bounds memory.
+  int64_t cellBudget = int64_t(1) << 27;
 };
 
 } // namespace parplan::importer

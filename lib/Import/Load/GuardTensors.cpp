@@ -39,13 +39,12 @@ static std::string describeTensor(const onnx::TensorProto &tensor,
                                   Initializer &result) {
   result.onnxType = tensor.data_type();
   result.shape.assign(tensor.dims().begin(), tensor.dims().end());
-  std::optional<int64_t> elements = checkedProduct(result.shape);
-  if (!elements || *elements > limits::elements)
+  if (result.shape.size() > 64 || !isWithinLimits(result.shape))
     return concat("has the impossible shape ", printShape(result.shape));
   if (tensor.has_segment())
     return "is stored in segments, which is not supported";
   if (type)
-    result.bytes = *elements * getElementBytes(*type);
+    result.bytes = countElements(result.shape) * getElementBytes(*type);
   return "";
 }
 
@@ -149,6 +148,11 @@ public:
       for (const onnx::AttributeProto &attribute : node.attribute()) {
         if (attribute.has_t())
           checkTensor(attribute.t(), node, place);
+        // ONNX's checker parses their indices without looking at the size.
+        if (attribute.has_sparse_tensor() ||
+            attribute.sparse_tensors_size() > 0)
+          diagnostics.error(codes::unsupportedType, locate(node, place))
+              << "the node has a sparse tensor";
         for (const onnx::TensorProto &tensor : attribute.tensors())
           checkTensor(tensor, node, place);
         if (attribute.has_g())
@@ -160,8 +164,17 @@ public:
   }
 
 private:
+  Location locate(const onnx::NodeProto &node,
+                  std::optional<uint32_t> place) const {
+    return place ? model.locateNode(*place, node.op_type())
+                 : Location::inFile(model.path);
+  }
+
   void checkGraph(const onnx::GraphProto &graph, const onnx::NodeProto &node,
                   std::optional<uint32_t> place, int depth) {
+    if (graph.sparse_initializer_size() > 0)
+      diagnostics.error(codes::unsupportedType, locate(node, place))
+          << "a graph of the node has sparse initializers";
     for (const onnx::TensorProto &tensor : graph.initializer())
       checkTensor(tensor, node, place);
     checkNodes(graph.node(), place, false, depth + 1);
@@ -184,9 +197,7 @@ private:
                            : std::nullopt);
     if (problem.empty())
       return;
-    diagnostics.error(codes::badTensor,
-                      place ? model.locateNode(*place, node.op_type())
-                            : Location::inFile(model.path))
+    diagnostics.error(codes::badTensor, locate(node, place))
         << "a tensor of the node " << problem;
   }
 

@@ -19,8 +19,6 @@ constexpr int graphDepth = 32;
 constexpr int callDepth = 64;
 /// Nodes after functions are expanded.
 constexpr int64_t nodes = int64_t(1) << 20;
-/// Elements of one tensor.
-constexpr int64_t elements = int64_t(1) << 48;
 constexpr int64_t minimumIrVersion = 3, maximumIrVersion = 13;
 constexpr int64_t minimumOpset = 7, maximumOpset = 26;
 

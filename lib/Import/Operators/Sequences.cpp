@@ -7,9 +7,14 @@
 
 #include "lib/Import/Operators/OperatorTable.h"
 
+#include <algorithm>
+
 namespace parplan::importer {
 
 static ValueId addSequence(GraphBuilder &builder, TensorSequence sequence) {
+  builder.sequenceBudget -= sequence.items.size() + sequence.starts.size();
+  if (builder.sequenceBudget < 0)
+    failNode(codes::tooLarge, "the sequences of the model are too long");
   builder.sequences.push_back(std::move(sequence));
   return builder.graph.addLeaf(ValueKind::sequence, ElementType::f32, {},
                                builder.sequences.size() - 1);
@@ -19,15 +24,19 @@ static ValueId getItem(GraphBuilder &builder, const TensorSequence &sequence,
                        int64_t index) {
   if (sequence.source == noValue)
     return sequence.items[index];
-  ValueId source = sequence.source;
-  int64_t dim = sequence.dim;
-  bool keepDims = sequence.keepDims;
-  ValueId piece = builder.slice(source, SliceRange{dim, sequence.starts[index],
-                                                   sequence.starts[index + 1]});
-  if (keepDims)
+  SliceRange range{sequence.dim, 0, 0};
+  if (sequence.step) {
+    range.start = index * sequence.step;
+    range.limit = std::min(sequence.extent, range.start + sequence.step);
+  } else {
+    range.start = sequence.starts[index];
+    range.limit = sequence.starts[index + 1];
+  }
+  ValueId piece = builder.slice(sequence.source, range);
+  if (sequence.keepDims)
     return piece;
   Shape shape = builder.getShape(piece);
-  shape.erase(shape.begin() + dim);
+  shape.erase(shape.begin() + sequence.dim);
   return builder.reshape(piece, shape);
 }
 
@@ -38,36 +47,29 @@ static void importSplitToSequence(NodeContext &node) {
   sequence.dim = builder.normalizeDim(node.getInteger("axis", 0),
                                       builder.getRank(sequence.source));
   int64_t size = builder.getShape(sequence.source)[sequence.dim];
-  int64_t step = 1;
-  sequence.starts.push_back(0);
-  bool isEven = true;
-  if (node.hasInput(1)) {
+  sequence.extent = size;
+  if (!node.hasInput(1)) {
+    sequence.step = 1;
+    sequence.keepDims = node.getInteger("keepdims", 1) != 0;
+  } else if (builder.getRank(node.getInput(1)) == 0) {
+    sequence.step = node.getKnownInteger(1, "the size of the parts");
+    if (sequence.step < 1)
+      failNode(codes::badNode, "a dimension of size ", size, " in parts of ",
+               sequence.step);
+    sequence.step = std::min(sequence.step, std::max<int64_t>(size, 1));
+  } else {
     std::vector<int64_t> sizes =
         node.getKnownIntegers(1, "the sizes of the parts");
-    isEven = builder.getRank(node.getInput(1)) == 0;
-    if (isEven) {
-      step = sizes[0];
-    } else {
-      for (int64_t part : sizes) {
-        if (part < 0 || part > size - sequence.starts.back())
-          failNode(codes::badNode, "parts ", printShape(sizes),
-                   " of a dimension of size ", size);
-        sequence.starts.push_back(sequence.starts.back() + part);
-      }
-      if (sequence.starts.back() != size)
+    sequence.starts.push_back(0);
+    for (int64_t part : sizes) {
+      if (part < 0 || part > size - sequence.starts.back())
         failNode(codes::badNode, "parts ", printShape(sizes),
                  " of a dimension of size ", size);
+      sequence.starts.push_back(sequence.starts.back() + part);
     }
-  } else {
-    sequence.keepDims = node.getInteger("keepdims", 1) != 0;
-  }
-  if (isEven) {
-    constexpr int64_t mostParts = 1 << 16;
-    if (step < 1 || size / step > mostParts)
-      failNode(codes::badNode, "a dimension of size ", size, " in parts of ",
-               step);
-    while (sequence.starts.back() < size)
-      sequence.starts.push_back(std::min(size, sequence.starts.back() + step));
+    if (sequence.starts.back() != size)
+      failNode(codes::badNode, "parts ", printShape(sizes),
+               " of a dimension of size ", size);
   }
   node.setOutput(0, addSequence(builder, std::move(sequence)));
 }
@@ -99,9 +101,12 @@ static void importConcatFromSequence(NodeContext &node) {
   TensorSequence sequence = node.getSequence(0);
   if (sequence.size() == 0)
     failNode(codes::badNode, "the sequence is empty");
+  builder.sequenceBudget -= sequence.size();
+  if (builder.sequenceBudget < 0)
+    failNode(codes::tooLarge, "the sequences of the model are too long");
   bool newAxis = node.getInteger("new_axis", 0) != 0;
   llvm::SmallVector<ValueId, 4> items;
-  for (size_t i = 0; i < sequence.size(); ++i)
+  for (int64_t i = 0; i < sequence.size(); ++i)
     items.push_back(getItem(builder, sequence, i));
   int64_t axis = builder.normalizeDim(node.getRequiredInteger("axis"),
                                       builder.getRank(items[0]) + newAxis);

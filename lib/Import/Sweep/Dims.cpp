@@ -7,7 +7,6 @@
 #include "lib/Import/Sweep/Dims.h"
 
 #include "lib/Import/Graph/Element.h"
-#include "lib/Import/Load/Limits.h"
 
 #include "parplan/Support/CheckedMath.h"
 #include "parplan/Support/DiagnosticCodes.h"
@@ -336,8 +335,7 @@ private:
             concat("has the size ", size.value_or(0), " for dimension ", i));
       input.shape.push_back(*size);
     }
-    std::optional<int64_t> elements = checkedProduct(input.shape);
-    if (!elements || *elements > limits::elements)
+    if (!isWithinLimits(input.shape))
       return fail(codes::tooLarge, "has the shape " + printShape(input.shape));
     if (!input.shape.empty()) {
       const Dim &dim = type.shape().dim(0);
