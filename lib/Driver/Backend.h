@@ -1,0 +1,39 @@
+//===- Backend.h - From a plan to files of an output directory --*- C++ -*-===//
+//
+// Part of parplan.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PARPLAN_DRIVER_BACKEND_H
+#define PARPLAN_DRIVER_BACKEND_H
+
+#include "lib/Driver/Frontend.h"
+#include "lib/Driver/Options.h"
+#include "parplan/Simulator/Simulator.h"
+
+namespace parplan {
+
+class OutputDirectory;
+
+/// The program of one rank after partition and schedule, with what a run of it
+/// will measure.
+struct LoweredProgram {
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  Prediction prediction;
+};
+
+/// Applies a plan to a copy of the module and runs the phases partition and
+/// schedule. Whatever fails here is our fault and reported as such.
+std::optional<LoweredProgram> lower(const Frontend &frontend,
+                                    const PlanningAnswer &answer,
+                                    IRDumper &dumper, DiagnosticEngine &engine);
+
+/// Writes the source, the weights, the source map and the manifest, and builds
+/// the executable, as far as `options.emit` goes. False after an error.
+bool emitProgram(const Frontend &frontend, const LoweredProgram &lowered,
+                 const CompileOptions &options, OutputDirectory &directory,
+                 DiagnosticEngine &engine);
+
+} // namespace parplan
+
+#endif // PARPLAN_DRIVER_BACKEND_H

@@ -1,0 +1,117 @@
+//===- Check.cpp - parplan check ------------------------------------------===//
+
+#include "lib/Driver/Commands.h"
+#include "lib/Driver/Frontend.h"
+#include "lib/Driver/IRDumper.h"
+#include "lib/Driver/Planning.h"
+#include "lib/Report/PlanDocument.h"
+#include "parplan/Cluster/Presets.h"
+#include "parplan/Planner/ClusterCosts.h"
+#include "parplan/Planner/Evaluator.h"
+#include "parplan/Support/DiagnosticCodes.h"
+#include "parplan/Support/Files.h"
+#include "parplan/Support/Text.h"
+
+#include <cmath>
+
+using namespace parplan;
+
+namespace {
+
+bool areClose(double left, double right) {
+  return std::abs(left - right) <=
+         1e-9 * std::max(std::abs(left), std::abs(right));
+}
+
+/// What a plan says of itself without its model.
+void checkConsistency(const PlanClaims &claims, const std::string &file,
+                      DiagnosticEngine &engine) {
+  auto fail = [&](const std::string &message) {
+    engine.error(codes::planRefuted, Location::inFile(file)) << message;
+  };
+  if (claims.lowerBoundSeconds > claims.upperBoundSeconds)
+    fail("field 'certificate.lower_bound_s' is above the upper bound");
+  if (!areClose(claims.upperBoundSeconds, claims.stepTimeSeconds))
+    fail("field 'certificate.upper_bound_s' is not the predicted step time");
+  double gap = claims.upperBoundSeconds > 0
+                   ? (claims.upperBoundSeconds - claims.lowerBoundSeconds) /
+                         claims.upperBoundSeconds
+                   : 0;
+  if (std::abs(gap - claims.gap) > 1e-9)
+    fail("field 'certificate.gap' is not (upper - lower) / upper");
+  if (claims.peakBytes > claims.memoryLimitBytes)
+    fail("field 'predicted.peak_memory_bytes.max' exceeds the memory of the "
+         "devices");
+}
+
+/// Replays the plan on its model.
+void replay(const Json &document, const PlanClaims &claims,
+            const std::string &planPath, const ImportOptions &options,
+            DiagnosticEngine &engine) {
+  auto context = makeContext();
+  IRDumper dumper("", engine);
+  std::optional<Frontend> frontend =
+      runFrontend(*context, options, dumper, engine);
+  if (!frontend)
+    return;
+  std::string sha256 = frontend->model.info->computeSha256();
+  if (sha256 != claims.modelSha256) {
+    engine.error(codes::planMismatch, Location::inFile(planPath))
+        << "the plan is of a model with SHA-256 "
+        << escapeName(claims.modelSha256) << ", this one has " << sha256;
+    return;
+  }
+  std::optional<ClusterDescription> description =
+      loadCluster(claims.clusterName, engine);
+  std::optional<Cluster> cluster =
+      description ? makeCluster(std::move(*description), claims.gpus, engine)
+                  : std::nullopt;
+  const PlanningProblem &problem = frontend->graph.problem;
+  std::optional<PlanningAnswer> answer =
+      readAnswer(document, planPath, problem, engine);
+  if (!cluster || !answer)
+    return;
+  for (const std::string &violation : verifyAnswer(problem, *answer))
+    engine.error(codes::planRefuted, Location::inFile(planPath)) << violation;
+  if (engine.hasErrors())
+    return;
+  CostModel model(*cluster, Precision::fp32);
+  PlanEvaluation evaluation =
+      evaluatePlan(problem, *answer, ClusterCosts(model));
+  if (!areClose(evaluation.stepTimeSeconds, claims.stepTimeSeconds))
+    engine.error(codes::planRefuted, Location::inFile(planPath))
+        << "the step takes " << formatSeconds(evaluation.stepTimeSeconds)
+        << " by the evaluator, " << formatSeconds(claims.stepTimeSeconds)
+        << " by the plan";
+}
+
+} // namespace
+
+CommandResult
+parplan::checkPlan(const std::string &planPath, const std::string &modelPath,
+                   const std::map<std::string, int64_t> &dimensions,
+                   DiagnosticEngine &engine) {
+  CommandResult result;
+  std::optional<std::string> text =
+      readFile(planPath, codes::unreadablePlan, engine);
+  std::optional<Json> document =
+      text ? parseJson(*text, planPath, codes::badPlan, engine) : std::nullopt;
+  std::optional<PlanClaims> claims =
+      document ? readClaims(*document, planPath, engine) : std::nullopt;
+  if (!claims)
+    return result;
+  checkConsistency(*claims, planPath, engine);
+  if (!modelPath.empty()) {
+    ImportOptions options;
+    options.path = modelPath;
+    options.dims.insert(claims->dimensions.begin(), claims->dimensions.end());
+    for (const auto &[name, value] : dimensions)
+      options.dims[name] = value;
+    replay(*document, *claims, planPath, options, engine);
+  }
+  if (!engine.hasErrors())
+    result.text = modelPath.empty() ? "the plan is consistent with itself\n"
+                                    : "the evaluator confirms the plan\n";
+  result.document = {{"confirmed", !engine.hasErrors()}};
+  return result;
+}

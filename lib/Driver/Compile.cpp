@@ -1,0 +1,183 @@
+//===- Compile.cpp - The road from a model to a program -------------------===//
+//
+// The phases in their order; each is a line of `docs/architecture.md`.
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/Driver/Backend.h"
+#include "lib/Driver/Commands.h"
+#include "lib/Driver/Frontend.h"
+#include "lib/Driver/IRDumper.h"
+#include "lib/Driver/Planning.h"
+#include "lib/Report/PlanDocument.h"
+#include "parplan/Planner/ClusterCosts.h"
+#include "parplan/Support/DiagnosticCodes.h"
+#include "parplan/Support/Files.h"
+#include "parplan/Support/Text.h"
+
+#include <chrono>
+
+using namespace parplan;
+
+namespace {
+
+class Stopwatch {
+public:
+  double getSeconds() const {
+    return std::chrono::duration<double>(Clock::now() - start).count();
+  }
+
+private:
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point start = Clock::now();
+};
+
+/// A plan, and the program of one rank that carries it out.
+struct PlannedProgram {
+  Plan plan;
+  LoweredProgram lowered;
+};
+
+/// Plans and lowers until the program fits. The planner's sum of live bytes is
+/// an estimate of the arena, which is known only after fusion and packing: when
+/// the arena is larger than the limit, the plan is made again with that much
+/// less.
+std::optional<PlannedProgram>
+planAndLower(const Frontend &frontend, const CompileOptions &options,
+             const ClusterCosts &costs, int64_t memoryLimitBytes,
+             IRDumper &dumper, DiagnosticEngine &engine) {
+  constexpr int attempts = 8;
+  int64_t budget = memoryLimitBytes;
+  int64_t arenaBytes = 0;
+  for (int attempt = 0; attempt < attempts; ++attempt) {
+    PlannedProgram result;
+    std::optional<Plan> plan =
+        makePlan(frontend.graph.problem, options, costs, budget, engine);
+    if (!plan)
+      return std::nullopt;
+    std::optional<LoweredProgram> lowered =
+        lower(frontend, plan->answer, dumper, engine);
+    if (!lowered)
+      return std::nullopt;
+    arenaBytes = lowered->prediction.getPeakBytes();
+    if (arenaBytes <= memoryLimitBytes)
+      return PlannedProgram{std::move(*plan), std::move(*lowered)};
+    if (!options.planPath.empty())
+      break;
+    // The next plan must be smaller, by the estimate too.
+    budget = std::min(budget - (arenaBytes - memoryLimitBytes),
+                      plan->evaluation.peakBytes - 1);
+    if (budget < 1)
+      break;
+  }
+  engine.error(codes::noPlanFits, Location::inFile(options.modelPath))
+          .help("use more devices, devices with more memory, or a smaller "
+                "batch")
+      << "no plan for " << options.gpus << " devices fits "
+      << formatBytes(memoryLimitBytes) << " per device; the smallest that was "
+      << "lowered takes " << formatBytes(arenaBytes);
+  return std::nullopt;
+}
+
+std::string describe(const PlanSummary &summary, const std::string &directory) {
+  const Mesh &mesh = summary.answer.mesh;
+  std::vector<std::string> axes;
+  for (const MeshAxis &axis : mesh.getAxes())
+    axes.push_back(axis.name + "=" + std::to_string(axis.size));
+  int64_t bytes = 0, calls = 0;
+  for (const auto &[kind, count] :
+       summary.prediction.getRank(0).communication) {
+    bytes += count.bytes;
+    calls += count.calls;
+  }
+  return "mesh " + (axes.empty() ? "1" : joinText(axes, " ")) +
+         ", predicted step " +
+         formatSeconds(summary.evaluation.stepTimeSeconds) + ", peak memory " +
+         formatBytes(summary.prediction.getPeakBytes()) +
+         " a rank, communication " + formatBytes(bytes) + " in " +
+         std::to_string(calls) + " calls on rank 0\nwritten to " + directory +
+         "\n";
+}
+
+} // namespace
+
+CommandResult parplan::compile(const CompileOptions &options,
+                               const OutputOptions &output,
+                               DiagnosticEngine &engine) {
+  CommandResult result;
+  std::optional<Cluster> cluster = chooseCluster(options, engine);
+  if (!cluster)
+    return result;
+  if (options.emit == EmitStage::executable && !cluster->getDevice().canEmit) {
+    engine.error(codes::planningOnlyDevice)
+            .help("use --emit source, or `parplan plan`")
+        << "programs cannot be built for " << cluster->getDevice().name
+        << ", which the cluster " << quoteName(cluster->description.name)
+        << " has";
+    return result;
+  }
+
+  auto context = makeContext();
+  IRDumper dumper(options.dumpDirectory, engine);
+  ImportOptions import;
+  import.path = options.modelPath;
+  import.dims.insert(options.dimensions.begin(), options.dimensions.end());
+  import.globalBatch = options.globalBatch;
+  import.needWeights = options.emit == EmitStage::executable;
+  Stopwatch importTime;
+  std::optional<Frontend> frontend =
+      runFrontend(*context, import, dumper, engine);
+  if (!frontend)
+    return result;
+  const ModelInfo &info = *frontend->model.info;
+  if (options.globalBatch && info.batch != options.globalBatch) {
+    engine.error(codes::unsupportedOption, Location::inFile(options.modelPath))
+        << "--global-batch " << *options.globalBatch
+        << ": the model has a fixed batch of " << info.batch.value_or(1)
+        << ", and running it several times a step is not built yet";
+    return result;
+  }
+  if (output.verbose)
+    result.text +=
+        "imported in " + formatSeconds(importTime.getSeconds()) + "\n";
+
+  CostModel model(*cluster, Precision::fp32);
+  ClusterCosts costs(model);
+  int64_t memoryLimitBytes =
+      options.memoryLimitBytes.value_or(cluster->getDevice().memoryBytes);
+  Stopwatch searchTime;
+  std::optional<PlannedProgram> planned =
+      planAndLower(*frontend, options, costs, memoryLimitBytes, dumper, engine);
+  if (!planned)
+    return result;
+
+  PlanSummary summary{{options.modelPath, info.computeSha256(),
+                       info.parameterCount,
+                       static_cast<int64_t>(info.getNodeCount()),
+                       info.batch.value_or(1), options.dimensions},
+                      *cluster,
+                      Precision::fp32,
+                      memoryLimitBytes,
+                      frontend->graph.problem,
+                      planned->plan.answer,
+                      planned->plan.evaluation,
+                      planned->plan.certificate,
+                      planned->lowered.prediction,
+                      {searchTime.getSeconds(), 1, options.seed.value_or(0)}};
+  Json document = toJson(summary);
+
+  std::optional<OutputDirectory> directory =
+      OutputDirectory::create(options.outputDirectory, "plan.json", engine);
+  if (!directory ||
+      !directory->writeFile("plan.json", printJson(document), engine))
+    return result;
+  if (options.emit != EmitStage::plan &&
+      !emitProgram(*frontend, planned->lowered, options, *directory, engine))
+    return result;
+  if (!directory->commit(engine))
+    return result;
+  result.text += describe(summary, options.outputDirectory);
+  result.document = {{"output", sanitize(options.outputDirectory)},
+                     {"plan", std::move(document)}};
+  return result;
+}

@@ -1,0 +1,23 @@
+//===- Force.h - The list of --force ----------------------------*- C++ -*-===//
+//
+// Part of parplan.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PARPLAN_DRIVER_FORCE_H
+#define PARPLAN_DRIVER_FORCE_H
+
+#include "lib/Driver/Options.h"
+#include "parplan/Support/Diagnostics.h"
+
+namespace parplan {
+
+/// Reads the comma-separated list of `--force` for `gpus` devices. Reports
+/// every entry that is malformed, unknown, impossible on that many devices, or
+/// not yet carried out; the result is complete only without errors.
+ForceOptions parseForce(std::string_view text, int64_t gpus,
+                        DiagnosticEngine &engine);
+
+} // namespace parplan
+
+#endif // PARPLAN_DRIVER_FORCE_H

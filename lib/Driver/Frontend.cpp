@@ -1,0 +1,52 @@
+//===- Frontend.cpp - From a model file to a planning problem -------------===//
+
+#include "lib/Driver/Frontend.h"
+
+#include "dialects/exec/ExecDialect.h"
+#include "dialects/parplan/ParplanDialect.h"
+#include "lib/Driver/IRDumper.h"
+#include "lib/Driver/Phase.h"
+#include "parplan/Support/Check.h"
+#include "passes/Simplify/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+
+using namespace parplan;
+
+std::unique_ptr<mlir::MLIRContext> parplan::makeContext() {
+  auto context = std::make_unique<mlir::MLIRContext>(
+      mlir::MLIRContext::Threading::DISABLED);
+  context->loadDialect<mlir::arith::ArithDialect, mlir::func::FuncDialect,
+                       mlir::math::MathDialect, ParplanDialect, ExecDialect>();
+  return context;
+}
+
+mlir::func::FuncOp Frontend::getMain() const {
+  auto function = model.module->lookupSymbol<mlir::func::FuncOp>("main");
+  PARPLAN_CHECK(function, "an imported module has a function @main");
+  return function;
+}
+
+std::optional<Frontend> parplan::runFrontend(mlir::MLIRContext &context,
+                                             const ImportOptions &options,
+                                             IRDumper &dumper,
+                                             DiagnosticEngine &engine) {
+  Frontend frontend;
+  frontend.model = importModel(context, options, engine);
+  if (!frontend.model || engine.hasErrors())
+    return std::nullopt;
+  mlir::ModuleOp module = *frontend.model.module;
+  dumper.dump(module, "import");
+  if (!runPhase(module, "simplify", buildSimplifyPipeline, engine))
+    return std::nullopt;
+  dumper.dump(module, "simplify");
+  const ModelInfo &info = *frontend.model.info;
+  frontend.graph = extractProblem(frontend.getMain(), [&](int64_t node) {
+    return info.getNodeName(static_cast<size_t>(node));
+  });
+  std::optional<std::string> fault = verifyProblem(frontend.graph.problem);
+  PARPLAN_CHECK(!fault, "the planning problem is incomplete: ", *fault);
+  return frontend;
+}

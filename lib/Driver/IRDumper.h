@@ -1,0 +1,34 @@
+//===- IRDumper.h - The module after every phase, on request ----*- C++ -*-===//
+//
+// Part of parplan.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PARPLAN_DRIVER_IRDUMPER_H
+#define PARPLAN_DRIVER_IRDUMPER_H
+
+#include "parplan/Support/Diagnostics.h"
+
+#include "mlir/IR/BuiltinOps.h"
+
+#include <string>
+
+namespace parplan {
+
+/// Writes `NN-phase.mlir` into a directory; does nothing without one.
+class IRDumper {
+public:
+  IRDumper(std::string directory, DiagnosticEngine &engine)
+      : directory(std::move(directory)), engine(engine) {}
+
+  void dump(mlir::ModuleOp module, llvm::StringRef phase);
+
+private:
+  std::string directory;
+  DiagnosticEngine &engine;
+  int count = 0;
+};
+
+} // namespace parplan
+
+#endif // PARPLAN_DRIVER_IRDUMPER_H

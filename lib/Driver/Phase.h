@@ -1,0 +1,26 @@
+//===- Phase.h - Running a phase of passes ----------------------*- C++ -*-===//
+//
+// Part of parplan.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PARPLAN_DRIVER_PHASE_H
+#define PARPLAN_DRIVER_PHASE_H
+
+#include "parplan/Support/Diagnostics.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/PassManager.h"
+
+namespace parplan {
+
+/// Runs the passes that `build` appends on `module`. What a pass or verifier
+/// says becomes an internal error that names the phase: the input has been
+/// checked before. False after an error.
+bool runPhase(mlir::ModuleOp module, llvm::StringRef phase,
+              llvm::function_ref<void(mlir::OpPassManager &)> build,
+              DiagnosticEngine &engine);
+
+} // namespace parplan
+
+#endif // PARPLAN_DRIVER_PHASE_H

@@ -1,0 +1,116 @@
+//===- Planning.cpp - From a problem to a plan that fits ------------------===//
+
+#include "lib/Driver/Planning.h"
+
+#include "lib/Report/PlanDocument.h"
+#include "parplan/Cluster/Presets.h"
+#include "parplan/Planner/Evaluator.h"
+#include "parplan/Support/DiagnosticCodes.h"
+#include "parplan/Support/Files.h"
+#include "parplan/Support/Text.h"
+
+using namespace parplan;
+
+std::optional<Cluster> parplan::chooseCluster(const CompileOptions &options,
+                                              DiagnosticEngine &engine) {
+  std::string name = options.cluster;
+  if (name.empty())
+    name = options.target == Target::host ? "host" : "dgx-h100";
+  std::optional<ClusterDescription> description = loadCluster(name, engine);
+  if (!description)
+    return std::nullopt;
+  return makeCluster(std::move(*description), options.gpus, engine);
+}
+
+/// Says why no plan was found: memory, or what was forced.
+static void reportNoPlan(const PlanResult &result,
+                         const CompileOptions &options,
+                         int64_t memoryLimitBytes, DiagnosticEngine &engine) {
+  if (result.leastBytes != std::numeric_limits<int64_t>::max()) {
+    engine.error(codes::noPlanFits, Location::inFile(options.modelPath))
+            .help("use more devices, devices with more memory, or a smaller "
+                  "batch")
+        << "no plan for " << options.gpus << " devices fits "
+        << formatBytes(memoryLimitBytes) << " per device; every plan needs "
+        << formatBytes(result.leastBytes) << " or more";
+    return;
+  }
+  DiagnosticBuilder error =
+      engine.error(codes::noPlanPossible, Location::inFile(options.modelPath));
+  error << "no plan for " << options.gpus
+        << " devices does what --force asks for";
+  for (const std::string &refusal : result.refusals)
+    error.note(refusal);
+}
+
+static std::optional<PlanningAnswer>
+readPlanFile(const PlanningProblem &problem, const CompileOptions &options,
+             DiagnosticEngine &engine) {
+  std::optional<std::string> text =
+      readFile(options.planPath, codes::unreadablePlan, engine);
+  std::optional<Json> document =
+      text ? parseJson(*text, options.planPath, codes::badPlan, engine)
+           : std::nullopt;
+  if (!document)
+    return std::nullopt;
+  std::optional<PlanningAnswer> answer =
+      readAnswer(*document, options.planPath, problem, engine);
+  if (answer && answer->mesh.getRankCount() != options.gpus) {
+    engine.error(codes::planMismatch, Location::inFile(options.planPath))
+        << "the plan is for " << answer->mesh.getRankCount()
+        << " devices, --gpus asks for " << options.gpus;
+    return std::nullopt;
+  }
+  return answer;
+}
+
+std::optional<Plan> parplan::makePlan(const PlanningProblem &problem,
+                                      const CompileOptions &options,
+                                      const PlanCosts &costs,
+                                      int64_t memoryLimitBytes,
+                                      DiagnosticEngine &engine) {
+  Plan plan;
+  if (!options.planPath.empty()) {
+    std::optional<PlanningAnswer> answer =
+        readPlanFile(problem, options, engine);
+    if (!answer)
+      return std::nullopt;
+    plan.answer = std::move(*answer);
+  } else {
+    PlanRequest request;
+    request.deviceCount = options.gpus;
+    request.memoryLimitBytes = memoryLimitBytes;
+    request.dataSize = options.force.dataSize;
+    request.tensorSize = options.force.tensorSize;
+    request.forcedAlgorithms = options.force.nodes;
+    request.timeBudgetSeconds = options.timeBudgetSeconds;
+    PlanResult result = solve(problem, request, costs);
+    if (!result.answer) {
+      reportNoPlan(result, options, memoryLimitBytes, engine);
+      return std::nullopt;
+    }
+    plan.answer = std::move(*result.answer);
+    plan.certificate = result.certificate;
+  }
+
+  // The evaluator has the last word on every answer.
+  bool isOurs = options.planPath.empty();
+  for (const std::string &violation : verifyAnswer(problem, plan.answer))
+    engine.error(
+        isOurs ? codes::internalError : codes::planRefuted,
+        Location::inFile(isOurs ? options.modelPath : options.planPath))
+        << violation;
+  if (engine.hasErrors())
+    return std::nullopt;
+  plan.evaluation = evaluatePlan(problem, plan.answer, costs);
+  if (isOurs) {
+    double difference = std::abs(plan.evaluation.stepTimeSeconds -
+                                 plan.certificate.upperBoundSeconds);
+    PARPLAN_CHECK(difference <= 1e-9 * plan.evaluation.stepTimeSeconds,
+                  "solver and evaluator disagree on the step time");
+  } else {
+    // A plan that was given comes without a bound from this search.
+    plan.certificate.upperBoundSeconds = plan.evaluation.stepTimeSeconds;
+  }
+  return plan;
+}

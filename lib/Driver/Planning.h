@@ -1,0 +1,39 @@
+//===- Planning.h - From a problem to a plan that fits ----------*- C++ -*-===//
+//
+// Part of parplan.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PARPLAN_DRIVER_PLANNING_H
+#define PARPLAN_DRIVER_PLANNING_H
+
+#include "lib/Driver/Options.h"
+#include "parplan/Cluster/Cluster.h"
+#include "parplan/Planner/PlanCosts.h"
+#include "parplan/Planner/PlanningAnswer.h"
+#include "parplan/Support/Json.h"
+
+namespace parplan {
+
+/// The cluster of the options: a preset, a file, or the target's default, with
+/// `--gpus` devices. Reports what is wrong with it.
+std::optional<Cluster> chooseCluster(const CompileOptions &options,
+                                     DiagnosticEngine &engine);
+
+/// A plan with what it costs.
+struct Plan {
+  PlanningAnswer answer;
+  PlanEvaluation evaluation;
+  Certificate certificate;
+};
+
+/// Searches for the best plan within `memoryLimitBytes`, or takes that of
+/// `--plan`; the evaluator confirms either. Reports E40xx where there is none.
+std::optional<Plan> makePlan(const PlanningProblem &problem,
+                             const CompileOptions &options,
+                             const PlanCosts &costs, int64_t memoryLimitBytes,
+                             DiagnosticEngine &engine);
+
+} // namespace parplan
+
+#endif // PARPLAN_DRIVER_PLANNING_H

@@ -1,0 +1,85 @@
+//===- PlanDocument.h - plan.json -------------------------------*- C++ -*-===//
+//
+// Part of parplan. No MLIR in this library. docs/cli.md has the keys and units,
+// docs/schema/plan.schema.json the form.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PARPLAN_REPORT_PLANDOCUMENT_H
+#define PARPLAN_REPORT_PLANDOCUMENT_H
+
+#include "parplan/Cluster/Cluster.h"
+#include "parplan/Planner/PlanCosts.h"
+#include "parplan/Planner/PlanningAnswer.h"
+#include "parplan/Simulator/Simulator.h"
+#include "parplan/Support/Json.h"
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace parplan {
+
+struct ModelSummary {
+  std::string file;
+  std::string sha256;
+  int64_t parameterCount = 0;
+  int64_t nodeCount = 0;
+  /// Samples in one step.
+  int64_t batch = 1;
+  /// Values of the model's symbolic dimensions.
+  std::map<std::string, int64_t> dimensions;
+};
+
+struct SearchSummary {
+  double wallSeconds = 0;
+  int threads = 1;
+  int64_t seed = 0;
+};
+
+/// All that a plan.json says.
+struct PlanSummary {
+  ModelSummary model;
+  Cluster cluster;
+  Precision precision = Precision::fp32;
+  int64_t memoryLimitBytes = 0;
+  const PlanningProblem &problem;
+  const PlanningAnswer &answer;
+  const PlanEvaluation &evaluation;
+  const Certificate &certificate;
+  const Prediction &prediction;
+  SearchSummary search;
+};
+
+Json toJson(const PlanSummary &summary);
+
+/// The decisions of a plan.json, read back for `problem`: mesh, factors per
+/// operator, sharding per value. Reports every field that does not fit the
+/// problem; nullopt then.
+std::optional<PlanningAnswer> readAnswer(const Json &document,
+                                         const std::string &file,
+                                         const PlanningProblem &problem,
+                                         DiagnosticEngine &engine);
+
+/// The parts of a plan.json that `parplan check` compares with a replay.
+struct PlanClaims {
+  std::string modelFile;
+  std::string modelSha256;
+  std::string clusterName;
+  int64_t gpus = 1;
+  int64_t batch = 1;
+  std::map<std::string, int64_t> dimensions;
+  int64_t memoryLimitBytes = 0;
+  double stepTimeSeconds = 0;
+  double upperBoundSeconds = 0;
+  double lowerBoundSeconds = 0;
+  double gap = 0;
+  int64_t peakBytes = 0;
+};
+std::optional<PlanClaims> readClaims(const Json &document,
+                                     const std::string &file,
+                                     DiagnosticEngine &engine);
+
+} // namespace parplan
+
+#endif // PARPLAN_REPORT_PLANDOCUMENT_H

@@ -1,0 +1,231 @@
+//===- PlanReader.cpp - Reading the decisions of a plan.json --------------===//
+
+#include "lib/Report/PlanDocument.h"
+
+#include "parplan/Support/DiagnosticCodes.h"
+#include "parplan/Support/Text.h"
+
+using namespace parplan;
+
+namespace {
+
+/// Reads decisions for one problem, reporting what does not fit at its path.
+class AnswerReader {
+public:
+  AnswerReader(const Json &document, const std::string &file,
+               const PlanningProblem &problem, DiagnosticEngine &engine)
+      : document(document), file(file), problem(problem), engine(engine) {}
+
+  std::optional<PlanningAnswer> read() {
+    if (!readMesh())
+      return std::nullopt;
+    answer.mesh = mesh;
+    for (const PlanningValue &value : problem.values)
+      answer.rest.push_back(Sharding::getReplicated(value.shape.size()));
+    readList("inputs", ValueKind::input);
+    readList("parameters", ValueKind::parameter);
+    readOperators();
+    if (engine.hasErrors())
+      return std::nullopt;
+    return std::move(answer);
+  }
+
+private:
+  DiagnosticBuilder fail(const std::string &path) {
+    DiagnosticBuilder error =
+        engine.error(codes::planMismatch, Location::inFile(file));
+    error << "field '" << path << "': ";
+    return error;
+  }
+
+  /// The member `key` of an object, or null after reporting.
+  const Json *get(const Json &object, const std::string &path,
+                  const std::string &key, Json::value_t type) {
+    if (object.is_object())
+      if (auto it = object.find(key); it != object.end() && it->type() == type)
+        return &*it;
+    fail(path.empty() ? key : path + "." + key)
+        << "missing, or of another type";
+    return nullptr;
+  }
+
+  bool readMesh() {
+    const Json *object = get(document, "", "mesh", Json::value_t::object);
+    const Json *axes =
+        object ? get(*object, "mesh", "axes", Json::value_t::array) : nullptr;
+    if (!axes)
+      return false;
+    std::vector<MeshAxis> list;
+    for (const Json &axis : *axes) {
+      JsonReader reader(axis, file,
+                        "mesh.axes[" + std::to_string(list.size()) + "]",
+                        codes::planMismatch, engine);
+      auto name = reader.getString("name");
+      auto role = reader.getString("role");
+      auto size = reader.getInteger("size", 1, int64_t(1) << 20);
+      auto parsed = role ? parseAxisRole(*role) : std::nullopt;
+      if (!name || !size || !parsed)
+        return false;
+      list.push_back({*name, *size, *parsed});
+    }
+    mesh = Mesh(std::move(list));
+    return true;
+  }
+
+  std::optional<AxisList> readAxes(const Json &names, const std::string &path) {
+    AxisList axes;
+    if (!names.is_array()) {
+      fail(path) << "not a list of axes";
+      return std::nullopt;
+    }
+    for (const Json &name : names) {
+      std::optional<int> axis;
+      if (const auto *text = name.get_ptr<const std::string *>())
+        axis = mesh.findAxis(*text);
+      if (!axis) {
+        fail(path) << escapeName(name.dump()) << " is no axis of the mesh";
+        return std::nullopt;
+      }
+      axes.push_back(*axis);
+    }
+    return axes;
+  }
+
+  void readSharding(const Json &object, const std::string &path, int value) {
+    const Json *dims = get(object, path, "sharding", Json::value_t::array);
+    if (!dims)
+      return;
+    Sharding sharding;
+    for (const Json &names : *dims) {
+      auto axes = readAxes(names, path + ".sharding");
+      if (!axes)
+        return;
+      sharding.dims.push_back(std::move(*axes));
+    }
+    if (object.contains("stored"))
+      if (auto axes = readAxes(object["stored"], path + ".stored"))
+        sharding.storage = std::move(*axes);
+    if (object.contains("partial"))
+      if (auto axes = readAxes(object["partial"], path + ".partial"))
+        sharding.partial = std::move(*axes);
+    size_t rank = problem.values[value].shape.size();
+    if (auto violation = verifySharding(sharding, mesh, rank))
+      fail(path + ".sharding") << *violation;
+    else
+      answer.rest[value] = std::move(sharding);
+  }
+
+  void readList(const std::string &key, ValueKind kind) {
+    const Json *list = get(document, "", key, Json::value_t::array);
+    if (!list)
+      return;
+    std::vector<int> values;
+    for (auto [index, value] : llvm::enumerate(problem.values))
+      if (value.kind == kind)
+        values.push_back(static_cast<int>(index));
+    if (values.size() != list->size()) {
+      fail(key) << "has " << list->size() << " entries, the model "
+                << values.size();
+      return;
+    }
+    for (auto [index, value] : llvm::enumerate(values))
+      readSharding((*list)[index], key + "[" + std::to_string(index) + "]",
+                   value);
+  }
+
+  void readOperators() {
+    const Json *list = get(document, "", "operators", Json::value_t::array);
+    if (!list)
+      return;
+    if (list->size() != problem.ops.size()) {
+      fail("operators") << "has " << list->size() << " entries, the model has "
+                        << problem.ops.size() << " operators";
+      return;
+    }
+    for (auto [index, op] : llvm::enumerate(problem.ops))
+      readOperator((*list)[index], "operators[" + std::to_string(index) + "]",
+                   op);
+  }
+
+  void readOperator(const Json &object, const std::string &path,
+                    const PlanningOp &op) {
+    const Json *node = get(object, path, "node", Json::value_t::string);
+    const Json *factors = get(object, path, "factors", Json::value_t::object);
+    const Json *outputs = get(object, path, "outputs", Json::value_t::array);
+    FactorAssignment assignment = FactorAssignment::getReplicated(op.rule);
+    if (!node || !factors || !outputs)
+      return answer.assignments.push_back(std::move(assignment));
+    if (node->get_ref<const std::string &>() != op.node)
+      fail(path + ".node") << quoteName(node->get_ref<const std::string &>())
+                           << " is " << quoteName(op.node) << " in the model";
+    for (const auto &[name, names] : factors->items()) {
+      auto factor = op.rule.findFactor(name);
+      auto axes = readAxes(names, path + ".factors." + escapeName(name));
+      if (!factor)
+        fail(path + ".factors")
+            << quoteName(name) << " is no factor of " << op.type;
+      else if (axes)
+        assignment.axes[*factor] = std::move(*axes);
+    }
+    answer.assignments.push_back(std::move(assignment));
+    if (outputs->size() != op.results.size()) {
+      fail(path + ".outputs")
+          << "has " << outputs->size() << " entries, not " << op.results.size();
+      return;
+    }
+    for (auto [position, result] : llvm::enumerate(op.results))
+      readSharding((*outputs)[position],
+                   path + ".outputs[" + std::to_string(position) + "]", result);
+  }
+
+  const Json &document;
+  const std::string &file;
+  const PlanningProblem &problem;
+  DiagnosticEngine &engine;
+  Mesh mesh;
+  PlanningAnswer answer;
+};
+
+} // namespace
+
+std::optional<PlanningAnswer>
+parplan::readAnswer(const Json &document, const std::string &file,
+                    const PlanningProblem &problem, DiagnosticEngine &engine) {
+  return AnswerReader(document, file, problem, engine).read();
+}
+
+std::optional<PlanClaims> parplan::readClaims(const Json &document,
+                                              const std::string &file,
+                                              DiagnosticEngine &engine) {
+  JsonReader top(document, file, "", codes::badPlan, engine);
+  auto format = top.getInteger("format", 1, 1);
+  auto model = top.getObject("model");
+  auto cluster = top.getObject("cluster");
+  auto config = top.getObject("config");
+  auto predicted = top.getObject("predicted");
+  auto certificate = top.getObject("certificate");
+  if (!format || !model || !cluster || !config || !predicted || !certificate)
+    return std::nullopt;
+  auto peak = predicted->getObject("peak_memory_bytes");
+  PlanClaims claims;
+  claims.modelFile = model->getString("file").value_or("");
+  claims.modelSha256 = model->getString("sha256").value_or("");
+  claims.clusterName = cluster->getString("name").value_or("");
+  claims.gpus = cluster->getInteger("gpus", 1).value_or(1);
+  claims.memoryLimitBytes = cluster->getInteger("memory_bytes").value_or(0);
+  claims.batch = config->getInteger("global_batch", 1).value_or(1);
+  if (auto dimensions = config->getObject("dimensions"))
+    for (const auto &[name, value] : document["config"]["dimensions"].items())
+      claims.dimensions[name] = dimensions->getInteger(name, 1).value_or(1);
+  claims.stepTimeSeconds = predicted->getNumber("step_time_s").value_or(0);
+  claims.upperBoundSeconds =
+      certificate->getNumber("upper_bound_s").value_or(0);
+  claims.lowerBoundSeconds =
+      certificate->getNumber("lower_bound_s").value_or(0);
+  claims.gap = certificate->getNumber("gap", 0, 1).value_or(0);
+  if (peak)
+    claims.peakBytes = peak->getInteger("max").value_or(0);
+  if (engine.hasErrors())
+    return std::nullopt;
+  return claims;
+}

@@ -1,0 +1,368 @@
+//===- CommandLine.cpp - From arguments to options ------------------------===//
+//
+// CLI11 reads words; values are checked here, so that every fault has a code
+// and all of them come out in one run.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tools/parplan/CommandLine.h"
+
+#include "lib/Driver/Force.h"
+#include "parplan/Support/DiagnosticCodes.h"
+#include "parplan/Support/Text.h"
+
+#include <CLI/CLI.hpp>
+
+#include <unistd.h>
+
+using namespace parplan;
+
+namespace {
+
+/// The words of the command line, not yet checked.
+struct Words {
+  std::vector<std::string> positionals;
+  std::optional<std::string> gpus, cluster, target, loss, optimizer, schedule,
+      globalBatch, precision, clipNorm, seed, memoryLimit, timeBudget, plan,
+      output, emit, dumpIr, color;
+  std::vector<std::string> dimensions, forces, freezes;
+  bool train = false, reportGradientNorm = false;
+  bool json = false, quiet = false, verbose = false;
+};
+
+void addOutputOptions(CLI::App &app, Words &words) {
+  app.add_flag("--json", words.json, "one JSON document on standard output");
+  app.add_flag("-q,--quiet", words.quiet, "print errors only");
+  app.add_flag("-v,--verbose", words.verbose, "say what is being done");
+  app.add_option("--color", words.color, "auto, always or never");
+}
+
+void addDimensionOption(CLI::App &app, Words &words) {
+  app.add_option("--dim", words.dimensions,
+                 "NAME=VALUE: bind a symbolic dimension; repeatable")
+      ->allow_extra_args(false);
+}
+
+void addCompileOptions(CLI::App &app, Words &words) {
+  app.add_option("MODEL", words.positionals, "the ONNX model");
+  app.add_option("--gpus", words.gpus, "devices to use: exactly N");
+  app.add_option("--cluster", words.cluster, "preset or JSON file");
+  app.add_option("--target", words.target, "cuda or host");
+  addDimensionOption(app, words);
+  app.add_option("--global-batch", words.globalBatch, "samples in one step");
+  app.add_option("--precision", words.precision, "fp32, bf16 or fp16");
+  app.add_option(
+         "--force", words.forces,
+         "fix part of the plan: dp=N, tp1d=N, node:\"GLOB\":ALGORITHM, ..")
+      ->allow_extra_args(false);
+  app.add_option("--memory-limit", words.memoryLimit,
+                 "bytes per device; K M G T are powers of 1024");
+  app.add_option("--time-budget", words.timeBudget, "seconds for the search");
+  app.add_option("--plan", words.plan, "take this plan instead of searching");
+  app.add_option("--seed", words.seed, "seed of everything random");
+  app.add_option("-o,--output", words.output, "output directory");
+  app.add_option("--emit", words.emit, "stop after plan, ir, source or exe");
+  app.add_option("--dump-ir", words.dumpIr, "write the module of every phase");
+  app.add_flag("--train", words.train, "build a training step");
+  app.add_option("--loss", words.loss);
+  app.add_option("--optimizer", words.optimizer);
+  app.add_option("--lr-schedule", words.schedule);
+  app.add_option("--clip-norm", words.clipNorm);
+  app.add_option("--freeze", words.freezes)->allow_extra_args(false);
+  app.add_flag("--report-gradient-norm", words.reportGradientNorm);
+}
+
+class Checker {
+public:
+  Checker(const Words &words, DiagnosticEngine &engine)
+      : words(words), engine(engine) {}
+
+  DiagnosticBuilder fail(std::string_view option, std::string_view value,
+                         std::string_view expected) {
+    DiagnosticBuilder error = engine.error(codes::badOptionValue);
+    error << std::string(option) << " " << quoteName(value) << " is not "
+          << std::string(expected);
+    return error;
+  }
+
+  std::optional<int64_t> getPositive(std::string_view option,
+                                     const std::optional<std::string> &word,
+                                     int64_t most) {
+    if (!word)
+      return std::nullopt;
+    std::optional<int64_t> value = parseInteger(*word);
+    if (!value || *value < 1 || *value > most) {
+      fail(option, *word, "a number from 1 to " + std::to_string(most));
+      return std::nullopt;
+    }
+    return value;
+  }
+
+  size_t getChoice(std::string_view option,
+                   const std::optional<std::string> &word,
+                   const std::vector<std::string> &choices, size_t standard) {
+    if (!word)
+      return standard;
+    auto it = std::find(choices.begin(), choices.end(), *word);
+    if (it != choices.end())
+      return static_cast<size_t>(it - choices.begin());
+    fail(option, *word, "one of " + joinText(choices, ", "))
+        .help(suggest(*word, choices));
+    return standard;
+  }
+
+  std::map<std::string, int64_t> getDimensions() {
+    std::map<std::string, int64_t> dimensions;
+    for (const std::string &word : words.dimensions) {
+      size_t equals = word.find('=');
+      std::optional<int64_t> value;
+      if (equals != std::string::npos && equals > 0)
+        value = parseInteger(std::string_view(word).substr(equals + 1));
+      if (!value || *value < 1 || *value > maxDimension) {
+        fail("--dim", word,
+             "NAME=VALUE with a value from 1 to " +
+                 std::to_string(maxDimension));
+        continue;
+      }
+      std::string name = word.substr(0, equals);
+      auto [it, isNew] = dimensions.emplace(name, *value);
+      if (!isNew && it->second != *value)
+        engine.error(codes::conflictingOptions)
+            << "--dim " << escapeName(name) << " is given as " << it->second
+            << " and as " << *value;
+    }
+    return dimensions;
+  }
+
+  CompileOptions getCompileOptions(bool planOnly, bool hasCudaCompiler) {
+    CompileOptions options;
+    if (words.positionals.empty())
+      engine.error(codes::missingOption).help("parplan MODEL.onnx --gpus N")
+          << "no model is given";
+    else
+      options.modelPath = words.positionals.front();
+    if (words.positionals.size() > 1)
+      engine.error(codes::badUsage)
+          << "more than one model: " << quoteName(words.positionals[1]);
+    if (!words.gpus)
+      engine.error(codes::missingOption)
+              .help("--gpus N: the plan uses exactly N devices")
+          << "--gpus is required";
+    options.gpus = getPositive("--gpus", words.gpus, maxDevices).value_or(1);
+    options.target = getChoice("--target", words.target, {"cuda", "host"},
+                               hasCudaCompiler ? 0 : 1) == 0
+                         ? Target::cuda
+                         : Target::host;
+    options.cluster = words.cluster.value_or("");
+    options.dimensions = getDimensions();
+    options.globalBatch =
+        getPositive("--global-batch", words.globalBatch, maxDimension);
+    if (!words.forces.empty())
+      options.force =
+          parseForce(joinText(words.forces, ","), options.gpus, engine);
+    if (words.memoryLimit) {
+      options.memoryLimitBytes = parseByteSize(*words.memoryLimit);
+      if (!options.memoryLimitBytes || *options.memoryLimitBytes < 1)
+        fail("--memory-limit", *words.memoryLimit,
+             "a number of bytes, as 512M or 40G");
+    }
+    if (words.timeBudget) {
+      std::optional<double> seconds = parseNumber(*words.timeBudget);
+      if (!seconds || !(*seconds > 0) || *seconds > 1e6)
+        fail("--time-budget", *words.timeBudget,
+             "a positive number of seconds");
+      else
+        options.timeBudgetSeconds = *seconds;
+    }
+    if (words.seed) {
+      options.seed = parseInteger(*words.seed);
+      if (!options.seed)
+        fail("--seed", *words.seed, "a number");
+    }
+    options.planPath = words.plan.value_or("");
+    options.dumpDirectory = words.dumpIr.value_or("");
+    options.outputDirectory =
+        words.output.value_or(getDefaultOutput(options.modelPath));
+    size_t emit = getChoice("--emit", words.emit,
+                            {"plan", "ir", "source", "exe"}, planOnly ? 0 : 3);
+    options.emit = static_cast<EmitStage>(emit);
+    checkPrecision();
+    refuseTraining();
+    return options;
+  }
+
+private:
+  static constexpr int64_t maxDimension = int64_t(1) << 31;
+  static constexpr int64_t maxDevices = 65536;
+
+  static std::string getDefaultOutput(const std::string &model) {
+    size_t slash = model.rfind('/');
+    std::string name =
+        slash == std::string::npos ? model : model.substr(slash + 1);
+    if (name.ends_with(".onnx"))
+      name.resize(name.size() - 5);
+    return name + ".parplan";
+  }
+
+  void checkPrecision() {
+    size_t precision =
+        getChoice("--precision", words.precision, {"fp32", "bf16", "fp16"}, 0);
+    if (precision != 0)
+      engine.error(codes::unsupportedOption)
+              .help("leave it out, or use --precision fp32")
+          << "--precision " << *words.precision << " is not carried out yet";
+  }
+
+  void refuseTraining() {
+    struct TrainingOption {
+      std::string_view name;
+      bool isGiven;
+    };
+    for (TrainingOption option :
+         {TrainingOption{"--train", words.train},
+          {"--loss", words.loss.has_value()},
+          {"--optimizer", words.optimizer.has_value()},
+          {"--lr-schedule", words.schedule.has_value()},
+          {"--clip-norm", words.clipNorm.has_value()},
+          {"--freeze", !words.freezes.empty()},
+          {"--report-gradient-norm", words.reportGradientNorm}})
+      if (option.isGiven)
+        engine.error(codes::unsupportedOption)
+                .help("this version builds forward passes")
+            << std::string(option.name) << ": training is not built yet";
+  }
+
+  const Words &words;
+  DiagnosticEngine &engine;
+};
+
+struct CommandName {
+  std::string_view name;
+  Command command;
+  std::string_view summary;
+};
+constexpr CommandName commandNames[] = {
+    {"plan", Command::plan, "stop after the plan"},
+    {"check", Command::check, "replay a plan with the independent evaluator"},
+    {"ops", Command::ops, "list the operators of a model and their support"},
+    {"clusters", Command::clusters, "list the presets, or print one as JSON"},
+};
+
+std::string getTopHelp(const CLI::App &app) {
+  std::string text = "parplan MODEL.onnx --gpus N [options]\n";
+  for (const CommandName &name : commandNames) {
+    std::string line = "parplan " + std::string(name.name) + " ..";
+    line.resize(24, ' ');
+    text += line + std::string(name.summary) + "\n";
+  }
+  return text + "\n" + app.help();
+}
+
+std::vector<std::string> getOptionNames(const CLI::App &app) {
+  std::vector<std::string> names;
+  for (const CLI::Option *option : app.get_options())
+    for (const std::string &name : option->get_lnames())
+      names.push_back("--" + name);
+  return names;
+}
+
+/// Fills the words in; reports what is not understood. False after `--help`.
+bool parseWords(CLI::App &app, std::vector<std::string> arguments,
+                DiagnosticEngine &engine) {
+  std::reverse(arguments.begin(), arguments.end()); // as CLI11 wants them
+  try {
+    app.parse(arguments);
+  } catch (const CLI::CallForHelp &) {
+    return false;
+  } catch (const CLI::ExtrasError &) {
+    for (const std::string &word : app.remaining()) {
+      std::string name = word.substr(0, word.find('='));
+      DiagnosticBuilder error = engine.error(codes::unknownOption);
+      error << "unknown option " << quoteName(name);
+      error.help(suggest(name, getOptionNames(app)));
+    }
+  } catch (const CLI::ParseError &error) {
+    engine.error(codes::badUsage) << sanitize(error.what());
+  }
+  return true;
+}
+
+} // namespace
+
+CommandLine parplan::parseCommandLine(const std::vector<std::string> &arguments,
+                                      bool hasCudaCompiler,
+                                      DiagnosticEngine &engine) {
+  CommandLine line;
+  Words words;
+  std::vector<std::string> rest = arguments;
+  if (!rest.empty())
+    for (const CommandName &name : commandNames)
+      if (rest.front() == name.name) {
+        line.command = name.command;
+        rest.erase(rest.begin());
+        break;
+      }
+  // Known before anything can fail, so that failures come out in the right
+  // form.
+  line.output.json =
+      std::find(rest.begin(), rest.end(), "--json") != rest.end();
+
+  CLI::App app(
+      "Plans ONNX models over clusters of GPUs and compiles the plan.");
+  addOutputOptions(app, words);
+  bool version = false;
+  app.add_flag("--version", version, "print the version");
+  switch (line.command) {
+  case Command::compile:
+  case Command::plan:
+    addCompileOptions(app, words);
+    break;
+  case Command::ops:
+    app.add_option("MODEL", words.positionals, "the ONNX model");
+    addDimensionOption(app, words);
+    break;
+  case Command::check:
+    app.add_option("PLAN", words.positionals, "plan.json, and the ONNX model");
+    addDimensionOption(app, words);
+    break;
+  default:
+    app.add_option("NAME", words.positionals, "a preset or a cluster file");
+  }
+
+  if (!parseWords(app, rest, engine)) {
+    line.helpText =
+        line.command == Command::compile ? getTopHelp(app) : app.help();
+    line.command = Command::help;
+    return line;
+  }
+  if (version) {
+    line.command = Command::version;
+    return line;
+  }
+  line.output.quiet = words.quiet;
+  line.output.verbose = words.verbose;
+  Checker checker(words, engine);
+  size_t color =
+      checker.getChoice("--color", words.color, {"auto", "always", "never"}, 0);
+  line.output.color = color == 1 || (color == 0 && isatty(STDERR_FILENO));
+
+  bool compiles =
+      line.command == Command::compile || line.command == Command::plan;
+  if (compiles) {
+    line.compile = checker.getCompileOptions(line.command == Command::plan,
+                                             hasCudaCompiler);
+    return line;
+  }
+  line.arguments = words.positionals;
+  line.dimensions = checker.getDimensions();
+  size_t least = line.command == Command::clusters ? 0 : 1;
+  size_t most = line.command == Command::check ? 2 : 1;
+  if (line.arguments.size() < least)
+    engine.error(codes::missingOption)
+        << (line.command == Command::ops ? "no model is given"
+                                         : "no plan is given");
+  if (line.arguments.size() > most)
+    engine.error(codes::badUsage)
+        << "unexpected argument " << quoteName(line.arguments[most]);
+  return line;
+}

@@ -1,0 +1,92 @@
+//===- parplan.cpp - The command line tool --------------------------------===//
+
+#include "lib/Driver/Commands.h"
+#include "parplan/Support/Files.h"
+#include "parplan/Support/Version.h"
+#include "tools/parplan/CommandLine.h"
+
+#include "llvm/Support/Program.h"
+
+#include <cstdio>
+
+using namespace parplan;
+
+namespace {
+
+/// Set before work starts; read by the handler of failed checks.
+bool printsJson = false;
+
+void print(FILE *stream, const std::string &text) {
+  fwrite(text.data(), 1, text.size(), stream);
+  fflush(stream);
+}
+
+Json makeDocument(ExitCode exitCode) {
+  return {{"format", 1},
+          {"parplan", {{"version", versionText}}},
+          {"exit_code", static_cast<int>(exitCode)}};
+}
+
+/// A failed check leaves no half-written output, and still one document.
+void handleFailedCheck(const char *file, int line, const std::string &message) {
+  std::string text = formatCheckFailure(file, line, message);
+  print(stderr, text + "\n");
+  OutputDirectory::discardAll();
+  if (!printsJson)
+    return;
+  Json document = makeDocument(ExitCode::internalError);
+  document["diagnostics"] = Json::array(
+      {{{"severity", "error"}, {"code", "E9001"}, {"message", text}}});
+  print(stdout, printJson(document));
+}
+
+CommandResult run(const CommandLine &line, DiagnosticEngine &engine) {
+  auto getArgument = [&](size_t index) {
+    return index < line.arguments.size() ? line.arguments[index] : "";
+  };
+  switch (line.command) {
+  case Command::compile:
+  case Command::plan:
+    return compile(line.compile, line.output, engine);
+  case Command::check:
+    return checkPlan(getArgument(0), getArgument(1), line.dimensions, engine);
+  case Command::ops:
+    return listOperators(getArgument(0), line.dimensions, engine);
+  case Command::clusters:
+    return listClusters(getArgument(0), engine);
+  case Command::version:
+    return {std::string("parplan ") + versionText + "\n", Json::object()};
+  case Command::help:
+    return {line.helpText, {{"help", line.helpText}}};
+  }
+  return {};
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  setCheckHandler(handleFailedCheck);
+  DiagnosticEngine engine;
+  bool hasCudaCompiler = bool(llvm::sys::findProgramByName("nvcc"));
+  CommandLine line = parseCommandLine(
+      std::vector<std::string>(argv + 1, argv + argc), hasCudaCompiler, engine);
+  printsJson = line.output.json;
+
+  CommandResult result;
+  if (!engine.hasErrors())
+    result = run(line, engine);
+  ExitCode exitCode = engine.getExitCode();
+  RenderOptions render;
+  render.color = line.output.color;
+  if (engine.hasErrors() || !line.output.quiet)
+    print(stderr, engine.render(render));
+  if (line.output.json) {
+    Json document = makeDocument(exitCode);
+    document.update(result.document);
+    document["diagnostics"] = engine.toJson();
+    print(stdout, printJson(document));
+  } else if (!engine.hasErrors() && !line.output.quiet) {
+    print(stdout, result.text);
+  }
+  return static_cast<int>(exitCode);
+}
