@@ -1,6 +1,7 @@
 //===- parplan.cpp - The command line tool --------------------------------===//
 
 #include "lib/Driver/Commands.h"
+#include "parplan/Support/DiagnosticCodes.h"
 #include "parplan/Support/Files.h"
 #include "parplan/Support/Version.h"
 #include "tools/parplan/CommandLine.h"
@@ -34,9 +35,10 @@ void handleFailedCheck(const char *file, int line, const std::string &message) {
   OutputDirectory::discardAll();
   if (!printsJson)
     return;
+  DiagnosticEngine failure;
+  failure.error(codes::internalError) << text;
   Json document = makeDocument(ExitCode::internalError);
-  document["diagnostics"] = Json::array(
-      {{{"severity", "error"}, {"code", "E9001"}, {"message", text}}});
+  document["diagnostics"] = failure.toJson();
   print(stdout, printJson(document));
 }
 
