@@ -1,0 +1,105 @@
+// RUN: parplan-opt %s -split-input-file -parplan-insert-reshards | FileCheck %s
+
+parplan.mesh @mesh <["x"=2 data, "y"=2 tensor]>
+parplan.initializer @up "up" : tensor<8x16xf32> in "" at 0 length 512
+parplan.initializer @down "down" : tensor<16x8xf32> in "" at 512 length 512
+
+// Column then row parallel: one reduction after the second product, and nothing
+// between the two.
+// CHECK-LABEL: func.func @column_then_row
+func.func @column_then_row(%a: tensor<4x8xf32> {parplan.sharding = #parplan.sharding<@mesh, [{"x"}, {}]>})
+    -> (tensor<4x8xf32> {parplan.sharding = #parplan.sharding<@mesh, [{"x"}, {}]>}) {
+  // CHECK: %[[UP:.*]] = parplan.parameter @up
+  // CHECK-SAME: parplan.shardings = [#parplan.sharding<@mesh, [{}, {"y"}]>]
+  %up = parplan.parameter @up {parplan.shardings = [#parplan.sharding<@mesh, [{}, {"y"}]>]} : tensor<8x16xf32>
+  %down = parplan.parameter @down {parplan.shardings = [#parplan.sharding<@mesh, [{"y"}, {}]>]} : tensor<16x8xf32>
+  // CHECK: %[[HIDDEN:.*]] = parplan.matmul "mk,kn->mn" %{{.*}}, %[[UP]]
+  %b = parplan.matmul "mk,kn->mn" %a, %up {
+    parplan.factors = #parplan.factors<@mesh, {m = ["x"], n = ["y"]}>,
+    parplan.shardings = [#parplan.sharding<@mesh, [{"x"}, {"y"}]>]} : tensor<4x8xf32>, tensor<8x16xf32>
+  // CHECK-NEXT: %[[MADE:.*]] = parplan.matmul "mk,kn->mn" %[[HIDDEN]]
+  // CHECK-SAME: parplan.shardings = [#parplan.sharding<@mesh, [{"x"}, {}], partial = sum{"y"}>]
+  // CHECK-NEXT: %[[REST:.*]] = parplan.reshard %[[MADE]] to <@mesh, [{"x"}, {}]> {parplan.node = 5 : i64}
+  // CHECK-NEXT: return %[[REST]]
+  %c = parplan.matmul "mk,kn->mn" %b, %down {parplan.node = 5 : i64,
+    parplan.factors = #parplan.factors<@mesh, {m = ["x"], k = ["y"]}>,
+    parplan.shardings = [#parplan.sharding<@mesh, [{"x"}, {}]>]} : tensor<4x16xf32>, tensor<16x8xf32>
+  return %c : tensor<4x8xf32>
+}
+
+// -----
+
+parplan.mesh @mesh <["x"=2 data]>
+
+// Two uses in one layout share one copy, made before the first (S15); a use in
+// the layout at rest needs none.
+// CHECK-LABEL: func.func @uses_share_a_copy
+// CHECK-SAME: %[[A:.*]]: tensor<4x8xf32>
+func.func @uses_share_a_copy(%a: tensor<4x8xf32> {parplan.sharding = #parplan.sharding<@mesh, [{"x"}, {}]>})
+    -> (tensor<4x8xf32> {parplan.sharding = #parplan.sharding<@mesh, [{"x"}, {}]>}) {
+  // CHECK: parplan.neg %[[A]]
+  // CHECK-NEXT: %[[COPY:.*]] = parplan.reshard %[[A]] to <@mesh, [{}, {"x"}]>
+  // CHECK-NEXT: parplan.abs %[[COPY]]
+  // CHECK-NEXT: %[[SIGN:.*]] = parplan.sign %[[COPY]]
+  // CHECK-NEXT: %[[BACK:.*]] = parplan.reshard %[[SIGN]] to <@mesh, [{"x"}, {}]>
+  // CHECK-NEXT: return %[[BACK]]
+  %b = parplan.neg %a {parplan.factors = #parplan.factors<@mesh, {d0 = ["x"]}>,
+    parplan.shardings = [#parplan.sharding<@mesh, [{"x"}, {}]>]} : tensor<4x8xf32>
+  %c = parplan.abs %a {parplan.factors = #parplan.factors<@mesh, {d1 = ["x"]}>,
+    parplan.shardings = [#parplan.sharding<@mesh, [{}, {"x"}]>]} : tensor<4x8xf32>
+  %d = parplan.sign %a {parplan.factors = #parplan.factors<@mesh, {d1 = ["x"]}>,
+    parplan.shardings = [#parplan.sharding<@mesh, [{}, {"x"}]>]} : tensor<4x8xf32>
+  return %d : tensor<4x8xf32>
+}
+
+// -----
+
+parplan.mesh @mesh <["x"=2 data, "y"=2 tensor]>
+
+// Splats, iotas and masks are made in every layout that is asked for; other
+// constants are made whole and cut.
+// CHECK-LABEL: func.func @sources_are_made_where_they_are_used
+func.func @sources_are_made_where_they_are_used(%a: tensor<4x8xf32> {parplan.sharding = #parplan.sharding<@mesh, [{"x"}, {}]>})
+    -> (tensor<4x8xf32> {parplan.sharding = #parplan.sharding<@mesh, [{}, {}]>}) {
+  // CHECK-DAG: %[[ROWS:.*]] = parplan.constant {parplan.shardings = [#parplan.sharding<@mesh, [{"x"}, {}]>]} dense<2.000000e+00>
+  // CHECK-DAG: %[[COLUMNS:.*]] = parplan.constant {parplan.shardings = [#parplan.sharding<@mesh, [{}, {"y"}]>]} dense<2.000000e+00>
+  %two = parplan.constant dense<2.0> : tensor<4x8xf32>
+  // CHECK-DAG: %[[WHOLE:.*]] = parplan.constant {parplan.shardings = [#parplan.sharding<@mesh, [{}]>]} dense<[1.000000e+00, 2.000000e+00
+  %list = parplan.constant dense<[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]> : tensor<8xf32>
+  // CHECK: parplan.add %{{.*}}, %[[ROWS]]
+  %b = parplan.add %a, %two {parplan.factors = #parplan.factors<@mesh, {d0 = ["x"]}>,
+    parplan.shardings = [#parplan.sharding<@mesh, [{}, {"y"}]>]} : tensor<4x8xf32>, tensor<4x8xf32>
+  // CHECK: parplan.max %{{.*}}, %[[COLUMNS]]
+  %c = parplan.max %b, %two {parplan.factors = #parplan.factors<@mesh, {d1 = ["y"]}>,
+    parplan.shardings = [#parplan.sharding<@mesh, [{}, {"y"}]>]} : tensor<4x8xf32>, tensor<4x8xf32>
+  // CHECK: %[[CUT:.*]] = parplan.reshard %[[WHOLE]] to <@mesh, [{"y"}]>
+  // CHECK: parplan.mul %{{.*}}, %[[CUT]]
+  %d = parplan.mul %c, %list {parplan.factors = #parplan.factors<@mesh, {d1 = ["y"]}>,
+    parplan.shardings = [#parplan.sharding<@mesh, [{}, {}]>]} : tensor<4x8xf32>, tensor<8xf32>
+  return %d : tensor<4x8xf32>
+}
+
+// -----
+
+parplan.mesh @mesh <["y"=2 tensor]>
+
+// A complete term becomes pending before it is added to a pending one (S9).
+// CHECK-LABEL: func.func @pending_terms_are_added_before_the_reduction
+// CHECK-SAME: %[[BIAS:[a-z0-9]*]]: tensor<6xf32>
+func.func @pending_terms_are_added_before_the_reduction(
+    %bias: tensor<6xf32> {parplan.sharding = #parplan.sharding<@mesh, [{}]>},
+    %a: tensor<4x8xf32> {parplan.sharding = #parplan.sharding<@mesh, [{}, {"y"}]>},
+    %b: tensor<8x6xf32> {parplan.sharding = #parplan.sharding<@mesh, [{"y"}, {}]>})
+    -> (tensor<4x6xf32> {parplan.sharding = #parplan.sharding<@mesh, [{}, {}]>}) {
+  // CHECK: %[[PRODUCT:.*]] = parplan.matmul
+  %c = parplan.matmul "mk,kn->mn" %a, %b {
+    parplan.factors = #parplan.factors<@mesh, {k = ["y"]}>,
+    parplan.shardings = [#parplan.sharding<@mesh, [{}, {}], partial = sum{"y"}>]} : tensor<4x8xf32>, tensor<8x6xf32>
+  // CHECK-NEXT: %[[PENDING:.*]] = parplan.reshard %[[BIAS]] to <@mesh, [{}], partial = sum{"y"}>
+  // CHECK-NEXT: %[[SUM:.*]] = parplan.add %[[PRODUCT]], %[[PENDING]]
+  // CHECK-NEXT: parplan.reshard %[[SUM]] to <@mesh, [{}, {}]>
+  %d = parplan.add %c, %bias {
+    parplan.factors = #parplan.factors<@mesh, {}, pending = {"y"}>,
+    parplan.shardings = [#parplan.sharding<@mesh, [{}, {}]>]} : tensor<4x6xf32>, tensor<6xf32>
+  return %d : tensor<4x6xf32>
+}

@@ -1,0 +1,89 @@
+// RUN: parplan-opt %s -split-input-file -verify-diagnostics -parplan-verify-local
+
+parplan.mesh @mesh <["x"=2 data]>
+// expected-error@below {{after partition: argument 0 has no parplan.global_type}}
+func.func @argument_without_global_type(%a: tensor<2xf32> {parplan.sharding = #parplan.sharding<@mesh, [{"x"}]>}) {
+  return
+}
+
+// -----
+
+parplan.mesh @mesh <["x"=2 data]>
+// expected-error@below {{after partition: result 0 has no parplan.global_type}}
+func.func @result_without_global_type(
+    %a: tensor<2xf32> {parplan.global_type = tensor<4xf32>, parplan.sharding = #parplan.sharding<@mesh, [{"x"}]>})
+    -> (tensor<2xf32> {parplan.sharding = #parplan.sharding<@mesh, [{"x"}]>}) {
+  return %a : tensor<2xf32>
+}
+
+// -----
+
+parplan.mesh @mesh <["x"=2 data]>
+func.func @result_lies_elsewhere(
+    %a: tensor<2xf32> {parplan.global_type = tensor<4xf32>, parplan.sharding = #parplan.sharding<@mesh, [{"x"}]>})
+    -> (tensor<2xf32> {parplan.global_type = tensor<4xf32>, parplan.sharding = #parplan.sharding<@mesh, [{}]>}) {
+  // expected-error@below {{after partition: S7: operand 0 lies in [{x}], not in [{}]}}
+  return %a : tensor<2xf32>
+}
+
+// -----
+
+parplan.mesh @mesh <["x"=2 data]>
+// expected-error@below {{after partition: S3: blocks of 'tensor<5xf32>' in [{x}] have type 'tensor<3xf32>', not 'tensor<2xf32>'}}
+func.func @block_of_the_wrong_size(
+    %a: tensor<2xf32> {parplan.global_type = tensor<5xf32>, parplan.sharding = #parplan.sharding<@mesh, [{"x"}]>}) {
+  return
+}
+
+// -----
+
+parplan.mesh @mesh <["x"=2 data]>
+func.func @reshard_is_left(
+    %a: tensor<4xf32> {parplan.global_type = tensor<4xf32>, parplan.sharding = #parplan.sharding<@mesh, [{}]>}) {
+  // expected-error@below {{after partition: S11: a reshard is left}}
+  %b = parplan.reshard %a to <@mesh, [{"x"}]> : tensor<4xf32>
+  return
+}
+
+// -----
+
+parplan.mesh @mesh <["x"=2 data]>
+func.func @move_without_global_type(
+    %a: tensor<4xf32> {parplan.global_type = tensor<4xf32>, parplan.sharding = #parplan.sharding<@mesh, [{}]>}) {
+  // expected-error@below {{after partition: no parplan.global_type}}
+  %b = parplan.shard_slice %a axes <"x"> dim 0 to <@mesh, [{"x"}]> : tensor<4xf32> -> tensor<2xf32>
+  return
+}
+
+// -----
+
+parplan.mesh @mesh <["x"=2 data]>
+func.func @dirty_padding(
+    %a: tensor<3xf32> {parplan.global_type = tensor<5xf32>, parplan.sharding = #parplan.sharding<@mesh, [{"x"}]>})
+    -> (tensor<3xf32> {parplan.global_type = tensor<5xf32>, parplan.sharding = #parplan.sharding<@mesh, [{"x"}]>}) {
+  // expected-error@below {{after partition: S4: padding of dimension 0 is not zero}}
+  %b = parplan.exp %a {parplan.global_type = tensor<5xf32>,
+    parplan.shardings = [#parplan.sharding<@mesh, [{"x"}]>]} : tensor<3xf32>
+  // expected-note@below {{and is read here}}
+  return %b : tensor<3xf32>
+}
+
+// -----
+
+parplan.mesh @mesh <["x"=2 data]>
+func.func @op_without_shardings(
+    %a: tensor<4xf32> {parplan.global_type = tensor<4xf32>, parplan.sharding = #parplan.sharding<@mesh, [{}]>}) {
+  // expected-error@below {{has no parplan.shardings}}
+  %b = parplan.neg %a {parplan.global_type = tensor<4xf32>} : tensor<4xf32>
+  return
+}
+
+// -----
+
+parplan.mesh @mesh <["x"=2 data]>
+func.func @global_type_is_no_type(
+    %a: tensor<4xf32> {parplan.global_type = tensor<4xf32>, parplan.sharding = #parplan.sharding<@mesh, [{}]>}) {
+  // expected-error@below {{'parplan.global_type' must be a tensor type}}
+  %b = parplan.neg %a {parplan.global_type = 4 : i64} : tensor<4xf32>
+  return
+}

@@ -1,0 +1,148 @@
+//===- RandomPlan.cpp - Random legal decisions ----------------------------===//
+//
+// Part of parplan.
+//
+//===----------------------------------------------------------------------===//
+
+#include "RandomPlan.h"
+
+#include "parplan/Sharding/Reshard.h"
+
+using namespace mlir;
+
+namespace parplan::test {
+namespace {
+
+Mesh makeMesh(Random &random) {
+  constexpr const char *names[] = {"x", "y", "z"};
+  std::vector<MeshAxis> axes;
+  int64_t count = random.chance(20) ? 1 : random.between(2, 3);
+  for (int64_t axis = 0; axis < count; ++axis)
+    axes.push_back({names[axis], random.chance(65) ? 2 : 3});
+  return Mesh(axes);
+}
+
+class Planner {
+public:
+  Planner(ModuleOp module, Mesh meshOfModule, Random &random)
+      : mesh(std::move(meshOfModule)), random(random),
+        symbol(FlatSymbolRefAttr::get(module.getContext(), "mesh")) {}
+
+  void run(func::FuncOp function) {
+    for (BlockArgument argument : function.getArguments())
+      function.setArgAttr(argument.getArgNumber(), attributes::sharding,
+                          getAttr(makeSharding(argument, random.chance(20))));
+    for (Operation &op : function.getBody().front().without_terminator())
+      plan(&op);
+    Operation *terminator = function.getBody().front().getTerminator();
+    for (OpOperand &operand : terminator->getOpOperands())
+      function.setResultAttr(
+          operand.getOperandNumber(), attributes::sharding,
+          getAttr(makeSharding(operand.get(), /*isStored=*/false)));
+  }
+
+private:
+  ShardingAttr getAttr(const Sharding &sharding) {
+    return ShardingAttr::get(symbol, mesh, sharding);
+  }
+
+  AxisList makeAxes() {
+    AxisList axes;
+    for (int axis = 0; axis < mesh.getAxisCount(); ++axis)
+      axes.push_back(axis);
+    random.shuffle(axes);
+    return axes;
+  }
+
+  /// A complete sharding: every axis on some dimension, stored, or on none.
+  Sharding makeSharding(Value value, bool isStored) {
+    size_t rank = cast<RankedTensorType>(value.getType()).getRank();
+    Sharding sharding = Sharding::getReplicated(rank);
+    for (int axis : makeAxes()) {
+      int64_t place = random.below(rank + 2);
+      if (place < static_cast<int64_t>(rank))
+        sharding.dims[place].push_back(axis);
+      else if (isStored)
+        sharding.storage.push_back(axis);
+    }
+    return sharding;
+  }
+
+  void plan(Operation *op) {
+    ShardingRule rule = cast<ShardingRuleOpInterface>(op).getShardingRule();
+    FactorAssignment assignment = makeAssignment(op, rule);
+    op->setAttr(attributes::factors,
+                FactorsAttr::get(symbol, mesh, rule, assignment));
+    SmallVector<Attribute> atRest;
+    for (OpResult result : op->getResults())
+      atRest.push_back(getAttr(
+          isa<ParameterOp>(op)
+              ? makeSharding(result, random.chance(40))
+              : makeRest(result,
+                         getMadeSharding(
+                             rule, assignment,
+                             static_cast<int>(result.getResultNumber())))));
+    op->setAttr(attributes::shardings,
+                ArrayAttr::get(op->getContext(), atRest));
+  }
+
+  FactorAssignment makeAssignment(Operation *op, const ShardingRule &rule) {
+    FactorAssignment assignment = FactorAssignment::getReplicated(rule);
+    bool isNumber = !cast<RankedTensorType>(op->getResult(0).getType())
+                         .getElementType()
+                         .isInteger(1);
+    for (int axis : makeAxes()) {
+      AxisList *list = nullptr;
+      if (!rule.factors.empty() && random.chance(75))
+        list = &assignment.axes[random.below(rule.factors.size())];
+      else if (rule.linearity != Linearity::none && isNumber &&
+               random.chance(60))
+        list = &assignment.pending;
+      if (!list)
+        continue;
+      list->push_back(axis);
+      if (verifyAssignment(rule, assignment, mesh))
+        list->pop_back();
+    }
+    llvm::sort(assignment.pending);
+    if (rule.linearity == Linearity::separately && !assignment.pending.empty())
+      assignment.pendingOperand =
+          static_cast<int>(random.below(rule.operands.size()));
+    return assignment;
+  }
+
+  Sharding makeRest(Value value, const Sharding &made) {
+    auto type = cast<RankedTensorType>(value.getType());
+    Sharding atRest = made;
+    if (made.isPartial() && random.chance(50)) {
+      // Stays pending, perhaps over fewer axes.
+      if (made.reduction == ReductionKind::sum && random.chance(40))
+        atRest.partial.pop_back();
+      return atRest;
+    }
+    atRest.partial.clear();
+    atRest.reduction = ReductionKind::sum;
+    if (random.chance(50))
+      return atRest;
+    atRest = makeSharding(value, random.chance(30));
+    return findReshardPath(mesh, type.getShape(), made, atRest).found ? atRest
+                                                                      : made;
+  }
+
+  Mesh mesh;
+  Random &random;
+  FlatSymbolRefAttr symbol;
+};
+
+} // namespace
+
+void writeRandomPlan(ModuleOp module, Random &random) {
+  Mesh mesh = makeMesh(random);
+  auto builder = OpBuilder::atBlockBegin(module.getBody());
+  builder.create<MeshOp>(module.getLoc(), "mesh",
+                         MeshAttr::get(module.getContext(), mesh));
+  for (auto function : module.getOps<func::FuncOp>())
+    Planner(module, mesh, random).run(function);
+}
+
+} // namespace parplan::test
