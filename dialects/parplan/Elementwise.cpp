@@ -156,6 +156,9 @@ OpWork getElementwiseWork(Operation *op) {
 //===----------------------------------------------------------------------===//
 
 static bool isPositiveConstant(Value value) {
+  // The padding of a local constant lies in dimensions that callers exclude.
+  if (auto cleared = value.getDefiningOp<ClearPaddingOp>())
+    value = cleared.getInput();
   DenseElementsAttr constant;
   if (!matchPattern(value, m_Constant(&constant)) || !constant.isSplat() ||
       !isa<FloatType>(constant.getElementType()))
@@ -178,11 +181,11 @@ bool elementwiseKeepsZeroPadding(Operation *op, int factor) {
   // f(0, b) = 0.
   if (isa<MulOp, AndOp>(op))
     return true;
-  // 0 / b = 0, but 0 / 0 is not.
+  // 0 / b = 0, but 0 / 0 and 0 / NaN are not.
   if (isa<DivOp, ModOp>(op))
-    return !isPadded(1);
+    return !isPadded(1) && isPositiveConstant(op->getOperand(1));
   if (isa<PowOp>(op))
-    return isPadded(0) && isPositiveConstant(op->getOperand(1));
+    return isPadded(0) && !isPadded(1) && isPositiveConstant(op->getOperand(1));
   if (auto compare = dyn_cast<CompareOp>(op))
     return isPadded(0) && isPadded(1) &&
            (compare.getPredicate() == ComparePredicate::ne ||
