@@ -9,6 +9,7 @@
 #include "dialects/exec/ExecDialect.h"
 #include "dialects/parplan/ParplanDialect.h"
 #include "passes/Partition/Passes.h"
+#include "passes/Plan/Passes.h"
 #include "passes/Schedule/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -24,6 +25,7 @@ void registerAllDialects(mlir::DialectRegistry &registry) {
 void registerAllPasses() {
   mlir::registerCanonicalizerPass();
   mlir::registerCSEPass();
+  registerPlanPasses();
   registerPartitionPasses();
   registerSchedulePasses();
 }
