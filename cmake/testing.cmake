@@ -1,19 +1,19 @@
-# GoogleTest, lit, and a Python with numpy.
+# GoogleTest, lit, and a Python with numpy and jsonschema.
 
 find_package(GTest REQUIRED)
 
-# Tests compare arrays in Python. A Python earlier in PATH need not be the one that has numpy.
+# Tests compare arrays in Python. A Python earlier in PATH need not be the one that has them.
 foreach(candidate python3 /usr/bin/python3)
-  execute_process(COMMAND ${candidate} -c "import numpy, sys; print(sys.executable, end='')"
+  execute_process(COMMAND ${candidate} -c "import jsonschema, numpy, sys; print(sys.executable, end='')"
                   OUTPUT_VARIABLE python RESULT_VARIABLE failed ERROR_QUIET)
   if(failed EQUAL 0)
     break()
   endif()
 endforeach()
 if(NOT failed EQUAL 0)
-  message(FATAL_ERROR "There is no Python with numpy: run scripts/setup --tests first")
+  message(FATAL_ERROR "There is no Python with numpy and jsonschema: run scripts/setup --tests first")
 endif()
-set(PARPLAN_PYTHON ${python} CACHE FILEPATH "A Python with numpy")
+set(PARPLAN_PYTHON ${python} CACHE FILEPATH "A Python with numpy and jsonschema")
 
 # parplan_add_lit_suite()
 # Runs lit over the folder it is called from, which has lit.cfg.py and lit.site.cfg.py.in.

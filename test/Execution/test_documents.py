@@ -1,0 +1,137 @@
+#!/usr/bin/env python3
+"""Validates the documents that parplan and its programs write against docs/schema, on success and on failure.
+
+    test_documents.py --parplan build/release/bin/parplan
+"""
+import argparse
+import copy
+import glob
+import json
+import os
+import subprocess
+import tempfile
+import unittest
+import warnings
+
+import jsonschema
+
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+MODEL = os.path.join(ROOT, "test/models/mlp/model.onnx")
+INPUT = os.path.join(ROOT, "test/models/mlp/features.npy")
+SCHEMAS = {}
+PARPLAN = ""
+
+
+def read_json(path):
+    with open(path, encoding="utf-8") as file:
+        return json.load(file)
+
+
+def make_validator(name):
+    schema = SCHEMAS[name + ".schema.json"]
+    try:
+        import referencing
+        import referencing.jsonschema
+        registry = referencing.Registry().with_resources(
+            [(key, referencing.jsonschema.DRAFT202012.create_resource(value)) for key, value in SCHEMAS.items()])
+        return jsonschema.Draft202012Validator(schema, registry=registry)
+    except ImportError:  # before jsonschema 4.18
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            resolver = jsonschema.RefResolver.from_schema(schema, store=SCHEMAS)
+        return jsonschema.Draft202012Validator(schema, resolver=resolver)
+
+
+def run(*command):
+    return subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=300)
+
+
+class Documents(unittest.TestCase):
+    def expect_valid(self, name, document):
+        errors = [f"{error.json_path}: {error.message[:300]}" for error in make_validator(name).iter_errors(document)]
+        self.assertEqual(errors, [], f"{name}.schema.json")
+
+    def run_json(self, *arguments, exit_code):
+        """The document of a command, which is all of its standard output."""
+        result = run(PARPLAN, *arguments, "--json")
+        self.assertEqual(result.returncode, exit_code, result.stderr)
+        document = json.loads(result.stdout)
+        self.assertEqual(document["exit_code"], exit_code)
+        self.expect_valid("command", document)
+        return document
+
+    def test_schemas_are_schemas(self):
+        for name, schema in SCHEMAS.items():
+            with self.subTest(name):
+                jsonschema.Draft202012Validator.check_schema(schema)
+                self.assertEqual(schema["$id"], name)
+
+    def test_clusters(self):
+        for preset in self.run_json("clusters", exit_code=0)["clusters"]:
+            with self.subTest(preset["name"]):
+                document = self.run_json("clusters", preset["name"], exit_code=0)
+                common = ("parplan", "exit_code", "diagnostics")
+                self.expect_valid("cluster", {key: value for key, value in document.items() if key not in common})
+
+    def test_operators(self):
+        self.assertGreater(len(self.run_json("ops", MODEL, exit_code=0)["operators"]), 0)
+
+    def test_failures(self):
+        with tempfile.TemporaryDirectory() as work:
+            malformed = os.path.join(work, "malformed.onnx")
+            with open(malformed, "wb") as file:
+                file.write(b"not a model")
+            for arguments, exit_code in [
+                    (("--no-such-option",), 2), (("plan", MODEL), 2), (("plan", MODEL, "--gpus", "0"), 64),
+                    (("plan", MODEL, "--gpus", "2", "--force", "dp=3,no=1"), 64),
+                    (("plan", MODEL, "--gpus", "2", "--target", "host", "--memory-limit", "1"), 69),
+                    (("plan", os.path.join(work, "absent.onnx"), "--gpus", "2"), 66),
+                    (("plan", malformed, "--gpus", "2"), 65), (("ops", malformed), 65), (("check", malformed), 65)]:
+                with self.subTest(arguments):
+                    document = self.run_json(*arguments, exit_code=exit_code)
+                    self.assertGreater(len(document["diagnostics"]), 0)
+
+    def test_help_and_version(self):
+        self.run_json("--help", exit_code=0)
+        self.run_json("--version", exit_code=0)
+
+    def test_a_program(self):
+        with tempfile.TemporaryDirectory() as work:
+            out = os.path.join(work, "mlp.parplan")
+            document = self.run_json(MODEL, "--gpus", "2", "--target", "host", "-o", out, exit_code=0)
+            plan = read_json(os.path.join(out, "plan.json"))
+            self.assertEqual(document["plan"], plan)
+            self.expect_valid("plan", plan)
+            self.expect_valid("manifest", read_json(os.path.join(out, "manifest.json")))
+            self.expect_valid("source_map", read_json(os.path.join(out, "source_map.json")))
+            self.assertTrue(self.run_json("check", os.path.join(out, "plan.json"), MODEL, exit_code=0)["confirmed"])
+
+            metrics = os.path.join(work, "metrics.json")
+            program = (os.path.join(out, "program"), "--input", f"features={INPUT}", "--metrics", metrics)
+            result = run(*program)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.expect_valid("metrics", read_json(metrics))
+            self.assertNotIn("failure", read_json(metrics))
+            self.assertNotEqual(run(*program, "--arena-bytes", "4096").returncode, 0)
+            self.expect_valid("metrics", read_json(metrics))
+            self.assertIn("failure", read_json(metrics))
+
+    def test_that_validation_notices(self):
+        with tempfile.TemporaryDirectory() as work:
+            plan = self.run_json("plan", MODEL, "--gpus", "2", "--target", "host", "-o", work, exit_code=0)["plan"]
+        for key in plan:
+            mutant = copy.deepcopy(plan)
+            del mutant[key]
+            self.assertFalse(make_validator("plan").is_valid(mutant), f"without {key}")
+        plan["unknown"] = 1
+        self.assertFalse(make_validator("plan").is_valid(plan))
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--parplan", required=True)
+    options, rest = parser.parse_known_args()
+    PARPLAN = options.parplan
+    for path in glob.glob(os.path.join(ROOT, "docs/schema/*.schema.json")):
+        SCHEMAS[os.path.basename(path)] = read_json(path)
+    unittest.main(argv=[__file__] + rest, verbosity=2)
