@@ -11,6 +11,7 @@
 #include "passes/Partition/Passes.h"
 #include "passes/Plan/Passes.h"
 #include "passes/Schedule/Passes.h"
+#include "passes/Simplify/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Transforms/Passes.h"
@@ -28,6 +29,7 @@ void registerAllPasses() {
   registerPlanPasses();
   registerPartitionPasses();
   registerSchedulePasses();
+  registerSimplifyPasses();
 }
 
 } // namespace parplan

@@ -1,0 +1,180 @@
+//===- Masks.cpp - What excludes keys from an attention -------------------===//
+//
+// Part of parplan.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/Simplify/Masks.h"
+
+#include "passes/Simplify/Matching.h"
+
+#include <cmath>
+#include <limits>
+
+using namespace mlir;
+
+namespace parplan::simplify {
+
+/// Without broadcasts and added leading dimensions: operands broadcast anyway.
+static Value peel(Value value) {
+  while (true) {
+    if (auto broadcast = value.getDefiningOp<BroadcastOp>()) {
+      value = broadcast.getInput();
+      continue;
+    }
+    auto reshape = value.getDefiningOp<ReshapeOp>();
+    if (!reshape)
+      return value;
+    auto isOne = [](int64_t size) { return size == 1; };
+    auto from = getShape(reshape.getInput()), to = getShape(value);
+    if (from.drop_while(isOne) != to.drop_while(isOne))
+      return value;
+    value = reshape.getInput();
+  }
+}
+
+namespace {
+/// constant + sum of coefficients * index <= 0, over the last two dimensions.
+struct Diagonal {
+  int64_t constant = 0, ofQuery = 0, ofKey = 0;
+};
+} // namespace
+
+/// The function over (query, key); none if other dimensions matter or the sizes
+/// are not those of the scores.
+static std::optional<Diagonal> readAffine(AffineMaskOp mask, bool isNegated,
+                                          int64_t queries, int64_t keys) {
+  ArrayRef<int64_t> coefficients = mask.getCoefficients();
+  ArrayRef<int64_t> shape = mask.getType().getShape();
+  Diagonal diagonal;
+  diagonal.constant = static_cast<int64_t>(mask.getConstant());
+  for (size_t back = 0; back < shape.size(); ++back) {
+    size_t dim = shape.size() - 1 - back;
+    if (shape[dim] == 1 || coefficients[dim] == 0)
+      continue;
+    if (back > 1 || shape[dim] != (back == 0 ? keys : queries))
+      return {};
+    (back == 0 ? diagonal.ofKey : diagonal.ofQuery) = coefficients[dim];
+  }
+  // not (f <= 0) is 1 - f <= 0.
+  if (isNegated)
+    diagonal = {1 - diagonal.constant, -diagonal.ofQuery, -diagonal.ofKey};
+  return diagonal;
+}
+
+bool Masks::addAffine(AffineMaskOp mask, bool isNegated) {
+  std::optional<Diagonal> found = readAffine(mask, isNegated, queries, keys);
+  if (!found)
+    return false;
+  int64_t highest = found->constant +
+                    std::max<int64_t>(0, found->ofQuery * (queries - 1)) +
+                    std::max<int64_t>(0, found->ofKey * (keys - 1));
+  if (highest <= 0)
+    return true; // Excludes nothing.
+  bool isDiagonal = found->ofKey == 1 && (found->ofQuery == -1 || queries == 1);
+  if (!isDiagonal)
+    return false;
+  addDiagonal(-found->constant);
+  return true;
+}
+
+void Masks::addDiagonal(int64_t offset) {
+  diagonal = diagonal ? std::min(*diagonal, offset) : offset;
+}
+
+void Masks::addCondition(Value condition, bool isNegated) {
+  condition = peel(condition);
+  Operation *op = condition.getDefiningOp();
+  if (auto inverse = dyn_cast_or_null<NotOp>(op))
+    return addCondition(inverse.getInput(), !isNegated);
+  if ((isa_and_nonnull<AndOp>(op) && !isNegated) ||
+      (isa_and_nonnull<OrOp>(op) && isNegated)) {
+    addCondition(op->getOperand(0), isNegated);
+    return addCondition(op->getOperand(1), isNegated);
+  }
+  if (auto mask = dyn_cast_or_null<AffineMaskOp>(op))
+    if (addAffine(mask, isNegated))
+      return;
+  std::optional<double> splat = getSplat(condition);
+  if (splat && (*splat != 0) != isNegated)
+    return;
+  conditions.push_back({condition, isNegated});
+}
+
+bool Masks::leavesVisibleKey(Value condition, bool isNegated) const {
+  Value core = peel(condition);
+  while (auto inverse = core.getDefiningOp<NotOp>()) {
+    core = peel(inverse.getInput());
+    isNegated = !isNegated;
+  }
+  auto mask = core.getDefiningOp<AffineMaskOp>();
+  std::optional<Diagonal> found =
+      mask ? readAffine(mask, isNegated, queries, keys) : std::nullopt;
+  // Key 0 is visible to query 0, and to later ones where the function falls.
+  return found && found->constant <= 0 && found->ofQuery <= 0 &&
+         conditions.empty() && replacements.empty();
+}
+
+void Masks::addReplacement(Value condition, double number, bool isNegated) {
+  if (std::isinf(number) ||
+      (number < -1e4 && leavesVisibleKey(condition, isNegated)))
+    return addCondition(condition, isNegated);
+  replacements.push_back({{condition, isNegated}, number});
+}
+
+void Masks::addTerm(Value term) {
+  Value core = peel(term);
+  std::optional<double> splat = getSplat(core);
+  if (splat && *splat == 0)
+    return;
+  if (auto select = core.getDefiningOp<SelectOp>()) {
+    std::optional<double> onTrue = getSplat(select.getOnTrue());
+    std::optional<double> onFalse = getSplat(select.getOnFalse());
+    for (bool isNegated : {false, true}) {
+      std::optional<double> kept = isNegated ? onFalse : onTrue;
+      std::optional<double> excluded = isNegated ? onTrue : onFalse;
+      if (!kept || *kept != 0 || !excluded || *excluded > -1e4)
+        continue;
+      if (std::isinf(*excluded) ||
+          leavesVisibleKey(select.getCondition(), isNegated))
+        return addCondition(select.getCondition(), isNegated);
+    }
+  }
+  terms.push_back(core);
+}
+
+Value Masks::build(Type element, Rewriter &rewriter) const {
+  auto number = [&](double value) -> Value {
+    auto type = RankedTensorType::get({}, element);
+    return rewriter.create<ConstantOp>(
+        cast<ElementsAttr>(Attribute(DenseElementsAttr::get(
+            type, rewriter.builder.getFloatAttr(element, value)))));
+  };
+  Value visible;
+  for (const Condition &condition : conditions) {
+    Value value = condition.value;
+    if (condition.isNegated)
+      value = rewriter.create<NotOp>(value.getType(), value);
+    visible = visible ? rewriter.create<AndOp>(visible, value) : value;
+  }
+  Value sum;
+  auto add = [&](Value term) {
+    sum = sum ? rewriter.create<AddOp>(sum, term) : term;
+  };
+  for (Value term : terms)
+    add(term);
+  for (const Replacement &replacement : replacements) {
+    Value zero = number(0), other = number(replacement.number);
+    if (replacement.condition.isNegated)
+      std::swap(zero, other);
+    add(rewriter.create<SelectOp>(replacement.condition.value, zero, other));
+  }
+  if (!sum)
+    return visible;
+  if (visible)
+    sum = rewriter.create<SelectOp>(
+        visible, sum, number(-std::numeric_limits<double>::infinity()));
+  return sum;
+}
+
+} // namespace parplan::simplify

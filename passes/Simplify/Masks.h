@@ -1,0 +1,67 @@
+//===- Masks.h - What excludes keys from an attention -----------*- C++ -*-===//
+//
+// Part of parplan. Private to the phase.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PARPLAN_PASSES_SIMPLIFY_MASKS_H
+#define PARPLAN_PASSES_SIMPLIFY_MASKS_H
+
+#include "passes/Simplify/Rewriter.h"
+
+namespace parplan::simplify {
+
+/// Collects the masks of one attention over scores [b, h, s, t] and sorts them:
+/// masks that exclude nothing vanish, diagonals become `causal`, additions of 0
+/// and -infinity become conditions.
+class Masks {
+public:
+  Masks(int64_t queries, int64_t keys) : queries(queries), keys(keys) {}
+
+  /// Keys are visible where `condition` is true (false, if `isNegated`).
+  void addCondition(mlir::Value condition, bool isNegated = false);
+
+  /// A term of the scores. Finite terms count as excluding where another key of
+  /// the row is visible for certain: elsewhere they average.
+  void addTerm(mlir::Value term);
+
+  /// select(condition, scores, number); `isNegated` with exchanged branches.
+  void addReplacement(mlir::Value condition, double number, bool isNegated);
+
+  /// Key j is visible only where j <= i + offset.
+  void addDiagonal(int64_t offset);
+
+  bool isCausal() const { return diagonal.has_value(); }
+  int64_t getOffset() const { return *diagonal; }
+  /// True when a term is left that is no condition: scores must not be scaled
+  /// after it.
+  bool hasTerms() const { return !terms.empty(); }
+
+  /// The mask operand of attention for what is not causal, or null.
+  mlir::Value build(mlir::Type scores, Rewriter &rewriter) const;
+
+private:
+  struct Condition {
+    mlir::Value value;
+    bool isNegated;
+  };
+  /// What `function` excludes of [.., s, t], as far as it is simple.
+  bool addAffine(AffineMaskOp mask, bool isNegated);
+  /// True when adding the condition leaves a visible key in every row.
+  bool leavesVisibleKey(mlir::Value condition, bool isNegated) const;
+
+  int64_t queries, keys;
+  std::optional<int64_t> diagonal;
+  llvm::SmallVector<Condition, 2> conditions;
+  llvm::SmallVector<mlir::Value, 1> terms;
+  /// Conditions that choose between 0 and a finite number.
+  struct Replacement {
+    Condition condition;
+    double number;
+  };
+  llvm::SmallVector<Replacement, 1> replacements;
+};
+
+} // namespace parplan::simplify
+
+#endif // PARPLAN_PASSES_SIMPLIFY_MASKS_H

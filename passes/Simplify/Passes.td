@@ -1,0 +1,44 @@
+//===- Passes.td - From imported ops to composites --------*- tablegen -*-===//
+
+#ifndef PARPLAN_PASSES_SIMPLIFY_PASSES_TD
+#define PARPLAN_PASSES_SIMPLIFY_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def Raise : Pass<"parplan-raise", "::mlir::ModuleOp"> {
+  let summary = "Recognises composites and brings products into plannable form";
+  let description = [{
+    One walk in file order; every pattern starts at the last op of what it
+    recognises and looks backwards at ops that are already raised. Afterwards
+    what has no use is erased, from the end.
+
+    * attention, layer and RMS norm, gelu, silu and rotary embedding become one
+      op each;
+    * slices, transposes and reshapes of a parameter become its view;
+    * a product whose result is sliced becomes one product per part;
+    * transposes of operands move into the spec of a product, and a product of
+      flattened rows [b*s, k] becomes one of [b, s, k].
+  }];
+}
+
+def NumberBlocks : Pass<"parplan-number-blocks", "::mlir::ModuleOp"> {
+  let summary = "Numbers the repeated blocks of a model";
+  let description = [{
+    Finds the longest run of equal consecutive sequences of ops (the layers) and
+    writes `parplan.block` on their ops, 0 for the first sequence. Planning solves
+    one block for all.
+  }];
+}
+
+def VerifySimplified : Pass<"parplan-verify-simplified", "::mlir::ModuleOp"> {
+  let summary = "Closes the simplify phase";
+  let description = [{
+    Checks that
+    * every op of a function is one of this dialect;
+    * no shape arithmetic is left: an op whose operands are constants and whose
+      few results are integers or conditions;
+    * numbers of blocks ascend in the order of the ops.
+  }];
+}
+
+#endif // PARPLAN_PASSES_SIMPLIFY_PASSES_TD

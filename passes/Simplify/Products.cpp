@@ -1,0 +1,356 @@
+//===- Products.cpp - Brings products into plannable form -----------------===//
+//
+// Part of parplan.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/Simplify/Layout.h"
+#include "passes/Simplify/Matching.h"
+
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+
+namespace parplan::simplify {
+
+namespace {
+/// The spec of a product as texts of its own.
+struct Spec {
+  std::string operands[2];
+  std::string result;
+
+  explicit Spec(MatmulOp op) {
+    MatmulSpec spec = *MatmulSpec::parse(op.getSpec());
+    operands[0] = spec.lhs.str();
+    operands[1] = spec.rhs.str();
+    result = spec.result.str();
+  }
+  std::string print() const {
+    return operands[0] + "," + operands[1] + "->" + result;
+  }
+  bool isIn(int operand, char letter) const {
+    return operands[operand].find(letter) != std::string::npos;
+  }
+  bool isInResult(char letter) const {
+    return result.find(letter) != std::string::npos;
+  }
+  /// A letter that occurs nowhere; the spec has fewer than 26.
+  char takeUnused(std::string &taken) const {
+    std::string all = print() + taken;
+    char letter = 'a';
+    while (all.find(letter) != std::string::npos)
+      ++letter;
+    taken += letter;
+    return letter;
+  }
+};
+} // namespace
+
+static void replaceLetter(std::string &letters, char letter, StringRef with) {
+  size_t position = letters.find(letter);
+  if (position != std::string::npos)
+    letters.replace(position, 1, with.str());
+}
+
+//===----------------------------------------------------------------------===//
+// Transposes and flattened rows
+//===----------------------------------------------------------------------===//
+
+Value absorbTranspose(Operation *op, Rewriter &rewriter) {
+  auto matmul = cast<MatmulOp>(op);
+  Spec spec(matmul);
+  SmallVector<Value, 2> operands(op->getOperands());
+  bool isChanged = false;
+  for (int index : {0, 1}) {
+    auto transpose = operands[index].getDefiningOp<TransposeOp>();
+    if (!transpose)
+      continue;
+    std::string letters = spec.operands[index];
+    for (auto [dim, from] : llvm::enumerate(transpose.getPermutation()))
+      letters[from] = spec.operands[index][dim];
+    spec.operands[index] = letters;
+    operands[index] = transpose.getInput();
+    isChanged = true;
+  }
+  if (!isChanged)
+    return {};
+  return rewriter.create<MatmulOp>(operands[0], operands[1], spec.print());
+}
+
+/// The sizes of the atoms that form dimension `dim` of a reshaped value.
+static SmallVector<int64_t> getAtomSizes(const Layout &layout, size_t dim) {
+  SmallVector<int64_t> sizes;
+  for (int atom : layout.getDims()[dim])
+    sizes.push_back(layout.getSize(atom));
+  return sizes;
+}
+
+/// [b s, k] x [k, n] becomes [b, s, k] x [k, n]; batches that both operands
+/// flatten alike too.
+Value unflattenRows(Operation *op, Rewriter &rewriter) {
+  auto matmul = cast<MatmulOp>(op);
+  Spec spec(matmul);
+  std::optional<Layout> layouts[2];
+  for (int index : {0, 1})
+    if (op->getOperand(index).getDefiningOp<ReshapeOp>())
+      layouts[index] = Layout::trace(op->getOperand(index));
+  std::string taken;
+  Spec spread = spec;
+  SmallVector<int64_t> resultShape(getShape(matmul));
+  Layout::Dims targets[2];
+  for (int index : {0, 1})
+    if (layouts[index])
+      targets[index] = layouts[index]->getDims();
+  bool isChanged = false;
+  for (char letter : spec.result) {
+    SmallVector<int64_t> sizes;
+    bool isPossible = true;
+    for (int index : {0, 1}) {
+      if (!spec.isIn(index, letter))
+        continue;
+      SmallVector<int64_t> own;
+      if (layouts[index])
+        own = getAtomSizes(*layouts[index], spec.operands[index].find(letter));
+      isPossible &= sizes.empty() || sizes == own;
+      isPossible &= own.size() >= 2;
+      sizes = own;
+    }
+    if (!isPossible)
+      continue;
+    isChanged = true;
+    std::string letters(1, letter);
+    for (size_t part = 1; part < sizes.size(); ++part)
+      letters += spec.takeUnused(taken);
+    for (int index : {0, 1}) {
+      size_t dim = spread.operands[index].find(letter);
+      if (dim == std::string::npos)
+        continue;
+      Layout::Atoms atoms = targets[index][dim];
+      targets[index].erase(targets[index].begin() + dim);
+      for (auto [part, atom] : llvm::enumerate(atoms))
+        targets[index].insert(targets[index].begin() + dim + part,
+                              Layout::Atoms{atom});
+      replaceLetter(spread.operands[index], letter, letters);
+    }
+    replaceLetter(spread.result, letter, letters);
+  }
+  if (!isChanged)
+    return {};
+  Value operands[2];
+  for (int index : {0, 1})
+    operands[index] = spread.operands[index] == spec.operands[index]
+                          ? op->getOperand(index)
+                          : layouts[index]->build(targets[index], rewriter);
+  Value product =
+      rewriter.create<MatmulOp>(operands[0], operands[1], spread.print());
+  return rewriter.reshape(product, resultShape);
+}
+
+//===----------------------------------------------------------------------===//
+// Names
+//===----------------------------------------------------------------------===//
+
+/// Letters as people write them: k is summed over, n are columns, rows are m or
+/// b s, batches b h.
+Value nameDimensions(Operation *op, Rewriter &) {
+  auto matmul = cast<MatmulOp>(op);
+  Spec spec(matmul);
+  std::string batches, rows, columns, summed;
+  for (char letter : spec.operands[0] + spec.operands[1]) {
+    std::string &list = !spec.isInResult(letter)                       ? summed
+                        : spec.isIn(0, letter) && spec.isIn(1, letter) ? batches
+                        : spec.isIn(0, letter)                         ? rows
+                                               : columns;
+    if (list.find(letter) == std::string::npos)
+      list += letter;
+  }
+  std::string used;
+  char renamed[128] = {};
+  auto name = [&](char letter, StringRef preferred) {
+    std::string candidates = preferred.str() + "abcdefghijklmnopqrstuvwxyz";
+    for (char candidate : candidates)
+      if (used.find(candidate) == std::string::npos) {
+        used += candidate;
+        renamed[static_cast<unsigned char>(letter)] = candidate;
+        return;
+      }
+  };
+  for (auto [index, letter] : llvm::enumerate(summed))
+    name(letter, index == 0 ? "k" : "lj");
+  for (auto [index, letter] : llvm::enumerate(columns))
+    name(letter, index == 0 ? "n" : "opq");
+  for (auto [index, letter] : llvm::enumerate(batches))
+    name(letter, index == 0 ? "b" : "hgu");
+  for (auto [index, letter] : llvm::enumerate(rows)) {
+    bool isAlone = rows.size() == 1 && batches.empty();
+    bool isLast = index + 1 == rows.size();
+    name(letter, isAlone                         ? "m"
+                 : index == 0 && batches.empty() ? "b"
+                 : isLast                        ? "s"
+                                                 : "cd");
+  }
+  Spec named = spec;
+  for (std::string *letters :
+       {&named.operands[0], &named.operands[1], &named.result})
+    for (char &letter : *letters)
+      letter = renamed[static_cast<unsigned char>(letter)];
+  if (named.print() != spec.print())
+    matmul.setSpec(named.print());
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// Splitting
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// product (+ bias), rearranged, and sliced along one atom of its columns.
+struct SlicedProduct {
+  MatmulOp product;
+  Value bias;
+  Layout layout;
+  /// The dimension of the product that is cut, and which of its atoms.
+  size_t column;
+  size_t atom;
+  /// The operand with this dimension, a parameter.
+  int weight;
+};
+} // namespace
+
+/// True when all that is done with `value` is to slice it along `dim`.
+static bool isOnlySliced(Value value, int64_t dim) {
+  return llvm::all_of(value.getUsers(), [&](Operation *user) {
+    auto slice = dyn_cast<SliceOp>(user);
+    return slice && slice.getDims() == ArrayRef<int64_t>{dim} &&
+           slice.getSteps() == ArrayRef<int64_t>{1};
+  });
+}
+
+static std::optional<SlicedProduct> matchSlicedProduct(SliceOp slice) {
+  if (slice.getDims().size() != 1 ||
+      !isOnlySliced(slice.getInput(), slice.getDims()[0]))
+    return {};
+  // A chain with other uses stays, and its parts would be computed twice.
+  Value value = slice.getInput();
+  Layout layout = Layout::trace(value);
+  Value root = layout.getRoot();
+  while (value != root) {
+    value = value.getDefiningOp()->getOperand(0);
+    if (!value.hasOneUse())
+      return {};
+  }
+  SlicedProduct found{root.getDefiningOp<MatmulOp>(), {}, layout, 0, 0, 0};
+  if (auto add = root.getDefiningOp<AddOp>()) {
+    for (Value operand : add->getOperands())
+      if (auto product = operand.getDefiningOp<MatmulOp>()) {
+        found.product = product;
+        found.bias = getOther(add, operand);
+      }
+    if (!found.product || !found.product->hasOneUse() ||
+        found.product.getType() != root.getType())
+      return {};
+  }
+  if (!found.product)
+    return {};
+  const Layout::Atoms &cut = layout.getDims()[slice.getDims()[0]];
+  for (const Layout::Atoms &atoms : layout.getDims())
+    for (int atom : atoms)
+      if (layout.isRepeated(atom))
+        return {};
+  if (cut.size() != 1)
+    return {};
+  for (auto [dim, atoms] : llvm::enumerate(layout.getRootDims())) {
+    auto *place = llvm::find(atoms, cut[0]);
+    if (place == atoms.end()) {
+      if (atoms.size() > 1)
+        return {};
+      continue;
+    }
+    found.column = dim;
+    found.atom = place - atoms.begin();
+  }
+  Spec spec(found.product);
+  char letter = spec.result[found.column];
+  if (spec.isIn(0, letter) == spec.isIn(1, letter))
+    return {};
+  found.weight = spec.isIn(1, letter) ? 1 : 0;
+  if (!found.product->getOperand(found.weight).getDefiningOp<ParameterOp>())
+    return {};
+  return found;
+}
+
+/// Dimension `dim` of `value` cut into `sizes`, and of its part `part` the
+/// elements of the slice.
+static Value cutDimension(Value value, size_t dim, ArrayRef<int64_t> sizes,
+                          size_t part, SliceOp slice, Rewriter &rewriter) {
+  SmallVector<int64_t> shape(getShape(value));
+  bool isBroadcast = shape[dim] == 1;
+  shape.erase(shape.begin() + dim);
+  shape.insert(shape.begin() + dim, sizes.begin(), sizes.end());
+  if (isBroadcast)
+    std::fill_n(shape.begin() + dim, sizes.size(), 1);
+  Value spread = rewriter.reshape(value, shape);
+  if (isBroadcast)
+    return spread;
+  return rewriter.slice(spread, dim + part, slice.getStarts()[0],
+                        slice.getLimits()[0]);
+}
+
+/// The parts of a fused product (q, k and v; gate and up), each a product on a
+/// view of the weight.
+Value splitProduct(Operation *op, Rewriter &rewriter) {
+  auto slice = cast<SliceOp>(op);
+  std::optional<SlicedProduct> found = matchSlicedProduct(slice);
+  if (!found)
+    return {};
+  rewriter.setOrigin(found->product);
+  const Layout &layout = found->layout;
+  const Layout::Atoms &atoms = layout.getRootDims()[found->column];
+  SmallVector<int64_t> sizes;
+  for (int atom : atoms)
+    sizes.push_back(layout.getSize(atom));
+
+  Spec spec(found->product);
+  char letter = spec.result[found->column];
+  std::string letters(1, letter), taken;
+  for (size_t part = 1; part < sizes.size(); ++part)
+    letters += spec.takeUnused(taken);
+  Value operands[2] = {found->product.getLhs(), found->product.getRhs()};
+  operands[found->weight] = cutDimension(
+      operands[found->weight], spec.operands[found->weight].find(letter), sizes,
+      found->atom, slice, rewriter);
+  replaceLetter(spec.operands[found->weight], letter, letters);
+  replaceLetter(spec.result, letter, letters);
+  Value part =
+      rewriter.create<MatmulOp>(operands[0], operands[1], spec.print());
+  if (found->bias) {
+    size_t missing = layout.getRootDims().size() - getShape(found->bias).size();
+    Value bias = found->bias;
+    if (found->column >= missing)
+      bias = cutDimension(bias, found->column - missing, sizes, found->atom,
+                          slice, rewriter);
+    part = rewriter.create<AddOp>(part, bias);
+  }
+
+  // From the dimensions of the product to those of the slice.
+  SmallVector<int> order;
+  SmallVector<int64_t> withoutOnes;
+  for (const Layout::Atoms &dim : layout.getRootDims())
+    order.append(dim.begin(), dim.end());
+  int cut = atoms[found->atom];
+  for (int atom : order)
+    withoutOnes.push_back(atom == cut
+                              ? slice.getLimits()[0] - slice.getStarts()[0]
+                              : layout.getSize(atom));
+  SmallVector<int64_t> permutation;
+  for (const Layout::Atoms &dim : layout.getDims())
+    for (int atom : dim)
+      permutation.push_back(llvm::find(order, atom) - order.begin());
+  if (layout.getOpCount() == 0)
+    return part;
+  part = rewriter.reshape(part, withoutOnes);
+  part = rewriter.transpose(part, permutation);
+  return rewriter.reshape(part, getShape(op->getResult(0)));
+}
+
+} // namespace parplan::simplify

@@ -1,0 +1,127 @@
+//===- Raise.cpp - The walk that raises -----------------------------------===//
+//
+// Part of parplan.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/Simplify/Passes.h"
+#include "passes/Simplify/Rewriter.h"
+
+#include "parplan/Support/Check.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+using namespace mlir;
+
+namespace parplan {
+
+#define GEN_PASS_DEF_RAISE
+#include "passes/Simplify/Passes.h.inc"
+
+namespace simplify {
+
+namespace {
+
+/// The patterns of every kind of op, in the order in which they are tried.
+class PatternTable {
+public:
+  PatternTable() {
+    // Reshapes first: what lies behind them then meets its partners.
+    addTo<MulOp>({sinkReshapeBelowElementwise, raiseSilu, raiseGelu, raiseNorm,
+                  absorbNormScale});
+    addTo<DivOp>({sinkReshapeBelowElementwise, raiseNorm});
+    addTo<AddOp>({sinkReshapeBelowElementwise, raiseRotation, absorbNormBias});
+    addToAll<AbsOp, NegOp, SignOp, ExpOp, LogOp, SqrtOp, RsqrtOp, ReciprocalOp,
+             SinOp, CosOp, TanhOp, SigmoidOp, ErfOp, FloorOp, CeilOp, RoundOp,
+             ReluOp, SiluOp, GeluOp, NotOp, IsNaNOp, IsInfOp, CastOp, SubOp,
+             PowOp, ModOp, MaxOp, MinOp, AndOp, OrOp, XorOp, CompareOp,
+             SelectOp>({sinkReshapeBelowElementwise});
+    addToAll<SoftmaxOp, LogSoftmaxOp, LayerNormOp, RMSNormOp, ReduceOp>(
+        {sinkReshapeBelowRows});
+    addTo<SliceOp>({foldIntoView, splitProduct, sinkReshapeBelowRows});
+    addToAll<ReshapeOp, TransposeOp, BroadcastOp>(
+        {foldIntoView, joinLayoutOps});
+    addTo<ConcatOp>({raiseRotationOfHalves});
+    addTo<RopeOp>({hoistTransposeOverRope});
+    addTo<AttentionOp>({simplifyAttention});
+    addTo<MatmulOp>(
+        {absorbTranspose, unflattenRows, raiseAttention, nameDimensions});
+  }
+
+  ArrayRef<Pattern> get(Operation *op) const {
+    auto found = patterns.find(op->getName().getTypeID());
+    return found == patterns.end() ? ArrayRef<Pattern>()
+                                   : ArrayRef<Pattern>(found->second);
+  }
+
+private:
+  template <typename Op> void addTo(std::initializer_list<Pattern> list) {
+    patterns[TypeID::get<Op>()].append(list);
+  }
+  template <typename... Ops>
+  void addToAll(std::initializer_list<Pattern> list) {
+    (addTo<Ops>(list), ...);
+  }
+
+  llvm::DenseMap<TypeID, SmallVector<Pattern, 4>> patterns;
+};
+
+/// Applies patterns to one op, then to the ops that these made.
+class Raiser {
+public:
+  explicit Raiser(MLIRContext *context) : rewriter(context) {}
+
+  void visit(Operation *op) {
+    if (op->getNumResults() != 1 || op->use_empty())
+      return;
+    for (Pattern pattern : table.get(op)) {
+      rewriter.begin(op);
+      Value replacement = pattern(op, rewriter);
+      SmallVector<Operation *> created = rewriter.takeCreated();
+      if (!replacement)
+        continue;
+      PARPLAN_CHECK(replacement.getType() == op->getResult(0).getType(),
+                    "a pattern changed a type of ",
+                    op->getName().getStringRef().str());
+      op->getResult(0).replaceAllUsesWith(replacement);
+      for (Operation *next : created)
+        visit(next);
+      return;
+    }
+  }
+
+private:
+  PatternTable table;
+  Rewriter rewriter;
+};
+
+void eraseUnused(Block &block) {
+  for (Operation &op :
+       llvm::make_early_inc_range(llvm::reverse(block.getOperations())))
+    if (op.use_empty() && isMemoryEffectFree(&op) &&
+        !op.hasTrait<OpTrait::IsTerminator>())
+      op.erase();
+}
+
+struct Raise : impl::RaiseBase<Raise> {
+  void runOnOperation() override {
+    for (auto function : getOperation().getOps<func::FuncOp>()) {
+      if (function.isExternal())
+        continue;
+      Raiser raiser(&getContext());
+      Block &block = function.getBody().front();
+      SmallVector<Operation *> order;
+      for (Operation &op : block)
+        order.push_back(&op);
+      for (Operation *op : order)
+        raiser.visit(op);
+      eraseUnused(block);
+    }
+  }
+};
+
+} // namespace
+} // namespace simplify
+
+} // namespace parplan

@@ -1,0 +1,167 @@
+//===- Shapes.cpp - Joins and sinks reshapes and transposes ---------------===//
+//
+// Part of parplan.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/Simplify/Layout.h"
+#include "passes/Simplify/Matching.h"
+
+using namespace mlir;
+
+namespace parplan::simplify {
+
+Operation *Rewriter::cloneWith(Operation *op, ValueRange operands, Type type) {
+  Operation *copy = builder.clone(*op);
+  copy->setOperands(operands);
+  copy->getResult(0).setType(type);
+  created.push_back(copy);
+  return copy;
+}
+
+Value Rewriter::reshape(Value value, ArrayRef<int64_t> shape) {
+  if (getShape(value) == shape)
+    return value;
+  return create<ReshapeOp>(RankedTensorType::get(shape, getElementType(value)),
+                           value);
+}
+
+Value Rewriter::transpose(Value value, ArrayRef<int64_t> permutation) {
+  if (llvm::is_sorted(permutation))
+    return value;
+  return create<TransposeOp>(value, permutation);
+}
+
+Value Rewriter::slice(Value value, int64_t dim, int64_t start, int64_t limit) {
+  if (start == 0 && limit == getShape(value)[dim])
+    return value;
+  return create<SliceOp>(value, ArrayRef<int64_t>{dim},
+                         ArrayRef<int64_t>{start}, ArrayRef<int64_t>{limit},
+                         ArrayRef<int64_t>{1});
+}
+
+void Rewriter::record(Operation *op) {
+  for (StringRef name : {attributes::node, attributes::onnxOp})
+    if (Attribute value = origin->getAttr(name))
+      op->setAttr(name, value);
+  if (!onnxOp.empty())
+    op->setAttr(attributes::onnxOp, builder.getStringAttr(onnxOp));
+  created.push_back(op);
+}
+
+/// A chain of reshapes, transposes and broadcasts as a shorter one.
+Value joinLayoutOps(Operation *op, Rewriter &rewriter) {
+  Layout layout = Layout::trace(op->getResult(0));
+  if (layout.getOpCount() == 0 ||
+      layout.countOps(layout.getDims()) >= layout.getOpCount())
+    return {};
+  return layout.build(layout.getDims(), rewriter);
+}
+
+namespace {
+/// A reshape that merges leading dimensions and keeps the `kept` last ones:
+/// [b, s, d] to [b s, d].
+struct Flattening {
+  Value input;
+  size_t kept;
+
+  ArrayRef<int64_t> getPrefix() const {
+    return getShape(input).drop_back(kept);
+  }
+  int64_t getRows() const {
+    int64_t rows = 1;
+    for (int64_t size : getPrefix())
+      rows *= size;
+    return rows;
+  }
+};
+} // namespace
+
+static std::optional<Flattening> matchFlattening(Value value) {
+  auto reshape = value.getDefiningOp<ReshapeOp>();
+  if (!reshape)
+    return {};
+  ArrayRef<int64_t> from = getShape(reshape.getInput()), to = getShape(value);
+  if (from.size() <= to.size() || to.size() < 2)
+    return {};
+  size_t kept = to.size() - 1;
+  if (from.take_back(kept) != to.take_back(kept))
+    return {};
+  return Flattening{reshape.getInput(), kept};
+}
+
+/// Other operands may broadcast over the flattened dimension or be flattened
+/// likewise.
+Value sinkReshapeBelowElementwise(Operation *op, Rewriter &rewriter) {
+  std::optional<Flattening> flattening;
+  for (Value operand : op->getOperands())
+    if (!flattening)
+      flattening = matchFlattening(operand);
+  if (!flattening)
+    return {};
+  ArrayRef<int64_t> resultShape = getShape(op->getResult(0));
+  if (resultShape.size() != flattening->kept + 1 ||
+      resultShape[0] != flattening->getRows())
+    return {};
+  SmallVector<Value> operands;
+  for (Value operand : op->getOperands()) {
+    ArrayRef<int64_t> shape = getShape(operand);
+    std::optional<Flattening> own = matchFlattening(operand);
+    if (own && own->kept == flattening->kept &&
+        own->getPrefix() == flattening->getPrefix()) {
+      operands.push_back(own->input);
+    } else if (shape.size() <= flattening->kept) {
+      operands.push_back(operand);
+    } else if (shape.size() == flattening->kept + 1 && shape[0] == 1) {
+      operands.push_back(rewriter.reshape(operand, shape.drop_front()));
+    } else {
+      return {};
+    }
+  }
+  SmallVector<int64_t> shape(flattening->getPrefix());
+  shape.append(resultShape.begin() + 1, resultShape.end());
+  Operation *sunk = rewriter.cloneWith(
+      op, operands,
+      RankedTensorType::get(shape, getElementType(op->getResult(0))));
+  return rewriter.reshape(sunk->getResult(0), resultShape);
+}
+
+/// Ops that work on rows: softmax and norms over kept dimensions, reductions
+/// and slices of kept dimensions.
+Value sinkReshapeBelowRows(Operation *op, Rewriter &rewriter) {
+  std::optional<Flattening> flattening = matchFlattening(op->getOperand(0));
+  if (!flattening)
+    return {};
+  int64_t shift = static_cast<int64_t>(flattening->getPrefix().size()) - 1;
+  auto move = [&](ArrayRef<int64_t> dims) {
+    SmallVector<int64_t> moved;
+    for (int64_t dim : dims)
+      moved.push_back(dim + shift);
+    return rewriter.builder.getDenseI64ArrayAttr(moved);
+  };
+  // Which attribute names the dimensions, and what they become.
+  StringRef name = isa<ReduceOp, SliceOp>(op) ? "dims" : "dim";
+  Attribute moved;
+  if (auto many = op->getAttrOfType<DenseI64ArrayAttr>(name)) {
+    if (llvm::is_contained(many.asArrayRef(), 0))
+      return {};
+    moved = move(many.asArrayRef());
+  } else {
+    auto one = op->getAttrOfType<IntegerAttr>(name);
+    if (!one || one.getInt() == 0)
+      return {};
+    moved = rewriter.builder.getI64IntegerAttr(one.getInt() + shift);
+  }
+  ArrayRef<int64_t> resultShape = getShape(op->getResult(0));
+  SmallVector<int64_t> shape(flattening->getPrefix());
+  shape.append(resultShape.begin() + 1, resultShape.end());
+  SmallVector<Value> operands(op->getOperands());
+  operands[0] = flattening->input;
+  Operation *sunk = rewriter.cloneWith(
+      op, operands,
+      RankedTensorType::get(shape, getElementType(op->getResult(0))));
+  sunk->setAttr(name, moved);
+  return rewriter.reshape(sunk->getResult(0), resultShape);
+}
+
+} // namespace parplan::simplify
