@@ -132,7 +132,7 @@ private:
     if (maker)
       setMade(cast<OpResult>(value), plan.made);
     Value atRest = value;
-    if (plan.made != plan.atRest) {
+    if (plan.made != plan.atRest && !plan.uses.empty()) {
       OpBuilder builder(value.getContext());
       builder.setInsertionPointAfter(maker);
       atRest = createReshard(builder, value, plan.atRest, maker);
