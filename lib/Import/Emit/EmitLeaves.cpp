@@ -87,7 +87,7 @@ mlir::Value Emitter::emitDense(const Constant &constant, ShapeRef shape) {
         DenseElementsAttr::get(getType(type, shape), element));
   }
   // One varying dimension that counts: an iota.
-  if (constant.cells.size() > longestListedRange && isInteger(type)) {
+  if (constant.cells.size() > longestListedRange && !isBool(type)) {
     size_t varying = 0, dim = 0;
     for (size_t i = 0; i < constant.core.size(); ++i)
       if (constant.core[i] != 1) {
@@ -118,8 +118,10 @@ mlir::Value Emitter::emitDense(const Constant &constant, ShapeRef shape) {
 
 mlir::Value Emitter::emitRange(const AffineFunction &function, size_t dim,
                                const Constant &constant) {
-  RankedTensorType type = getType(constant.type, constant.core);
-  auto scalarType = getType(constant.type, {});
+  // Floats count in integers, then are cast: exact, as the fit was.
+  ElementType type = isFloat(constant.type) ? ElementType::i64 : constant.type;
+  RankedTensorType rangeType = getType(type, constant.core);
+  auto scalarType = getType(type, {});
   auto scalar = [&](int64_t number) -> mlir::Value {
     return builder.create<ConstantOp>(
         location, scalarType,
@@ -127,12 +129,15 @@ mlir::Value Emitter::emitRange(const AffineFunction &function, size_t dim,
             scalarType,
             builder.getIntegerAttr(scalarType.getElementType(), number)));
   };
-  mlir::Value range = builder.create<IotaOp>(location, type, int64_t(dim));
+  mlir::Value range = builder.create<IotaOp>(location, rangeType, int64_t(dim));
   if (int64_t step = function.coefficients[dim]; step != 1)
-    range = builder.create<MulOp>(location, type, range, scalar(step));
+    range = builder.create<MulOp>(location, rangeType, range, scalar(step));
   if (function.offset != 0)
-    range =
-        builder.create<AddOp>(location, type, range, scalar(function.offset));
+    range = builder.create<AddOp>(location, rangeType, range,
+                                  scalar(function.offset));
+  if (type != constant.type)
+    range = builder.create<CastOp>(
+        location, getType(constant.type, constant.core), range);
   return range;
 }
 

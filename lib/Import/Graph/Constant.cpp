@@ -38,21 +38,35 @@ std::vector<Cell> expandCells(const Constant &constant, ShapeRef to) {
   return cells;
 }
 
+/// Element as an integer; none for floats that are not small integers.
+static std::optional<int64_t> getInteger(const Constant &constant,
+                                         size_t index) {
+  if (!isFloat(constant.type))
+    return constant.cells[index].integer;
+  double value = constant.cells[index].real;
+  if (!(value >= -0x1p52 && value <= 0x1p52) || value != double(int64_t(value)))
+    return std::nullopt;
+  return int64_t(value);
+}
+
 std::optional<AffineFunction> fitAffine(const Constant &constant) {
-  if (!constant.isDense() || !isInteger(constant.type) ||
-      constant.cells.empty())
+  if (!constant.isDense() || isBool(constant.type) || constant.cells.empty())
+    return std::nullopt;
+  std::optional<int64_t> origin = getInteger(constant, 0);
+  if (!origin)
     return std::nullopt;
   size_t rank = constant.core.size();
   llvm::SmallVector<int64_t, 6> strides[] = {
       getCoreStrides(constant.core, rank)};
   AffineFunction function;
-  function.offset = constant.cells[0].integer;
+  function.offset = *origin;
   function.coefficients.resize(rank, 0);
   for (size_t dim = 0; dim < rank; ++dim) {
     if (constant.core[dim] == 1)
       continue;
-    std::optional<int64_t> step = checkedSubtract(
-        constant.cells[strides[0][dim]].integer, function.offset);
+    std::optional<int64_t> second = getInteger(constant, strides[0][dim]);
+    std::optional<int64_t> step =
+        second ? checkedSubtract(*second, function.offset) : std::nullopt;
     // The walk below must not overflow either.
     if (!step || !checkedMultiply(*step, constant.core[dim] * 64))
       return std::nullopt;
@@ -65,7 +79,7 @@ std::optional<AffineFunction> fitAffine(const Constant &constant) {
   forEachElement(constant.core, steps, [&](const int64_t(&offsets)[2]) {
     int64_t expected;
     fits &= !__builtin_add_overflow(function.offset, offsets[0], &expected) &&
-            expected == constant.cells[offsets[1]].integer;
+            expected == getInteger(constant, offsets[1]);
   });
   if (!fits)
     return std::nullopt;

@@ -7,6 +7,7 @@
 #include "lib/Import/Graph/Graph.h"
 
 #include "llvm/ADT/Hashing.h"
+#include "llvm/ADT/STLExtras.h"
 
 namespace parplan::importer {
 
@@ -62,6 +63,7 @@ ValueId Graph::addOp(Op op, llvm::ArrayRef<ResultType> results) {
       return known.firstResult;
   }
   OpId id = ops.size();
+  op.isLeaf = op.node == noNode;
   op.nextOfHash = slot->second;
   slot->second = id;
   op.firstResult = values.size();
@@ -77,6 +79,20 @@ ValueId Graph::addOp(Op op, llvm::ArrayRef<ResultType> results) {
   }
   ops.push_back(std::move(op));
   return ops.back().firstResult;
+}
+
+void Graph::assignNodes(llvm::ArrayRef<OpId> order) {
+  for (OpId id : llvm::reverse(order)) {
+    if (ops[id].node == noNode)
+      ops[id].node = 0; // Only outputs use it.
+    for (ValueId operand : ops[id].operands)
+      if (values[operand].kind == ValueKind::result) {
+        // Backwards, so that the first user has the last word.
+        Op &definition = ops[values[operand].op];
+        if (definition.isLeaf)
+          definition.node = ops[id].node;
+      }
+  }
 }
 
 std::vector<OpId> orderOps(const Graph &graph) {

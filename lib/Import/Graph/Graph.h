@@ -23,6 +23,8 @@ using ValueId = uint32_t;
 using OpId = uint32_t;
 constexpr ValueId noValue = ~0u;
 constexpr OpId noOp = ~0u;
+/// Of ops that stand for an initializer; `assignNodes` finds them one.
+constexpr uint32_t noNode = ~0u;
 
 enum class OpKind : uint8_t {
   // Of one operand.
@@ -130,6 +132,8 @@ struct Op {
   /// The spec of a matmul.
   std::string text;
   OpId nextOfHash = noOp;
+  /// Made for an initializer, not for a node.
+  bool isLeaf = false;
 };
 
 /// Where the bytes of an initializer lie.
@@ -185,6 +189,9 @@ public:
   };
   /// Adds an op, or finds the equal one. Returns its first result.
   ValueId addOp(Op op, llvm::ArrayRef<ResultType> results);
+
+  /// Gives ops without a node that of their first user in `order`.
+  void assignNodes(llvm::ArrayRef<OpId> order);
 
 private:
   std::deque<Value> values;

@@ -14,6 +14,7 @@
 #include "parplan/Support/Diagnostics.h"
 
 #include <memory>
+#include <thread>
 
 namespace onnx {
 class ModelProto;
@@ -45,7 +46,8 @@ struct Initializer {
 };
 
 /// Node operands and attributes are read from `getModel()`; initializers only
-/// from the list here, they are no longer in the message.
+/// from the list here. After the first `inputCount` inputs the message may have
+/// others, which stand for initializers.
 class LoadedModel {
 public:
   LoadedModel();
@@ -55,6 +57,7 @@ public:
   MappedFile file;
   FilteredModel filtered;
   std::vector<Initializer> initializers;
+  int inputCount = 0;
 
   onnx::ModelProto &getModel() const { return *model; }
 
@@ -79,8 +82,21 @@ void guardStructure(LoadedModel &model, DiagnosticEngine &diagnostics);
 void guardFunctions(LoadedModel &model, DiagnosticEngine &diagnostics);
 void guardTensors(LoadedModel &model, DiagnosticEngine &diagnostics);
 
-/// Runs ONNX's checker on the model with its initializers as inputs.
-bool checkModel(LoadedModel &model, DiagnosticEngine &diagnostics);
+/// Runs ONNX's checker on the model with its initializers as inputs, beside the
+/// import, which reads the same messages. The checker takes about as long as
+/// the rest, and knows only the first problem.
+class ModelChecker {
+public:
+  explicit ModelChecker(LoadedModel &model);
+  ~ModelChecker();
+
+  /// Waits; what the checker says against the model, or "".
+  std::string join();
+
+private:
+  std::thread thread;
+  std::string reason;
+};
 
 } // namespace parplan::importer
 

@@ -16,6 +16,9 @@
 #include <google/protobuf/arena.h>
 #include <google/protobuf/io/coded_stream.h>
 
+#include <unordered_set>
+#include <utility>
+
 namespace parplan::importer {
 
 /// Protobuf prints what it thinks of malformed messages to standard error.
@@ -92,6 +95,7 @@ bool LoadedModel::load(DiagnosticEngine &diagnostics) {
   }
   // What is parsed is no longer needed as bytes.
   filtered.bytes = std::string();
+  inputCount = model->graph().input_size();
   if (!model->has_graph()) {
     diagnostics.error(codes::malformedModel, location)
         << "not an ONNX model: there is no graph in it";
@@ -108,19 +112,17 @@ bool guardModel(LoadedModel &model, DiagnosticEngine &diagnostics) {
   return diagnostics.getErrorCount() == before;
 }
 
-bool checkModel(LoadedModel &model, DiagnosticEngine &diagnostics) {
-  onnx::ModelProto &message = model.getModel();
-  onnx::GraphProto &graph = *message.mutable_graph();
-  // Initializers stand aside as inputs: their bytes were not parsed, and may be
-  // in files that do not exist. On one arena this moves pointers only, so those
-  // of `initializers` stay.
+/// Initializers stand aside as inputs: their bytes were not parsed, and may be
+/// in files that do not exist.
+static void standAside(LoadedModel &model) {
+  onnx::GraphProto &graph = *model.getModel().mutable_graph();
+  // On one arena this moves pointers only, so those of `initializers` stay.
   auto *aside = google::protobuf::Arena::CreateMessage<onnx::GraphProto>(
       graph.GetArena());
   aside->mutable_initializer()->Swap(graph.mutable_initializer());
-  int inputs = graph.input_size();
-  std::unordered_map<std::string_view, bool> known;
+  std::unordered_set<std::string_view> known;
   for (const onnx::ValueInfoProto &input : graph.input())
-    known[input.name()] = true;
+    known.insert(input.name());
   for (const Initializer &initializer : model.initializers) {
     if (known.count(initializer.name))
       continue;
@@ -133,21 +135,29 @@ bool checkModel(LoadedModel &model, DiagnosticEngine &diagnostics) {
     for (int64_t size : initializer.shape)
       shape.add_dim()->set_dim_value(size);
   }
-  std::string reason;
-  try {
-    onnx::checker::check_model(message);
-  } catch (const std::exception &exception) {
-    reason = exception.what();
-  }
-  while (graph.input_size() > inputs)
-    graph.mutable_input()->RemoveLast();
-  if (reason.empty())
-    return true;
-  constexpr size_t longest = 600;
-  reason = std::string(trimText(reason.substr(0, longest)));
-  diagnostics.error(codes::checkerRefuses, Location::inFile(model.path))
-      << "ONNX's checker refuses the model: " << sanitize(reason);
-  return false;
 }
+
+ModelChecker::ModelChecker(LoadedModel &model) {
+  standAside(model);
+  thread = std::thread([this, &message = std::as_const(model.getModel())] {
+    try {
+      onnx::checker::check_model(message);
+    } catch (const std::exception &exception) {
+      constexpr size_t longest = 600;
+      reason = exception.what();
+      reason = trimText(std::string_view(reason).substr(0, longest));
+      if (reason.empty())
+        reason = "no reason given";
+    }
+  });
+}
+
+std::string ModelChecker::join() {
+  if (thread.joinable())
+    thread.join();
+  return reason;
+}
+
+ModelChecker::~ModelChecker() { join(); }
 
 } // namespace parplan::importer

@@ -210,7 +210,7 @@ public:
     reportUnbound();
     if (diagnostics.getErrorCount() != before)
       return std::nullopt;
-    for (int i = 0; i < graph.input_size(); ++i)
+    for (int i = 0; i < int(isInitializer.size()); ++i)
       if (!isInitializer[i])
         bindInput(graph.input(i));
     checkBatchSize(globalBatch);
@@ -238,7 +238,7 @@ private:
   }
 
   void collectSymbols() {
-    for (int i = 0; i < graph.input_size(); ++i)
+    for (int i = 0; i < int(isInitializer.size()); ++i)
       if (!isInitializer[i])
         addSymbols(graph.input(i), /*isInput=*/true);
     for (const onnx::ValueInfoProto &output : graph.output())
@@ -265,7 +265,7 @@ private:
   }
 
   const onnx::ValueInfoProto *findBatchInput() const {
-    for (int i = 0; i < graph.input_size(); ++i)
+    for (int i = 0; i < int(isInitializer.size()); ++i)
       if (!isInitializer[i] &&
           graph.input(i).type().tensor_type().shape().dim_size() > 0)
         return &graph.input(i);

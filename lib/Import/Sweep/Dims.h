@@ -74,7 +74,7 @@ struct BoundInputs {
 /// dimension of the first input of rank one or more; the inputs that share its
 /// symbol, or its size, have it too. Reports every symbol without size, every
 /// binding that the model does not know, every size that cannot be.
-/// `isInitializer(name)` says which inputs are defaults of initializers.
+/// `isInitializer` says for each input whether an initializer gives its value.
 std::optional<BoundInputs> bindInputs(const onnx::GraphProto &graph,
                                       const std::string &file,
                                       const DimBindings &dims,

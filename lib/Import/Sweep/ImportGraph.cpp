@@ -10,6 +10,7 @@
 #include "lib/Import/Sweep/Sweep.h"
 
 #include "parplan/Support/DiagnosticCodes.h"
+#include "parplan/Support/Text.h"
 
 namespace parplan::importer {
 
@@ -53,20 +54,27 @@ std::optional<ImportedGraph> importGraph(const ImportOptions &options,
                                          DiagnosticEngine &diagnostics) {
   auto model = std::make_shared<LoadedModel>();
   model->path = options.path;
-  if (!model->load(diagnostics) || !guardModel(*model, diagnostics) ||
-      !checkModel(*model, diagnostics))
+  if (!model->load(diagnostics) || !guardModel(*model, diagnostics))
     return std::nullopt;
+  ModelChecker checker(*model);
   SweepOptions sweepOptions;
   sweepOptions.dims = options.dims;
   sweepOptions.globalBatch = options.globalBatch;
   sweepOptions.needWeights = options.needWeights;
   std::unique_ptr<SweptModel> swept =
       sweepModel(*model, sweepOptions, diagnostics);
+  // What the import found is nearer to the cause than what the checker says.
   if (!swept)
     return std::nullopt;
+  if (std::string reason = checker.join(); !reason.empty()) {
+    diagnostics.error(codes::checkerRefuses, Location::inFile(model->path))
+        << "ONNX's checker refuses the model: " << sanitize(reason);
+    return std::nullopt;
+  }
 
   size_t before = diagnostics.getErrorCount();
   std::vector<OpId> order = orderOps(swept->graph);
+  swept->graph.assignNodes(order);
   checkEmptyTensors(*model, swept->graph, order, *swept, diagnostics);
   if (diagnostics.getErrorCount() != before)
     return std::nullopt;

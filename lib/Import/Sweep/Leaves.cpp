@@ -150,7 +150,8 @@ void checkWeights(const LoadedModel &model, const Graph &graph,
   for (const auto &[location, end] : ends) {
     ExternalFile file;
     if (std::string reason = file.open(model.path, location); !reason.empty())
-      diagnostics.error(codes::missingWeights, Location::inFile(model.path))
+      diagnostics.error(codes::missingExternalData,
+                        Location::inFile(model.path))
           << "cannot read the weights in " << quoteName(location) << ": "
           << reason;
     else if (file.getSize() < end)

@@ -109,9 +109,9 @@ private:
   }
 
   bool addLeaves(const onnx::GraphProto &graph, Scope &scope) {
-    std::vector<bool> isInitializer(graph.input_size(), false);
+    std::vector<bool> isInitializer(model.inputCount, false);
     llvm::DenseMap<llvm::StringRef, int> inputs;
-    for (int i = 0; i < graph.input_size(); ++i)
+    for (int i = 0; i < model.inputCount; ++i)
       inputs[graph.input(i).name()] = i;
     for (const Initializer &initializer : model.initializers)
       if (auto input = inputs.find(initializer.name); input != inputs.end())
@@ -131,10 +131,11 @@ private:
                                 input.shape, builder.graph.inputs.size());
       builder.graph.inputs.push_back({input.name, value, input.hasBatch});
     }
-    for (int i = 0, next = 0; i < graph.input_size(); ++i)
+    for (int i = 0, next = 0; i < model.inputCount; ++i)
       if (!isInitializer[i])
         define(graph.input(i).name(), builder.graph.inputs[next++].value,
                scope);
+    builder.node = noNode;
     Leaves leaves(model, builder, diagnostics);
     for (const Initializer &initializer : model.initializers)
       define(initializer.name, leaves.add(initializer), scope);
