@@ -4,6 +4,7 @@
 #define PARPLAN_RUNTIME_PROGRAM_H
 
 #include "parplan_runtime/communicator.h"
+#include "parplan_runtime/exchange.h"
 #include "parplan_runtime/kernels.h"
 #include "parplan_runtime/map.h"
 #include "parplan_runtime/rank.h"

@@ -1,0 +1,51 @@
+//===- EmitProgram.h - exec programs as C++ and CUDA text -------*- C++ -*-===//
+//
+// Part of parplan.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PARPLAN_LIB_TARGET_EMITPROGRAM_H
+#define PARPLAN_LIB_TARGET_EMITPROGRAM_H
+
+#include "dialects/exec/ExecOps.h"
+#include "parplan/Support/Diagnostics.h"
+
+#include <string>
+#include <vector>
+
+namespace parplan {
+
+struct WeightLayout;
+
+struct EmitOptions {
+  /// The model's name, for messages of the program.
+  std::string modelName;
+  /// SHA-256 of the order of communication, one for all ranks or one for each;
+  /// empty: the program does not check it.
+  std::vector<std::string> orderDigests = {};
+};
+
+/// Statements that begin on `line` (from 1) of the text and the ONNX nodes
+/// whose work they do.
+struct SourceLine {
+  int64_t line = 0;
+  std::vector<int64_t> nodes;
+};
+
+struct EmittedProgram {
+  /// Compiles as C++17 and, with nvcc, as CUDA.
+  std::string text;
+  std::vector<SourceLine> sourceMap;
+};
+
+/// Prints a verified program. Nothing is decided here: one statement per op, in
+/// their order. Reports an op without emission rule (E6101) and element types
+/// that the runtime cannot compute with (E6102); the text is then not to be
+/// used.
+EmittedProgram emitProgram(exec::ProgramOp program, const WeightLayout &weights,
+                           const EmitOptions &options,
+                           DiagnosticEngine &engine);
+
+} // namespace parplan
+
+#endif // PARPLAN_LIB_TARGET_EMITPROGRAM_H

@@ -1,0 +1,430 @@
+//===- EmitStatements.cpp - Statements as calls of the runtime ------------===//
+//
+// Part of parplan. One small function per op.
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/Target/Emitter.h"
+
+#include "parplan/Support/Text.h"
+
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+
+namespace parplan {
+
+namespace {
+
+constexpr llvm::StringLiteral nodesName = "exec.nodes";
+
+exec::BufferOp getBuffer(Value value) {
+  return value.getDefiningOp<exec::BufferOp>();
+}
+
+Type getElementType(Value value) {
+  return getBuffer(value).getType().getElementType();
+}
+
+std::string list(ArrayRef<int64_t> values) {
+  std::string text = "{";
+  for (auto [index, value] : llvm::enumerate(values))
+    text += (index ? ", " : "") + std::to_string(value);
+  return text + "}";
+}
+
+StringRef getReduction(ReduceKind kind) {
+  switch (kind) {
+  case ReduceKind::sum:
+    return "Reduction::Sum";
+  case ReduceKind::max:
+    return "Reduction::Max";
+  case ReduceKind::prod:
+    return "Reduction::Product";
+  }
+  return "";
+}
+
+StringRef print(bool value) { return value ? "true" : "false"; }
+
+/// Names of the constants with the peers of an exchange.
+std::string getPeersName(StringRef kind, size_t number) {
+  return (kind + Twine(number)).str();
+}
+
+/// Prints statements; an overload of `emit` per op.
+class StatementEmitter {
+public:
+  explicit StatementEmitter(Emitter &emitter)
+      : emitter(emitter), out(emitter.out()) {}
+
+  /// False where there is no rule.
+  bool run(Operation *op) {
+    static const Table table =
+        makeTable<exec::LaunchOp, exec::MatmulOp, exec::ConvolutionOp,
+                  exec::PoolOp, exec::AttentionOp, exec::ReduceOp,
+                  exec::SoftmaxOp, exec::LayerNormOp, exec::RMSNormOp,
+                  exec::CumSumOp, exec::TopKOp, exec::EmbeddingOp,
+                  exec::GatherOp, exec::GatherElementsOp, exec::GatherNDOp,
+                  exec::CopyOp, exec::ZeroOp, exec::CollectiveOp,
+                  exec::ExchangeOp, exec::RecordOp, exec::WaitOp>();
+    auto rule = table.find(op->getName().getTypeID());
+    if (rule == table.end())
+      return false;
+    rule->second(*this, op);
+    return true;
+  }
+
+private:
+  using Rule = void (*)(StatementEmitter &, Operation *);
+  using Table = llvm::DenseMap<TypeID, Rule>;
+
+  template <typename... Ops> static Table makeTable() {
+    Table table;
+    (table.insert(
+         {TypeID::get<Ops>(), [](StatementEmitter &self,
+                                 Operation *op) { self.emit(cast<Ops>(op)); }}),
+     ...);
+    return table;
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Parts of calls
+  //===--------------------------------------------------------------------===//
+
+  /// `{{0, 64}, {64, 32}}`: every buffer that the statement touches, once.
+  std::string ranges(Operation *op) {
+    llvm::SetVector<Value> touched(op->operand_begin(), op->operand_end());
+    std::string text = "{";
+    for (auto [index, value] : llvm::enumerate(touched))
+      text += (index ? ", " : "") +
+              list({static_cast<int64_t>(getBuffer(value).getOffset()),
+                    getBuffer(value).getType().getByteSize()});
+    return text + "}";
+  }
+
+  std::string pointer(Value value) {
+    if (!value)
+      return "nullptr";
+    return ("rank.at<" +
+            emitter.getTypeName(getElementType(value), value.getLoc()) + ">(" +
+            Twine(getBuffer(value).getOffset()) + ")")
+        .str();
+  }
+
+  /// For calls that take an ElementType.
+  std::string bytePointer(Value value, int64_t offset = 0) {
+    int64_t bytes = offset * exec::getStorageBytes(getElementType(value));
+    return "rank.at<char>(" +
+           std::to_string(static_cast<int64_t>(getBuffer(value).getOffset()) +
+                          bytes) +
+           ")";
+  }
+
+  std::string workspace(Value value) {
+    if (!value)
+      return "Workspace{}";
+    return "rank.workspace(" + std::to_string(getBuffer(value).getOffset()) +
+           ", " + std::to_string(getBuffer(value).getType().getByteSize()) +
+           ")";
+  }
+
+  std::string type(Value value) {
+    return emitter.getTypeName(getElementType(value), value.getLoc()).str();
+  }
+  std::string elementType(Value value) {
+    return emitter.getElementTypeName(getElementType(value), value.getLoc())
+        .str();
+  }
+
+  /// Begins `name(compute, {ranges}, `.
+  raw_ostream &call(const Twine &name, Operation *op) {
+    return out << name << "(compute, " << ranges(op) << ", ";
+  }
+
+  static std::string print(const llvm::APFloat &value) {
+    char buffer[40];
+    snprintf(buffer, sizeof buffer, "%.17g", value.convertToDouble());
+    return buffer;
+  }
+  static StringRef print(bool value) { return parplan::print(value); }
+
+  //===--------------------------------------------------------------------===//
+  // Launches
+  //===--------------------------------------------------------------------===//
+
+  void emit(exec::LaunchOp op) {
+    auto kernel = SymbolTable::lookupNearestSymbolFrom<exec::KernelOp>(
+        op, op.getKernelAttr());
+    call("map<" + Twine(kernel.getSpace().size()) + ">", op)
+        << "{" << list(kernel.getSpace()) << "}, "
+        << emitter.getKernelName(op.getKernelAttr()) << "{";
+    for (Value input : op.getInputs())
+      out << pointer(input) << ", ";
+    out << pointer(op.getOutput());
+    for (auto value : op.getScalars().getAsRange<exec::RankValueAttr>())
+      out << ", rank."
+          << (value.getKind() == exec::RankValueKind::start ? "blockStart"
+                                                            : "blockExtent")
+          << "(" << value.getSize() << ", {"
+          << emitter.printAxes(value.getAxes()) << "})";
+    out << "});\n";
+  }
+
+  void emit(exec::MatmulOp op) {
+    call("matmul<" + type(op.getLhs()) + ">", op)
+        << pointer(op.getLhs()) << ", " << pointer(op.getRhs()) << ", "
+        << pointer(op.getOutput()) << ", MatmulShape{";
+    SmallVector<int64_t> numbers(op.getShape());
+    for (ArrayRef<int64_t> strides :
+         {op.getLhsStrides(), op.getRhsStrides(), op.getOutputStrides()})
+      numbers.append(strides.begin(), strides.end());
+    llvm::interleaveComma(numbers, out);
+    if (!op.getBatch().empty())
+      out << ", " << op.getBatch().size() << ", " << list(op.getBatch()) << ", "
+          << list(op.getLhsBatchStrides()) << ", "
+          << list(op.getRhsBatchStrides()) << ", "
+          << list(op.getOutputBatchStrides());
+    out << "});\n";
+  }
+
+  void emit(exec::ConvolutionOp op) {
+    call("convolution<" + type(op.getInput()) + ">", op)
+        << pointer(op.getInput()) << ", " << pointer(op.getWeight()) << ", "
+        << pointer(op.getBias()) << ", " << pointer(op.getOutput())
+        << ", ConvolutionShape{" << op.getBatch() << ", " << op.getInChannels()
+        << ", " << op.getOutChannels() << ", " << op.getGroups() << ", "
+        << op.getIn().size() << ", " << list(op.getIn()) << ", "
+        << list(op.getOut()) << ", " << list(op.getWindow()) << ", "
+        << list(op.getStrides()) << ", " << list(op.getDilations()) << ", "
+        << list(op.getPadsLow()) << "}, " << workspace(op.getWorkspace())
+        << ");\n";
+  }
+
+  void emit(exec::PoolOp op) {
+    call((op.getMax() ? "maxPool<" : "averagePool<") + type(op.getInput()) +
+             ">",
+         op)
+        << pointer(op.getInput()) << ", " << pointer(op.getOutput())
+        << ", PoolShape{" << op.getBatch() << ", " << op.getChannels() << ", "
+        << op.getIn().size() << ", " << list(op.getIn()) << ", "
+        << list(op.getOut()) << ", " << list(op.getWindow()) << ", "
+        << list(op.getStrides()) << ", " << list(op.getDilations()) << ", "
+        << list(op.getPadsLow()) << ", " << list(op.getPadsHigh()) << ", "
+        << print(op.getCountIncludePad()) << "});\n";
+  }
+
+  void emit(exec::AttentionOp op) {
+    StringRef maskKind = !op.getMask() ? "MaskKind::None"
+                         : getElementType(op.getMask()).isInteger(1)
+                             ? "MaskKind::Bool"
+                             : "MaskKind::Float";
+    call("attention<" + type(op.getQuery()) + ">", op)
+        << pointer(op.getQuery()) << ", " << pointer(op.getKey()) << ", "
+        << pointer(op.getValue()) << ", " << pointer(op.getMask()) << ", "
+        << pointer(op.getQueryOffset()) << ", " << pointer(op.getOutput())
+        << ", AttentionShape{";
+    for (int64_t size : op.getShape())
+      out << size << ", ";
+    out << list(op.getQueryStrides()) << ", " << list(op.getKeyStrides())
+        << ", " << list(op.getValueStrides()) << ", "
+        << list(op.getOutputStrides()) << ", " << maskKind << ", "
+        << list(op.getMaskStrides()) << ", " << print(op.getScale()) << ", "
+        << print(op.getCausal()) << ", " << print(op.getZeroMaskedRows())
+        << "}, " << workspace(op.getWorkspace()) << ");\n";
+  }
+
+  void emit(exec::ReduceOp op) {
+    call("reduce<" + type(op.getInput()) + ">", op)
+        << getReduction(op.getKind()) << ", " << pointer(op.getInput()) << ", "
+        << pointer(op.getOutput()) << ", " << op.getOuter() << ", "
+        << op.getLength() << ", " << op.getInner() << ");\n";
+  }
+
+  void emit(exec::SoftmaxOp op) {
+    call((op.getLog() ? "logSoftmax<" : "softmax<") + type(op.getInput()) + ">",
+         op)
+        << pointer(op.getInput()) << ", " << pointer(op.getOutput()) << ", "
+        << op.getOuter() << ", " << op.getLength() << ", " << op.getInner()
+        << ");\n";
+  }
+
+  void emit(exec::LayerNormOp op) {
+    call("layerNorm<" + type(op.getInput()) + ">", op)
+        << pointer(op.getInput()) << ", " << pointer(op.getScale()) << ", "
+        << pointer(op.getBias()) << ", " << pointer(op.getOutput()) << ", "
+        << op.getOuter() << ", " << op.getLength() << ", "
+        << print(op.getEpsilon()) << ");\n";
+  }
+
+  void emit(exec::RMSNormOp op) {
+    call("rmsNorm<" + type(op.getInput()) + ">", op)
+        << pointer(op.getInput()) << ", " << pointer(op.getScale()) << ", "
+        << pointer(op.getOutput()) << ", " << op.getOuter() << ", "
+        << op.getLength() << ", " << print(op.getEpsilon()) << ");\n";
+  }
+
+  void emit(exec::CumSumOp op) {
+    call("cumsum<" + type(op.getInput()) + ">", op)
+        << pointer(op.getInput()) << ", " << pointer(op.getOutput()) << ", "
+        << op.getOuter() << ", " << op.getLength() << ", " << op.getInner()
+        << ", " << print(op.getExclusive()) << ", " << print(op.getReverse())
+        << ");\n";
+  }
+
+  void emit(exec::TopKOp op) {
+    call("topk<" + type(op.getInput()) + ">", op)
+        << pointer(op.getInput()) << ", " << pointer(op.getValues()) << ", "
+        << pointer(op.getIndices()) << ", " << op.getOuter() << ", "
+        << op.getLength() << ", " << op.getInner() << ", " << op.getCount()
+        << ", " << print(op.getLargest()) << ");\n";
+  }
+
+  void emit(exec::EmbeddingOp op) {
+    call("embedding<" + type(op.getTable()) + ", " + type(op.getIds()) + ">",
+         op)
+        << pointer(op.getIds()) << ", " << pointer(op.getTable())
+        << ", nullptr, " << pointer(op.getOutput()) << ", " << op.getShape()[0]
+        << ", " << op.getShape()[1] << ", " << op.getShape()[2] << ");\n";
+  }
+
+  void emit(exec::GatherOp op) {
+    call("gather<" + type(op.getData()) + ", " + type(op.getIndices()) + ">",
+         op)
+        << pointer(op.getData()) << ", " << pointer(op.getIndices()) << ", "
+        << pointer(op.getOutput());
+    for (int64_t size : op.getShape())
+      out << ", " << size;
+    out << ");\n";
+  }
+
+  void emit(exec::GatherElementsOp op) {
+    call("gatherElements<" + type(op.getData()) + ", " + type(op.getIndices()) +
+             ">",
+         op)
+        << pointer(op.getData()) << ", " << pointer(op.getIndices()) << ", "
+        << pointer(op.getOutput()) << ", Shape" << list(op.getDataShape())
+        << ", Shape" << list(op.getIndexShape()) << ", " << op.getDim()
+        << ");\n";
+  }
+
+  void emit(exec::GatherNDOp op) {
+    call("gatherNd<" + type(op.getData()) + ", " + type(op.getIndices()) + ">",
+         op)
+        << pointer(op.getData()) << ", " << pointer(op.getIndices()) << ", "
+        << pointer(op.getOutput()) << ", " << op.getBatch() << ", "
+        << op.getCount() << ", Shape" << list(op.getIndexed()) << ", "
+        << op.getInner() << ");\n";
+  }
+
+  void emit(exec::CopyOp op) {
+    call("copy", op) << elementType(op.getInput()) << ", "
+                     << bytePointer(op.getInput(), op.getInputOffset()) << ", "
+                     << bytePointer(op.getOutput(), op.getOutputOffset())
+                     << ", Shape" << list(op.getExtents()) << ", Shape"
+                     << list(op.getInputStrides()) << ", Shape"
+                     << list(op.getOutputStrides()) << ");\n";
+  }
+
+  void emit(exec::ZeroOp op) {
+    call("zero", op) << bytePointer(op.getOutput()) << ", "
+                     << getBuffer(op.getOutput()).getType().getByteSize()
+                     << ");\n";
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Communication and events
+  //===--------------------------------------------------------------------===//
+
+  void emit(exec::CollectiveOp op) {
+    static constexpr StringLiteral names[] = {"allReduce",     "allGather",
+                                              "reduceScatter", "allToAll",
+                                              "broadcast",     "reduce"};
+    out << emitter.getCommunicatorName(op.getCommunicatorAttr()) << "."
+        << names[static_cast<int>(op.getForm())] << "(communication, "
+        << ranges(op) << ", ";
+    if (op.getKind())
+      out << getReduction(*op.getKind()) << ", ";
+    out << elementType(op.getInput()) << ", ";
+    if (op.getRoot())
+      out << *op.getRoot() << ", ";
+    out << bytePointer(op.getInput()) << ", " << bytePointer(op.getOutput())
+        << ", " << op.getCount() << ");\n";
+  }
+
+  void emit(exec::ExchangeOp op) {
+    out << "exchange(" << emitter.getCommunicatorName(op.getCommunicatorAttr())
+        << ", communication, " << ranges(op) << ", "
+        << elementType(op.getInput()) << ", "
+        << getPeersName("sendTo", exchanges) << ", "
+        << getPeersName("receiveFrom", exchanges) << ", "
+        << bytePointer(op.getInput()) << ", " << bytePointer(op.getOutput())
+        << ", " << op.getCount() << ");\n";
+    ++exchanges;
+  }
+
+  static StringRef getStream(exec::StreamKind stream) {
+    return stream == exec::StreamKind::compute ? "compute" : "communication";
+  }
+  void emit(exec::RecordOp op) {
+    out << "rank.record(" << op.getEvent() << ", " << getStream(op.getStream())
+        << ");\n";
+  }
+  void emit(exec::WaitOp op) {
+    out << "rank.wait(" << op.getEvent() << ", " << getStream(op.getStream())
+        << ");\n";
+  }
+
+  Emitter &emitter;
+  raw_indented_ostream &out;
+  /// Exchanges so far.
+  size_t exchanges = 0;
+};
+
+bool isDeclaration(Operation &op) {
+  return isa<exec::KernelOp, exec::CommunicatorOp, exec::BufferOp>(op);
+}
+
+} // namespace
+
+void Emitter::emitExchangeTables() {
+  auto emitPeers = [&](StringRef kind, size_t number, ArrayRef<int64_t> peers) {
+    stream << "constexpr int32_t " << getPeersName(kind, number)
+           << "[] = " << list(peers) << ";\n";
+  };
+  size_t number = 0;
+  for (auto op : program.getBody().front().getOps<exec::ExchangeOp>()) {
+    emitPeers("sendTo", number, op.getSendTo());
+    emitPeers("receiveFrom", number, op.getReceiveFrom());
+    ++number;
+  }
+  if (number)
+    stream << "\n";
+}
+
+void Emitter::emitStep() {
+  stream << "void step(Rank &rank) {\n"
+            "  [[maybe_unused]] Stream &compute = rank.stream(0);\n"
+            "  [[maybe_unused]] Stream &communication = rank.stream(1);\n";
+  for (auto [number, communicator] : llvm::enumerate(
+           program.getBody().front().getOps<exec::CommunicatorOp>()))
+    stream << "  Communicator &"
+           << communicatorNames.lookup(communicator.getSymNameAttr())
+           << " = rank.communicator(" << number << ");\n";
+  StatementEmitter statements(*this);
+  for (Operation &op : program.getBody().front()) {
+    if (isDeclaration(op))
+      continue;
+    if (auto nodes = op.getAttrOfType<DenseI64ArrayAttr>(nodesName))
+      result.sourceMap.push_back({getLine(), nodes.asArrayRef().vec()});
+    stream << "  ";
+    if (!statements.run(&op)) {
+      stream << "// no emission rule for "
+             << sanitize(op.getName().getStringRef()) << "\n";
+      reportNoRule(&op);
+    }
+  }
+  stream << "}\n";
+}
+
+} // namespace parplan

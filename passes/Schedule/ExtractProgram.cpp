@@ -1,0 +1,168 @@
+//===- ExtractProgram.cpp - exec programs for the simulator ---------------===//
+//
+// Part of parplan.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/Schedule/ExtractProgram.h"
+
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+
+namespace parplan {
+
+namespace {
+
+CollectiveKind getKind(exec::CollectiveForm form) {
+  switch (form) {
+  case exec::CollectiveForm::all_reduce:
+    return CollectiveKind::allReduce;
+  case exec::CollectiveForm::all_gather:
+    return CollectiveKind::allGather;
+  case exec::CollectiveForm::reduce_scatter:
+    return CollectiveKind::reduceScatter;
+  case exec::CollectiveForm::all_to_all:
+    return CollectiveKind::allToAll;
+  case exec::CollectiveForm::broadcast:
+    return CollectiveKind::broadcast;
+  case exec::CollectiveForm::reduce:
+    return CollectiveKind::reduce;
+  }
+  return CollectiveKind::allReduce;
+}
+
+BufferUse getUse(exec::BufferKind kind) {
+  switch (kind) {
+  case exec::BufferKind::parameter:
+    return BufferUse::parameter;
+  case exec::BufferKind::workspace:
+    return BufferUse::workspace;
+  case exec::BufferKind::input:
+  case exec::BufferKind::output:
+  case exec::BufferKind::activation:
+    return BufferUse::activation;
+  }
+  return BufferUse::activation;
+}
+
+class Extractor {
+public:
+  explicit Extractor(exec::ProgramOp program)
+      : program(program), body(program.getBody().front()) {
+    result.mesh = program.getMesh().getMesh();
+  }
+
+  Program run() {
+    for (auto communicator : body.getOps<exec::CommunicatorOp>()) {
+      communicators[communicator.getSymNameAttr()] =
+          static_cast<int>(result.communicators.size());
+      FailureOr<AxisList> axes = communicator.getAxes().resolve(result.mesh);
+      result.communicators.push_back({communicator.getLabel(), *axes});
+    }
+    RankProgram common;
+    for (auto buffer : body.getOps<exec::BufferOp>()) {
+      buffers[buffer] = static_cast<int>(common.buffers.size());
+      common.buffers.push_back(
+          {getUse(buffer.getKind()), static_cast<int64_t>(buffer.getOffset()),
+           buffer.getType().getByteSize(), buffer.getBlock().has_value()});
+    }
+    bool differs = !body.getOps<exec::ExchangeOp>().empty();
+    int64_t ranks = differs ? result.mesh.getRankCount() : 1;
+    for (int64_t rank = 0; rank < ranks; ++rank) {
+      RankProgram own = common;
+      addStatements(rank, own.statements);
+      result.ranks.push_back(std::move(own));
+    }
+    return std::move(result);
+  }
+
+private:
+  void addStatements(int64_t rank, std::vector<ProgramStatement> &statements) {
+    int group = 0;
+    for (Operation &op : body) {
+      if (auto record = dyn_cast<exec::RecordOp>(op)) {
+        statements.push_back(getEvent(StatementKind::record, record.getStream(),
+                                      record.getEvent()));
+      } else if (auto wait = dyn_cast<exec::WaitOp>(op)) {
+        statements.push_back(
+            getEvent(StatementKind::wait, wait.getStream(), wait.getEvent()));
+      } else if (auto exchange = dyn_cast<exec::ExchangeOp>(op)) {
+        addExchange(exchange, rank, group++, statements);
+      } else if (auto collective = dyn_cast<exec::CollectiveOp>(op)) {
+        ProgramStatement statement = getStatement(collective);
+        statement.kind = StatementKind::communicate;
+        statement.collective = getKind(collective.getForm());
+        statement.communicator =
+            communicators.lookup(collective.getCommunicatorAttr().getAttr());
+        statement.bytes = collective.getBytes();
+        statements.push_back(std::move(statement));
+      } else if (auto launch = dyn_cast<exec::StatementOpInterface>(op)) {
+        ProgramStatement statement = getStatement(launch);
+        if (auto cost = op.getAttrOfType<exec::CostAttr>("cost"))
+          statement.cost = cost.getCost();
+        else
+          statement.cost.kind = WorkKind::none;
+        statements.push_back(std::move(statement));
+      }
+    }
+  }
+
+  static ProgramStatement getEvent(StatementKind kind, exec::StreamKind stream,
+                                   int64_t event) {
+    ProgramStatement statement;
+    statement.kind = kind;
+    statement.stream = static_cast<int>(stream);
+    statement.event = static_cast<int>(event);
+    return statement;
+  }
+
+  ProgramStatement getStatement(exec::StatementOpInterface op) {
+    ProgramStatement statement;
+    statement.stream = static_cast<int>(op.getStreamKind());
+    llvm::SetVector<Value> touched(op->operand_begin(), op->operand_end());
+    for (Value value : touched)
+      statement.buffers.push_back(buffers.lookup(value.getDefiningOp()));
+    return statement;
+  }
+
+  /// A send and a receive, or a copy where the block stays.
+  void addExchange(exec::ExchangeOp op, int64_t rank, int group,
+                   std::vector<ProgramStatement> &statements) {
+    int communicator = communicators.lookup(op.getCommunicatorAttr().getAttr());
+    int64_t position =
+        result.mesh.getIndex(rank, result.communicators[communicator].axes);
+    ProgramStatement statement = getStatement(op);
+    if (op.getSendTo()[position] == position) {
+      statement.cost.kind = WorkKind::copy;
+      statement.cost.bytesRead = statement.cost.bytesWritten = op.getBytes();
+      statements.push_back(std::move(statement));
+      return;
+    }
+    statement.kind = StatementKind::communicate;
+    statement.communicator = communicator;
+    statement.bytes = op.getBytes();
+    statement.group = group;
+    statement.collective = CollectiveKind::send;
+    statement.peer = op.getSendTo()[position];
+    statements.push_back(statement);
+    statement.collective = CollectiveKind::receive;
+    statement.peer = op.getReceiveFrom()[position];
+    statements.push_back(std::move(statement));
+  }
+
+  exec::ProgramOp program;
+  Block &body;
+  Program result;
+  llvm::DenseMap<Attribute, int> communicators;
+  llvm::DenseMap<Operation *, int> buffers;
+};
+
+} // namespace
+
+Program extractProgram(exec::ProgramOp program) {
+  return Extractor(program).run();
+}
+
+} // namespace parplan
