@@ -52,9 +52,8 @@ public:
     if (!needsDecomposition(rule, *assignment))
       return success();
     auto composite = dyn_cast<DecomposableOpInterface>(op);
-    if (!composite)
-      return op->emitOpError("S7: an axis lies on a coupled factor, but the op "
-                             "has no decomposition");
+    PARPLAN_CHECK(composite, "coupled factors without a decomposition: ",
+                  std::string_view(op->getName().getStringRef()));
     return decompose(composite, rule, *assignment);
   }
 

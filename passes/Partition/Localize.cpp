@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/parplan/ParplanOps.h"
+#include "parplan/Support/Check.h"
 #include "passes/Partition/Layouts.h"
 #include "passes/Partition/LocalOffsets.h"
 #include "passes/Partition/Padding.h"
@@ -216,14 +217,13 @@ private:
     if (!inferable)
       return success();
     SmallVector<Type> inferred;
-    if (failed(inferable.inferReturnTypes(
-            local->getContext(), local->getLoc(), local->getOperands(),
-            local->getAttrDictionary(), local->getPropertiesStorage(),
-            local->getRegions(), inferred)))
-      return failure();
-    if (inferred != derived)
-      return op->emitOpError("S3: local operands give ")
-             << inferred << ", shardings give " << derived;
+    LogicalResult isInferred = inferable.inferReturnTypes(
+        local->getContext(), local->getLoc(), local->getOperands(),
+        local->getAttrDictionary(), local->getPropertiesStorage(),
+        local->getRegions(), inferred);
+    PARPLAN_CHECK(succeeded(isInferred) && inferred == derived,
+                  "S3: local operands and shardings give different types: ",
+                  std::string_view(op->getName().getStringRef()));
     return success();
   }
 

@@ -103,11 +103,6 @@ private:
       sound = false;
       return;
     }
-    if (sharding->dims.size() != static_cast<size_t>(global.getRank())) {
-      fault(op) << "S2: a sharding of " << sharding->dims.size()
-                << " dimensions for " << global;
-      return;
-    }
     auto expected =
         access.getLocalType(global.clone(local.getElementType()), *sharding);
     if (local != expected)

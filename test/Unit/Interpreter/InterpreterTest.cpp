@@ -415,7 +415,10 @@ TEST_F(Interpreter, ReportsWhatLocalProgramsLack) {
     std::vector<Tensor> arguments;
     for (Type type : function.getArgumentTypes())
       arguments.emplace_back(cast<RankedTensorType>(type));
-    EXPECT_TRUE(failed(interpretRanks(function, arguments)));
+    InitializerValues initializers;
+    initializers["w"] =
+        Tensor(RankedTensorType::get({2}, Float64Type::get(&context)));
+    EXPECT_TRUE(failed(interpretRanks(function, arguments, initializers)));
     return messages;
   };
   EXPECT_THAT(fail("func.func @f() { return }"),
@@ -430,7 +433,16 @@ TEST_F(Interpreter, ReportsWhatLocalProgramsLack) {
       return })"),
               HasSubstr("has no parplan.global_type"));
   EXPECT_THAT(fail(mesh + R"(func.func @f() {
+      %a = parplan.parameter @w {parplan.global_type = tensor<2xf64>} : tensor<2xf64>
+      return })"),
+              HasSubstr("has no parplan.shardings"));
+  EXPECT_THAT(fail(mesh + R"(func.func @f() {
       %a = parplan.constant dense<1.0> : tensor<2xf64>
+      %b = parplan.shard_slice %a axes <"x"> dim 0 to <@mesh, [{"x"}]> {parplan.global_type = tensor<2xf64>} : tensor<2xf64> -> tensor<1xf64>
+      return })"),
+              HasSubstr("has no parplan.shardings"));
+  EXPECT_THAT(fail(mesh + R"(func.func @f() {
+      %a = parplan.constant {parplan.shardings = [#parplan.sharding<@mesh, [{}]>]} dense<1.0> : tensor<2xf64>
       %b = parplan.shard_slice %a axes <"x"> dim 0 to <@mesh, [{"x"}]> : tensor<2xf64> -> tensor<1xf64>
       return })"),
               HasSubstr("has no parplan.global_type"));
