@@ -206,7 +206,9 @@ void runProcess(Run &run) {
 
 int runProgram(const Program &program, int argc, char **argv) {
   // The watchdog and the failure hook see the run until the process ends.
-  Run &run = *new Run(program, parseOptions(argc, argv));
+  static Run *current = nullptr;
+  current = new Run(program, parseOptions(argc, argv));
+  Run &run = *current;
   if (run.options.help) {
     std::fputs(usageText(program).c_str(), stdout);
     return exitDone;

@@ -235,18 +235,19 @@ TEST_F(MovementTest, TheHighestEndOfAMarkedBufferIsThePeak) {
   EXPECT_EQ(rank->peakBytes(), 4196);
 }
 
+struct Increment {
+  int64_t *cell;
+  int64_t expected;
+  PARPLAN_DEVICE void operator()(int64_t) const {
+    if (*cell == expected)
+      ++*cell;
+  }
+};
+
 TEST_F(MovementTest, ManyTasksKeepTheirOrder) {
   // More than the queue holds; each task reads what the one before wrote.
   int64_t *cell = place(std::vector<int64_t>{0});
   for (int i = 0; i < 2000; ++i) {
-    struct Increment {
-      int64_t *cell;
-      int64_t expected;
-      PARPLAN_DEVICE void operator()(int64_t) const {
-        if (*cell == expected)
-          ++*cell;
-      }
-    };
     map<1>(stream(), {}, {1}, Increment{cell, i});
   }
   EXPECT_EQ(read(cell, 1)[0], 2000);

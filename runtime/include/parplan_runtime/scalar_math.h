@@ -27,6 +27,11 @@ PARPLAN_DEVICE float floatOf(int32_t bits) {
   __builtin_memcpy(&value, &bits, sizeof value);
   return value;
 }
+/// 2^exponent for exponents of normal numbers; anything for others.
+PARPLAN_DEVICE float powerOfTwo(int32_t exponent) {
+  return floatOf(
+      static_cast<int32_t>(static_cast<uint32_t>(exponent + 127) << 23));
+}
 /// Nearest integer for |value| < 2^22, without a call.
 PARPLAN_DEVICE float nearest(float value) {
   const float magic = 12582912.0f; // 1.5 * 2^23
@@ -139,8 +144,8 @@ PARPLAN_DEVICE float exponential(float x) {
   p = p * r * r + r + 1.0f;
   const int32_t exponent = static_cast<int32_t>(n);
   const int32_t half = exponent >> 1;
-  const float result = p * detail::floatOf((half + 127) << 23) *
-                       detail::floatOf((exponent - half + 127) << 23);
+  const float result =
+      p * detail::powerOfTwo(half) * detail::powerOfTwo(exponent - half);
   return x != x ? x : result;
 }
 
@@ -148,10 +153,11 @@ PARPLAN_DEVICE float exponential(float x) {
 PARPLAN_DEVICE float logarithm(float x) {
   const bool tiny = x < 1.17549435e-38f;
   const float scaled = tiny ? x * 8388608.0f : x;
-  const int32_t bits = detail::bitsOf(scaled);
-  const int32_t shifted = bits - 0x3f3504f3;
-  const int32_t exponent = shifted >> 23;
-  const float m = detail::floatOf(bits - (exponent << 23)) - 1.0f;
+  // Unsigned: for negative x and NaN the differences wrap, to no effect.
+  const uint32_t bits = static_cast<uint32_t>(detail::bitsOf(scaled));
+  const int32_t exponent = static_cast<int32_t>(bits - 0x3f3504f3u) >> 23;
+  const uint32_t mantissa = bits - (static_cast<uint32_t>(exponent) << 23);
+  const float m = detail::floatOf(static_cast<int32_t>(mantissa)) - 1.0f;
   const float e = static_cast<float>(exponent) - (tiny ? 23.0f : 0.0f);
   float p = 7.0376836292e-2f;
   p = p * m - 1.1514610310e-1f;
