@@ -14,7 +14,7 @@ namespace parplan::importer::limits {
 /// A protobuf message cannot be larger.
 constexpr uint64_t fileBytes = (uint64_t(1) << 31) - 1;
 /// Subgraphs inside subgraphs.
-constexpr int graphDepth = 32;
+constexpr int graphDepth = 24;
 /// Functions that call functions.
 constexpr int callDepth = 64;
 /// Nodes after functions are expanded.
