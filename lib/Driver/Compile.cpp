@@ -70,12 +70,9 @@ planAndLower(const Frontend &frontend, const CompileOptions &options,
     if (budget < 1)
       break;
   }
-  engine.error(codes::noPlanFits, Location::inFile(options.modelPath))
-          .help("use more devices, devices with more memory, or a smaller "
-                "batch")
-      << "no plan for " << options.gpus << " devices fits "
-      << formatBytes(memoryLimitBytes) << " per device; the smallest that was "
-      << "lowered takes " << formatBytes(arenaBytes);
+  reportNoPlanFits(
+      options, memoryLimitBytes,
+      "the smallest that was lowered takes " + formatBytes(arenaBytes), engine);
   return std::nullopt;
 }
 

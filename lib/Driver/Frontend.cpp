@@ -9,22 +9,20 @@
 #include "parplan/Support/Check.h"
 #include "passes/Simplify/Passes.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 
 using namespace parplan;
 
 std::unique_ptr<mlir::MLIRContext> parplan::makeContext() {
   auto context = std::make_unique<mlir::MLIRContext>(
       mlir::MLIRContext::Threading::DISABLED);
-  context->loadDialect<mlir::arith::ArithDialect, mlir::func::FuncDialect,
-                       mlir::math::MathDialect, ParplanDialect, ExecDialect>();
+  context->loadDialect<mlir::func::FuncDialect, ParplanDialect,
+                       exec::ExecDialect>();
   return context;
 }
 
 mlir::func::FuncOp Frontend::getMain() const {
-  auto function = model.module->lookupSymbol<mlir::func::FuncOp>("main");
+  auto function = model.module.get().lookupSymbol<mlir::func::FuncOp>("main");
   PARPLAN_CHECK(function, "an imported module has a function @main");
   return function;
 }

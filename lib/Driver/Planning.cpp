@@ -22,19 +22,28 @@ std::optional<Cluster> parplan::chooseCluster(const CompileOptions &options,
   return makeCluster(std::move(*description), options.gpus, engine);
 }
 
+void parplan::reportNoPlanFits(const CompileOptions &options,
+                               int64_t memoryLimitBytes,
+                               const std::string &reason,
+                               DiagnosticEngine &engine) {
+  DiagnosticBuilder error =
+      engine.error(codes::noPlanFits, Location::inFile(options.modelPath));
+  error << "no plan for " << options.gpus << " devices fits "
+        << formatBytes(memoryLimitBytes) << " per device; " << reason;
+  error.help(joinText(
+      {"use more devices", "devices with more memory", "or a smaller batch"},
+      ", "));
+}
+
 /// Says why no plan was found: memory, or what was forced.
 static void reportNoPlan(const PlanResult &result,
                          const CompileOptions &options,
                          int64_t memoryLimitBytes, DiagnosticEngine &engine) {
-  if (result.leastBytes != std::numeric_limits<int64_t>::max()) {
-    engine.error(codes::noPlanFits, Location::inFile(options.modelPath))
-            .help("use more devices, devices with more memory, or a smaller "
-                  "batch")
-        << "no plan for " << options.gpus << " devices fits "
-        << formatBytes(memoryLimitBytes) << " per device; every plan needs "
-        << formatBytes(result.leastBytes) << " or more";
-    return;
-  }
+  if (result.leastBytes != std::numeric_limits<int64_t>::max())
+    return reportNoPlanFits(options, memoryLimitBytes,
+                            "every plan needs " +
+                                formatBytes(result.leastBytes) + " or more",
+                            engine);
   DiagnosticBuilder error =
       engine.error(codes::noPlanPossible, Location::inFile(options.modelPath));
   error << "no plan for " << options.gpus

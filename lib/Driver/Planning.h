@@ -20,6 +20,10 @@ namespace parplan {
 std::optional<Cluster> chooseCluster(const CompileOptions &options,
                                      DiagnosticEngine &engine);
 
+/// Reports that no plan fits, with `reason` behind the common words.
+void reportNoPlanFits(const CompileOptions &options, int64_t memoryLimitBytes,
+                      const std::string &reason, DiagnosticEngine &engine);
+
 /// A plan with what it costs.
 struct Plan {
   PlanningAnswer answer;

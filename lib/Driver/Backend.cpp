@@ -1,0 +1,128 @@
+//===- Backend.cpp - From a plan to files of an output directory ----------===//
+
+#include "lib/Driver/Backend.h"
+
+#include "dialects/exec/ExecOps.h"
+#include "lib/Driver/IRDumper.h"
+#include "lib/Driver/Phase.h"
+#include "lib/Target/Compile.h"
+#include "lib/Target/EmitProgram.h"
+#include "lib/Target/Manifest.h"
+#include "lib/Target/WeightLayout.h"
+#include "parplan/Support/Check.h"
+#include "parplan/Support/Files.h"
+#include "passes/Partition/Passes.h"
+#include "passes/Schedule/ExtractProgram.h"
+#include "passes/Schedule/Passes.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+
+using namespace parplan;
+
+static exec::ProgramOp getProgram(mlir::ModuleOp module) {
+  auto programs = module.getOps<exec::ProgramOp>();
+  PARPLAN_CHECK(!programs.empty(), "a scheduled module has a program");
+  return *programs.begin();
+}
+
+std::optional<LoweredProgram> parplan::lower(const Frontend &frontend,
+                                             const PlanningAnswer &answer,
+                                             IRDumper &dumper,
+                                             DiagnosticEngine &engine) {
+  // The plan goes into the module that the problem refers to; a copy is
+  // lowered, so that another plan can be tried.
+  applyAnswer(frontend.getMain(), frontend.graph, answer);
+  LoweredProgram lowered;
+  lowered.module = mlir::OwningOpRef<mlir::ModuleOp>(
+      mlir::cast<mlir::ModuleOp>(frontend.model.module.get()->clone()));
+  dumper.dump(*lowered.module, "plan");
+  if (!runPhase(*lowered.module, "partition", buildPartitionPipeline, engine))
+    return std::nullopt;
+  dumper.dump(*lowered.module, "partition");
+  if (!runPhase(*lowered.module, "schedule", buildSchedulePipeline, engine))
+    return std::nullopt;
+  dumper.dump(*lowered.module, "schedule");
+  Program program = extractProgram(getProgram(*lowered.module));
+  std::optional<std::string> fault = verifyProgram(program);
+  PARPLAN_CHECK(!fault, "the scheduled program is faulty: ", *fault);
+  lowered.prediction = predictResources(program);
+  return lowered;
+}
+
+/// parplan_runtime.json, where the build folder and an installation have it: in
+/// ../lib beside the folder of this program.
+static std::string findRuntimeFile() {
+  static int anchor;
+  llvm::SmallString<256> path(
+      llvm::sys::fs::getMainExecutable("parplan", &anchor));
+  llvm::sys::path::remove_filename(path);
+  llvm::sys::path::remove_filename(path);
+  llvm::sys::path::append(path, "lib", "parplan_runtime.json");
+  return std::string(path);
+}
+
+bool parplan::emitProgram(const Frontend &frontend,
+                          const LoweredProgram &lowered,
+                          const CompileOptions &options,
+                          OutputDirectory &directory,
+                          DiagnosticEngine &engine) {
+  const ModelInfo &info = *frontend.model.info;
+  exec::ProgramOp program = getProgram(*lowered.module);
+  WeightLayout weights = layoutWeights(program);
+  EmitOptions emit;
+  emit.modelName = llvm::sys::path::filename(options.modelPath).str();
+  for (const RankPrediction &rank : lowered.prediction.ranks)
+    emit.orderDigests.push_back(rank.orderDigest);
+  EmittedProgram emitted = emitProgram(program, weights, emit, engine);
+  if (engine.hasErrors())
+    return false;
+
+  std::vector<ManifestFile> files;
+  auto write = [&](const std::string &name, const std::string &content) {
+    files.push_back(describeContent(name, content));
+    return directory.writeFile(name, content, engine);
+  };
+  if (options.emit == EmitStage::ir) {
+    std::string text;
+    llvm::raw_string_ostream(text) << *lowered.module;
+    if (!write("program.mlir", text))
+      return false;
+  } else {
+    std::string sourceMap = printSourceMap(emitted, [&](int64_t node) {
+      return info.getNodeName(static_cast<size_t>(node));
+    });
+    if (!write("program.cu", emitted.text) ||
+        !write("source_map.json", sourceMap))
+      return false;
+  }
+  if (options.emit == EmitStage::executable) {
+    std::string path = directory.getPath() + "/weights.bin";
+    std::optional<std::string> sha256 =
+        writeWeights(weights, options.modelPath, path, engine);
+    if (!sha256)
+      return false;
+    files.push_back({"weights.bin", weights.totalBytes, *sha256});
+
+    std::optional<CompileCommands> commands = readCompileCommands(
+        findRuntimeFile(),
+        options.target == Target::host ? CompileTarget::host
+                                       : CompileTarget::cuda,
+        engine);
+    if (!commands ||
+        !compileProgram(*commands, directory.getPath() + "/program.cu",
+                        directory.getPath() + "/program", engine))
+      return false;
+    std::optional<ManifestFile> executable =
+        describeFile(directory.getPath(), "program", engine);
+    if (!executable)
+      return false;
+    files.push_back(std::move(*executable));
+  }
+  return directory.writeFile(
+      "manifest.json",
+      printManifest(files, options.target == Target::host ? "host" : "cuda"),
+      engine);
+}
