@@ -279,6 +279,11 @@ static std::optional<SlicedProduct> matchSlicedProduct(SliceOp slice) {
   return found;
 }
 
+/// True when the dimension that is cut vanishes: one q, k or v of three.
+static bool isOneOfSeveral(SliceOp slice, ArrayRef<int64_t> sizes) {
+  return sizes.size() > 1 && slice.getLimits()[0] - slice.getStarts()[0] == 1;
+}
+
 /// Dimension `dim` of `value` cut into `sizes`, and of its part `part` the
 /// elements of the slice.
 static Value cutDimension(Value value, size_t dim, ArrayRef<int64_t> sizes,
@@ -290,10 +295,14 @@ static Value cutDimension(Value value, size_t dim, ArrayRef<int64_t> sizes,
   if (isBroadcast)
     std::fill_n(shape.begin() + dim, sizes.size(), 1);
   Value spread = rewriter.reshape(value, shape);
-  if (isBroadcast)
+  if (!isBroadcast)
+    spread = rewriter.slice(spread, dim + part, slice.getStarts()[0],
+                            slice.getLimits()[0]);
+  if (!isOneOfSeveral(slice, sizes))
     return spread;
-  return rewriter.slice(spread, dim + part, slice.getStarts()[0],
-                        slice.getLimits()[0]);
+  shape.assign(getShape(spread).begin(), getShape(spread).end());
+  shape.erase(shape.begin() + dim + part);
+  return rewriter.reshape(spread, shape);
 }
 
 /// The parts of a fused product (q, k and v; gate and up), each a product on a
@@ -315,6 +324,9 @@ Value splitProduct(Operation *op, Rewriter &rewriter) {
   std::string letters(1, letter), taken;
   for (size_t part = 1; part < sizes.size(); ++part)
     letters += spec.takeUnused(taken);
+  bool vanishes = isOneOfSeveral(slice, sizes);
+  if (vanishes)
+    letters.erase(found->atom, 1);
   Value operands[2] = {found->product.getLhs(), found->product.getRhs()};
   operands[found->weight] = cutDimension(
       operands[found->weight], spec.operands[found->weight].find(letter), sizes,
@@ -338,6 +350,8 @@ Value splitProduct(Operation *op, Rewriter &rewriter) {
   for (const Layout::Atoms &dim : layout.getRootDims())
     order.append(dim.begin(), dim.end());
   int cut = atoms[found->atom];
+  if (vanishes)
+    llvm::erase(order, cut);
   for (int atom : order)
     withoutOnes.push_back(atom == cut
                               ? slice.getLimits()[0] - slice.getStarts()[0]
@@ -345,7 +359,8 @@ Value splitProduct(Operation *op, Rewriter &rewriter) {
   SmallVector<int64_t> permutation;
   for (const Layout::Atoms &dim : layout.getDims())
     for (int atom : dim)
-      permutation.push_back(llvm::find(order, atom) - order.begin());
+      if (!vanishes || atom != cut)
+        permutation.push_back(llvm::find(order, atom) - order.begin());
   if (layout.getOpCount() == 0)
     return part;
   part = rewriter.reshape(part, withoutOnes);

@@ -85,6 +85,8 @@ public:
                     "a pattern changed a type of ",
                     op->getName().getStringRef().str());
       op->getResult(0).replaceAllUsesWith(replacement);
+      rewriter.replaceShared(op->getResult(0), replacement);
+      retire(op);
       for (Operation *next : created)
         visit(next);
       return;
@@ -92,6 +94,26 @@ public:
   }
 
 private:
+  /// Takes an op without uses, and what only it used, out of the use lists:
+  /// patterns ask whether a value has one use. Erasing would leave dangling
+  /// pointers in the walk; `eraseUnused` does it at the end.
+  void retire(Operation *op) {
+    if (!op->use_empty() || !isMemoryEffectFree(op) ||
+        llvm::any_of(op->getResults(),
+                     [&](Value value) { return rewriter.isShared(value); }))
+      return;
+    SmallVector<Operation *, 4> makers;
+    for (Value operand : op->getOperands()) {
+      if (!operand)
+        return; // Retired on another way.
+      if (Operation *maker = operand.getDefiningOp())
+        makers.push_back(maker);
+    }
+    op->dropAllReferences();
+    for (Operation *maker : makers)
+      retire(maker);
+  }
+
   PatternTable table;
   Rewriter rewriter;
 };

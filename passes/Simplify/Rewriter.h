@@ -31,7 +31,7 @@ public:
 
   /// New ops stand for `op` from now on, until `begin`.
   void setOrigin(mlir::Operation *op) { origin = op; }
-  /// New ops are called `name` in reports.
+  /// The next op that is created is called `name` in reports.
   void setOnnxOp(llvm::StringRef name) { onnxOp = name; }
 
   template <typename Op, typename... Arguments>
@@ -66,9 +66,15 @@ public:
       mlir::OpBuilder::InsertionGuard guard(builder);
       builder.setInsertionPointAfterValue(value);
       entry->second = build();
+      keysOfShared[entry->second].push_back(entry->first);
     }
     return entry->second;
   }
+  bool isShared(mlir::Value value) const {
+    return keysOfShared.contains(value);
+  }
+  /// `replacement` is found instead of `value` from now on.
+  void replaceShared(mlir::Value value, mlir::Value replacement);
 
   mlir::OpBuilder builder;
 
@@ -78,7 +84,9 @@ private:
   mlir::Operation *origin = nullptr;
   llvm::StringRef onnxOp;
   llvm::SmallVector<mlir::Operation *> created;
-  std::map<std::pair<const void *, std::string>, mlir::Value> tables;
+  using TableKey = std::pair<const void *, std::string>;
+  std::map<TableKey, mlir::Value> tables;
+  llvm::DenseMap<mlir::Value, llvm::SmallVector<TableKey, 1>> keysOfShared;
 };
 
 /// Looks at `op`; returns what replaces its only result, or null. Erases

@@ -41,12 +41,30 @@ Value Rewriter::slice(Value value, int64_t dim, int64_t start, int64_t limit) {
 }
 
 void Rewriter::record(Operation *op) {
-  for (StringRef name : {attributes::node, attributes::onnxOp})
-    if (Attribute value = origin->getAttr(name))
-      op->setAttr(name, value);
-  if (!onnxOp.empty())
-    op->setAttr(attributes::onnxOp, builder.getStringAttr(onnxOp));
   created.push_back(op);
+  StringRef name = std::exchange(onnxOp, StringRef());
+  // Leaves and layouts carry no mathematics.
+  if (op->getNumOperands() == 0)
+    return;
+  if (Attribute node = origin->getAttr(attributes::node))
+    op->setAttr(attributes::node, node);
+  if (isa<ReshapeOp, TransposeOp, BroadcastOp, SliceOp>(op))
+    return;
+  if (!name.empty())
+    op->setAttr(attributes::onnxOp, builder.getStringAttr(name));
+  else if (Attribute own = origin->getAttr(attributes::onnxOp))
+    op->setAttr(attributes::onnxOp, own);
+}
+
+void Rewriter::replaceShared(Value value, Value replacement) {
+  auto found = keysOfShared.find(value);
+  if (found == keysOfShared.end())
+    return;
+  SmallVector<TableKey, 1> keys = std::move(found->second);
+  keysOfShared.erase(found);
+  for (const TableKey &key : keys)
+    tables[key] = replacement;
+  keysOfShared[replacement].append(keys);
 }
 
 /// A chain of reshapes, transposes and broadcasts as a shorter one.
