@@ -145,4 +145,24 @@ Value matchSquare(Value value) {
   return pow && isSplatOf(pow.getRhs(), 2) ? pow.getLhs() : Value();
 }
 
+int64_t Flattening::getRows() const {
+  int64_t rows = 1;
+  for (int64_t size : getPrefix())
+    rows *= size;
+  return rows;
+}
+
+std::optional<Flattening> matchFlattening(Value value) {
+  auto reshape = value.getDefiningOp<ReshapeOp>();
+  if (!reshape)
+    return {};
+  ArrayRef<int64_t> from = getShape(reshape.getInput()), to = getShape(value);
+  if (from.size() <= to.size() || to.size() < 2)
+    return {};
+  size_t kept = to.size() - 1;
+  if (from.take_back(kept) != to.take_back(kept))
+    return {};
+  return Flattening{reshape.getInput(), kept};
+}
+
 } // namespace parplan::simplify

@@ -63,6 +63,19 @@ std::optional<Mean> matchMean(mlir::Value value);
 /// The base of x^2, or null.
 mlir::Value matchSquare(mlir::Value value);
 
+/// A reshape that merges leading dimensions and keeps the `kept` last ones:
+/// [b, s, d] to [b s, d].
+struct Flattening {
+  mlir::Value input;
+  size_t kept;
+
+  llvm::ArrayRef<int64_t> getPrefix() const {
+    return getShape(input).drop_back(kept);
+  }
+  int64_t getRows() const;
+};
+std::optional<Flattening> matchFlattening(mlir::Value value);
+
 } // namespace parplan::simplify
 
 #endif // PARPLAN_PASSES_SIMPLIFY_MATCHING_H

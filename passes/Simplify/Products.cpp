@@ -85,10 +85,38 @@ static SmallVector<int64_t> getAtomSizes(const Layout &layout, size_t dim) {
   return sizes;
 }
 
+/// `unflattenRows` of an operand whose rows are just flattened; also where some
+/// of them have size 1.
+static Value unflattenLeadingRows(MatmulOp matmul, Rewriter &rewriter) {
+  Spec spec(matmul);
+  for (int index : {0, 1}) {
+    std::optional<Flattening> rows = matchFlattening(matmul->getOperand(index));
+    if (!rows)
+      continue;
+    char letter = spec.operands[index][0];
+    size_t dim = spec.result.find(letter);
+    if (spec.isIn(1 - index, letter) || dim == std::string::npos)
+      continue;
+    std::string letters(1, letter), taken;
+    for (size_t part = 1; part < rows->getPrefix().size(); ++part)
+      letters += spec.takeUnused(taken);
+    replaceLetter(spec.operands[index], letter, letters);
+    replaceLetter(spec.result, letter, letters);
+    Value operands[2] = {matmul.getLhs(), matmul.getRhs()};
+    operands[index] = rows->input;
+    Value product =
+        rewriter.create<MatmulOp>(operands[0], operands[1], spec.print());
+    return rewriter.reshape(product, getShape(matmul));
+  }
+  return {};
+}
+
 /// [b s, k] x [k, n] becomes [b, s, k] x [k, n]; batches that both operands
 /// flatten alike too.
 Value unflattenRows(Operation *op, Rewriter &rewriter) {
   auto matmul = cast<MatmulOp>(op);
+  if (Value product = unflattenLeadingRows(matmul, rewriter))
+    return product;
   Spec spec(matmul);
   std::optional<Layout> layouts[2];
   for (int index : {0, 1})

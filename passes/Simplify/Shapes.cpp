@@ -76,38 +76,6 @@ Value joinLayoutOps(Operation *op, Rewriter &rewriter) {
   return layout.build(layout.getDims(), rewriter);
 }
 
-namespace {
-/// A reshape that merges leading dimensions and keeps the `kept` last ones:
-/// [b, s, d] to [b s, d].
-struct Flattening {
-  Value input;
-  size_t kept;
-
-  ArrayRef<int64_t> getPrefix() const {
-    return getShape(input).drop_back(kept);
-  }
-  int64_t getRows() const {
-    int64_t rows = 1;
-    for (int64_t size : getPrefix())
-      rows *= size;
-    return rows;
-  }
-};
-} // namespace
-
-static std::optional<Flattening> matchFlattening(Value value) {
-  auto reshape = value.getDefiningOp<ReshapeOp>();
-  if (!reshape)
-    return {};
-  ArrayRef<int64_t> from = getShape(reshape.getInput()), to = getShape(value);
-  if (from.size() <= to.size() || to.size() < 2)
-    return {};
-  size_t kept = to.size() - 1;
-  if (from.take_back(kept) != to.take_back(kept))
-    return {};
-  return Flattening{reshape.getInput(), kept};
-}
-
 /// Other operands may broadcast over the flattened dimension or be flattened
 /// likewise.
 Value sinkReshapeBelowElementwise(Operation *op, Rewriter &rewriter) {

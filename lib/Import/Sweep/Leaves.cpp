@@ -58,6 +58,17 @@ ValueId Leaves::addParameter(const Initializer &initializer, ElementType type,
                                parameters.size() - 1);
 }
 
+/// True when the two halves of every row of `width` elements are equal.
+static bool hasEqualHalves(std::string_view bytes, int64_t width, size_t size) {
+  size_t row = size_t(width) * size, half = row / 2;
+  if (width % 2 != 0)
+    return false;
+  for (size_t start = 0; start < bytes.size(); start += row)
+    if (std::memcmp(bytes.data() + start, bytes.data() + start + half, half))
+      return false;
+  return true;
+}
+
 ValueId Leaves::recognize(const Initializer &initializer, ElementType type) {
   ShapeRef shape(initializer.shape);
   if (initializer.mark != InitializerMark::none || !initializer.span ||
@@ -92,6 +103,12 @@ ValueId Leaves::recognize(const Initializer &initializer, ElementType type) {
     ValueId mask = builder.makeLazyMask(
         builder.makeDense(ElementType::i1, shape, std::move(isFirst)));
     return builder.select(mask, onFirst, onSecond);
+  }
+  if (hasEqualHalves(bytes, shape.back(), size)) {
+    int64_t last = int64_t(shape.size()) - 1, half = shape.back() / 2;
+    ValueId whole = addParameter(initializer, type, shape, initializer.bytes);
+    ValueId lower = builder.slice(whole, SliceRange{last, 0, half});
+    return builder.concat({lower, lower}, last);
   }
   if (shape[0] < 2)
     return noValue;

@@ -10,6 +10,9 @@
 //   one element, in a file that marks
 //     parameters, and not marked               constant
 //   rank 3 or more, not marked, two values     select(mask, a, b)
+//   rank 3 or more, not marked, the halves    parameter, its lower half twice
+//     of every row equal (cos, sin of rotary
+//     embedding)
 //   equal slices along the first dimension,
 //     not marked                               parameter of one slice, repeated
 //
