@@ -85,25 +85,43 @@ static SmallVector<int64_t> getAtomSizes(const Layout &layout, size_t dim) {
   return sizes;
 }
 
-/// `unflattenRows` of an operand whose rows are just flattened; also where some
-/// of them have size 1.
+/// How many leading dimensions of its input a reshape merges into its first:
+/// 0 where it merges none.
+static size_t countMergedRows(Value value) {
+  auto reshape = value.getDefiningOp<ReshapeOp>();
+  if (!reshape || getShape(value).empty())
+    return 0;
+  int64_t rows = 1;
+  for (auto [dim, size] : llvm::enumerate(getShape(reshape.getInput()))) {
+    rows *= size;
+    if (rows == getShape(value)[0])
+      return dim == 0 ? 0 : dim + 1;
+  }
+  return 0;
+}
+
+/// `unflattenRows` of an operand's first dimension, also where some of what it
+/// merges has size 1.
 static Value unflattenLeadingRows(MatmulOp matmul, Rewriter &rewriter) {
   Spec spec(matmul);
   for (int index : {0, 1}) {
-    std::optional<Flattening> rows = matchFlattening(matmul->getOperand(index));
-    if (!rows)
+    Value operand = matmul->getOperand(index);
+    size_t merged = countMergedRows(operand);
+    if (merged == 0)
       continue;
     char letter = spec.operands[index][0];
-    size_t dim = spec.result.find(letter);
-    if (spec.isIn(1 - index, letter) || dim == std::string::npos)
+    if (spec.isIn(1 - index, letter) || !spec.isInResult(letter))
       continue;
     std::string letters(1, letter), taken;
-    for (size_t part = 1; part < rows->getPrefix().size(); ++part)
+    for (size_t part = 1; part < merged; ++part)
       letters += spec.takeUnused(taken);
     replaceLetter(spec.operands[index], letter, letters);
     replaceLetter(spec.result, letter, letters);
+    Value input = operand.getDefiningOp()->getOperand(0);
+    SmallVector<int64_t> shape(getShape(input).take_front(merged));
+    llvm::append_range(shape, getShape(operand).drop_front());
     Value operands[2] = {matmul.getLhs(), matmul.getRhs()};
-    operands[index] = rows->input;
+    operands[index] = rewriter.reshape(input, shape);
     Value product =
         rewriter.create<MatmulOp>(operands[0], operands[1], spec.print());
     return rewriter.reshape(product, getShape(matmul));
