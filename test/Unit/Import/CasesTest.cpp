@@ -9,13 +9,19 @@
 #include "lib/Import/Import.h"
 
 #include "dialects/parplan/ParplanOps.h"
+#include "parplan/Interpreter/Interpreter.h"
+#include "passes/Simplify/Passes.h"
 
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/Verifier.h"
+#include "mlir/Pass/PassManager.h"
 
 #include <gtest/gtest.h>
 
-#include <map>
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <sstream>
 
 using namespace parplan;
 using namespace parplan::test;
@@ -52,18 +58,104 @@ INSTANTIATE_TEST_SUITE_P(
       return name;
     });
 
-TEST_P(Cases, ImportToAVerifiedModuleWithoutShapeArithmetic) {
-  const Case &one = GetParam();
+std::string readBytes(const std::string &path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream bytes;
+  bytes << file.rdbuf();
+  return bytes.str();
+}
+
+std::string getFolder(const Case &one) {
+  return std::string(PARPLAN_TEST_MODELS) + "/" + one.name + "/";
+}
+
+ImportOptions getOptions(const Case &one) {
   ImportOptions options;
-  options.path =
-      std::string(PARPLAN_TEST_MODELS) + "/" + one.name + "/model.onnx";
+  options.path = getFolder(one) + "model.onnx";
   if (one.hasBatch)
     options.dims["batch"] = 8;
   if (one.hasSequence)
     options.dims["sequence"] = 32;
+  return options;
+}
+
+/// Elements of little-endian bytes.
+Tensor makeTensor(mlir::RankedTensorType type, const char *bytes) {
+  Tensor tensor(type);
+  for (int64_t i = 0; i < tensor.getSize(); ++i) {
+    if (type.getElementType().isF32()) {
+      float number;
+      std::memcpy(&number, bytes + 4 * i, 4);
+      tensor[i].real = number;
+    } else {
+      std::memcpy(&tensor[i].integer, bytes + 8 * i, 8);
+    }
+  }
+  return tensor;
+}
+
+/// The data of a .npy file of the type: version 1, C order.
+Tensor readNpy(const std::string &path, mlir::RankedTensorType type) {
+  std::string bytes = readBytes(path);
+  size_t header = 10 + static_cast<uint8_t>(bytes[8]) +
+                  256 * static_cast<uint8_t>(bytes[9]);
+  return makeTensor(type, bytes.data() + header);
+}
+
+InitializerValues readInitializers(mlir::ModuleOp module,
+                                   const std::string &model) {
+  InitializerValues values;
+  for (InitializerOp op : module.getOps<InitializerOp>())
+    values[op.getSymName()] =
+        makeTensor(mlir::cast<mlir::RankedTensorType>(op.getType()),
+                   model.data() + op.getOffset());
+  return values;
+}
+
+/// Difference to PyTorch's logits, relative to the largest of them.
+double getDifference(mlir::ModuleOp module, const Case &one) {
+  auto main = module.lookupSymbol<mlir::func::FuncOp>("main");
+  std::string folder = getFolder(one);
+  std::vector<Tensor> arguments;
+  for (unsigned i = 0; i < main.getNumArguments(); ++i) {
+    auto name = main.getArgAttrOfType<mlir::StringAttr>(i, attributes::name);
+    arguments.push_back(readNpy(
+        folder + name.str() + ".npy",
+        mlir::cast<mlir::RankedTensorType>(main.getArgumentTypes()[i])));
+  }
+  auto results =
+      interpret(main, arguments,
+                readInitializers(module, readBytes(folder + "model.onnx")));
+  if (mlir::failed(results))
+    return INFINITY;
+  Tensor expected = readNpy(folder + "logits.npy", (*results)[0].getType());
+  double largest = 0, difference = 0;
+  for (int64_t i = 0; i < expected.getSize(); ++i) {
+    largest = std::max(largest, std::fabs(expected[i].real));
+    difference = std::max(difference,
+                          std::fabs(expected[i].real - (*results)[0][i].real));
+  }
+  return difference / largest;
+}
+
+TEST_P(Cases, ComputeWhatPyTorchComputesBeforeAndAfterSimplify) {
   DiagnosticEngine diagnostics;
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
-  ImportedModel imported = importModel(context, options, diagnostics);
+  ImportedModel imported =
+      importModel(context, getOptions(GetParam()), diagnostics);
+  ASSERT_TRUE(imported) << diagnostics.render();
+  EXPECT_LT(getDifference(*imported.module, GetParam()), 5e-6);
+  mlir::PassManager manager(&context);
+  buildSimplifyPipeline(manager);
+  ASSERT_TRUE(mlir::succeeded(manager.run(*imported.module)));
+  EXPECT_LT(getDifference(*imported.module, GetParam()), 5e-6);
+}
+
+TEST_P(Cases, ImportToAVerifiedModuleWithoutShapeArithmetic) {
+  const Case &one = GetParam();
+  DiagnosticEngine diagnostics;
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  ImportedModel imported = importModel(context, getOptions(one), diagnostics);
   ASSERT_TRUE(imported) << diagnostics.render();
   EXPECT_TRUE(mlir::succeeded(mlir::verify(*imported.module)));
   EXPECT_EQ(imported.info->batch, 8);
@@ -73,7 +165,6 @@ TEST_P(Cases, ImportToAVerifiedModuleWithoutShapeArithmetic) {
   imported.module->walk([&](mlir::Operation *op) {
     products += mlir::isa<MatmulOp, ConvOp>(op);
     norms += mlir::isa<LayerNormOp, RMSNormOp, BatchNormOp>(op);
-    // Integers are ids and their arithmetic in front of the embedding only.
     if (auto node = op->getAttrOfType<mlir::IntegerAttr>(attributes::node)) {
       EXPECT_GE(node.getInt(), 0);
       EXPECT_LT(node.getInt(), int64_t(imported.info->getNodeCount()));
