@@ -13,6 +13,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
 #include <random>
 #include <sstream>
@@ -41,6 +42,16 @@ TEST(BadModel, MissingFile) {
   EXPECT_EQ(outcome.exitCode, 66);
   options.path = "/tmp";
   EXPECT_EQ(importFile(options).code, 2001);
+}
+
+TEST(BadModel, TooLargeForAMessage) {
+  TestFolder folder;
+  ImportOptions options;
+  options.path = folder.write("large.onnx", "");
+  std::filesystem::resize_file(options.path, uintmax_t(3) << 30); // Sparse.
+  Outcome outcome = importFile(options);
+  EXPECT_EQ(outcome.code, 2003);
+  EXPECT_THAT(outcome.text, HasSubstr("external data"));
 }
 
 TEST(BadModel, NoModelAtAll) {
