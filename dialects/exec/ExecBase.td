@@ -31,20 +31,6 @@ def Exec_Dialect : Dialect {
 }
 
 //===----------------------------------------------------------------------===//
-// Enumerations
-//===----------------------------------------------------------------------===//
-
-class Exec_EnumAttr<Exec_Enum enum, string mnemonic>
-    : EnumAttr<Exec_Dialect, enum, mnemonic> {
-  let assemblyFormat = "`` $value";
-}
-
-def Exec_BufferKindAttr : Exec_EnumAttr<Exec_BufferKindEnum, "buffer_kind">;
-def Exec_StreamAttr : Exec_EnumAttr<Exec_StreamEnum, "stream">;
-def Exec_CollectiveAttr : Exec_EnumAttr<Exec_CollectiveEnum, "collective_form">;
-def Exec_FunctionAttr : Exec_EnumAttr<Exec_FunctionEnum, "function">;
-
-//===----------------------------------------------------------------------===//
 // Types and attributes
 //===----------------------------------------------------------------------===//
 

@@ -12,7 +12,6 @@ include "mlir/IR/EnumAttr.td"
 class Exec_Enum<string name, string summary, list<I32EnumAttrCase> cases>
     : I32EnumAttr<name, summary, cases> {
   let cppNamespace = "::parplan::exec";
-  let genSpecializedAttr = 0;
 }
 def Exec_BufferKindEnum : Exec_Enum<"BufferKind", "what a buffer holds", [
     I32EnumAttrCase<"parameter", 0>, I32EnumAttrCase<"input", 1>,

@@ -95,7 +95,7 @@ def Exec_BufferOp : Exec_Op<"buffer", [HasParent<"ProgramOp">]> {
       block whose local shape under the mesh has as many elements as the buffer;
       activations and workspaces have none.
   }];
-  let arguments = (ins Exec_BufferKindAttr:$kind, I64Attr:$offset, I64Attr:$first,
+  let arguments = (ins Exec_BufferKindEnum:$kind, I64Attr:$offset, I64Attr:$first,
       I64Attr:$last, OptionalAttr<Exec_BlockAttr>:$block);
   let results = (outs Exec_BufferType:$result);
   let assemblyFormat = [{
@@ -174,7 +174,7 @@ def Exec_LiteralOp : Exec_ScalarOp<"literal", [Pure]> {
 }
 def Exec_ApplyOp : Exec_ScalarOp<"apply", [Pure]> {
   let summary = "A function of the runtime's scalar mathematics";
-  let arguments = (ins Exec_FunctionAttr:$function, Variadic<Exec_Scalar>:$operands_);
+  let arguments = (ins Exec_FunctionEnum:$function, Variadic<Exec_Scalar>:$operands_);
   let results = (outs Exec_Scalar:$result);
   let assemblyFormat =
       "$function `(` $operands_ `)` attr-dict `:` functional-type($operands_, $result)";
@@ -451,7 +451,7 @@ def Exec_CollectiveOp : Exec_Statement<"collective",
       with the buffers; reductions, and only they, have a kind; broadcast and
       reduce, and only they, have a root in the group.
   }];
-  let arguments = (ins Exec_CollectiveAttr:$form, FlatSymbolRefAttr:$communicator,
+  let arguments = (ins Exec_CollectiveEnum:$form, FlatSymbolRefAttr:$communicator,
       Exec_BufferType:$input, Exec_BufferType:$output, I64Attr:$count, I64Attr:$bytes,
       OptionalAttr<Parplan_ReduceKindAttr>:$kind, OptionalAttr<I64Attr>:$root);
   let assemblyFormat = [{
@@ -480,7 +480,7 @@ def Exec_ExchangeOp : Exec_Statement<"exchange",
 }
 
 class Exec_EventOp<string mnemonic> : Exec_Op<mnemonic, [HasParent<"ProgramOp">]> {
-  let arguments = (ins I64Attr:$event, Exec_StreamAttr:$stream);
+  let arguments = (ins I64Attr:$event, Exec_StreamEnum:$stream);
   let assemblyFormat = "$event `on` $stream attr-dict";
 }
 def Exec_RecordOp : Exec_EventOp<"record"> {

@@ -1,0 +1,175 @@
+// RUN: parplan-opt %s -verify-diagnostics -split-input-file
+
+// expected-error@+1 {{has an arena of 64 bytes; the highest buffer ends at 192 (E1)}}
+exec.program @wrong_arena mesh <["tp0"=2 tensor]> arena 64 events 0 {
+  %x = exec.buffer input at 0 live -1 to 0 block <"x" dims [48 over <> stride 1]> : <48xf32>
+}
+
+// -----
+
+exec.program @overlap mesh <["tp0"=2 tensor]> arena 256 events 0 {
+  // expected-note@+1 {{the other buffer}}
+  %x = exec.buffer input at 0 live -1 to 1 block <"x" dims [48 over <> stride 1]> : <48xf32>
+  // expected-error@+1 {{shares bytes with a buffer that is live (E2)}}
+  %y = exec.buffer output at 64 live 0 to 1 block <"y" dims [48 over <> stride 1]> : <48xf32>
+  exec.copy %x at 0 [1] into %y at 0 [1] extents [48] : <48xf32>, <48xf32>
+}
+
+// -----
+
+exec.program @too_short mesh <["tp0"=2 tensor]> arena 448 events 0 {
+  %x = exec.buffer input at 0 live -1 to 2 block <"x" dims [16 over <> stride 1]> : <16xf32>
+  %t = exec.buffer activation at 64 live 0 to 0 : <16xf32>
+  %y = exec.buffer output at 384 live 1 to 2 block <"y" dims [16 over <> stride 1]> : <16xf32>
+  exec.copy %x at 0 [1] into %t at 0 [1] extents [16] : <16xf32>, <16xf32>
+  // expected-error@+1 {{is statement 1, its buffer lives from 0 to 0 (E3)}}
+  exec.copy %t at 0 [1] into %y at 0 [1] extents [16] : <16xf32>, <16xf32>
+}
+
+// -----
+
+exec.program @too_long mesh <["tp0"=2 tensor]> arena 448 events 0 {
+  %x = exec.buffer input at 0 live -1 to 2 block <"x" dims [16 over <> stride 1]> : <16xf32>
+  // expected-error@+1 {{lives from 0 to 1 (E3)}}
+  %t = exec.buffer activation at 64 live 0 to 2 : <16xf32>
+  %y = exec.buffer output at 384 live 1 to 2 block <"y" dims [16 over <> stride 1]> : <16xf32>
+  exec.copy %x at 0 [1] into %t at 0 [1] extents [16] : <16xf32>, <16xf32>
+  exec.copy %t at 0 [1] into %y at 0 [1] extents [16] : <16xf32>, <16xf32>
+}
+
+// -----
+
+exec.program @unused mesh <["tp0"=2 tensor]> arena 64 events 0 {
+  // expected-error@+1 {{is never used (E3)}}
+  %t = exec.buffer activation at 0 live 0 to 0 : <16xf32>
+}
+
+// -----
+
+exec.program @read_before_write mesh <["tp0"=2 tensor]> arena 448 events 0 {
+  %t = exec.buffer activation at 64 live 0 to 0 : <16xf32>
+  %y = exec.buffer output at 384 live 0 to 1 block <"y" dims [16 over <> stride 1]> : <16xf32>
+  // expected-error@+1 {{reads a buffer before it is written (E4)}}
+  exec.copy %t at 0 [1] into %y at 0 [1] extents [16] : <16xf32>, <16xf32>
+}
+
+// -----
+
+exec.program @writes_input mesh <["tp0"=2 tensor]> arena 64 events 0 {
+  %x = exec.buffer input at 0 live -1 to 1 block <"x" dims [16 over <> stride 1]> : <16xf32>
+  // expected-error@+1 {{writes to an input (E4)}}
+  exec.zero %x : <16xf32>
+}
+
+// -----
+
+exec.program @unordered mesh <["tp0"=2 tensor]> arena 128 events 0 {
+  exec.communicator @c0 <"tp0">
+  %x = exec.buffer input at 0 live -1 to 2 block <"x" dims [16 over <> stride 1]> : <16xf32>
+  %y = exec.buffer output at 64 live 0 to 2 block <"y" dims [16 over <> stride 1]> : <16xf32>
+  // expected-note@+1 {{the other statement}}
+  exec.copy %x at 0 [1] into %y at 0 [1] extents [16] : <16xf32>, <16xf32>
+  // expected-error@+1 {{does not wait for the other stream's use of its bytes (E5)}}
+  exec.collective all_reduce @c0 kind sum %y into %y count 16 bytes 64 : <16xf32>, <16xf32>
+}
+
+// -----
+
+// Bytes of a dead buffer: the collective may still read them.
+exec.program @unordered_reuse mesh <["tp0"=2 tensor]> arena 192 events 1 {
+  exec.communicator @c0 <"tp0">
+  %x = exec.buffer input at 0 live -1 to 4 block <"x" dims [16 over <> stride 1]> : <16xf32>
+  %t = exec.buffer activation at 64 live 0 to 1 : <16xf32>
+  %y = exec.buffer output at 128 live 1 to 4 block <"y" dims [16 over <> stride 1]> : <16xf32>
+  %u = exec.buffer activation at 64 live 2 to 3 : <16xf32>
+  exec.copy %x at 0 [1] into %t at 0 [1] extents [16] : <16xf32>, <16xf32>
+  exec.record 0 on compute
+  exec.wait 0 on communication
+  // expected-note@+1 {{the other statement}}
+  exec.collective all_reduce @c0 kind sum %t into %y count 16 bytes 64 : <16xf32>, <16xf32>
+  // expected-error@+1 {{does not wait for the other stream's use of its bytes (E5)}}
+  exec.zero %u : <16xf32>
+  exec.copy %u at 0 [1] into %u at 0 [1] extents [16] : <16xf32>, <16xf32>
+}
+
+// -----
+
+exec.program @wait_without_record mesh <["tp0"=2 tensor]> arena 0 events 1 {
+  // expected-error@+1 {{event 0 has no earlier record on the other stream (E6)}}
+  exec.wait 0 on compute
+}
+
+// -----
+
+exec.program @event_out_of_range mesh <["tp0"=2 tensor]> arena 0 events 1 {
+  // expected-error@+1 {{event 1 of 1 (E6)}}
+  exec.record 1 on compute
+}
+
+// -----
+
+exec.program @unknown_axis mesh <["tp0"=2 tensor]> arena 0 events 0 {
+  // expected-error@+1 {{names "dp0", no axis of the mesh (E7)}}
+  exec.communicator @c0 <"dp0">
+}
+
+// -----
+
+exec.program @repeated_axis mesh <["tp0"=2 tensor]> arena 0 events 0 {
+  // expected-error@+1 {{names "tp0" twice (E7)}}
+  exec.communicator @c0 <"tp0", "tp0">
+}
+
+// -----
+
+exec.program @group_of_one mesh <["tp0"=1 tensor]> arena 0 events 0 {
+  // expected-error@+1 {{is a group of one rank (E7)}}
+  exec.communicator @c0 <"tp0">
+}
+
+// -----
+
+exec.program @unaligned mesh <["tp0"=2 tensor]> arena 96 events 0 {
+  // expected-error@+1 {{has the offset 32, no multiple of 64 (E8)}}
+  %x = exec.buffer input at 32 live -1 to 0 block <"x" dims [16 over <> stride 1]> : <16xf32>
+}
+
+// -----
+
+exec.program @wrong_block mesh <["tp0"=2 tensor]> arena 64 events 0 {
+  // expected-error@+1 {{holds 16 elements, its block 8 (E8)}}
+  %x = exec.buffer input at 0 live -1 to 0 block <"x" dims [15 over <"tp0"> stride 1]> : <16xf32>
+}
+
+// -----
+
+exec.program @block_over_unknown_axis mesh <["tp0"=2 tensor]> arena 64 events 0 {
+  // expected-error@+1 {{has a block over an unknown axis (E8)}}
+  %x = exec.buffer input at 0 live -1 to 0 block <"x" dims [15 over <"dp0"> stride 1]> : <16xf32>
+}
+
+// -----
+
+exec.program @input_without_block mesh <["tp0"=2 tensor]> arena 64 events 0 {
+  // expected-error@+1 {{needs a block (E8)}}
+  %x = exec.buffer input at 0 live -1 to 0 : <16xf32>
+}
+
+// -----
+
+exec.program @activation_with_block mesh <["tp0"=2 tensor]> arena 64 events 0 {
+  // expected-error@+1 {{has a block (E8)}}
+  %x = exec.buffer activation at 0 live -1 to 0 block <"x" dims [16 over <> stride 1]> : <16xf32>
+}
+
+// -----
+
+exec.program @parameter_without_source mesh <["tp0"=2 tensor]> arena 64 events 0 {
+  // expected-error@+1 {{a parameter, and nothing else, has a source (E8)}}
+  %x = exec.buffer parameter at 0 live -1 to 0 block <"x" dims [16 over <> stride 1]> : <16xf32>
+}
+
+// -----
+
+// expected-error@+1 {{buffer has the element type 'index'}}
+func.func private @element_type(!exec.buffer<4xindex>)

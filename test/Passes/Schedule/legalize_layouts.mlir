@@ -1,0 +1,90 @@
+// RUN: parplan-opt %s -parplan-legalize-layouts | FileCheck %s
+
+parplan.mesh @mesh <["tp0"=2 tensor]>
+
+// A transpose of a weight is a stride of the product.
+// CHECK-LABEL: func.func @absorb_operand
+func.func @absorb_operand(%x: tensor<4x8xf32>, %w: tensor<6x8xf32>) -> tensor<4x6xf32> {
+  // CHECK-NEXT: parplan.matmul "mk,nk->mn" %{{.*}}, %{{.*}} : tensor<4x8xf32>, tensor<6x8xf32>
+  %t = parplan.transpose %w [1, 0] : tensor<6x8xf32>
+  %y = parplan.matmul "mk,kn->mn" %x, %t : tensor<4x8xf32>, tensor<8x6xf32>
+  // CHECK-NEXT: return
+  return %y : tensor<4x6xf32>
+}
+
+// Heads behind the sequence: a batch dimension with strides of its own.
+// CHECK-LABEL: func.func @absorb_heads
+func.func @absorb_heads(%q: tensor<2x5x3x4xf32>, %k: tensor<2x6x3x4xf32>) -> tensor<2x3x5x6xf32> {
+  // CHECK-NEXT: parplan.matmul "bmhk,bnhk->bhmn"
+  %qt = parplan.transpose %q [0, 2, 1, 3] : tensor<2x5x3x4xf32>
+  %kt = parplan.transpose %k [0, 2, 1, 3] : tensor<2x6x3x4xf32>
+  %s = parplan.matmul "bhmk,bhnk->bhmn" %qt, %kt : tensor<2x3x5x4xf32>, tensor<2x3x6x4xf32>
+  // CHECK-NEXT: return
+  return %s : tensor<2x3x5x6xf32>
+}
+
+// CHECK-LABEL: func.func @absorb_result
+func.func @absorb_result(%p: tensor<2x3x5x6xf32>, %v: tensor<2x6x3x4xf32>) -> tensor<2x5x3x4xf32> {
+  // CHECK-NEXT: parplan.matmul "bhst,bthe->bshe"
+  %o = parplan.matmul "bhst,bthe->bhse" %p, %v : tensor<2x3x5x6xf32>, tensor<2x6x3x4xf32>
+  %r = parplan.transpose %o [0, 2, 1, 3] : tensor<2x3x5x4xf32>
+  // CHECK-NEXT: return
+  return %r : tensor<2x5x3x4xf32>
+}
+
+// The transpose has other readers: it stays for them.
+// CHECK-LABEL: func.func @shared_transpose
+func.func @shared_transpose(%x: tensor<4x8xf32>, %w: tensor<6x8xf32>) -> (tensor<4x6xf32>, tensor<8x6xf32>) {
+  // CHECK-NEXT: parplan.transpose
+  // CHECK-NEXT: parplan.matmul "mk,nk->mn"
+  %t = parplan.transpose %w [1, 0] : tensor<6x8xf32>
+  %y = parplan.matmul "mk,kn->mn" %x, %t : tensor<4x8xf32>, tensor<8x6xf32>
+  return %y, %t : tensor<4x6xf32>, tensor<8x6xf32>
+}
+
+// Two summed dimensions that no stride joins.
+// CHECK-LABEL: func.func @split_sum
+func.func @split_sum(%x: tensor<3x4x5xf32>, %w: tensor<5x3x6xf32>) -> tensor<4x6xf32> {
+  // CHECK-NEXT: %[[LHS:.*]] = parplan.transpose %{{.*}} [1, 0, 2] : tensor<3x4x5xf32>
+  // CHECK-NEXT: %[[RHS:.*]] = parplan.transpose %{{.*}} [1, 0, 2] : tensor<5x3x6xf32>
+  // CHECK-NEXT: parplan.matmul "mpk,pkn->mn" %[[LHS]], %[[RHS]]
+  // CHECK-NEXT: return
+  %y = parplan.matmul "pmk,kpn->mn" %x, %w : tensor<3x4x5xf32>, tensor<5x3x6xf32>
+  return %y : tensor<4x6xf32>
+}
+
+// The innermost dimension of the result is a batch: neither rows nor columns have stride 1.
+// CHECK-LABEL: func.func @batch_innermost
+func.func @batch_innermost(%x: tensor<2x4x8xf32>, %w: tensor<2x8x6xf32>) -> tensor<4x6x2xf32> {
+  // CHECK-NEXT: %[[Y:.*]] = parplan.matmul "bmk,bkn->bmn"
+  // CHECK-NEXT: parplan.transpose %[[Y]] [1, 2, 0] : tensor<2x4x6xf32>
+  %y = parplan.matmul "bmk,bkn->mnb" %x, %w : tensor<2x4x8xf32>, tensor<2x8x6xf32>
+  return %y : tensor<4x6x2xf32>
+}
+
+// The mean of a picture over batch and space.
+// CHECK-LABEL: func.func @split_reduction
+func.func @split_reduction(%x: tensor<2x3x4x5xf32>) -> tensor<3xf32> {
+  // CHECK-NEXT: %[[ROWS:.*]] = parplan.reduce sum %{{.*}} dims [2, 3] : tensor<2x3x4x5xf32>
+  // CHECK-NEXT: parplan.reduce sum %[[ROWS]] dims [0] : tensor<2x3xf32>
+  %s = parplan.reduce sum %x dims [0, 2, 3] : tensor<2x3x4x5xf32>
+  return %s : tensor<3xf32>
+}
+
+// Size 1 between two reduced dimensions joins them.
+// CHECK-LABEL: func.func @neighbours
+func.func @neighbours(%x: tensor<2x1x4xf32>) -> tensor<1xf32> {
+  // CHECK-NEXT: parplan.reduce sum %{{.*}} dims [0, 2] : tensor<2x1x4xf32>
+  // CHECK-NEXT: return
+  %s = parplan.reduce sum %x dims [0, 2] : tensor<2x1x4xf32>
+  return %s : tensor<1xf32>
+}
+
+// CHECK-LABEL: func.func @batch_norm
+func.func @batch_norm(%x: tensor<2x3x4x4xf32>, %c: tensor<3xf32>) -> tensor<2x3x4x4xf32> {
+  // CHECK-NOT: parplan.batch_norm
+  // CHECK: parplan.rsqrt
+  // CHECK-SAME: parplan.node = 7
+  %y = parplan.batch_norm %x, %c, %c, %c, %c epsilon 1.0e-5 {parplan.node = 7} : tensor<2x3x4x4xf32>, tensor<3xf32>
+  return %y : tensor<2x3x4x4xf32>
+}
