@@ -36,10 +36,9 @@ public:
 
   template <typename Op, typename... Arguments>
   Op create(Arguments &&...arguments) {
-    auto op = builder.create<Op>(origin->getLoc(),
-                                 std::forward<Arguments>(arguments)...);
-    record(op);
-    return op;
+    mlir::OperationState state(origin->getLoc(), Op::getOperationName());
+    Op::build(builder, state, std::forward<Arguments>(arguments)...);
+    return llvm::cast<Op>(insert(state));
   }
 
   /// A copy of `op` with other operands; `type` is that of its only result.
@@ -79,7 +78,8 @@ public:
   mlir::OpBuilder builder;
 
 private:
-  void record(mlir::Operation *op);
+  /// Adds the attributes that tell where the op comes from, and inserts it.
+  mlir::Operation *insert(mlir::OperationState &state);
 
   mlir::Operation *origin = nullptr;
   llvm::StringRef onnxOp;

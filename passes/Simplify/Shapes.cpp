@@ -40,20 +40,25 @@ Value Rewriter::slice(Value value, int64_t dim, int64_t start, int64_t limit) {
                          ArrayRef<int64_t>{1});
 }
 
-void Rewriter::record(Operation *op) {
-  created.push_back(op);
-  StringRef name = std::exchange(onnxOp, StringRef());
-  // Leaves and layouts carry no mathematics.
-  if (op->getNumOperands() == 0)
-    return;
-  if (Attribute node = origin->getAttr(attributes::node))
-    op->setAttr(attributes::node, node);
-  if (isa<ReshapeOp, TransposeOp, BroadcastOp, SliceOp>(op))
-    return;
-  if (!name.empty())
-    op->setAttr(attributes::onnxOp, builder.getStringAttr(name));
-  else if (Attribute own = origin->getAttr(attributes::onnxOp))
-    op->setAttr(attributes::onnxOp, own);
+Operation *Rewriter::insert(OperationState &state) {
+  StringRef raised = std::exchange(onnxOp, StringRef());
+  // Leaves carry no mathematics, and layouts no operator's.
+  bool isLeaf = state.operands.empty();
+  TypeID kind = state.name.getTypeID();
+  bool isLayout =
+      llvm::is_contained({TypeID::get<ReshapeOp>(), TypeID::get<TransposeOp>(),
+                          TypeID::get<BroadcastOp>(), TypeID::get<SliceOp>()},
+                         kind);
+  if (Attribute node = origin->getAttr(attributes::node); node && !isLeaf)
+    state.addAttribute(attributes::node, node);
+  if (!isLeaf && !isLayout) {
+    Attribute name = raised.empty() ? origin->getAttr(attributes::onnxOp)
+                                    : builder.getStringAttr(raised);
+    if (name)
+      state.addAttribute(attributes::onnxOp, name);
+  }
+  created.push_back(builder.create(state));
+  return created.back();
 }
 
 void Rewriter::replaceShared(Value value, Value replacement) {
