@@ -114,7 +114,7 @@ INSTANTIATE_TEST_SUITE_P(
              "parplan.div %0, %1 : tensor<2x3xf32>, tensor<3xf32>",
              {"2x3xf32", "3xf32"},
              "d0=2, d1=3 : [d0, d1], [d1] -> [d0, d1]",
-             "d0"},
+             ""},
         Case{"equal",
              "parplan.compare eq %0, %0 : tensor<2xf32>, tensor<2xf32>",
              {"2xf32"},
