@@ -38,37 +38,58 @@ struct PlannedProgram {
   LoweredProgram lowered;
 };
 
+/// Where memory decided, a faster plan may exist whose arena fits though its
+/// estimated peak does not: then only `boundSeconds` is certain.
+void weakenCertificate(Certificate &certificate, double boundSeconds) {
+  if (certificate.upperBoundSeconds <= boundSeconds * (1 + 1e-9))
+    return;
+  certificate.lowerBoundSeconds =
+      std::min(certificate.lowerBoundSeconds, boundSeconds);
+  certificate.exact = false;
+}
+
 /// Plans and lowers until the program fits. The planner's sum of live bytes is
 /// an estimate of the arena, which is known only after fusion and packing: when
 /// the arena is larger than the limit, the plan is made again with that much
-/// less.
+/// less; when every estimate is, the plan with the smallest one is tried.
 std::optional<PlannedProgram>
 planAndLower(const Frontend &frontend, const CompileOptions &options,
              const ClusterCosts &costs, int64_t memoryLimitBytes,
              IRDumper &dumper, DiagnosticEngine &engine) {
   constexpr int attempts = 8;
+  bool isGiven = !options.planPath.empty();
   int64_t budget = memoryLimitBytes;
   int64_t arenaBytes = 0;
+  double boundSeconds = std::numeric_limits<double>::infinity();
+  std::optional<int64_t> smallestBytes;
   for (int attempt = 0; attempt < attempts; ++attempt) {
-    PlannedProgram result;
+    bool isSmallest = smallestBytes.has_value();
     std::optional<Plan> plan =
-        makePlan(frontend.graph.problem, options, costs, budget, engine);
+        makePlan(frontend.graph.problem, options, costs, budget,
+                 isSmallest ? nullptr : &smallestBytes, engine);
+    if (!plan && !isSmallest && smallestBytes) {
+      budget = *smallestBytes;
+      continue;
+    }
     if (!plan)
       return std::nullopt;
+    boundSeconds = std::min(boundSeconds, plan->boundWithoutLimitSeconds);
     std::optional<LoweredProgram> lowered =
         lower(frontend, plan->answer, dumper, engine);
     if (!lowered)
       return std::nullopt;
     arenaBytes = lowered->prediction.getPeakBytes();
-    if (arenaBytes <= memoryLimitBytes)
+    if (arenaBytes <= memoryLimitBytes) {
+      if (!isGiven)
+        weakenCertificate(plan->certificate, boundSeconds);
       return PlannedProgram{std::move(*plan), std::move(*lowered)};
-    if (!options.planPath.empty())
+    }
+    if (isGiven || isSmallest)
       break;
     // The next plan must be smaller, by the estimate too.
-    budget = std::min(budget - (arenaBytes - memoryLimitBytes),
-                      plan->evaluation.peakBytes - 1);
-    if (budget < 1)
-      break;
+    budget =
+        std::max<int64_t>(1, std::min(budget - (arenaBytes - memoryLimitBytes),
+                                      plan->evaluation.peakBytes - 1));
   }
   reportNoPlanFits(
       options, memoryLimitBytes,

@@ -39,7 +39,13 @@ void parplan::reportNoPlanFits(const CompileOptions &options,
 static void reportNoPlan(const PlanResult &result,
                          const CompileOptions &options,
                          int64_t memoryLimitBytes, DiagnosticEngine &engine) {
-  if (result.leastBytes != std::numeric_limits<int64_t>::max())
+  constexpr int64_t unknown = std::numeric_limits<int64_t>::max();
+  if (result.smallestBytes != unknown)
+    return reportNoPlanFits(options, memoryLimitBytes,
+                            "the smallest that was found needs " +
+                                formatBytes(result.smallestBytes),
+                            engine);
+  if (result.leastBytes != unknown)
     return reportNoPlanFits(options, memoryLimitBytes,
                             "every plan needs " +
                                 formatBytes(result.leastBytes) + " or more",
@@ -77,6 +83,7 @@ std::optional<Plan> parplan::makePlan(const PlanningProblem &problem,
                                       const CompileOptions &options,
                                       const PlanCosts &costs,
                                       int64_t memoryLimitBytes,
+                                      std::optional<int64_t> *smallestBytes,
                                       DiagnosticEngine &engine) {
   Plan plan;
   if (!options.planPath.empty()) {
@@ -94,12 +101,18 @@ std::optional<Plan> parplan::makePlan(const PlanningProblem &problem,
     request.forcedAlgorithms = options.force.nodes;
     request.timeBudgetSeconds = options.timeBudgetSeconds;
     PlanResult result = solve(problem, request, costs);
+    if (!result.answer && smallestBytes &&
+        result.smallestBytes != std::numeric_limits<int64_t>::max()) {
+      *smallestBytes = result.smallestBytes;
+      return std::nullopt;
+    }
     if (!result.answer) {
       reportNoPlan(result, options, memoryLimitBytes, engine);
       return std::nullopt;
     }
     plan.answer = std::move(*result.answer);
     plan.certificate = result.certificate;
+    plan.boundWithoutLimitSeconds = result.boundWithoutLimitSeconds;
   }
 
   // The evaluator has the last word on every answer.

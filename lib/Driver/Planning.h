@@ -29,13 +29,19 @@ struct Plan {
   PlanningAnswer answer;
   PlanEvaluation evaluation;
   Certificate certificate;
+  /// No plan whose parameters fit is faster. The certificate of the search is
+  /// about estimated peaks of memory; this is not.
+  double boundWithoutLimitSeconds = 0;
 };
 
 /// Searches for the best plan within `memoryLimitBytes`, or takes that of
 /// `--plan`; the evaluator confirms either. Reports E40xx where there is none.
+/// With `smallestBytes`, it reports nothing where only the estimated peaks of
+/// memory are too large, and sets it to the smallest of them.
 std::optional<Plan> makePlan(const PlanningProblem &problem,
                              const CompileOptions &options,
                              const PlanCosts &costs, int64_t memoryLimitBytes,
+                             std::optional<int64_t> *smallestBytes,
                              DiagnosticEngine &engine);
 
 } // namespace parplan

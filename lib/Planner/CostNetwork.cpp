@@ -29,6 +29,13 @@ int CostNetwork::addVariable(std::vector<double> costs) {
   return getVariableCount() - 1;
 }
 
+void CostNetwork::addCosts(int variable, const std::vector<double> &costs) {
+  PARPLAN_CHECK(costs.size() == unary[variable].size(),
+                "a variable has a cost for every choice");
+  for (size_t choice = 0; choice < costs.size(); ++choice)
+    unary[variable][choice] += costs[choice];
+}
+
 void CostNetwork::addPair(int first, int second,
                           const std::vector<double> &costs) {
   PARPLAN_CHECK(first != second, "a pair is of two variables");
@@ -193,7 +200,7 @@ std::vector<int> CostNetwork::Elimination::getBest() const {
 CostNetwork::Elimination::Enumeration CostNetwork::Elimination::enumerate(
     llvm::function_ref<bool(const std::vector<int> &)> visit,
     llvm::function_ref<bool(int, int, const std::vector<int> &)> isHopeless,
-    int64_t nodeLimit) const {
+    int64_t nodeLimit, double costLimit) const {
   // Best-first over partial answers in reverse order of elimination. The
   // buckets give the exact cost of the best completion, so answers come out in
   // order.
@@ -227,6 +234,10 @@ CostNetwork::Elimination::Enumeration CostNetwork::Elimination::enumerate(
     int64_t index = queue.top();
     const Node node = nodes[index];
     result.lowerBound = node.cost;
+    if (node.cost >= costLimit) {
+      result.complete = true;
+      return result;
+    }
     if (result.expanded >= nodeLimit)
       return result;
     queue.pop();

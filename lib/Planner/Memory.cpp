@@ -27,10 +27,13 @@ public:
     differences[first] += bytes;
     differences[last + 1] -= bytes;
   }
-  int64_t getPeak() const {
-    int64_t live = 0, peak = 0;
-    for (int64_t difference : differences)
-      peak = std::max(peak, live += difference);
+  /// The highest sum, and the first op that has it.
+  std::pair<int64_t, int> getPeak() const {
+    int64_t live = 0;
+    std::pair<int64_t, int> peak = {0, 0};
+    for (size_t op = 0; op < differences.size(); ++op)
+      if ((live += differences[op]) > peak.first)
+        peak = {live, static_cast<int>(op)};
     return peak;
   }
 
@@ -50,7 +53,7 @@ int64_t getTransientBytes(const ReshardPath &path, const PlanningValue &value,
 } // namespace
 
 int64_t parplan::getPeakBytes(const PlanningProblem &problem,
-                              const PlanningAnswer &answer) {
+                              const PlanningAnswer &answer, int *peakOp) {
   int end = static_cast<int>(problem.ops.size()) - 1;
   int64_t fixed = problem.fixedBytes;
   if (end < 0)
@@ -104,5 +107,8 @@ int64_t parplan::getPeakBytes(const PlanningProblem &problem,
               mesh));
     }
   }
-  return fixed + timeline.getPeak();
+  auto [peak, op] = timeline.getPeak();
+  if (peakOp)
+    *peakOp = op;
+  return fixed + peak;
 }

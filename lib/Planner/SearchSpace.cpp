@@ -41,6 +41,12 @@ filterAssignments(const PlanningOp &op, const Mesh &mesh,
   return kept;
 }
 
+static bool hasContraction(const PlanningOp &op) {
+  return llvm::any_of(op.rule.factors, [](const Factor &factor) {
+    return factor.kind == FactorKind::reduceSum;
+  });
+}
+
 std::vector<std::vector<FactorAssignment>>
 parplan::getAllowedAssignments(const PlanningProblem &problem,
                                const PlanRequest &request, const Mesh &mesh,
@@ -63,6 +69,8 @@ parplan::getAllowedAssignments(const PlanningProblem &problem,
       auto kept =
           filterAssignments(op, mesh, getAssignments(op, mesh, axisCounts),
                             [&](Algorithm a) { return a == forced.algorithm; });
+      if (kept.empty() && isProduct(op) && !hasContraction(op))
+        continue; // The bias of a product follows it.
       if (kept.empty())
         refusal = "node '" + op.node + "' (" + op.type + ") cannot be '" +
                   stringifyAlgorithm(forced.algorithm).str() + "' here";

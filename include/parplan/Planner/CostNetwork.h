@@ -31,6 +31,8 @@ public:
 
   /// Adds a variable with costs per choice; returns its number.
   int addVariable(std::vector<double> costs);
+  /// Adds to the costs of a variable.
+  void addCosts(int variable, const std::vector<double> &costs);
   /// Adds `costs[i * domain(second) + j]` for choices i and j of a pair.
   void addPair(int first, int second, const std::vector<double> &costs);
 
@@ -66,8 +68,9 @@ public:
   std::vector<int> getBest() const;
 
   /// Visits complete answers in ascending order of cost until `visit` returns
-  /// true (found) or more than `nodeLimit` partial answers were expanded. A
-  /// partial answer is dropped when `isHopeless(choices)` (-1: not chosen yet).
+  /// true (found), the next would cost `costLimit` or more (complete, not
+  /// found), or more than `nodeLimit` partial answers were expanded. A partial
+  /// answer is dropped when `isHopeless(choices)` (-1: not chosen yet).
   struct Enumeration {
     std::optional<std::vector<int>> found;
     /// No answer that was not visited or dropped costs less.
@@ -81,7 +84,7 @@ public:
             llvm::function_ref<bool(int variable, int choice,
                                     const std::vector<int> &)>
                 isHopeless,
-            int64_t nodeLimit) const;
+            int64_t nodeLimit, double costLimit = forbidden) const;
 
 private:
   friend class CostNetwork;

@@ -42,9 +42,10 @@ PlanEvaluation evaluatePlan(const PlanningProblem &problem,
 
 /// Highest sum of live bytes of a rank: parameters, constants and outputs for
 /// the whole step, inputs and activations from producer to last use, copies
-/// from first to last use, pending results until they are at rest.
+/// from first to last use, pending results until they are at rest. `peakOp`
+/// takes the first op at which it is reached.
 int64_t getPeakBytes(const PlanningProblem &problem,
-                     const PlanningAnswer &answer);
+                     const PlanningAnswer &answer, int *peakOp = nullptr);
 
 /// Bytes of a value in a layout on one rank, rounded up to the arena's
 /// alignment.

@@ -10,6 +10,7 @@
 #include "parplan/Planner/Candidates.h"
 #include "parplan/Planner/PlanCosts.h"
 
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -36,16 +37,22 @@ struct PlanResult {
   std::optional<PlanningAnswer> answer;
   PlanEvaluation evaluation;
   Certificate certificate;
-  /// Where there is no answer: the least bytes per rank that any considered
-  /// plan needs for certain, and why meshes were refused.
-  int64_t leastBytes = 0;
+  /// What every considered plan needs for certain: its parameters.
+  int64_t leastBytes = std::numeric_limits<int64_t>::max();
+  /// The smallest peak, by the evaluator, of the plans that were looked at.
+  int64_t smallestBytes = std::numeric_limits<int64_t>::max();
+  /// The least time of any plan whose parameters fit: a bound that does not
+  /// depend on how the peak of memory is estimated.
+  double boundWithoutLimitSeconds = std::numeric_limits<double>::infinity();
+  /// Why meshes were refused.
   std::vector<std::string> refusals;
 };
 
 /// The best plan over every mesh of data by tensor axes that the request
 /// allows, and every layout per op and value of Candidates.h. Per mesh a cost
 /// network is minimised exactly; where its best plan exceeds the memory limit,
-/// plans are visited in ascending order of time until one fits.
+/// a plan that fits is found by pricing memory, and the faster ones are visited
+/// in ascending order of time until one fits or none is left.
 PlanResult solve(const PlanningProblem &problem, const PlanRequest &request,
                  const PlanCosts &costs);
 

@@ -80,6 +80,28 @@ TEST(Solver, ObeysAnAlgorithmForcedByName) {
   EXPECT_EQ(getAlgorithmOf(mlp, *result.answer, 0), Algorithm::row);
 }
 
+TEST(Solver, LetsTheBiasOfAProductFollowAForcedAlgorithm) {
+  PlanningProblem gemm = makeMlp(/*batch=*/8, /*width=*/64, /*hidden=*/64);
+  for (PlanningOp &op : gemm.ops) {
+    op.node = "gemm";
+    op.type = "Gemm";
+  }
+  ProblemBuilder builder{gemm};
+  int last = gemm.ops.back().results[0];
+  builder.problem.values[last].isOutput = false;
+  int sum = builder.addSum(last, builder.addParameter({8, 64}));
+  builder.markOutput(sum);
+  builder.problem.ops.back().node = "gemm";
+  builder.problem.ops.back().type = "Gemm";
+  PlanRequest request = makeRequest(2);
+  request.tensorSize = 2;
+  request.forcedAlgorithms = {{"gemm", Algorithm::row}};
+  PlanResult result = solve(builder.problem, request, SimpleCosts());
+  ASSERT_TRUE(result.answer);
+  EXPECT_EQ(getAlgorithmOf(builder.problem, *result.answer, 0), Algorithm::row);
+  EXPECT_EQ(getAlgorithmOf(builder.problem, *result.answer, 1), Algorithm::row);
+}
+
 TEST(Solver, RefusesAForcedAlgorithmThatTheMeshDoesNotAllow) {
   PlanningProblem mlp = makeMlp(8, 64, 256);
   PlanRequest request = makeRequest(2);
@@ -98,6 +120,34 @@ TEST(Solver, SplitsWeightsWhenTheyDoNotFitOtherwise) {
   ASSERT_TRUE(result.answer);
   EXPECT_LE(result.evaluation.peakBytes, weights);
   EXPECT_LT(result.evaluation.parameterBytes, weights);
+}
+
+TEST(Solver, FindsAPlanThatFitsAmongManyThatDoNot) {
+  // Equal layers give more plans of almost equal time than can be visited.
+  ProblemBuilder builder;
+  int value = builder.addInput({32, 32});
+  for (int layer = 0; layer < 24; ++layer) {
+    int hidden = builder.addProduct(value, builder.addParameter({32, 64}));
+    int next = builder.addProduct(hidden, builder.addParameter({64, 32}));
+    value = builder.addSum(value, next);
+  }
+  builder.markOutput(value);
+  const PlanningProblem &problem = builder.problem;
+  PlanResult fastest = solve(problem, makeRequest(2), SimpleCosts());
+  ASSERT_TRUE(fastest.answer);
+  int64_t parameters = 24 * 2 * 32 * 64 * 4;
+  ASSERT_EQ(fastest.evaluation.parameterBytes, parameters);
+
+  int64_t limit = parameters * 3 / 4;
+  PlanResult smaller = solve(problem, makeRequest(2, limit), SimpleCosts());
+  ASSERT_TRUE(smaller.answer);
+  EXPECT_LE(smaller.evaluation.peakBytes, limit);
+  EXPECT_GT(smaller.evaluation.stepTimeSeconds,
+            fastest.evaluation.stepTimeSeconds);
+  EXPECT_LE(smaller.certificate.lowerBoundSeconds,
+            smaller.certificate.upperBoundSeconds);
+  EXPECT_GE(smaller.certificate.lowerBoundSeconds,
+            fastest.certificate.lowerBoundSeconds);
 }
 
 TEST(Solver, NamesTheLeastBytesWhenNothingFits) {
