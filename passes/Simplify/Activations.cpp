@@ -44,8 +44,9 @@ static bool isCube(ArrayRef<Value> factors, Value x) {
 /// sqrt(2/pi) * (x + 0.044715 x^3), or the same with x outside.
 static bool isTanhArgument(Value value, Value x) {
   constexpr double cubic = 0.044715;
+  Type element = getElementType(x);
   Product product = matchProduct(value);
-  if (!isNear(product.factor, std::sqrt(2 / M_PI)))
+  if (!isNear(product.factor, std::sqrt(2 / M_PI), element))
     return false;
   if (product.factors.size() == 1) {
     auto sum = product.factors[0].getDefiningOp<AddOp>();
@@ -53,7 +54,7 @@ static bool isTanhArgument(Value value, Value x) {
     if (!term)
       return false;
     Product third = matchProduct(term);
-    return isNear(third.factor, cubic) && isCube(third.factors, x);
+    return isNear(third.factor, cubic, element) && isCube(third.factors, x);
   }
   if (product.factors.size() != 2 || !llvm::is_contained(product.factors, x))
     return false;
@@ -62,17 +63,18 @@ static bool isTanhArgument(Value value, Value x) {
   if (!term)
     return false;
   Scaled second = matchScaled(term);
-  if (isNear(second.factor, cubic) && matchSquare(second.base) == x)
+  if (isNear(second.factor, cubic, element) && matchSquare(second.base) == x)
     return true;
   Product square = matchProduct(term);
-  return isNear(square.factor, cubic) && square.factors.size() == 2 &&
+  return isNear(square.factor, cubic, element) && square.factors.size() == 2 &&
          llvm::all_equal(square.factors) && square.factors[0] == x;
 }
 
 /// x/2 (1 + erf(x/sqrt 2)) and x/2 (1 + tanh(..)), in any order of the factors.
 Value raiseGelu(Operation *op, Rewriter &rewriter) {
   Product product = matchProduct(op->getResult(0));
-  if (product.factors.size() != 2 || !isNear(product.factor, 0.5))
+  if (product.factors.size() != 2 ||
+      !isNear(product.factor, 0.5, getElementType(op->getResult(0))))
     return {};
   for (int position : {0, 1}) {
     Value x = product.factors[1 - position];
@@ -81,7 +83,8 @@ Value raiseGelu(Operation *op, Rewriter &rewriter) {
       continue;
     if (auto erf = bell.getDefiningOp<ErfOp>()) {
       Scaled argument = matchScaled(erf.getInput());
-      if (argument.base != x || !isNear(argument.factor, M_SQRT1_2))
+      if (argument.base != x ||
+          !isNear(argument.factor, M_SQRT1_2, getElementType(x)))
         continue;
       rewriter.setOnnxOp("Gelu");
       return rewriter.create<GeluOp>(x.getType(), x, /*tanh=*/false);

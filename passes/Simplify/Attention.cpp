@@ -99,7 +99,8 @@ static std::optional<Scores> matchScores(Value value, Scores scores) {
     Value inner = isNegated ? select.getOnFalse() : select.getOnTrue();
     std::optional<double> number =
         getSplat(isNegated ? select.getOnTrue() : select.getOnFalse());
-    if (!number || *number > -1e4 || inner.getType() != value.getType())
+    // A smaller number than that would not hide the score that it replaces.
+    if (!number || *number > -1e8 || inner.getType() != value.getType())
       continue;
     scores.masks.addReplacement(select.getCondition(), *number, isNegated);
     return matchScores(inner, scores);
@@ -187,6 +188,8 @@ struct AttentionParts {
   Value query, key, value;
   double scale;
   bool zeroMaskedRows;
+  /// Masks are over [b, s, t] instead of [b, h, s, t].
+  bool isSingleHead = false;
 };
 } // namespace
 
@@ -194,6 +197,11 @@ static Value createAttention(const AttentionParts &parts, const Masks &masks,
                              Rewriter &rewriter) {
   OpBuilder &builder = rewriter.builder;
   Value mask = masks.build(getElementType(parts.query), rewriter);
+  // Over [b, s, t]: the only head has no dimension of its own.
+  if (parts.isSingleHead && mask && getShape(mask).size() == 3) {
+    ArrayRef<int64_t> shape = getShape(mask);
+    mask = rewriter.reshape(mask, {shape[0], 1, shape[1], shape[2]});
+  }
   Value offset;
   if (masks.isCausal() && masks.getOffset() != 0)
     offset = rewriter.create<ConstantOp>(cast<ElementsAttr>(Attribute(
@@ -206,11 +214,6 @@ static Value createAttention(const AttentionParts &parts, const Masks &masks,
                                       offset, llvm::APFloat(parts.scale),
                                       masks.isCausal(),
                                       parts.zeroMaskedRows && hasMaskedRows);
-}
-
-/// A mask over [b, s, t] as one over [b, 1, s, t].
-static bool hasBatchOfThree(Value mask) {
-  return mask && getShape(mask).size() == 3 && getShape(mask)[0] != 1;
 }
 
 Value raiseAttention(Operation *op, Rewriter &rewriter) {
@@ -253,8 +256,7 @@ Value raiseAttention(Operation *op, Rewriter &rewriter) {
         !valueLetters.contains(outQueries) && valueLetters.contains(outBatch) &&
         (!outHeads || valueLetters.contains(outHeads)) &&
         outer.result.contains(outQueries);
-    if (!fits || (rank == 3 && hasBatchOfThree(scores->masks.build(
-                                   getElementType(product), rewriter))))
+    if (!fits)
       continue;
 
     StringRef queryLetters = queryOperand == 0 ? inner.lhs : inner.rhs;
@@ -278,8 +280,10 @@ Value raiseAttention(Operation *op, Rewriter &rewriter) {
     stored.dropRepeatedHeads();
     AttentionParts parts{query.build(queryDims, rewriter),
                          stored.key.build(stored.keyDims, rewriter),
-                         stored.value.build(stored.valueDims, rewriter), scale,
-                         weights->isGuarded};
+                         stored.value.build(stored.valueDims, rewriter),
+                         scale,
+                         weights->isGuarded,
+                         /*isSingleHead=*/rank == 3};
     Value attention = createAttention(parts, scores->masks, rewriter);
 
     // From [b, s, h, f] to the dimensions of the product.

@@ -32,13 +32,15 @@ std::optional<double> getSplat(Value value) {
   return static_cast<double>(elements.getSplatValue<APInt>().getSExtValue());
 }
 
-bool isNear(double value, double expected) {
-  return std::abs(value - expected) <= 1e-3 * std::abs(expected);
+bool isNear(double value, double expected, Type element) {
+  // Exporters write numbers of double tensors with the precision of floats.
+  double tolerance = element.isBF16() ? 1.6e-2 : element.isF16() ? 2e-3 : 5e-6;
+  return std::abs(value - expected) <= tolerance * std::abs(expected);
 }
 
 bool isSplatOf(Value value, double expected) {
   std::optional<double> number = getSplat(value);
-  return number && isNear(*number, expected);
+  return number && isNear(*number, expected, getElementType(value));
 }
 
 /// A scaling that keeps the shape of `kept`.
@@ -133,7 +135,7 @@ std::optional<Mean> matchMean(Value value) {
   double count = 1;
   for (int64_t dim : dims)
     count *= static_cast<double>(shape[dim]);
-  if (!isNear(scaled.factor * count, 1))
+  if (!isNear(scaled.factor * count, 1, getElementType(value)))
     return {};
   return Mean{reduce.getInput(), first};
 }

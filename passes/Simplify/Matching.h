@@ -24,8 +24,9 @@ inline mlir::Type getElementType(mlir::Value value) {
 /// reshapes and broadcasts.
 std::optional<double> getSplat(mlir::Value value);
 
-/// Equal up to what rounding to the element type explains.
-bool isNear(double value, double expected);
+/// Equal up to what a few roundings to `element` explain: 1/n and 1/(n-1)
+/// differ.
+bool isNear(double value, double expected, mlir::Type element);
 bool isSplatOf(mlir::Value value, double expected);
 
 /// A value as `factor` times `base`.

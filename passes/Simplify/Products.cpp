@@ -258,7 +258,7 @@ struct SlicedProduct {
   /// The dimension of the product that is cut, and which of its atoms.
   size_t column;
   size_t atom;
-  /// The operand with this dimension, a parameter.
+  /// The operand with this dimension, a weight.
   int weight;
 };
 } // namespace
@@ -270,6 +270,14 @@ static bool isOnlySliced(Value value, int64_t dim) {
     return slice && slice.getDims() == ArrayRef<int64_t>{dim} &&
            slice.getSteps() == ArrayRef<int64_t>{1};
   });
+}
+
+/// A parameter, or one of experts that are chosen at run time: slices cost
+/// nothing.
+static bool isWeight(Value value) {
+  if (auto gather = value.getDefiningOp<GatherOp>())
+    value = gather.getData();
+  return value.getDefiningOp<ParameterOp>() != nullptr;
 }
 
 static std::optional<SlicedProduct> matchSlicedProduct(SliceOp slice) {
@@ -320,7 +328,7 @@ static std::optional<SlicedProduct> matchSlicedProduct(SliceOp slice) {
   if (spec.isIn(0, letter) == spec.isIn(1, letter))
     return {};
   found.weight = spec.isIn(1, letter) ? 1 : 0;
-  if (!found.product->getOperand(found.weight).getDefiningOp<ParameterOp>())
+  if (!isWeight(found.product->getOperand(found.weight)))
     return {};
   return found;
 }

@@ -43,6 +43,25 @@ static Value foldSlice(SliceOp slice, ParameterOp parameter,
   return createParameter(parameter, offset, strides, getShape(slice), rewriter);
 }
 
+/// A slice of gathered parameters as a gather of sliced ones.
+static Value sinkGather(SliceOp slice, GatherOp gather, Rewriter &rewriter) {
+  if (!gather.getData().getDefiningOp<ParameterOp>())
+    return {};
+  int64_t gathered = gather.getDim();
+  int64_t indexRank = getShape(gather.getIndices()).size();
+  SmallVector<int64_t> dims;
+  for (int64_t dim : slice.getDims()) {
+    if (dim >= gathered && dim < gathered + indexRank)
+      return {};
+    dims.push_back(dim < gathered ? dim : dim - indexRank + 1);
+  }
+  rewriter.setOrigin(gather);
+  Value part =
+      rewriter.create<SliceOp>(gather.getData(), dims, slice.getStarts(),
+                               slice.getLimits(), slice.getSteps());
+  return rewriter.create<GatherOp>(part, gather.getIndices(), gathered);
+}
+
 /// Reshapes and transposes, where every dimension still has one stride.
 static Value foldLayout(Operation *op, Rewriter &rewriter) {
   Layout layout = Layout::trace(op->getResult(0));
@@ -73,6 +92,8 @@ Value foldIntoView(Operation *op, Rewriter &rewriter) {
       !op->getOperand(0).getDefiningOp<ParameterOp>())
     return {};
   if (auto slice = dyn_cast<SliceOp>(op)) {
+    if (auto gather = slice.getInput().getDefiningOp<GatherOp>())
+      return sinkGather(slice, gather, rewriter);
     auto parameter = slice.getInput().getDefiningOp<ParameterOp>();
     return parameter ? foldSlice(slice, parameter, rewriter) : Value();
   }

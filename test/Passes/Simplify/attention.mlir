@@ -105,3 +105,50 @@ func.func @imported_attention(%q: tensor<2x6x4x8xf32>, %k: tensor<2x2x6x8xf32>) 
   %y = parplan.attention %q, %kt, %kt mask %visible : tensor<6x6xi1> scale 0.25 : tensor<2x6x4x8xf32>, tensor<2x6x4x8xf32>, tensor<2x6x4x8xf32>
   return %y : tensor<2x6x4x8xf32>
 }
+
+// What replaces scores must be beyond all scores.
+// CHECK-LABEL: func.func @replacement_near_scores
+func.func @replacement_near_scores(%q: tensor<2x4x6x8xf32>, %k: tensor<2x4x7x8xf32>, %visible: tensor<2x1x1x7xi1>) -> tensor<2x4x6x8xf32> {
+  %low = parplan.constant dense<-100.0> : tensor<f32>
+  %scores = parplan.matmul "abcd,abed->abce" %q, %k : tensor<2x4x6x8xf32>, tensor<2x4x7x8xf32>
+  %masked = parplan.select %visible, %scores, %low : tensor<2x1x1x7xi1>, tensor<2x4x6x7xf32>, tensor<f32>
+  // CHECK: parplan.softmax
+  %weights = parplan.softmax %masked dim 3 : tensor<2x4x6x7xf32>
+  // CHECK-NOT: parplan.attention
+  %heads = parplan.matmul "abcd,abde->abce" %weights, %k : tensor<2x4x6x7xf32>, tensor<2x4x7x8xf32>
+  return %heads : tensor<2x4x6x8xf32>
+}
+
+// A batch of matrices as torch.bmm writes it: batch and heads in one dimension.
+// CHECK-LABEL: func.func @flattened_heads
+func.func @flattened_heads(%q: tensor<2x4x6x8xf32>, %k: tensor<2x4x6x8xf32>, %v: tensor<2x4x6x8xf32>) -> tensor<2x4x6x8xf32> {
+  %visible = parplan.affine_mask [0, -1, 1] + 0 : tensor<1x6x6xi1>
+  %lowest = parplan.constant dense<0xFF800000> : tensor<f32>
+  %q3 = parplan.reshape %q : tensor<2x4x6x8xf32> to tensor<8x6x8xf32>
+  %k3 = parplan.reshape %k : tensor<2x4x6x8xf32> to tensor<8x6x8xf32>
+  %v3 = parplan.reshape %v : tensor<2x4x6x8xf32> to tensor<8x6x8xf32>
+  %scores = parplan.matmul "abc,adc->abd" %q3, %k3 : tensor<8x6x8xf32>, tensor<8x6x8xf32>
+  %masked = parplan.select %visible, %scores, %lowest : tensor<1x6x6xi1>, tensor<8x6x6xf32>, tensor<f32>
+  %weights = parplan.softmax %masked dim 2 : tensor<8x6x6xf32>
+  // CHECK: %[[A:.*]] = parplan.attention %{{.*}}, %{{.*}}, %{{.*}} scale 1.000000e+00 causal {{.*}}: tensor<2x6x4x8xf32>, tensor<2x6x4x8xf32>, tensor<2x6x4x8xf32>
+  // CHECK-NEXT: %[[Y:.*]] = parplan.transpose %[[A]] [0, 2, 1, 3]
+  // CHECK-NEXT: return %[[Y]]
+  %heads = parplan.matmul "abc,acd->abd" %weights, %v3 : tensor<8x6x6xf32>, tensor<8x6x8xf32>
+  %y = parplan.reshape %heads : tensor<8x6x8xf32> to tensor<2x4x6x8xf32>
+  return %y : tensor<2x4x6x8xf32>
+}
+
+// One head has no dimension of its own; a mask per sample needs one.
+// CHECK-LABEL: func.func @single_head
+func.func @single_head(%q: tensor<2x6x8xf32>, %mask: tensor<2x6x6xf32>) -> (tensor<2x6x8xf32>, tensor<2x6x8xf32>) {
+  %scores = parplan.matmul "abc,adc->abd" %q, %q : tensor<2x6x8xf32>, tensor<2x6x8xf32>
+  %weights = parplan.softmax %scores dim 2 : tensor<2x6x6xf32>
+  // CHECK: %[[A:.*]] = parplan.attention {{.*}}: tensor<2x6x1x8xf32>
+  %plain = parplan.matmul "abc,acd->abd" %weights, %q : tensor<2x6x6xf32>, tensor<2x6x8xf32>
+  %added = parplan.add %scores, %mask : tensor<2x6x6xf32>, tensor<2x6x6xf32>
+  %others = parplan.softmax %added dim 2 : tensor<2x6x6xf32>
+  // CHECK: %[[M:.*]] = parplan.reshape %arg1 {{.*}}tensor<2x6x6xf32> to tensor<2x1x6x6xf32>
+  // CHECK: parplan.attention {{.*}} mask %[[M]] : tensor<2x1x6x6xf32>
+  %masked = parplan.matmul "abc,acd->abd" %others, %q : tensor<2x6x6xf32>, tensor<2x6x8xf32>
+  return %plain, %masked : tensor<2x6x8xf32>, tensor<2x6x8xf32>
+}

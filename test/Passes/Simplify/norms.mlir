@@ -48,9 +48,10 @@ func.func @rms_norm(%x: tensor<2x3x8xf32>) -> tensor<2x3x8xf32> {
   return %y : tensor<2x3x8xf32>
 }
 
+// 1/(n-1): a sample's variance.
 // CHECK-LABEL: func.func @mean_of_another_count
 func.func @mean_of_another_count(%x: tensor<2x3x8xf32>) -> tensor<2x3x8xf32> {
-  %third = parplan.constant dense<0.333> : tensor<f32>
+  %third = parplan.constant dense<0.142857149> : tensor<f32>
   %epsilon = parplan.constant dense<1.0e-5> : tensor<f32>
   %square = parplan.mul %x, %x : tensor<2x3x8xf32>, tensor<2x3x8xf32>
   %sum = parplan.reduce sum %square dims [2] keep_dims : tensor<2x3x8xf32>

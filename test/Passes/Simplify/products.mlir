@@ -82,3 +82,22 @@ func.func @transposed_operands(%x: tensor<4x2x8xf32>, %y: tensor<2x16x8xf32>) ->
   %z = parplan.matmul "abc,acd->abd" %a, %b : tensor<2x4x8xf32>, tensor<2x8x16xf32>
   return %z : tensor<2x4x16xf32>
 }
+
+// Gate and up of experts that are chosen at run time.
+// CHECK-LABEL: func.func @fused_weights_of_experts
+func.func @fused_weights_of_experts(%x: tensor<5x4x1xf32>, %experts: tensor<5xi64>) -> (tensor<5x2xf32>, tensor<5x2xf32>) {
+  // CHECK: %[[W0:.*]] = parplan.parameter @qkv view <offset = 0, strides = [16, 4, 1]> : tensor<12x2x4xf32>
+  // CHECK: %[[G0:.*]] = parplan.gather %[[W0]], %arg1 dim 0
+  // CHECK: parplan.matmul {{.*}} %[[G0]], %arg0
+  // CHECK: %[[W1:.*]] = parplan.parameter @qkv view <offset = 8, strides = [16, 4, 1]> : tensor<12x2x4xf32>
+  // CHECK: %[[G1:.*]] = parplan.gather %[[W1]], %arg1 dim 0
+  // CHECK: parplan.matmul {{.*}} %[[G1]], %arg0
+  // CHECK-NOT: parplan.slice
+  %w = parplan.parameter @qkv view <offset = 0, strides = [16, 4, 1]> : tensor<12x4x4xf32>
+  %g = parplan.gather %w, %experts dim 0 : tensor<12x4x4xf32>, tensor<5xi64>
+  %p = parplan.matmul "abc,acd->abd" %g, %x : tensor<5x4x4xf32>, tensor<5x4x1xf32>
+  %y = parplan.reshape %p : tensor<5x4x1xf32> to tensor<5x4xf32>
+  %gate = parplan.slice %y dims [1] from [0] to [2] step [1] : tensor<5x4xf32>
+  %up = parplan.slice %y dims [1] from [2] to [4] step [1] : tensor<5x4xf32>
+  return %gate, %up : tensor<5x2xf32>, tensor<5x2xf32>
+}
