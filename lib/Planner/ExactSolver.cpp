@@ -34,10 +34,12 @@ findSmallerPlan(const MeshProblem &meshProblem, size_t opCount,
   std::optional<std::vector<int>> found;
   /// Returns the op with the peak, or nothing after a plan was found.
   auto tryPrice = [&](double exponent) -> std::optional<int> {
-    auto elimination = meshProblem.getNetwork(std::exp2(exponent), weights)
-                           .eliminate(tableLimit);
-    PARPLAN_CHECK(elimination, "a price changes no table's size");
-    std::vector<int> choices = elimination->getBest();
+    auto reduced =
+        meshProblem.getNetwork(std::exp2(exponent), weights).reduce();
+    auto elimination = reduced.network.eliminate(tableLimit);
+    if (!elimination)
+      return 0;
+    std::vector<int> choices = reduced.expand(elimination->getBest());
     auto [bytes, op] = getPeak(choices);
     if (bytes > memoryLimitBytes)
       return op;
@@ -90,15 +92,17 @@ PlanResult parplan::solve(const PlanningProblem &problem,
       ++result.certificate.pruned;
       continue;
     }
-    auto elimination = meshProblem.getNetwork().eliminate(tableLimit);
-    if (!elimination) {
+    CostNetwork::Reduction reduced = meshProblem.getNetwork().reduce();
+    auto fastest = reduced.network.eliminate(tableLimit);
+    if (!fastest) {
       exact = false;
       lowerBound = 0;
       result.boundWithoutLimitSeconds = 0;
       result.refusals.push_back("the graph is too wide for exact elimination");
       continue;
     }
-    if (elimination->getMinimum() == CostNetwork::forbidden) {
+    double bound = fastest->getMinimum();
+    if (bound == CostNetwork::forbidden) {
       result.refusals.push_back("no layout satisfies every operator");
       continue;
     }
@@ -115,10 +119,10 @@ PlanResult parplan::solve(const PlanningProblem &problem,
       return getPeak(choices).first <= request.memoryLimitBytes;
     };
     result.boundWithoutLimitSeconds =
-        std::min(result.boundWithoutLimitSeconds, elimination->getMinimum());
+        std::min(result.boundWithoutLimitSeconds, bound);
     std::optional<std::vector<int>> choices;
-    double bound = elimination->getMinimum();
-    if (std::vector<int> best = elimination->getBest(); fits(best)) {
+    if (std::vector<int> best = reduced.expand(fastest->getBest());
+        fits(best)) {
       choices = std::move(best);
       ++result.certificate.explored;
     } else {
@@ -135,21 +139,26 @@ PlanResult parplan::solve(const PlanningProblem &problem,
       int64_t nodeLimit = std::clamp<int64_t>(
           20000000 / static_cast<int64_t>(problem.values.size() + 1), 2000,
           200000);
-      bool stopped = false;
+      // The whole network: what is dominated in time may need less memory.
+      auto elimination = meshProblem.getNetwork().eliminate(tableLimit);
+      bool stopped = !elimination;
+      CostNetwork::Elimination::Enumeration enumeration;
+      enumeration.lowerBound = bound;
       auto isLate = [&] { return stopped |= Clock::now() > deadline; };
-      auto enumeration = elimination->enumerate(
-          [&](const std::vector<int> &answer) {
-            return isLate() || fits(answer);
-          },
-          [&](int variable, int choice, const std::vector<int> &partial) {
-            // When it is late nothing is dropped, so that the best answer
-            // that is left ends the visit and bounds the others.
-            std::vector<int> extended = partial;
-            extended[variable] = choice;
-            return !isLate() && meshProblem.getLeastParameterBytes(extended) >
-                                    request.memoryLimitBytes;
-          },
-          nodeLimit, seconds);
+      if (elimination)
+        enumeration = elimination->enumerate(
+            [&](const std::vector<int> &answer) {
+              return isLate() || fits(answer);
+            },
+            [&](int variable, int choice, const std::vector<int> &partial) {
+              // When it is late nothing is dropped, so that the best answer
+              // that is left ends the visit and bounds the others.
+              std::vector<int> extended = partial;
+              extended[variable] = choice;
+              return !isLate() && meshProblem.getLeastParameterBytes(extended) >
+                                      request.memoryLimitBytes;
+            },
+            nodeLimit, seconds);
       bound = enumeration.lowerBound;
       result.certificate.explored += enumeration.expanded;
       result.certificate.pruned += enumeration.dropped;

@@ -48,6 +48,14 @@ public:
   /// entries: the network is too wide for exact elimination.
   std::optional<Elimination> eliminate(int64_t tableLimit) const;
 
+  /// A network with fewer choices and the same minimum.
+  struct Reduction;
+
+  /// Drops choices by dead-end elimination (Goldstein 1994): a choice for which
+  /// another one of the variable costs no more, whatever the neighbours choose.
+  /// Only the minimum survives for certain, not the order of the other answers.
+  Reduction reduce() const;
+
 private:
   friend class Elimination;
   struct Pair {
@@ -56,6 +64,15 @@ private:
   };
   std::vector<std::vector<double>> unary;
   std::vector<Pair> pairs;
+};
+
+struct CostNetwork::Reduction {
+  CostNetwork network;
+  /// Per variable the choices that are left, by their numbers before.
+  std::vector<std::vector<int>> kept;
+
+  /// An answer of the smaller network in the numbers of the whole one.
+  std::vector<int> expand(const std::vector<int> &choices) const;
 };
 
 class CostNetwork::Elimination {

@@ -86,6 +86,28 @@ TEST(CostNetwork, FindsTheMinimumAndAnAnswerThatReachesIt) {
   }
 }
 
+TEST(CostNetwork, KeepsTheMinimumWhenDominatedChoicesAreDropped) {
+  std::mt19937 random(5);
+  size_t before = 0, after = 0;
+  for (int trial = 0; trial < 500; ++trial) {
+    RandomNetwork example = makeNetwork(random);
+    CostNetwork::Reduction reduced = example.network.reduce();
+    auto elimination = reduced.network.eliminate(1 << 20);
+    ASSERT_TRUE(elimination);
+    double minimum = example.getAllCosts().front();
+    EXPECT_EQ(elimination->getMinimum(), minimum);
+    if (minimum != CostNetwork::forbidden) {
+      EXPECT_EQ(example.getCost(reduced.expand(elimination->getBest())),
+                minimum);
+    }
+    for (size_t i = 0; i < example.unary.size(); ++i) {
+      before += example.unary[i].size();
+      after += reduced.kept[i].size();
+    }
+  }
+  EXPECT_LT(after, before * 3 / 4);
+}
+
 TEST(CostNetwork, VisitsAnswersInAscendingOrder) {
   std::mt19937 random(4);
   for (int trial = 0; trial < 100; ++trial) {

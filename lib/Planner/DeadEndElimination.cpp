@@ -1,0 +1,125 @@
+//===- DeadEndElimination.cpp - Dropping choices that cannot win ----------===//
+
+#include "parplan/Planner/CostNetwork.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <algorithm>
+
+using namespace parplan;
+
+namespace {
+
+/// A pair as one of its two variables sees it.
+struct Neighbour {
+  int variable;
+  const std::vector<double> *costs;
+  /// Distance in `costs` between choices of the own and of the other variable.
+  size_t ownStride, otherStride;
+};
+
+/// The choices that are left, and the test of one against another.
+class Choices {
+public:
+  Choices(const std::vector<std::vector<double>> &unary,
+          std::vector<std::vector<Neighbour>> neighbours)
+      : unary(unary), neighbours(std::move(neighbours)) {
+    for (const std::vector<double> &costs : unary) {
+      kept.emplace_back();
+      for (size_t choice = 0; choice < costs.size(); ++choice)
+        kept.back().push_back(static_cast<int>(choice));
+    }
+  }
+
+  /// Drops what it can of one variable; true when it dropped something.
+  bool reduce(int variable) {
+    std::vector<int> &choices = kept[variable];
+    size_t before = choices.size();
+    for (size_t i = choices.size(); i-- > 0;) {
+      bool isDominated = llvm::any_of(choices, [&](int other) {
+        return other != choices[i] && isWorse(variable, choices[i], other);
+      });
+      if (isDominated)
+        choices.erase(choices.begin() + static_cast<ptrdiff_t>(i));
+    }
+    return choices.size() < before;
+  }
+
+  std::vector<std::vector<int>> kept;
+
+private:
+  /// True when `other` costs no more than `choice` for all choices that the
+  /// neighbours still have. Of equal ones only the earlier is not worse, so
+  /// that one of them stays: the later is looked at, and dropped, first.
+  bool isWorse(int variable, int choice, int other) const {
+    if (unary[variable][choice] == CostNetwork::forbidden)
+      return true;
+    double difference = unary[variable][choice] - unary[variable][other];
+    for (const Neighbour &neighbour : neighbours[variable]) {
+      double least = CostNetwork::forbidden;
+      const double *own =
+          neighbour.costs->data() + choice * neighbour.ownStride;
+      const double *its = neighbour.costs->data() + other * neighbour.ownStride;
+      for (int theirs : kept[neighbour.variable]) {
+        size_t at = theirs * neighbour.otherStride;
+        if (own[at] == CostNetwork::forbidden)
+          continue; // The choice is impossible there anyway.
+        if (its[at] == CostNetwork::forbidden)
+          return false;
+        least = std::min(least, own[at] - its[at]);
+      }
+      if (least == CostNetwork::forbidden)
+        return true; // The choice is impossible with every neighbour.
+      difference += least;
+    }
+    return difference >= 0;
+  }
+
+  const std::vector<std::vector<double>> &unary;
+  std::vector<std::vector<Neighbour>> neighbours;
+};
+
+} // namespace
+
+CostNetwork::Reduction CostNetwork::reduce() const {
+  std::vector<std::vector<Neighbour>> neighbours(unary.size());
+  for (const Pair &pair : pairs) {
+    size_t width = unary[pair.second].size();
+    neighbours[pair.first].push_back({pair.second, &pair.costs, width, 1});
+    neighbours[pair.second].push_back({pair.first, &pair.costs, 1, width});
+  }
+  Choices choices(unary, std::move(neighbours));
+  // A fixed number of rounds: the first two drop almost everything.
+  constexpr int rounds = 4;
+  bool changed = true;
+  for (int round = 0; round < rounds && changed; ++round) {
+    changed = false;
+    for (int variable = 0; variable < getVariableCount(); ++variable)
+      changed |= choices.reduce(variable);
+  }
+
+  Reduction result;
+  result.kept = std::move(choices.kept);
+  for (int variable = 0; variable < getVariableCount(); ++variable) {
+    std::vector<double> costs;
+    for (int choice : result.kept[variable])
+      costs.push_back(unary[variable][choice]);
+    result.network.addVariable(std::move(costs));
+  }
+  for (const Pair &pair : pairs) {
+    std::vector<double> costs;
+    for (int first : result.kept[pair.first])
+      for (int second : result.kept[pair.second])
+        costs.push_back(pair.costs[first * unary[pair.second].size() + second]);
+    result.network.addPair(pair.first, pair.second, costs);
+  }
+  return result;
+}
+
+std::vector<int>
+CostNetwork::Reduction::expand(const std::vector<int> &choices) const {
+  std::vector<int> expanded;
+  for (auto [choice, left] : llvm::zip_equal(choices, kept))
+    expanded.push_back(left[choice]);
+  return expanded;
+}
