@@ -40,12 +40,15 @@ const std::map<std::string, int> llama = {{"attention", 4},
                                           {"silu", 4},
                                           {"rope", 8},
                                           {"matmul", 29}};
-const std::map<std::string, int> vit = {
-    {"attention", 4}, {"layer_norm", 9}, {"gelu", 4}, {"matmul", 25}};
+const std::map<std::string, int> vit = {{"attention", 4},
+                                        {"layer_norm", 9},
+                                        {"gelu", 4},
+                                        {"matmul", 25},
+                                        {"conv", 1}};
 /// Two softmaxes choose experts.
 const std::map<std::string, int> mixtral = {{"attention", 2}, {"rms_norm", 5},
                                             {"silu", 2},      {"rope", 4},
-                                            {"softmax", 2},   {"matmul", 15}};
+                                            {"softmax", 2},   {"matmul", 17}};
 
 INSTANTIATE_TEST_SUITE_P(
     All, Cases,
