@@ -45,7 +45,7 @@ static void reportNoPlan(const PlanResult &result,
                             "the smallest that was found needs " +
                                 formatBytes(result.smallestBytes),
                             engine);
-  if (result.leastBytes != unknown)
+  if (result.leastBytes != unknown && result.leastBytes > memoryLimitBytes)
     return reportNoPlanFits(options, memoryLimitBytes,
                             "every plan needs " +
                                 formatBytes(result.leastBytes) + " or more",
@@ -53,7 +53,7 @@ static void reportNoPlan(const PlanResult &result,
   DiagnosticBuilder error =
       engine.error(codes::noPlanPossible, Location::inFile(options.modelPath));
   error << "no plan for " << options.gpus
-        << " devices does what --force asks for";
+        << " devices was found that does what is asked for";
   for (const std::string &refusal : result.refusals)
     error.note(refusal);
 }
