@@ -115,8 +115,9 @@ std::string Emitter::printAxes(AxisListAttr axes) const {
 }
 
 void Emitter::reportNoRule(Operation *op) {
-  engine.error(codes::noEmissionRule) << "there is no emission rule for "
-                                      << quoteName(op->getName().getStringRef());
+  engine.error(codes::noEmissionRule)
+      << "there is no emission rule for "
+      << quoteName(op->getName().getStringRef());
 }
 
 int64_t Emitter::getLine() {

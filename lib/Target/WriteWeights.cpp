@@ -184,8 +184,8 @@ private:
         piece.bytes > inputBytes - piece.fileOffset) {
       engine.error(codes::shortWeights, Location::inFile(inputPath))
           << "the file of " << inputBytes << " bytes ends within "
-          << quoteName(piece.name) << ", which has " << piece.bytes << " bytes at "
-          << piece.fileOffset;
+          << quoteName(piece.name) << ", which has " << piece.bytes
+          << " bytes at " << piece.fileOffset;
       return false;
     }
     for (int64_t done = 0; done < piece.bytes;) {

@@ -19,8 +19,7 @@
 namespace parplan {
 
 void registerAllDialects(mlir::DialectRegistry &registry) {
-  registry.insert<mlir::func::FuncDialect, ParplanDialect,
-                  exec::ExecDialect>();
+  registry.insert<mlir::func::FuncDialect, ParplanDialect, exec::ExecDialect>();
 }
 
 void registerAllPasses() {
