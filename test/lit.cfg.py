@@ -1,7 +1,8 @@
 """Configuration of the lit tests: parplan-opt and parplan on text that FileCheck or -verify-diagnostics examines.
 
 A test's folder names what is tested: Dialects, Passes, Import, Target, Driver. Substitutions: %models (test/models),
-%python, %nvcc, %runtime (how emitted programs are compiled). Features: cuda, where nvcc is found.
+%python, %nvcc, %runtime (how emitted programs are compiled), %exits CODE (the program must end with it). Features:
+cuda, where nvcc is found.
 """
 import os
 
@@ -18,6 +19,7 @@ config.environment["PATH"] = os.pathsep.join([config.parplan_programs, config.ll
 config.environment["FILECHECK_OPTS"] = "-enable-var-scope"
 config.substitutions += [
     ("%models", os.path.join(config.parplan_test_folder, "models")),
+    ("%exits", config.python + " " + os.path.join(config.parplan_test_folder, "exits.py")),
     ("%python", config.python),
     ("%runtime", os.path.join(os.path.dirname(config.parplan_programs), "lib", "parplan_runtime.json")),
 ]
