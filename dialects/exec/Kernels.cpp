@@ -158,11 +158,13 @@ LogicalResult ApplyOp::verify() {
 //===----------------------------------------------------------------------===//
 
 /// Checks E10 and E12 for a launch of `symbol`.
-static LogicalResult verifyKernelUse(Operation *op, FlatSymbolRefAttr symbol,
+static LogicalResult verifyKernelUse(Operation *op,
+                                     SymbolTableCollection &symbols,
+                                     FlatSymbolRefAttr symbol,
                                      ArrayRef<std::pair<Type, int64_t>> inputs,
                                      std::pair<Type, int64_t> output,
                                      ArrayAttr scalars) {
-  auto kernel = SymbolTable::lookupNearestSymbolFrom<KernelOp>(op, symbol);
+  auto kernel = symbols.lookupNearestSymbolFrom<KernelOp>(op, symbol);
   if (!kernel)
     return op->emitOpError("names no kernel: ") << symbol << " (E12)";
   if (kernel.getInputs().size() != inputs.size())
@@ -191,7 +193,7 @@ static LogicalResult verifyKernelUse(Operation *op, FlatSymbolRefAttr symbol,
                                [&] { return op->emitOpError(); });
 }
 
-LogicalResult MapOp::verifySymbolUses(SymbolTableCollection &) {
+LogicalResult MapOp::verifySymbolUses(SymbolTableCollection &symbols) {
   if (Value into = getInto()) {
     if (!into.hasOneUse())
       return emitOpError("writes into a tensor that has another use (E12)");
@@ -204,17 +206,17 @@ LogicalResult MapOp::verifySymbolUses(SymbolTableCollection &) {
   };
   SmallVector<std::pair<Type, int64_t>> inputs =
       llvm::map_to_vector(getInputs(), describe);
-  return verifyKernelUse(*this, getKernelAttr(), inputs, describe(getResult()),
-                         getScalars());
+  return verifyKernelUse(*this, symbols, getKernelAttr(), inputs,
+                         describe(getResult()), getScalars());
 }
 
-LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &) {
+LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
   auto describe = [](Value value) {
     auto type = cast<BufferType>(value.getType());
     return std::pair(type.getElementType(), type.getElementCount());
   };
   SmallVector<std::pair<Type, int64_t>> inputs =
       llvm::map_to_vector(getInputs(), describe);
-  return verifyKernelUse(*this, getKernelAttr(), inputs, describe(getOutput()),
-                         getScalars());
+  return verifyKernelUse(*this, symbols, getKernelAttr(), inputs,
+                         describe(getOutput()), getScalars());
 }

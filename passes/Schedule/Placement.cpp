@@ -142,9 +142,15 @@ FlatSymbolRefAttr Placement::getCommunicator(AxisListAttr axes) {
   auto [place, isNew] = communicators.try_emplace(axes);
   if (isNew) {
     std::string name = "c" + std::to_string(communicators.size() - 1);
+    // Before all buffers: symbols are looked up from the start.
+    OpBuilder builder(context);
+    if (lastCommunicator)
+      builder.setInsertionPointAfter(lastCommunicator);
+    else
+      builder.setInsertionPointToStart(&program.getBody().front());
     auto communicator =
-        declarations.create<exec::CommunicatorOp>(program.getLoc(), name, axes);
-    lastDeclaration = communicator;
+        builder.create<exec::CommunicatorOp>(program.getLoc(), name, axes);
+    lastCommunicator = communicator;
     place->second = FlatSymbolRefAttr::get(communicator.getSymNameAttr());
   }
   return place->second;

@@ -93,6 +93,7 @@ private:
   exec::ProgramOp program;
   mlir::OpBuilder declarations;
   mlir::Operation *lastDeclaration = nullptr;
+  mlir::Operation *lastCommunicator = nullptr;
   mlir::OpBuilder statements;
   llvm::DenseMap<mlir::Value, mlir::Value> buffers;
   llvm::DenseMap<AxisListAttr, mlir::FlatSymbolRefAttr> communicators;

@@ -31,7 +31,7 @@ RankedTensorType getTensorType(Value value) {
 class ProgramTranslator {
 public:
   ProgramTranslator(ModuleOp module, func::FuncOp function, MeshAttr mesh)
-      : module(module), function(function),
+      : module(module), symbols(module), function(function),
         placement(module, function.getName(), mesh) {}
 
   Placement &getPlacement() { return placement; }
@@ -89,8 +89,8 @@ private:
   LogicalResult defineParameter(ParameterOp op) {
     if (op->use_empty())
       return success();
-    auto initializer = SymbolTable::lookupNearestSymbolFrom<InitializerOp>(
-        op, op.getInitializerAttr());
+    auto initializer =
+        symbols.lookup<InitializerOp>(op.getInitializerAttr().getValue());
     if (!initializer)
       return op.emitOpError("names no initializer");
     ShardingAttr sharding = getResultSharding(op);
@@ -106,9 +106,12 @@ private:
     exec::BlockAttr block = placement.getBlock(
         initializer.getName(), getGlobalType(global, op.getType()), sharding,
         op.getInitializerAttr(), offset, strides);
-    placement.map(op.getResult(), placement.createInterface(
-                                      exec::BufferKind::parameter,
-                                      getTensorType(op.getResult()), block));
+    // Tied weights in one layout are one buffer.
+    auto [place, isNew] = parameters.try_emplace({block, op.getType()});
+    if (isNew)
+      place->second = placement.createInterface(
+          exec::BufferKind::parameter, getTensorType(op.getResult()), block);
+    placement.map(op.getResult(), place->second);
     return success();
   }
 
@@ -224,8 +227,11 @@ private:
   }
 
   ModuleOp module;
+  /// Initializers by name: there are thousands.
+  SymbolTable symbols;
   func::FuncOp function;
   Placement placement;
+  llvm::DenseMap<std::pair<Attribute, Type>, Value> parameters;
   llvm::MapVector<Attribute, FlatSymbolRefAttr> data;
   SmallVector<exec::BufferOp> outputs;
 };

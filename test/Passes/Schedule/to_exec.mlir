@@ -6,6 +6,7 @@ parplan.initializer @w1 "fc2.weight" : tensor<8x15xf32> in "" at 480 length 480
 
 // A multilayer perceptron, hidden width 15 split over two ranks.
 // CHECK-LABEL: exec.program @main mesh <["tp0"=2 tensor]>
+// CHECK-NEXT: exec.communicator @c0 <"tp0">
 // CHECK: %[[X:.*]] = exec.buffer input at 0 live -1 to 4 block <"x" dims [6 over <> stride 8, 8 over <> stride 1]> : <6x8xf32>
 // CHECK: %[[W0:.*]] = exec.buffer parameter at 192 live -1 to 4
 // CHECK-SAME: block <"fc1.weight" from @w0 at 0 dims [8 over <> stride 15, 15 over <"tp0"> stride 1]> : <8x8xf32>
@@ -14,7 +15,6 @@ parplan.initializer @w1 "fc2.weight" : tensor<8x15xf32> in "" at 480 length 480
 // CHECK-SAME: block <"fc2.weight" from @w1 at 0 dims [15 over <"tp0"> stride 1, 8 over <> stride 15]> : <8x8xf32>
 // CHECK: %[[H:.*]] = exec.buffer activation at {{[0-9]+}} live 0 to 2 : <6x8xf32>
 // CHECK: %[[Y:.*]] = exec.buffer output at {{[0-9]+}} live 2 to 4 block <"y"
-// CHECK-NEXT: exec.communicator @c0 <"tp0">
 func.func @main(%x: tensor<6x8xf32> {parplan.name = "x"}) -> (tensor<6x8xf32> {parplan.name = "y"}) {
   %w0 = parplan.parameter @w0 {parplan.global_type = tensor<8x15xf32>, parplan.shardings = [#parplan.sharding<@mesh, [{}, {"tp0"}]>]} : tensor<8x8xf32>
   %w1 = parplan.parameter @w1 view <offset = 0, strides = [1, 15]> {parplan.global_type = tensor<15x8xf32>, parplan.shardings = [#parplan.sharding<@mesh, [{"tp0"}, {}]>]} : tensor<8x8xf32>
@@ -171,4 +171,24 @@ func.func @main(%q: tensor<1x2x5x4xf32> {parplan.name = "q"}, %k: tensor<1x5x2x4
   %0 = parplan.transpose %q [0, 2, 1, 3] : tensor<1x2x5x4xf32>
   %1 = parplan.attention %0, %k, %k scale 0.5 causal : tensor<1x5x2x4xf32>, tensor<1x5x2x4xf32>, tensor<1x5x2x4xf32>
   return %1 : tensor<1x5x2x4xf32>
+}
+
+// -----
+
+parplan.mesh @mesh <["tp0"=2 tensor]>
+parplan.initializer @w0 "tied" : tensor<2x2xf32> in "" at 0 length 16
+
+// Tied weights in one layout are one buffer; in another layout they are two.
+// CHECK-LABEL: exec.program @main
+// CHECK: exec.buffer parameter {{.*}} block <"tied" from @w0 at 0 dims [2 over <> stride 2, 2 over <> stride 1]>
+// CHECK-NEXT: exec.buffer parameter {{.*}} block <"tied" from @w0 at 0 dims [2 over <> stride 1, 2 over <> stride 2]>
+// CHECK-NEXT: exec.buffer output
+func.func @main(%x: tensor<2x2xf32> {parplan.name = "x"}) -> (tensor<2x2xf32> {parplan.name = "y"}) {
+  %a = parplan.parameter @w0 : tensor<2x2xf32>
+  %b = parplan.parameter @w0 : tensor<2x2xf32>
+  %c = parplan.parameter @w0 view <offset = 0, strides = [1, 2]> : tensor<2x2xf32>
+  %0 = parplan.add %x, %a : tensor<2x2xf32>, tensor<2x2xf32>
+  %1 = parplan.add %0, %b : tensor<2x2xf32>, tensor<2x2xf32>
+  %2 = parplan.add %1, %c : tensor<2x2xf32>, tensor<2x2xf32>
+  return %2 : tensor<2x2xf32>
 }
