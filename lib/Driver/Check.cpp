@@ -1,5 +1,6 @@
 //===- Check.cpp - parplan check ------------------------------------------===//
 
+#include "lib/Driver/Backend.h"
 #include "lib/Driver/Commands.h"
 #include "lib/Driver/Frontend.h"
 #include "lib/Driver/IRDumper.h"
@@ -62,7 +63,7 @@ void replay(const Json &document, const PlanClaims &claims,
     return;
   }
   std::optional<ClusterDescription> description =
-      loadCluster(claims.clusterName, engine);
+      loadCluster(claims.clusterSource, engine);
   std::optional<Cluster> cluster =
       description ? makeCluster(std::move(*description), claims.gpus, engine)
                   : std::nullopt;
@@ -83,6 +84,18 @@ void replay(const Json &document, const PlanClaims &claims,
         << "the step takes " << formatSeconds(evaluation.stepTimeSeconds)
         << " by the evaluator, " << formatSeconds(claims.stepTimeSeconds)
         << " by the plan";
+
+  // Communication, its order and memory are those of the lowered program.
+  std::optional<LoweredProgram> lowered =
+      lower(*frontend, *answer, dumper, engine);
+  if (!lowered)
+    return;
+  Json prediction = toJson(lowered->prediction);
+  for (const char *key : {"communication", "peak_memory_bytes", "offload"})
+    if (document["predicted"].value(key, Json()) != prediction[key])
+      engine.error(codes::planRefuted, Location::inFile(planPath))
+          << "field 'predicted." << key
+          << "' is not what the lowered program does";
 }
 
 } // namespace

@@ -57,6 +57,7 @@ planAndLower(const Frontend &frontend, const CompileOptions &options,
              const ClusterCosts &costs, int64_t memoryLimitBytes,
              IRDumper &dumper, DiagnosticEngine &engine) {
   constexpr int attempts = 8;
+  Stopwatch searchTime;
   bool isGiven = !options.planPath.empty();
   int64_t budget = memoryLimitBytes;
   int64_t arenaBytes = 0;
@@ -64,8 +65,11 @@ planAndLower(const Frontend &frontend, const CompileOptions &options,
   std::optional<int64_t> smallestBytes;
   for (int attempt = 0; attempt < attempts; ++attempt) {
     bool isSmallest = smallestBytes.has_value();
+    CompileOptions attemptOptions = options;
+    attemptOptions.timeBudgetSeconds =
+        std::max(options.timeBudgetSeconds - searchTime.getSeconds(), 0.01);
     std::optional<Plan> plan =
-        makePlan(frontend.graph.problem, options, costs, budget,
+        makePlan(frontend.graph.problem, attemptOptions, costs, budget,
                  isSmallest ? nullptr : &smallestBytes, engine);
     if (!plan && !isSmallest && smallestBytes) {
       budget = *smallestBytes;
@@ -173,6 +177,7 @@ CommandResult parplan::compile(const CompileOptions &options,
                        info.parameterCount,
                        static_cast<int64_t>(info.getNodeCount()),
                        info.batch.value_or(1), options.dimensions},
+                      getClusterSource(options),
                       *cluster,
                       Precision::fp32,
                       memoryLimitBytes,

@@ -6,6 +6,7 @@
 #include "parplan/Support/Text.h"
 
 #include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Verifier.h"
 
 using namespace parplan;
 
@@ -22,10 +23,11 @@ bool parplan::runPhase(mlir::ModuleOp module, llvm::StringRef phase,
         return mlir::success();
       });
   mlir::PassManager manager(context);
-  // Each phase ends with a verifier pass of its own.
+  // Once per phase: after every pass it would take longer than the passes.
   manager.enableVerifier(false);
   build(manager);
-  if (mlir::succeeded(manager.run(module)))
+  if (mlir::succeeded(manager.run(module)) &&
+      mlir::succeeded(mlir::verify(module)))
     return !engine.hasErrors();
   if (!engine.hasErrors())
     engine.error(codes::internalError) << "phase " << phase.str() << " failed";

@@ -15,6 +15,10 @@
 
 namespace parplan {
 
+/// The preset or file of the options' cluster: the target's default without
+/// one.
+std::string getClusterSource(const CompileOptions &options);
+
 /// The cluster of the options: a preset, a file, or the target's default, with
 /// `--gpus` devices. Reports what is wrong with it.
 std::optional<Cluster> chooseCluster(const CompileOptions &options,

@@ -7,6 +7,7 @@
 #include "llvm/ADT/SmallVector.h"
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <queue>
 #include <set>
@@ -44,14 +45,35 @@ void CostNetwork::addPair(int first, int second,
   pairs.push_back({first, second, costs});
 }
 
-/// Minimum-degree order, ties by number, on the graph of pairs.
+double CostNetwork::getCost(const std::vector<int> &choices) const {
+  double cost = 0;
+  for (size_t variable = 0; variable < unary.size(); ++variable)
+    cost += unary[variable][choices[variable]];
+  for (const Pair &pair : pairs)
+    cost += pair.costs[choices[pair.first] * unary[pair.second].size() +
+                       choices[pair.second]];
+  return cost;
+}
+
+/// Minimum-weight order: next the variable whose table over its neighbours is
+/// smallest, ties by number.
 static std::vector<int>
-getMinimumDegreeOrder(int count, std::vector<std::set<int>> neighbours) {
-  std::set<std::pair<size_t, int>> queue;
-  for (int variable = 0; variable < count; ++variable)
-    queue.insert({neighbours[variable].size(), variable});
+getMinimumWeightOrder(const std::vector<std::vector<double>> &unary,
+                      std::vector<std::set<int>> neighbours) {
+  auto getWeight = [&](int variable) {
+    double bits = 0;
+    for (int neighbour : neighbours[variable])
+      bits += std::log2(static_cast<double>(unary[neighbour].size()));
+    return bits;
+  };
+  std::set<std::pair<double, int>> queue;
+  std::vector<double> weights;
+  for (int variable = 0; variable < static_cast<int>(unary.size());
+       ++variable) {
+    weights.push_back(getWeight(variable));
+    queue.insert({weights.back(), variable});
+  }
   std::vector<int> order;
-  order.reserve(count);
   while (!queue.empty()) {
     int variable = queue.begin()->second;
     queue.erase(queue.begin());
@@ -59,12 +81,13 @@ getMinimumDegreeOrder(int count, std::vector<std::set<int>> neighbours) {
     const std::set<int> around = std::move(neighbours[variable]);
     for (int neighbour : around) {
       std::set<int> &theirs = neighbours[neighbour];
-      queue.erase({theirs.size(), neighbour});
       theirs.erase(variable);
       for (int other : around)
         if (other != neighbour)
           theirs.insert(other);
-      queue.insert({theirs.size(), neighbour});
+      queue.erase({weights[neighbour], neighbour});
+      weights[neighbour] = getWeight(neighbour);
+      queue.insert({weights[neighbour], neighbour});
     }
   }
   return order;
@@ -78,7 +101,7 @@ CostNetwork::eliminate(int64_t tableLimit) const {
     neighbours[pair.first].insert(pair.second);
     neighbours[pair.second].insert(pair.first);
   }
-  std::vector<int> order = getMinimumDegreeOrder(count, neighbours);
+  std::vector<int> order = getMinimumWeightOrder(unary, neighbours);
 
   // Tables still to be consumed, listed at every variable of their scope.
   std::vector<std::unique_ptr<Table>> tables;

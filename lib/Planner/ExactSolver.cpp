@@ -87,8 +87,8 @@ PlanResult parplan::solve(const PlanningProblem &problem,
     MeshProblem meshProblem(problem, mesh, std::move(assignments), costs);
     std::vector<int> nothing(meshProblem.getNetwork().getVariableCount(), -1);
     int64_t least = meshProblem.getLeastParameterBytes(nothing);
-    result.leastBytes = std::min(result.leastBytes, least);
     if (least > request.memoryLimitBytes) {
+      result.leastBytes = std::min(result.leastBytes, least);
       ++result.certificate.pruned;
       continue;
     }
@@ -179,6 +179,7 @@ PlanResult parplan::solve(const PlanningProblem &problem,
             evaluation.stepTimeSeconds < result.evaluation.stepTimeSeconds) {
           result.answer = std::move(answer);
           result.evaluation = evaluation;
+          result.objectiveSeconds = meshProblem.getNetwork().getCost(*choices);
         }
         bound = std::min(bound, evaluation.stepTimeSeconds);
       }

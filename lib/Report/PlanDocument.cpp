@@ -3,6 +3,7 @@
 #include "lib/Report/PlanDocument.h"
 
 #include "parplan/Planner/Candidates.h"
+#include "parplan/Planner/ClusterCosts.h"
 #include "parplan/Planner/Evaluator.h"
 #include "parplan/Support/Version.h"
 
@@ -43,34 +44,15 @@ Json describeValue(const PlanningValue &value, const Sharding &sharding,
   return object;
 }
 
-std::string getCollectiveName(MoveKind kind) {
-  switch (kind) {
-  case MoveKind::allGather:
-    return "all_gather";
-  case MoveKind::allReduce:
-    return "all_reduce";
-  case MoveKind::reduceScatter:
-    return "reduce_scatter";
-  case MoveKind::allToAll:
-    return "all_to_all";
-  case MoveKind::send:
-    return "send";
-  case MoveKind::slice:
-  case MoveKind::pend:
-  case MoveKind::view:
-    break;
-  }
-  return "local";
-}
-
 void addCollectives(Json &list, const ReshardPath &path,
                     const PlanningValue &value, const Mesh &mesh) {
   for (const Move &move : path.moves)
     if (!move.isLocal())
-      list.push_back({{"kind", getCollectiveName(move.kind)},
-                      {"axes", axisNames(move.axes, mesh)},
-                      {"bytes", move.sizeElements * value.elementBytes},
-                      {"count", 1}});
+      list.push_back(
+          {{"kind", stringifyCollectiveKind(getCollectiveKind(move.kind))},
+           {"axes", axisNames(move.axes, mesh)},
+           {"bytes", move.sizeElements * value.elementBytes},
+           {"count", 1}});
 }
 
 double getFlops(const PlanningOp &op) {
@@ -234,6 +216,7 @@ Json parplan::toJson(const PlanSummary &summary) {
         {"nodes", summary.model.nodeCount}}},
       {"cluster",
        {{"name", cluster.description.name},
+        {"source", summary.clusterSource},
         {"gpus", cluster.deviceCount},
         {"nodes", cluster.getNodeCount()},
         {"device", cluster.getDevice().name},

@@ -40,6 +40,8 @@ struct SearchSummary {
 /// All that a plan.json says.
 struct PlanSummary {
   ModelSummary model;
+  /// The preset or file that the cluster came from.
+  std::string clusterSource;
   Cluster cluster;
   Precision precision = Precision::fp32;
   int64_t memoryLimitBytes = 0;
@@ -65,7 +67,8 @@ std::optional<PlanningAnswer> readAnswer(const Json &document,
 struct PlanClaims {
   std::string modelFile;
   std::string modelSha256;
-  std::string clusterName;
+  /// The preset or file of the cluster.
+  std::string clusterSource;
   int64_t gpus = 1;
   int64_t batch = 1;
   std::map<std::string, int64_t> dimensions;

@@ -68,6 +68,10 @@ private:
         return false;
       list.push_back({*name, *size, *parsed});
     }
+    if (auto violation = verifyMeshAxes(list)) {
+      fail("mesh.axes") << *violation;
+      return false;
+    }
     mesh = Mesh(std::move(list));
     return true;
   }
@@ -108,6 +112,15 @@ private:
     if (object.contains("partial"))
       if (auto axes = readAxes(object["partial"], path + ".partial"))
         sharding.partial = std::move(*axes);
+    if (object.contains("reduction")) {
+      const auto *name = object["reduction"].get_ptr<const std::string *>();
+      auto kind = name ? parseReductionKind(*name) : std::nullopt;
+      if (!kind) {
+        fail(path + ".reduction") << "neither sum nor max";
+        return;
+      }
+      sharding.reduction = *kind;
+    }
     size_t rank = problem.values[value].shape.size();
     if (auto violation = verifySharding(sharding, mesh, rank))
       fail(path + ".sharding") << *violation;
@@ -210,7 +223,7 @@ std::optional<PlanClaims> parplan::readClaims(const Json &document,
   PlanClaims claims;
   claims.modelFile = model->getString("file").value_or("");
   claims.modelSha256 = model->getString("sha256").value_or("");
-  claims.clusterName = cluster->getString("name").value_or("");
+  claims.clusterSource = cluster->getString("source").value_or("");
   claims.gpus = cluster->getInteger("gpus", 1).value_or(1);
   claims.memoryLimitBytes = cluster->getInteger("memory_bytes").value_or(0);
   claims.batch = config->getInteger("global_batch", 1).value_or(1);

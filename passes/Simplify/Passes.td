@@ -25,8 +25,8 @@ def NumberBlocks : Pass<"parplan-number-blocks", "::mlir::ModuleOp"> {
   let summary = "Numbers the repeated blocks of a model";
   let description = [{
     Finds the longest run of equal consecutive sequences of ops (the layers) and
-    writes `parplan.block` on their ops, 0 for the first sequence. Planning solves
-    one block for all.
+    writes `parplan.block` on their ops, 0 for the first sequence, so that
+    equal layers can be planned as one.
   }];
 }
 

@@ -23,7 +23,7 @@ namespace parplan {
 /// Minimised exactly by variable elimination (bucket elimination, Dechter
 /// 1999): a variable with its tables is replaced by one table over its
 /// neighbours that holds the minimum over the variable. The work is exponential
-/// in the width of the order (minimum degree here), which is 2 to 4 for
+/// in the width of the order (minimum weight here), which is 2 to 4 for
 /// transformer graphs.
 class CostNetwork {
 public:
@@ -40,6 +40,9 @@ public:
   int getDomainSize(int variable) const {
     return static_cast<int>(unary[variable].size());
   }
+
+  /// The cost of a complete answer.
+  double getCost(const std::vector<int> &choices) const;
 
   /// Result of `eliminate`, from which answers are read in order of cost.
   class Elimination;

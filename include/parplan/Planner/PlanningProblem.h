@@ -1,7 +1,7 @@
 //===- PlanningProblem.h - What is to be planned ----------------*- C++ -*-===//
 //
 // Part of parplan. No MLIR in this library. A value: two equal problems have
-// equal plans, and it serialises to JSON.
+// equal plans.
 //
 //===----------------------------------------------------------------------===//
 

@@ -36,6 +36,9 @@ struct PlanRequest {
 struct PlanResult {
   std::optional<PlanningAnswer> answer;
   PlanEvaluation evaluation;
+  /// The seconds of the answer as the search added them up: it must agree with
+  /// the evaluator, which adds them up from the answer alone.
+  double objectiveSeconds = 0;
   Certificate certificate;
   /// What every considered plan needs for certain: its parameters.
   int64_t leastBytes = std::numeric_limits<int64_t>::max();
