@@ -126,7 +126,9 @@ private:
               getTensorType(map.getResult()).getElementType() ||
           getTensorType(input).getNumElements() !=
               getTensorType(map.getResult()).getNumElements() ||
-          llvm::count(map.getInputs(), input) != 1)
+          llvm::count_if(map.getInputs(), [&](Value other) {
+            return get(other) == get(input);
+          }) != 1)
         continue;
       bool matches = true;
       for (auto load : kernel.getBody().front().getOps<exec::LoadOp>())

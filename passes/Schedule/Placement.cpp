@@ -90,23 +90,22 @@ Value Placement::define(Value tensor) {
   return buffer;
 }
 
+void Placement::map(Value tensor, Value buffer) {
+  buffers[tensor] = buffer;
+  holders[buffer].push_back(tensor);
+}
+
 bool Placement::canReuse(Value tensor, Operation *user) const {
-  auto buffer = lookup(tensor).getDefiningOp<BufferOp>();
-  if (buffer.getKind() != BufferKind::activation)
+  Value buffer = lookup(tensor);
+  if (buffer.getDefiningOp<BufferOp>().getKind() != BufferKind::activation)
     return false;
-  // Along the aliases down to what wrote the bytes.
-  Operation *reader = user;
-  while (true) {
-    if (llvm::any_of(tensor.getUsers(),
-                     [&](Operation *other) { return other != reader; }))
-      return false;
-    reader = tensor.getDefiningOp();
-    if (!reader)
-      return false;
-    if (!isa<ReshapeOp, StorageViewOp, TransposeOp>(reader))
-      return true;
-    tensor = reader->getOperand(0);
-  }
+  // Aliases hold the same bytes: none of them may be read later.
+  auto found = holders.find(buffer);
+  return llvm::all_of(found->second, [&](Value holder) {
+    return llvm::all_of(holder.getUsers(), [&](Operation *reader) {
+      return reader == user || reader->isBeforeInBlock(user);
+    });
+  });
 }
 
 exec::BlockAttr Placement::getBlock(StringRef name, RankedTensorType global,

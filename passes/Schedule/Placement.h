@@ -36,7 +36,7 @@ public:
   mlir::Value lookup(mlir::Value tensor) const {
     return buffers.lookup(tensor);
   }
-  void map(mlir::Value tensor, mlir::Value buffer) { buffers[tensor] = buffer; }
+  void map(mlir::Value tensor, mlir::Value buffer);
   /// A new activation for `tensor`.
   mlir::Value define(mlir::Value tensor);
 
@@ -96,6 +96,8 @@ private:
   mlir::Operation *lastCommunicator = nullptr;
   mlir::OpBuilder statements;
   llvm::DenseMap<mlir::Value, mlir::Value> buffers;
+  /// The tensors that were mapped to a buffer.
+  llvm::DenseMap<mlir::Value, llvm::SmallVector<mlir::Value, 2>> holders;
   llvm::DenseMap<AxisListAttr, mlir::FlatSymbolRefAttr> communicators;
 };
 

@@ -192,3 +192,24 @@ func.func @main(%x: tensor<2x2xf32> {parplan.name = "x"}) -> (tensor<2x2xf32> {p
   %2 = parplan.add %1, %c : tensor<2x2xf32>, tensor<2x2xf32>
   return %2 : tensor<2x2xf32>
 }
+
+// -----
+
+parplan.mesh @mesh <["tp0"=2 tensor]>
+
+// The last reader of a value writes in its place; who reads a value twice, at other elements, does not.
+// CHECK-LABEL: exec.program @main
+// CHECK: %[[T:.*]] = exec.buffer activation
+// CHECK: exec.launch @kernel0(%{{.*}}) scalars [] into %[[T]]
+// CHECK: exec.reduce sum %[[T]] into %[[S:.*]] rows
+// CHECK: exec.launch @kernel1(%[[T]], %[[S]]) scalars [] into %[[T]]
+// CHECK: exec.launch @kernel2(%[[T]]) scalars [] into %[[Y:[^ ]*]]
+// CHECK-NOT: into %[[T]]
+func.func @main(%x: tensor<4x4xf32> {parplan.name = "x"}) -> (tensor<4x4xf32> {parplan.name = "y"}) {
+  %0 = parplan.exp %x : tensor<4x4xf32>
+  %1 = parplan.reduce sum %0 dims [1] keep_dims : tensor<4x4xf32>
+  %2 = parplan.div %0, %1 : tensor<4x4xf32>, tensor<4x1xf32>
+  %3 = parplan.transpose %2 [1, 0] : tensor<4x4xf32>
+  %4 = parplan.add %2, %3 : tensor<4x4xf32>, tensor<4x4xf32>
+  return %4 : tensor<4x4xf32>
+}
