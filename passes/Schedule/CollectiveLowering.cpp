@@ -13,6 +13,7 @@
 
 #include "parplan/Sharding/Blocks.h"
 #include "parplan/Sharding/Reshard.h"
+#include "parplan/Support/Check.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -47,8 +48,8 @@ public:
         .Case<StorageViewOp, AllReduceOp, AllGatherOp, ReduceScatterOp,
               AllToAllOp, BroadcastFromOp, ReduceToOp, SendReceiveOp>(
             [&](auto move) { return lower(move); })
-        .Default([&](Operation *) {
-          return op->emitOpError("is no move that can be scheduled");
+        .Default([&](Operation *) -> LogicalResult {
+          PARPLAN_UNREACHABLE("no such move");
         });
   }
 
@@ -227,10 +228,10 @@ private:
   // Moves
   //===--------------------------------------------------------------------===//
 
-  LogicalResult lower(StorageViewOp view) {
-    if (getTensorType(input).getNumElements() !=
-        getTensorType(result).getNumElements())
-      return view.emitOpError("is no view of the same bytes");
+  LogicalResult lower(StorageViewOp) {
+    PARPLAN_CHECK(getTensorType(input).getNumElements() ==
+                      getTensorType(result).getNumElements(),
+                  "a view of other bytes");
     return alias();
   }
 
@@ -322,8 +323,8 @@ private:
     FailureOr<Sharding> before = move.getInSharding().resolve(mesh);
     FailureOr<Sharding> after = move.getOutSharding().resolve(mesh);
     FailureOr<AxisList> axes = move.getAxes().resolve(mesh);
-    if (failed(before) || failed(after) || failed(axes))
-      return move.emitOpError("names an unknown axis");
+    PARPLAN_CHECK(succeeded(before) && succeeded(after) && succeeded(axes),
+                  "a move over an unknown axis");
     Move send{
         MoveKind::send, *axes, Move::storage, Move::storage, *after, 0, 0};
     std::vector<int64_t> sources = getSendSources(mesh, *before, send);
@@ -332,8 +333,9 @@ private:
     for (int64_t rank = 0; rank < mesh.getRankCount(); ++rank) {
       int64_t position = mesh.getIndex(rank, *axes);
       int64_t source = mesh.getIndex(sources[rank], *axes);
-      if (receiveFrom[position] >= 0 && receiveFrom[position] != source)
-        return move.emitOpError("moves blocks differently in different groups");
+      PARPLAN_CHECK(receiveFrom[position] < 0 ||
+                        receiveFrom[position] == source,
+                    "blocks move differently in different groups");
       receiveFrom[position] = source;
       sendTo[source] = position;
     }

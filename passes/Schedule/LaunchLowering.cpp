@@ -8,6 +8,8 @@
 #include "passes/Schedule/Origins.h"
 #include "passes/Schedule/Placement.h"
 
+#include "parplan/Support/Check.h"
+
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -146,8 +148,7 @@ private:
     auto kernel = SymbolTable::lookupNearestSymbolFrom<exec::KernelOp>(
         placement.getProgram().getBody().front().getParentOp(),
         map.getKernelAttr());
-    if (!kernel)
-      return map.emitOpError("names no kernel of the program");
+    PARPLAN_CHECK(kernel, "exec.map names no kernel of the program");
     SmallVector<Value> inputs;
     for (Value input : map.getInputs())
       inputs.push_back(get(input));

@@ -8,6 +8,7 @@
 #include "passes/Schedule/Placement.h"
 
 #include "dialects/parplan/ParplanOps.h"
+#include "parplan/Support/Check.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -86,13 +87,12 @@ private:
     return list ? cast<ShardingAttr>(list[0]) : ShardingAttr();
   }
 
-  LogicalResult defineParameter(ParameterOp op) {
+  void defineParameter(ParameterOp op) {
     if (op->use_empty())
-      return success();
+      return;
     auto initializer =
         symbols.lookup<InitializerOp>(op.getInitializerAttr().getValue());
-    if (!initializer)
-      return op.emitOpError("names no initializer");
+    PARPLAN_CHECK(initializer, "a parameter names no initializer");
     ShardingAttr sharding = getResultSharding(op);
     Attribute global = op->getAttr(globalTypeName);
     if (!global && !op.getView())
@@ -112,7 +112,6 @@ private:
       place->second = placement.createInterface(
           exec::BufferKind::parameter, getTensorType(op.getResult()), block);
     placement.map(op.getResult(), place->second);
-    return success();
   }
 
   void defineConstant(ConstantOp op) {
@@ -187,7 +186,10 @@ private:
 
   LogicalResult translate(Operation *op) {
     return llvm::TypeSwitch<Operation *, LogicalResult>(op)
-        .Case([&](ParameterOp parameter) { return defineParameter(parameter); })
+        .Case([&](ParameterOp parameter) {
+          defineParameter(parameter);
+          return success();
+        })
         .Case([&](ConstantOp constant) {
           defineConstant(constant);
           return success();
