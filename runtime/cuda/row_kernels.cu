@@ -219,21 +219,29 @@ template <typename Element> struct TopkColumn {
     return largest ? a > b : a < b;
   }
   PARPLAN_DEVICE void operator()(int64_t o, int64_t j) const {
-    Element *best = values + o * count * inner + j;
-    int64_t *where = indices + o * count * inner + j;
+    const Element *column = in + o * length * inner + j;
+    // Either may be absent; the other then tells which element is in a slot.
+    Element *best = values ? values + o * count * inner + j : nullptr;
+    int64_t *where = indices ? indices + o * count * inner + j : nullptr;
+    const auto element = [&](int64_t slot) {
+      return best ? best[slot * inner] : column[where[slot * inner] * inner];
+    };
     int64_t found = 0;
     for (int64_t i = 0; i < length; ++i) {
-      const Element x = in[(o * length + i) * inner + j];
-      if (found == count &&
-          (count == 0 || !before(x, best[(count - 1) * inner])))
+      const Element x = column[i * inner];
+      if (found == count && (count == 0 || !before(x, element(count - 1))))
         continue;
       int64_t slot = found < count ? found++ : count - 1;
-      for (; slot > 0 && before(x, best[(slot - 1) * inner]); --slot) {
-        best[slot * inner] = best[(slot - 1) * inner];
-        where[slot * inner] = where[(slot - 1) * inner];
+      for (; slot > 0 && before(x, element(slot - 1)); --slot) {
+        if (best)
+          best[slot * inner] = best[(slot - 1) * inner];
+        if (where)
+          where[slot * inner] = where[(slot - 1) * inner];
       }
-      best[slot * inner] = x;
-      where[slot * inner] = i;
+      if (best)
+        best[slot * inner] = x;
+      if (where)
+        where[slot * inner] = i;
     }
   }
 };

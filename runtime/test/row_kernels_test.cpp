@@ -227,6 +227,15 @@ TEST_F(RowTest, TopkIsOrderedAndPrefersLowIndices) {
                     s.length, s.inner, k, largest);
         EXPECT_EQ(read(outValues, count), values);
         EXPECT_EQ(read(outIndices, count), indices);
+        // Either result alone.
+        float *onlyValues = reserve<float>(count);
+        int64_t *onlyIndices = reserve<int64_t>(count);
+        topk<float>(stream(), {}, place(in), onlyValues, nullptr, s.outer,
+                    s.length, s.inner, k, largest);
+        topk<float>(stream(), {}, place(in), nullptr, onlyIndices, s.outer,
+                    s.length, s.inner, k, largest);
+        EXPECT_EQ(read(onlyValues, count), values);
+        EXPECT_EQ(read(onlyIndices, count), indices);
       }
 }
 

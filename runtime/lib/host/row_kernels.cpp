@@ -219,24 +219,37 @@ template <typename Element> struct TopkTask {
   }
   void operator()() const {
     for (int64_t o = 0; o < outer; ++o)
-      for (int64_t j = 0; j < inner; ++j) {
-        Element *best = values + o * count * inner + j;
-        int64_t *where = indices + o * count * inner + j;
-        int64_t found = 0;
-        for (int64_t i = 0; i < length; ++i) {
-          const Element x = in[(o * length + i) * inner + j];
-          if (found == count &&
-              (count == 0 || !before(x, best[(count - 1) * inner])))
-            continue;
-          int64_t slot = found < count ? found++ : count - 1;
-          for (; slot > 0 && before(x, best[(slot - 1) * inner]); --slot) {
-            best[slot * inner] = best[(slot - 1) * inner];
-            where[slot * inner] = where[(slot - 1) * inner];
-          }
-          best[slot * inner] = x;
-          where[slot * inner] = i;
-        }
+      for (int64_t j = 0; j < inner; ++j)
+        selectColumn(o, j);
+  }
+
+private:
+  /// Either result may be absent; the other then tells which element is in a
+  /// slot.
+  void selectColumn(int64_t o, int64_t j) const {
+    const Element *column = in + o * length * inner + j;
+    Element *best = values ? values + o * count * inner + j : nullptr;
+    int64_t *where = indices ? indices + o * count * inner + j : nullptr;
+    const auto element = [&](int64_t slot) {
+      return best ? best[slot * inner] : column[where[slot * inner] * inner];
+    };
+    int64_t found = 0;
+    for (int64_t i = 0; i < length; ++i) {
+      const Element x = column[i * inner];
+      if (found == count && (count == 0 || !before(x, element(count - 1))))
+        continue;
+      int64_t slot = found < count ? found++ : count - 1;
+      for (; slot > 0 && before(x, element(slot - 1)); --slot) {
+        if (best)
+          best[slot * inner] = best[(slot - 1) * inner];
+        if (where)
+          where[slot * inner] = where[(slot - 1) * inner];
       }
+      if (best)
+        best[slot * inner] = x;
+      if (where)
+        where[slot * inner] = i;
+    }
   }
 };
 
