@@ -14,9 +14,9 @@
 
 namespace parplan {
 
-/// Runs the passes that `build` appends on `module` and verifies it. What a pass
-/// or verifier says becomes an internal error that names the phase: the input
-/// has been checked before. False after an error.
+/// Runs the passes that `build` appends on `module` and verifies it. What a
+/// pass or verifier says becomes an internal error that names the phase: the
+/// input has been checked before. False after an error.
 bool runPhase(mlir::ModuleOp module, llvm::StringRef phase,
               llvm::function_ref<void(mlir::OpPassManager &)> build,
               DiagnosticEngine &engine);
