@@ -173,10 +173,13 @@ CommandResult parplan::compile(const CompileOptions &options,
   if (!planned)
     return result;
 
+  std::map<std::string, int64_t> dimensions = options.dimensions;
+  if (info.batch && !info.batchSymbol.empty())
+    dimensions[info.batchSymbol] = *info.batch; // of --global-batch too
   PlanSummary summary{{options.modelPath, info.computeSha256(),
                        info.parameterCount,
                        static_cast<int64_t>(info.getNodeCount()),
-                       info.batch.value_or(1), options.dimensions},
+                       info.batch.value_or(1), std::move(dimensions)},
                       getClusterSource(options),
                       *cluster,
                       Precision::fp32,

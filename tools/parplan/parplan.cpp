@@ -8,6 +8,7 @@
 
 #include "llvm/Support/Program.h"
 
+#include <cerrno>
 #include <cstdio>
 
 using namespace parplan;
@@ -17,9 +18,10 @@ namespace {
 /// Set before work starts; read by the handler of failed checks.
 bool printsJson = false;
 
-void print(FILE *stream, const std::string &text) {
-  fwrite(text.data(), 1, text.size(), stream);
-  fflush(stream);
+/// False, with errno, if not all of it could be written.
+bool print(FILE *stream, const std::string &text) {
+  return fwrite(text.data(), 1, text.size(), stream) == text.size() &&
+         fflush(stream) == 0;
 }
 
 Json makeDocument(ExitCode exitCode) {
@@ -82,13 +84,21 @@ int main(int argc, char **argv) {
   render.color = line.output.color;
   if (engine.hasErrors() || !line.output.quiet)
     print(stderr, engine.render(render));
+  std::string text;
   if (line.output.json) {
     Json document = makeDocument(exitCode);
     document.update(result.document);
     document["diagnostics"] = engine.toJson();
-    print(stdout, printJson(document));
+    text = printJson(document);
   } else if (!engine.hasErrors() && !line.output.quiet) {
-    print(stdout, result.text);
+    text = result.text;
+  }
+  if (!print(stdout, text)) {
+    DiagnosticEngine failure;
+    reportWriteError(failure, "standard output", errno);
+    print(stderr, failure.render(render));
+    if (exitCode == ExitCode::done)
+      exitCode = failure.getExitCode();
   }
   return static_cast<int>(exitCode);
 }
