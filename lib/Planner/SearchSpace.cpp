@@ -79,6 +79,11 @@ parplan::getAllowedAssignments(const PlanningProblem &problem,
     }
     allowed.push_back(std::move(assignments));
   }
+  for (const ForcedAlgorithm &forced : request.forcedAlgorithms)
+    if (llvm::none_of(problem.ops, [&](const PlanningOp &op) {
+          return matchesGlob(forced.nodeGlob, op.node);
+        }))
+      refusal = "no node is called '" + forced.nodeGlob + "'";
   return allowed;
 }
 

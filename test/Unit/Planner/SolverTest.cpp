@@ -113,6 +113,16 @@ TEST(Solver, RefusesAForcedAlgorithmThatTheMeshDoesNotAllow) {
   EXPECT_EQ(result.refusals[0], "node 'up' (MatMul) cannot be 'row' here");
 }
 
+TEST(Solver, RefusesAnAlgorithmForcedOnNodesThatDoNotExist) {
+  PlanningProblem mlp = makeMlp(8, 64, 256);
+  PlanRequest request = makeRequest(1);
+  request.forcedAlgorithms = {{"absent*", Algorithm::replicate}};
+  PlanResult result = solve(mlp, request, SimpleCosts());
+  EXPECT_FALSE(result.answer);
+  ASSERT_EQ(result.refusals.size(), 1u);
+  EXPECT_EQ(result.refusals[0], "no node is called 'absent*'");
+}
+
 TEST(Solver, SplitsWeightsWhenTheyDoNotFitOtherwise) {
   PlanningProblem mlp = makeMlp(/*batch=*/64, /*width=*/64, /*hidden=*/256);
   int64_t weights = 2 * 64 * 256 * 4;
