@@ -27,7 +27,8 @@ class Extractor {
 public:
   Extractor(func::FuncOp function,
             llvm::function_ref<std::string(int64_t)> getNodeName)
-      : function(function), getNodeName(getNodeName) {}
+      : function(function), getNodeName(getNodeName),
+        symbols(function->getParentOfType<ModuleOp>()) {}
 
   GraphProblem extract() {
     Block &body = function.getBody().front();
@@ -62,8 +63,8 @@ private:
 
   void addOperation(Operation &op) {
     if (auto parameter = dyn_cast<ParameterOp>(op)) {
-      auto initializer = SymbolTable::lookupNearestSymbolFrom<InitializerOp>(
-          parameter, parameter.getInitializerAttr());
+      auto initializer =
+          symbols.lookup<InitializerOp>(parameter.getInitializer());
       addValue(parameter.getResult(), ValueKind::parameter).name =
           initializer.getName().str();
       return;
@@ -128,6 +129,8 @@ private:
 
   func::FuncOp function;
   llvm::function_ref<std::string(int64_t)> getNodeName;
+  /// A table: looking a symbol up in the module takes time linear in it.
+  SymbolTable symbols;
   GraphProblem graph;
   llvm::DenseMap<Value, int> numbers;
 };
