@@ -3,10 +3,11 @@
 #include "lib/Driver/Frontend.h"
 
 #include "dialects/exec/ExecDialect.h"
-#include "dialects/parplan/ParplanDialect.h"
+#include "dialects/parplan/ParplanOps.h"
 #include "lib/Driver/IRDumper.h"
 #include "lib/Driver/Phase.h"
 #include "parplan/Support/Check.h"
+#include "parplan/Support/DiagnosticCodes.h"
 #include "passes/Simplify/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -27,6 +28,27 @@ mlir::func::FuncOp Frontend::getMain() const {
   return function;
 }
 
+/// Reports every op that needs a kernel which exists for f32 and f64 only.
+static void checkElementTypes(mlir::func::FuncOp function,
+                              const ModelInfo &info, DiagnosticEngine &engine) {
+  function.walk([&](mlir::Operation *op) {
+    if (!mlir::isa<MatmulOp, ConvOp, MaxPoolOp, AveragePoolOp, AttentionOp,
+                   SoftmaxOp, LogSoftmaxOp, LayerNormOp, RMSNormOp>(op))
+      return;
+    mlir::Type type = mlir::getElementTypeOrSelf(op->getOperand(0));
+    if (type.isF32() || type.isF64())
+      return;
+    std::string name;
+    llvm::raw_string_ostream(name) << type;
+    Location location = Location::inFile(info.getPath());
+    if (auto node = op->getAttrOfType<mlir::IntegerAttr>(attributes::node))
+      location = info.locateNode(static_cast<size_t>(node.getInt()));
+    engine.error(codes::unsupportedElementType, std::move(location))
+        << "there is no kernel for elements of type " << name
+        << "; f32 and f64 have one";
+  });
+}
+
 std::optional<Frontend> parplan::runFrontend(mlir::MLIRContext &context,
                                              const ImportOptions &options,
                                              IRDumper &dumper,
@@ -41,6 +63,9 @@ std::optional<Frontend> parplan::runFrontend(mlir::MLIRContext &context,
     return std::nullopt;
   dumper.dump(module, "simplify");
   const ModelInfo &info = *frontend.model.info;
+  checkElementTypes(frontend.getMain(), info, engine);
+  if (engine.hasErrors())
+    return std::nullopt;
   frontend.graph = extractProblem(frontend.getMain(), [&](int64_t node) {
     return info.getNodeName(static_cast<size_t>(node));
   });
