@@ -1,12 +1,10 @@
 # How a folder declares what it builds. One call per library, tool or test; nothing else is needed there.
 
 # parplan_add_folders(FOLDER...)
-# Adds the folders that have a CMakeLists.txt.
+# Adds the folders, in this order.
 function(parplan_add_folders)
   foreach(folder IN LISTS ARGN)
-    if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/CMakeLists.txt)
-      add_subdirectory(${folder})
-    endif()
+    add_subdirectory(${folder})
   endforeach()
 endfunction()
 

@@ -1,6 +1,6 @@
 """Configuration of the lit tests: parplan-opt and parplan on text that FileCheck or -verify-diagnostics examines.
 
-A test's folder names what is tested: Dialects, Passes, Import, Target, Driver. Substitutions: %models (test/models),
+A test's folder names what is tested: Dialects, Passes, Target, Driver. Substitutions: %models (test/models),
 %python, %nvcc, %runtime (how emitted programs are compiled), %exits CODE (the program must end with it). Features:
 cuda, where nvcc is found.
 """
@@ -10,8 +10,8 @@ import lit.formats
 
 config.name = "parplan"
 config.test_format = lit.formats.ShTest(execute_external=False)
-config.suffixes = [".mlir", ".onnxtext", ".test"]
-config.excludes = ["Unit", "Runtime", "Execution", "Inputs", "models"]
+config.suffixes = [".mlir", ".test"]
+config.excludes = ["Unit", "Execution", "Inputs", "models"]
 config.test_source_root = config.parplan_test_folder
 config.test_exec_root = config.parplan_test_output_folder
 

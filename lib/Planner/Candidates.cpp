@@ -2,8 +2,6 @@
 
 #include "parplan/Planner/Candidates.h"
 
-#include "llvm/ADT/StringSwitch.h"
-
 using namespace parplan;
 
 llvm::StringRef parplan::stringifyAlgorithm(Algorithm algorithm) {
@@ -21,12 +19,11 @@ llvm::StringRef parplan::stringifyAlgorithm(Algorithm algorithm) {
 }
 
 std::optional<Algorithm> parplan::parseAlgorithm(llvm::StringRef text) {
-  return llvm::StringSwitch<std::optional<Algorithm>>(text)
-      .Case("replicate", Algorithm::replicate)
-      .Case("row", Algorithm::row)
-      .Case("column", Algorithm::column)
-      .Case("local", Algorithm::local)
-      .Default(std::nullopt);
+  for (Algorithm algorithm : {Algorithm::replicate, Algorithm::row,
+                              Algorithm::column, Algorithm::local})
+    if (text == stringifyAlgorithm(algorithm))
+      return algorithm;
+  return std::nullopt;
 }
 
 bool parplan::isProduct(const PlanningOp &op) {

@@ -4,8 +4,6 @@
 
 #include "parplan/Support/Check.h"
 
-#include "llvm/ADT/SmallVector.h"
-
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -150,7 +148,7 @@ CostNetwork::eliminate(int64_t tableLimit) const {
     // Sum the tables over (separator.., variable), the variable fastest.
     bucket.costs.assign(entries, 0.0);
     for (const Table *table : tablesOf[variable]) {
-      llvm::SmallVector<int64_t> tableStrides(bucket.separator.size(), 0);
+      std::vector<int64_t> tableStrides(bucket.separator.size(), 0);
       int64_t variableStride = 0, stride = 1;
       for (size_t i = table->scope.size(); i-- > 0;) {
         if (table->scope[i] == variable) {
@@ -164,7 +162,7 @@ CostNetwork::eliminate(int64_t tableLimit) const {
         }
         stride *= getDomainSize(table->scope[i]);
       }
-      llvm::SmallVector<int> digits(bucket.separator.size(), 0);
+      std::vector<int> digits(bucket.separator.size(), 0);
       int64_t source = 0;
       for (int64_t row = 0; row < entries; row += bucket.domain) {
         for (int choice = 0; choice < bucket.domain; ++choice)
@@ -190,7 +188,7 @@ CostNetwork::eliminate(int64_t tableLimit) const {
     for (const Table *table : tablesOf[variable])
       for (int other : table->scope)
         if (other != variable)
-          llvm::erase(tablesOf[other], table);
+          std::erase(tablesOf[other], table);
     tablesOf[variable].clear();
     if (message.scope.empty())
       result.minimum += message.costs.front();
@@ -221,8 +219,8 @@ std::vector<int> CostNetwork::Elimination::getBest() const {
 }
 
 CostNetwork::Elimination::Enumeration CostNetwork::Elimination::enumerate(
-    llvm::function_ref<bool(const std::vector<int> &)> visit,
-    llvm::function_ref<bool(int, int, const std::vector<int> &)> isHopeless,
+    const std::function<bool(const std::vector<int> &)> &visit,
+    const std::function<bool(int, int, const std::vector<int> &)> &isHopeless,
     int64_t nodeLimit, double costLimit) const {
   // Best-first over partial answers in reverse order of elimination. The
   // buckets give the exact cost of the best completion, so answers come out in

@@ -2,8 +2,6 @@
 
 #include "parplan/Planner/CostNetwork.h"
 
-#include "llvm/ADT/STLExtras.h"
-
 #include <algorithm>
 
 using namespace parplan;
@@ -36,7 +34,7 @@ public:
     std::vector<int> &choices = kept[variable];
     size_t before = choices.size();
     for (size_t i = choices.size(); i-- > 0;) {
-      bool isDominated = llvm::any_of(choices, [&](int other) {
+      bool isDominated = std::ranges::any_of(choices, [&](int other) {
         return other != choices[i] && isWorse(variable, choices[i], other);
       });
       if (isDominated)
@@ -119,7 +117,7 @@ CostNetwork::Reduction CostNetwork::reduce() const {
 std::vector<int>
 CostNetwork::Reduction::expand(const std::vector<int> &choices) const {
   std::vector<int> expanded;
-  for (auto [choice, left] : llvm::zip_equal(choices, kept))
-    expanded.push_back(left[choice]);
+  for (size_t variable = 0; variable < kept.size(); ++variable)
+    expanded.push_back(kept[variable][choices[variable]]);
   return expanded;
 }

@@ -8,7 +8,6 @@
 
 #include "parplan/Support/Check.h"
 
-#include "llvm/ADT/StringSwitch.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -20,110 +19,6 @@ using exec::ScalarFunction;
 
 static RankedTensorType getTensorType(Value value) {
   return cast<RankedTensorType>(value.getType());
-}
-
-//===----------------------------------------------------------------------===//
-// Which ops
-//===----------------------------------------------------------------------===//
-
-/// The function of an op that applies one to each element.
-static std::optional<ScalarFunction> getFunction(Operation *op) {
-  using Function = ScalarFunction;
-  if (auto compare = dyn_cast<CompareOp>(op)) {
-    switch (compare.getPredicate()) {
-    case ComparePredicate::eq:
-      return Function::eq;
-    case ComparePredicate::ne:
-      return Function::ne;
-    case ComparePredicate::lt:
-      return Function::lt;
-    case ComparePredicate::le:
-      return Function::le;
-    case ComparePredicate::gt:
-      return Function::gt;
-    case ComparePredicate::ge:
-      return Function::ge;
-    }
-  }
-  if (auto gelu = dyn_cast<GeluOp>(op))
-    return gelu.getTanh() ? Function::gelu_tanh : Function::gelu;
-  if (!isa<ParplanDialect>(op->getDialect()))
-    return std::nullopt;
-  return llvm::StringSwitch<std::optional<Function>>(
-             op->getName().stripDialect())
-      .Case("abs", Function::abs)
-      .Case("neg", Function::neg)
-      .Case("sign", Function::sign)
-      .Case("exp", Function::exp)
-      .Case("log", Function::log)
-      .Case("sqrt", Function::sqrt)
-      .Case("rsqrt", Function::rsqrt)
-      .Case("reciprocal", Function::reciprocal)
-      .Case("sin", Function::sin)
-      .Case("cos", Function::cos)
-      .Case("tanh", Function::tanh)
-      .Case("sigmoid", Function::sigmoid)
-      .Case("erf", Function::erf)
-      .Case("floor", Function::floor)
-      .Case("ceil", Function::ceil)
-      .Case("round", Function::round)
-      .Case("relu", Function::relu)
-      .Case("silu", Function::silu)
-      .Case("not", Function::not_)
-      .Case("is_nan", Function::is_nan)
-      .Case("is_inf", Function::is_inf)
-      .Case("cast", Function::cast)
-      .Case("add", Function::add)
-      .Case("sub", Function::sub)
-      .Case("mul", Function::mul)
-      .Case("div", Function::div)
-      .Case("pow", Function::pow)
-      .Case("mod", Function::mod)
-      .Case("max", Function::max)
-      .Case("min", Function::min)
-      .Case("and", Function::and_)
-      .Case("or", Function::or_)
-      .Case("xor", Function::xor_)
-      .Case("select", Function::select)
-      .Default(std::nullopt);
-}
-
-bool isUnitReshape(Operation *op) {
-  auto reshape = dyn_cast<ReshapeOp>(op);
-  if (!reshape)
-    return false;
-  auto isWide = [](int64_t size) { return size != 1; };
-  return llvm::equal(
-      llvm::make_filter_range(getTensorType(reshape.getInput()).getShape(),
-                              isWide),
-      llvm::make_filter_range(getTensorType(reshape.getResult()).getShape(),
-                              isWide));
-}
-
-bool isFree(Operation *op) {
-  if (auto constant = dyn_cast<ConstantOp>(op))
-    return constant.getValue().isSplat();
-  return isa<IotaOp, AffineMaskOp, BlockStartOp>(op);
-}
-
-bool isIndexing(Operation *op) {
-  return isa<BroadcastOp, TransposeOp, SliceOp>(op) || isUnitReshape(op);
-}
-
-bool isFusable(Operation *op) {
-  return isFree(op) || isIndexing(op) || getFunction(op) ||
-         isa<PadOp, ClearPaddingOp, ShardSliceOp, PendOp>(op);
-}
-
-bool dividesEvenly(ShardSliceOp op, int64_t size) {
-  Mesh mesh = findMesh(op, op.getOutSharding().getMesh()).getMesh().getMesh();
-  FailureOr<AxisList> axes = op.getAxes().resolve(mesh);
-  return succeeded(axes) && size % mesh.getWidth(*axes) == 0;
-}
-
-bool isCostly(Operation *op) {
-  return isa<ExpOp, LogOp, SqrtOp, RsqrtOp, ReciprocalOp, SinOp, CosOp, TanhOp,
-             SigmoidOp, ErfOp, SiluOp, GeluOp, PowOp, DivOp, ModOp>(op);
 }
 
 //===----------------------------------------------------------------------===//

@@ -7,8 +7,7 @@
 #ifndef PARPLAN_PASSES_SCHEDULE_KERNELBUILDER_H
 #define PARPLAN_PASSES_SCHEDULE_KERNELBUILDER_H
 
-#include "dialects/exec/ExecOps.h"
-#include "dialects/parplan/ParplanOps.h"
+#include "passes/Schedule/FusableOps.h"
 
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/DenseSet.h"
@@ -27,19 +26,6 @@ struct AffineIndex {
   llvm::SmallVector<std::pair<unsigned, int64_t>, 1> scalars;
 };
 using IndexMap = llvm::SmallVector<AffineIndex, 4>;
-
-/// Elementwise ops that can be part of a kernel.
-bool isFusable(mlir::Operation *op);
-/// Fusable ops that read no tensor: computed wherever they are used.
-bool isFree(mlir::Operation *op);
-/// Fusable ops that only say which element to take.
-bool isIndexing(mlir::Operation *op);
-/// A function that costs many times an addition.
-bool isCostly(mlir::Operation *op);
-/// Whether the axes of `op` divide `size` elements.
-bool dividesEvenly(ShardSliceOp op, int64_t size);
-/// Reshapes that only add or drop dimensions of size 1.
-bool isUnitReshape(mlir::Operation *op);
 
 /// Builds the body of one kernel. Values of ops in `inlined` are computed,
 /// other values are loaded.

@@ -22,90 +22,61 @@ void Communicator::count(Stream &stream, Buffers buffers, const Call &call) {
 void Communicator::allReduce(Stream &stream, Buffers buffers, Reduction kind,
                              ElementType type, const void *in, void *out,
                              int64_t elements) {
-  Call call = {CallKind::AllReduce};
-  call.reduction = kind;
-  call.type = type;
-  call.in = in;
-  call.out = out;
-  call.count = elements;
-  count(stream, buffers, call);
+  count(stream, buffers,
+        {CallKind::AllReduce, Call::Group::None, kind, type, /*root=*/0, in,
+         out, elements});
 }
 
 void Communicator::allGather(Stream &stream, Buffers buffers, ElementType type,
                              const void *in, void *out, int64_t elements) {
-  Call call = {CallKind::AllGather};
-  call.type = type;
-  call.in = in;
-  call.out = out;
-  call.count = elements;
-  count(stream, buffers, call);
+  count(stream, buffers,
+        {CallKind::AllGather, Call::Group::None, Reduction::Sum, type,
+         /*root=*/0, in, out, elements});
 }
 
 void Communicator::reduceScatter(Stream &stream, Buffers buffers,
                                  Reduction kind, ElementType type,
                                  const void *in, void *out, int64_t elements) {
-  Call call = {CallKind::ReduceScatter};
-  call.reduction = kind;
-  call.type = type;
-  call.in = in;
-  call.out = out;
-  call.count = elements;
-  count(stream, buffers, call);
+  count(stream, buffers,
+        {CallKind::ReduceScatter, Call::Group::None, kind, type, /*root=*/0, in,
+         out, elements});
 }
 
 void Communicator::allToAll(Stream &stream, Buffers buffers, ElementType type,
                             const void *in, void *out, int64_t elements) {
-  Call call = {CallKind::AllToAll};
-  call.type = type;
-  call.in = in;
-  call.out = out;
-  call.count = elements;
-  count(stream, buffers, call);
+  count(stream, buffers,
+        {CallKind::AllToAll, Call::Group::None, Reduction::Sum, type,
+         /*root=*/0, in, out, elements});
 }
 
 void Communicator::broadcast(Stream &stream, Buffers buffers, ElementType type,
                              int root, const void *in, void *out,
                              int64_t elements) {
-  Call call = {CallKind::Broadcast};
-  call.type = type;
-  call.root = root;
-  call.in = in;
-  call.out = out;
-  call.count = elements;
-  count(stream, buffers, call);
+  count(stream, buffers,
+        {CallKind::Broadcast, Call::Group::None, Reduction::Sum, type, root, in,
+         out, elements});
 }
 
 void Communicator::reduce(Stream &stream, Buffers buffers, Reduction kind,
                           ElementType type, int root, const void *in, void *out,
                           int64_t elements) {
-  Call call = {CallKind::Reduce};
-  call.reduction = kind;
-  call.type = type;
-  call.root = root;
-  call.in = in;
-  call.out = out;
-  call.count = elements;
-  count(stream, buffers, call);
+  count(stream, buffers,
+        {CallKind::Reduce, Call::Group::None, kind, type, root, in, out,
+         elements});
 }
 
 void Communicator::send(Stream &stream, Buffers buffers, ElementType type,
                         int peer, const void *in, int64_t elements) {
-  Call call = {CallKind::Send};
-  call.type = type;
-  call.root = peer;
-  call.in = in;
-  call.count = elements;
-  count(stream, buffers, call);
+  count(stream, buffers,
+        {CallKind::Send, Call::Group::None, Reduction::Sum, type, peer, in,
+         /*out=*/nullptr, elements});
 }
 
 void Communicator::receive(Stream &stream, Buffers buffers, ElementType type,
                            int peer, void *out, int64_t elements) {
-  Call call = {CallKind::Receive};
-  call.type = type;
-  call.root = peer;
-  call.out = out;
-  call.count = elements;
-  count(stream, buffers, call);
+  count(stream, buffers,
+        {CallKind::Receive, Call::Group::None, Reduction::Sum, type, peer,
+         /*in=*/nullptr, out, elements});
 }
 
 void Communicator::beginGroup(Stream &stream) {

@@ -7,10 +7,8 @@
 #ifndef PARPLAN_PLANNER_COSTNETWORK_H
 #define PARPLAN_PLANNER_COSTNETWORK_H
 
-#include "llvm/ADT/ArrayRef.h"
-#include "llvm/ADT/STLFunctionalExtras.h"
-
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <vector>
@@ -100,10 +98,9 @@ public:
     int64_t dropped = 0;
   };
   Enumeration
-  enumerate(llvm::function_ref<bool(const std::vector<int> &)> visit,
-            llvm::function_ref<bool(int variable, int choice,
-                                    const std::vector<int> &)>
-                isHopeless,
+  enumerate(const std::function<bool(const std::vector<int> &)> &visit,
+            const std::function<bool(int variable, int choice,
+                                     const std::vector<int> &)> &isHopeless,
             int64_t nodeLimit, double costLimit = forbidden) const;
 
 private:

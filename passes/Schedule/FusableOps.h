@@ -1,0 +1,34 @@
+//===- FusableOps.h - Which ops can be part of a kernel ---------*- C++ -*-===//
+//
+// Part of parplan.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PARPLAN_PASSES_SCHEDULE_FUSABLEOPS_H
+#define PARPLAN_PASSES_SCHEDULE_FUSABLEOPS_H
+
+#include "dialects/exec/ExecOps.h"
+#include "dialects/parplan/ParplanOps.h"
+
+#include <optional>
+
+namespace parplan {
+
+/// The function of an op that applies one to each element.
+std::optional<exec::ScalarFunction> getFunction(mlir::Operation *op);
+/// Elementwise ops that can be part of a kernel.
+bool isFusable(mlir::Operation *op);
+/// Fusable ops that read no tensor: computed wherever they are used.
+bool isFree(mlir::Operation *op);
+/// Fusable ops that only say which element to take.
+bool isIndexing(mlir::Operation *op);
+/// A function that costs many times an addition.
+bool isCostly(mlir::Operation *op);
+/// Whether the axes of `op` divide `size` elements.
+bool dividesEvenly(ShardSliceOp op, int64_t size);
+/// Reshapes that only add or drop dimensions of size 1.
+bool isUnitReshape(mlir::Operation *op);
+
+} // namespace parplan
+
+#endif // PARPLAN_PASSES_SCHEDULE_FUSABLEOPS_H
