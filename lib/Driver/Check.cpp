@@ -55,13 +55,9 @@ void replay(const Json &document, const PlanClaims &claims,
       runFrontend(*context, options, dumper, engine);
   if (!frontend)
     return;
-  std::string sha256 = frontend->model.info->computeSha256();
-  if (sha256 != claims.modelSha256) {
-    engine.error(codes::planMismatch, Location::inFile(planPath))
-        << "the plan is of a model with SHA-256 "
-        << escapeName(claims.modelSha256) << ", this one has " << sha256;
+  if (!confirmModel(claims.modelSha256, frontend->model.info->computeSha256(),
+                    planPath, engine))
     return;
-  }
   std::optional<ClusterDescription> description =
       loadCluster(claims.clusterSource, engine);
   std::optional<Cluster> cluster =

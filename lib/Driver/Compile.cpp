@@ -59,6 +59,8 @@ planAndLower(const Frontend &frontend, const CompileOptions &options,
   constexpr int attempts = 8;
   Stopwatch searchTime;
   bool isGiven = !options.planPath.empty();
+  std::string modelSha256 =
+      isGiven ? frontend.model.info->computeSha256() : std::string();
   int64_t budget = memoryLimitBytes;
   int64_t arenaBytes = 0;
   double boundSeconds = std::numeric_limits<double>::infinity();
@@ -69,8 +71,8 @@ planAndLower(const Frontend &frontend, const CompileOptions &options,
     attemptOptions.timeBudgetSeconds =
         std::max(options.timeBudgetSeconds - searchTime.getSeconds(), 0.01);
     std::optional<Plan> plan =
-        makePlan(frontend.graph.problem, attemptOptions, costs, budget,
-                 isSmallest ? nullptr : &smallestBytes, engine);
+        makePlan(frontend.graph.problem, attemptOptions, modelSha256, costs,
+                 budget, isSmallest ? nullptr : &smallestBytes, engine);
     if (!plan && !isSmallest && smallestBytes) {
       budget = *smallestBytes;
       continue;

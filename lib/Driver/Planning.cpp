@@ -62,15 +62,30 @@ static void reportNoPlan(const PlanResult &result,
     error.note(refusal);
 }
 
+bool parplan::confirmModel(const std::string &planSha256,
+                           const std::string &modelSha256,
+                           const std::string &planPath,
+                           DiagnosticEngine &engine) {
+  if (planSha256 == modelSha256)
+    return true;
+  engine.error(codes::planMismatch, Location::inFile(planPath))
+      << "the plan is of a model with SHA-256 " << escapeName(planSha256)
+      << ", this one has " << modelSha256;
+  return false;
+}
+
 static std::optional<PlanningAnswer>
 readPlanFile(const PlanningProblem &problem, const CompileOptions &options,
-             DiagnosticEngine &engine) {
+             const std::string &modelSha256, DiagnosticEngine &engine) {
   std::optional<std::string> text =
       readFile(options.planPath, codes::unreadablePlan, engine);
   std::optional<Json> document =
       text ? parseJson(*text, options.planPath, codes::badPlan, engine)
            : std::nullopt;
-  if (!document)
+  std::optional<PlanClaims> claims =
+      document ? readClaims(*document, options.planPath, engine) : std::nullopt;
+  if (!claims ||
+      !confirmModel(claims->modelSha256, modelSha256, options.planPath, engine))
     return std::nullopt;
   std::optional<PlanningAnswer> answer =
       readAnswer(*document, options.planPath, problem, engine);
@@ -85,6 +100,7 @@ readPlanFile(const PlanningProblem &problem, const CompileOptions &options,
 
 std::optional<Plan> parplan::makePlan(const PlanningProblem &problem,
                                       const CompileOptions &options,
+                                      const std::string &modelSha256,
                                       const PlanCosts &costs,
                                       int64_t memoryLimitBytes,
                                       std::optional<int64_t> *smallestBytes,
@@ -93,7 +109,7 @@ std::optional<Plan> parplan::makePlan(const PlanningProblem &problem,
   double objectiveSeconds = 0;
   if (!options.planPath.empty()) {
     std::optional<PlanningAnswer> answer =
-        readPlanFile(problem, options, engine);
+        readPlanFile(problem, options, modelSha256, engine);
     if (!answer)
       return std::nullopt;
     plan.answer = std::move(*answer);

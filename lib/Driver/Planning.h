@@ -38,12 +38,18 @@ struct Plan {
   double boundWithoutLimitSeconds = 0;
 };
 
+/// False, after reporting, when `plan.json` is of a model with another SHA-256.
+bool confirmModel(const std::string &planSha256, const std::string &modelSha256,
+                  const std::string &planPath, DiagnosticEngine &engine);
+
 /// Searches for the best plan within `memoryLimitBytes`, or takes that of
-/// `--plan`; the evaluator confirms either. Reports E40xx where there is none.
-/// With `smallestBytes`, it reports nothing where only the estimated peaks of
-/// memory are too large, and sets it to the smallest of them.
+/// `--plan`, which must be of a model with `modelSha256`; the evaluator
+/// confirms either. Reports E40xx where there is none. With `smallestBytes`, it
+/// reports nothing where only the estimated peaks of memory are too large, and
+/// sets it to the smallest of them.
 std::optional<Plan> makePlan(const PlanningProblem &problem,
                              const CompileOptions &options,
+                             const std::string &modelSha256,
                              const PlanCosts &costs, int64_t memoryLimitBytes,
                              std::optional<int64_t> *smallestBytes,
                              DiagnosticEngine &engine);

@@ -82,8 +82,7 @@ bool isUnitReshape(Operation *op) {
     return false;
   auto isWide = [](int64_t size) { return size != 1; };
   return llvm::equal(
-      llvm::make_filter_range(reshape.getInput().getType().getShape(),
-                              isWide),
+      llvm::make_filter_range(reshape.getInput().getType().getShape(), isWide),
       llvm::make_filter_range(reshape.getResult().getType().getShape(),
                               isWide));
 }
