@@ -44,6 +44,21 @@ void convolution(Stream &stream, Buffers buffers, const Element *in,
                  const Element *weight, const Element *bias, Element *out,
                  const ConvolutionShape &shape, Workspace workspace);
 
+/// Adjoints of a convolution without bias; `shape` is that of the convolution,
+/// `in` its input and `gradient` that of its output. They write all of `out`.
+/// The workspaces hold convolutionInputGradientWorkspaceBytes and
+/// convolutionWeightGradientWorkspaceBytes.
+template <typename Element>
+void convolutionInputGradient(Stream &stream, Buffers buffers,
+                              const Element *gradient, const Element *weight,
+                              Element *out, const ConvolutionShape &shape,
+                              Workspace workspace);
+template <typename Element>
+void convolutionWeightGradient(Stream &stream, Buffers buffers,
+                               const Element *in, const Element *gradient,
+                               Element *out, const ConvolutionShape &shape,
+                               Workspace workspace);
+
 /// `mask` is bool or Element by shape.mask; `queryOffset` points at one
 /// element of the arena or is null (0). The workspace holds at least
 /// attentionWorkspaceBytes(shape, sizeof(Element)).
@@ -61,6 +76,17 @@ void maxPool(Stream &stream, Buffers buffers, const Element *in, Element *out,
 template <typename Element>
 void averagePool(Stream &stream, Buffers buffers, const Element *in,
                  Element *out, const PoolShape &shape);
+
+/// Adjoints; `shape` is that of the pooling. The gradient of a maximum goes to
+/// the first one of the window in row-major order.
+template <typename Element>
+void maxPoolGradient(Stream &stream, Buffers buffers, const Element *in,
+                     const Element *gradient, Element *out,
+                     const PoolShape &shape);
+template <typename Element>
+void averagePoolGradient(Stream &stream, Buffers buffers,
+                         const Element *gradient, Element *out,
+                         const PoolShape &shape);
 
 // --- rows: [outer][length][inner], along `length` ----------------------------
 
@@ -119,6 +145,66 @@ template <typename Element, typename Index>
 void gatherNd(Stream &stream, Buffers buffers, const Element *data,
               const Index *indices, Element *out, int64_t batch, int64_t count,
               const Shape &indexed, int64_t inner);
+
+// --- adjoints of indexing: they write all of `out`, and equal operands give
+// equal bits. Indices that give zeros forward give nothing back. -------------
+
+/// out[v, :] = sum of gradient[i, :] over ids[i] == v; ids outside [0, rows)
+/// give nothing.
+template <typename Element, typename Index>
+void embeddingGradient(Stream &stream, Buffers buffers, const Index *ids,
+                       const Element *gradient, Element *out, int64_t count,
+                       int64_t rows, int64_t width);
+template <typename Element, typename Index>
+void gatherGradient(Stream &stream, Buffers buffers, const Element *gradient,
+                    const Index *indices, Element *out, int64_t outer,
+                    int64_t length, int64_t count, int64_t inner);
+template <typename Element, typename Index>
+void gatherElementsGradient(Stream &stream, Buffers buffers,
+                            const Element *gradient, const Index *indices,
+                            Element *out, const Shape &dataShape,
+                            const Shape &indexShape, int32_t dimension);
+template <typename Element, typename Index>
+void gatherNdGradient(Stream &stream, Buffers buffers, const Element *gradient,
+                      const Index *indices, Element *out, int64_t batch,
+                      int64_t count, const Shape &indexed, int64_t inner);
+
+// --- training ---------------------------------------------------------------
+
+/// Cross-entropy of each row of `classes` logits: loss = logSumExp -
+/// logits[label], and 0 where the label is -100. `logSumExp` may be null.
+template <typename Element, typename Index>
+void crossEntropy(Stream &stream, Buffers buffers, const Element *logits,
+                  const Index *labels, Element *loss, Element *logSumExp,
+                  int64_t rows, int64_t classes);
+
+/// *out = sum of in[i]^2, summed in double precision and in a fixed order.
+template <typename Element>
+void squareSum(Stream &stream, Buffers buffers, const Element *in, Element *out,
+               int64_t count);
+
+/// Numbers of a step, each one element of the arena; null: not used.
+template <typename Element> struct OptimizerScalars {
+  const Element *learningRate = nullptr;
+  const Element *stepSize = nullptr;
+  const Element *biasCorrection2Sqrt = nullptr;
+  /// Multiplies the gradient first.
+  const Element *gradientScale = nullptr;
+  /// When true, everything stays as it is.
+  const bool *skip = nullptr;
+};
+
+/// One step of an optimizer with PyTorch's arithmetic. Momentum has state0;
+/// Adam and AdamW have state0 (mean) and state1 (mean of squares); states that
+/// the kind lacks are null. Old and new values may be the same arrays.
+template <typename Element>
+void optimizerUpdate(Stream &stream, Buffers buffers,
+                     const OptimizerShape &shape,
+                     OptimizerScalars<Element> scalars,
+                     const Element *parameter, const Element *gradient,
+                     const Element *state0, const Element *state1,
+                     Element *newParameter, Element *newState0,
+                     Element *newState1, int64_t count);
 
 } // namespace runtime
 } // namespace parplan

@@ -86,6 +86,14 @@ struct AttentionShape {
   bool zeroMaskedRows = false;
 };
 
+enum class OptimizerKind : int32_t { Sgd, Momentum, Adam, AdamW };
+
+/// The numbers of an optimizer that no step changes.
+struct OptimizerShape {
+  OptimizerKind kind;
+  double beta1, beta2, epsilon, weightDecay, momentum;
+};
+
 namespace detail {
 constexpr int64_t minimum(int64_t a, int64_t b) { return a < b ? a : b; }
 constexpr int64_t roundUp(int64_t value, int64_t multiple) {
@@ -133,6 +141,22 @@ constexpr int64_t convolutionWorkspaceBytes(const ConvolutionShape &shape,
   return detail::roundUp(detail::convolutionRows(shape) *
                              detail::convolutionChunk(shape) * elementBytes,
                          64);
+}
+
+/// Bytes of workspace that `convolutionInputGradient` needs, for the shape of
+/// the forward convolution: columns of a chunk before they are folded.
+constexpr int64_t
+convolutionInputGradientWorkspaceBytes(const ConvolutionShape &shape,
+                                       int64_t elementBytes = 4) {
+  return convolutionWorkspaceBytes(shape, elementBytes);
+}
+
+/// Bytes of workspace that `convolutionWeightGradient` needs, for the shape of
+/// the forward convolution: the unfolded columns of a chunk.
+constexpr int64_t
+convolutionWeightGradientWorkspaceBytes(const ConvolutionShape &shape,
+                                        int64_t elementBytes = 4) {
+  return convolutionWorkspaceBytes(shape, elementBytes);
 }
 
 /// Bytes of workspace that `attention` needs: for one block of queries the

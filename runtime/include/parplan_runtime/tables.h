@@ -10,6 +10,8 @@
 #ifndef PARPLAN_RUNTIME_TABLES_H
 #define PARPLAN_RUNTIME_TABLES_H
 
+#include "parplan_runtime/shapes.h"
+
 #include <cstddef>
 #include <cstdint>
 
@@ -100,6 +102,8 @@ struct Dimension {
 /// `initializerBytes` bytes at `fileOffset` of DIR/weights.bin, or at
 /// `inlineData` when that is given (constants of the program's own).
 /// With `storageAxes` the flattened block is kept in pieces.
+/// A training step changes the blocks of trained parameters and of states in
+/// place; they are what a checkpoint holds.
 struct Parameter {
   const char *name;
   ElementType type;
@@ -110,7 +114,27 @@ struct Parameter {
   int64_t arenaOffset;
   const void *inlineData = nullptr;
   Table<int32_t> storageAxes = {};
+  /// Zeros at the start of a run; `initializerBytes` is 0.
+  bool state = false;
+  /// The state's name in the optimizer (such as "exp_avg"); null otherwise.
+  const char *slot = nullptr;
+  /// A step changes the block, whether parameter or state.
+  bool trained = false;
 };
+
+/// Where the values of an input come from.
+enum class TensorRole : int32_t {
+  Data,
+  Labels,
+  LearningRate,
+  StepSize,
+  BiasCorrection2Sqrt,
+  LossScale,
+  InverseLossScale
+};
+
+/// What the loop does with an output.
+enum class OutputRole : int32_t { Output, Loss, GradientNorm, Overflow };
 
 /// An input or output: `dimensions` are global, the block of a rank lies at
 /// `arenaOffset`, row-major, padded to the uniform local size.
@@ -119,6 +143,50 @@ struct Tensor {
   ElementType type;
   Table<Dimension> dimensions;
   int64_t arenaOffset;
+  /// Of an input.
+  TensorRole role = TensorRole::Data;
+  /// An input of a training step whose dimensions are [micro-batches, samples
+  /// of one, ..]: row i of the step is sample i % size of micro-batch i / size.
+  bool batched = false;
+  /// Labels are below it, or -100; 0: any value.
+  int64_t classes = 0;
+  /// Of an output.
+  OutputRole outputRole = OutputRole::Output;
+};
+
+enum class LearningRateKind : int32_t { Constant, Linear, Cosine };
+
+/// Steps `warmup` of linear growth, then `kind` until step `total`, where
+/// `final` times the base rate is reached.
+struct LearningRateSchedule {
+  LearningRateKind kind = LearningRateKind::Constant;
+  int64_t warmup = 0;
+  int64_t total = 0;
+  double final = 0.0;
+};
+
+/// An initializer of the model as trained.onnx.template holds it: raw bytes in
+/// the model's own type, row-major. The trained parameters of the same name
+/// are blocks of it.
+struct SavedTensor {
+  const char *name;
+  /// ONNX's TensorProto.DataType.
+  int32_t onnxType;
+  Table<int64_t> shape;
+  int64_t fileOffset;
+  int64_t bytes;
+};
+
+/// What the loop around a training step needs.
+struct Training {
+  OptimizerShape optimizer;
+  double learningRate;
+  LearningRateSchedule schedule;
+  int64_t microBatches = 1;
+  /// Of the first step; 0: the loss is not scaled.
+  double initialLossScale = 0.0;
+  uint64_t seed = 0;
+  Table<SavedTensor> saved = {};
 };
 
 /// Everything the runtime knows about an emitted program.
@@ -139,6 +207,8 @@ struct Program {
   Table<const char *> orderDigests;
   /// Enqueues one step. Called once per step, on every rank.
   void (*step)(Rank &rank);
+  /// Null: the program infers.
+  const Training *training = nullptr;
 };
 
 } // namespace runtime
