@@ -54,6 +54,8 @@ public:
   /// Of the whole file; reads all of it.
   std::string computeSha256() const;
   ParameterMark getMark(std::string_view initializer) const;
+  /// The file as the importer has it; for what writes it again.
+  const importer::LoadedModel &getLoadedModel() const { return *model; }
 
   /// Elements of the initializers that the program reads as parameters.
   int64_t parameterCount = 0;

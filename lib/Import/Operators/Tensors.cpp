@@ -47,6 +47,17 @@ static Cell readTypedCell(const onnx::TensorProto &tensor, ElementType type,
   return cell;
 }
 
+std::string getRawBytes(const onnx::TensorProto &tensor, ElementType type) {
+  int64_t size = getElementBytes(type);
+  int64_t count =
+      countElements(Shape(tensor.dims().begin(), tensor.dims().end()));
+  std::string bytes(count * size, '\0');
+  for (int64_t i = 0; i < count; ++i)
+    writeCell(readTypedCell(tensor, type, int(i)), type,
+              bytes.data() + i * size);
+  return bytes;
+}
+
 ValueId makeConstant(GraphBuilder &builder, const onnx::TensorProto &tensor) {
   std::optional<ElementType> type = fromOnnxType(tensor.data_type());
   if (!type)

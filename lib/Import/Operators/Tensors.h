@@ -22,6 +22,9 @@ ValueId makeConstant(GraphBuilder &builder, const onnx::TensorProto &tensor);
 ValueId makeConstant(GraphBuilder &builder, ElementType type, ShapeRef shape,
                      std::string_view bytes);
 
+/// The elements of a tensor with typed data, as a file has them.
+std::string getRawBytes(const onnx::TensorProto &tensor, ElementType type);
+
 } // namespace parplan::importer
 
 #endif // PARPLAN_LIB_IMPORT_OPERATORS_TENSORS_H
