@@ -16,11 +16,11 @@ namespace parplan {
 
 enum class LossKind { crossEntropy, meanSquaredError, output };
 
-enum class OptimizerKind { sgd, momentum, adam, adamw };
+enum class OptimizerRule { sgd, momentum, adam, adamw };
 
 /// Hyper-parameters with PyTorch's defaults.
 struct OptimizerOptions {
-  OptimizerKind kind = OptimizerKind::adamw;
+  OptimizerRule kind = OptimizerRule::adamw;
   double learningRate = 1e-3;
   double momentum = 0.9;
   double beta1 = 0.9;
