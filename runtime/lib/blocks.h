@@ -15,8 +15,13 @@ int64_t blockElements(const Program &program, Table<Dimension> dimensions);
 int64_t pieceElements(const Program &program, int64_t elements,
                       Table<int32_t> axes);
 
-/// Copies every parameter's block from the weights into the arena. Fails with
-/// 65 when the file is missing or too short.
+/// Copies this rank's block of a parameter from its initializer, `elements`
+/// dense elements of the parameter's type, into the arena; null: zeros.
+void loadBlock(EngineRank &rank, const Parameter &parameter,
+               const char *initializer, int64_t elements);
+
+/// Copies every parameter's block from the weights into the arena; states
+/// become zeros. Fails with 65 when the file is missing or too short.
 void loadParameters(EngineRank &rank, const std::string &weightsFile);
 
 /// Copies this rank's block of an input into the arena.

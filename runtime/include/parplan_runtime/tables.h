@@ -187,6 +187,9 @@ struct Training {
   double initialLossScale = 0.0;
   uint64_t seed = 0;
   Table<SavedTensor> saved = {};
+  /// SHA-256 (hex) of the model's file, which checkpoints name; empty: not
+  /// compared.
+  const char *modelSha256 = "";
 };
 
 /// Everything the runtime knows about an emitted program.
