@@ -129,6 +129,30 @@ constexpr int64_t convolutionChunk(const ConvolutionShape &shape) {
   const int64_t wanted = roundUp(262144 / (rows > 0 ? rows : 1) + 1, 64);
   return minimum(wanted, convolutionColumns(shape));
 }
+/// Positions that one product of the weights' gradient should add up at least:
+/// each sweeps over all weights.
+constexpr int64_t convolutionGradientPositions = 256;
+/// Images whose positions are joined for that; 1 where one has enough.
+constexpr int64_t convolutionJoinedImages(const ConvolutionShape &shape) {
+  const int64_t positions = convolutionColumns(shape);
+  if (positions <= 0 || positions >= convolutionGradientPositions)
+    return 1;
+  const int64_t images =
+      (convolutionGradientPositions + positions - 1) / positions;
+  return images < shape.batch ? images : shape.batch > 1 ? shape.batch : 1;
+}
+/// Positions that are unfolded at a time for the weights' gradient.
+constexpr int64_t convolutionGradientChunk(const ConvolutionShape &shape) {
+  const int64_t images = convolutionJoinedImages(shape);
+  const int64_t positions = convolutionColumns(shape);
+  if (images > 1 || convolutionIsProduct(shape))
+    return images * positions;
+  const int64_t chunk = convolutionChunk(shape);
+  return minimum(chunk > convolutionGradientPositions
+                     ? chunk
+                     : convolutionGradientPositions,
+                 positions);
+}
 constexpr int64_t attentionQueryBlock = 64;
 constexpr int64_t attentionKeyBlock = 128;
 } // namespace detail
@@ -152,11 +176,20 @@ convolutionInputGradientWorkspaceBytes(const ConvolutionShape &shape,
 }
 
 /// Bytes of workspace that `convolutionWeightGradient` needs, for the shape of
-/// the forward convolution: the unfolded columns of a chunk.
+/// the forward convolution: the unfolded columns of a chunk, and the gradients
+/// of that chunk where it joins images.
 constexpr int64_t
 convolutionWeightGradientWorkspaceBytes(const ConvolutionShape &shape,
                                         int64_t elementBytes = 4) {
-  return convolutionWorkspaceBytes(shape, elementBytes);
+  const int64_t images = detail::convolutionJoinedImages(shape);
+  if (detail::convolutionIsDirect(shape) ||
+      (images == 1 && detail::convolutionIsProduct(shape)))
+    return 0;
+  int64_t elements = detail::convolutionRows(shape);
+  if (images > 1)
+    elements += shape.outChannels / shape.groups;
+  return detail::roundUp(
+      elements * detail::convolutionGradientChunk(shape) * elementBytes, 64);
 }
 
 /// Bytes of workspace that `attention` needs: for one block of queries the

@@ -10,95 +10,12 @@
 #include "failure.h"
 #include "launch_kernel.h"
 #include "product.h"
-
-#include <cstring>
+#include "unfold.h"
 
 namespace parplan {
 namespace runtime {
 
 namespace {
-
-/// Three spatial dimensions, the missing ones of size 1 in front.
-struct Geometry {
-  int64_t in[3] = {1, 1, 1}, out[3] = {1, 1, 1}, kernel[3] = {1, 1, 1},
-          stride[3] = {1, 1, 1}, dilation[3] = {1, 1, 1}, pad[3] = {0, 0, 0};
-
-  explicit Geometry(const ConvolutionShape &shape) {
-    const int32_t skip = 3 - shape.spatialRank;
-    for (int32_t d = 0; d < shape.spatialRank; ++d) {
-      in[skip + d] = shape.in[d];
-      out[skip + d] = shape.out[d];
-      kernel[skip + d] = shape.kernel[d];
-      stride[skip + d] = shape.stride[d];
-      dilation[skip + d] = shape.dilation[d];
-      pad[skip + d] = shape.padLow[d];
-    }
-  }
-};
-
-/// The output positions [low, high) along one dimension whose tap lies in the
-/// input.
-void validRange(int64_t in, int64_t out, int64_t stride, int64_t offset,
-                int64_t &low, int64_t &high) {
-  // 0 <= i * stride + offset < in
-  low = offset >= 0 ? 0 : (-offset + stride - 1) / stride;
-  high = offset >= in ? 0 : (in - 1 - offset) / stride + 1;
-  if (high > out)
-    high = out;
-  if (low > high)
-    low = high;
-}
-
-/// columns[(c, tap)][p - begin] for output positions p of [begin, end).
-template <typename Element>
-void unfold(const Element *in, const Geometry &g, int64_t channels,
-            int64_t begin, int64_t end, Element *columns) {
-  const int64_t width = end - begin;
-  Element *row = columns;
-  for (int64_t c = 0; c < channels; ++c) {
-    const Element *plane = in + c * g.in[0] * g.in[1] * g.in[2];
-    for (int64_t kd = 0; kd < g.kernel[0]; ++kd)
-      for (int64_t kh = 0; kh < g.kernel[1]; ++kh)
-        for (int64_t kw = 0; kw < g.kernel[2]; ++kw, row += width) {
-          const int64_t shift = kw * g.dilation[2] - g.pad[2];
-          int64_t low, high;
-          validRange(g.in[2], g.out[2], g.stride[2], shift, low, high);
-          for (int64_t p = begin; p < end;) {
-            // One line of outputs, or the part of it within the chunk.
-            const int64_t line = p / g.out[2], first = p % g.out[2];
-            const int64_t last =
-                first + (end - p) < g.out[2] ? first + (end - p) : g.out[2];
-            const int64_t d =
-                line / g.out[1] * g.stride[0] - g.pad[0] + kd * g.dilation[0];
-            const int64_t h =
-                line % g.out[1] * g.stride[1] - g.pad[1] + kh * g.dilation[1];
-            Element *target = row + (p - begin) - first;
-            if (d < 0 || d >= g.in[0] || h < 0 || h >= g.in[1]) {
-              for (int64_t w = first; w < last; ++w)
-                target[w] = Element(0);
-            } else {
-              const Element *source =
-                  plane + (d * g.in[1] + h) * g.in[2] + shift;
-              const int64_t from = low < first  ? first
-                                   : low < last ? low
-                                                : last;
-              const int64_t to = high > last ? last : high > from ? high : from;
-              for (int64_t w = first; w < from; ++w)
-                target[w] = Element(0);
-              if (g.stride[2] == 1)
-                std::memcpy(target + from, source + from,
-                            static_cast<size_t>(to - from) * sizeof(Element));
-              else
-                for (int64_t w = from; w < to; ++w)
-                  target[w] = source[w * g.stride[2]];
-              for (int64_t w = to; w < last; ++w)
-                target[w] = Element(0);
-            }
-            p += last - first;
-          }
-        }
-  }
-}
 
 /// One output channel from the channels of its group, line by line.
 template <typename Element>
@@ -170,7 +87,7 @@ void convolve(const Element *in, const Element *weight, const Element *bias,
         const Element *matrix = source;
         int64_t stride = outPlane;
         if (!isProduct) {
-          unfold(source, g, inChannels, begin, end, columns);
+          unfold(source, g, inChannels, begin, end, columns, end - begin);
           matrix = columns;
           stride = end - begin;
         }

@@ -1,0 +1,141 @@
+//===- indexing_gradient_kernels.cpp - Adjoints of embedding and gathers --===//
+//
+// The result is cleared once; rows are then added in the order of their
+// indices, which makes sums the same in every run. Every index is checked.
+//
+//===----------------------------------------------------------------------===//
+
+#include "launch_kernel.h"
+
+#include <cstring>
+
+namespace parplan {
+namespace runtime {
+
+namespace {
+
+template <typename Element> void clear(Element *out, int64_t count) {
+  std::memset(out, 0, static_cast<size_t>(count) * sizeof(Element));
+}
+
+template <typename Element>
+void addRow(const Element *from, Element *to, int64_t count) {
+  PARPLAN_IGNORE_DEPENDENCES
+  for (int64_t i = 0; i < count; ++i)
+    to[i] += from[i];
+}
+
+/// The index with negatives counted from the end; -1 when it is outside.
+inline int64_t wrapped(int64_t index, int64_t size) {
+  if (index < 0)
+    index += size;
+  return index >= 0 && index < size ? index : -1;
+}
+
+} // namespace
+
+template <typename Element, typename Index>
+void embeddingGradient(Stream &stream, Buffers buffers, const Index *ids,
+                       const Element *gradient, Element *out, int64_t count,
+                       int64_t rows, int64_t width) {
+  launch(stream, buffers, [=] {
+    clear(out, rows * width);
+    for (int64_t i = 0; i < count; ++i) {
+      const int64_t row = static_cast<int64_t>(ids[i]);
+      if (row >= 0 && row < rows)
+        addRow(gradient + i * width, out + row * width, width);
+    }
+  });
+}
+
+template <typename Element, typename Index>
+void gatherGradient(Stream &stream, Buffers buffers, const Element *gradient,
+                    const Index *indices, Element *out, int64_t outer,
+                    int64_t length, int64_t count, int64_t inner) {
+  launch(stream, buffers, [=] {
+    for (int64_t o = 0; o < outer; ++o) {
+      Element *target = out + o * length * inner;
+      clear(target, length * inner);
+      for (int64_t c = 0; c < count; ++c) {
+        const int64_t row = wrapped(indices[c], length);
+        if (row >= 0)
+          addRow(gradient + (o * count + c) * inner, target + row * inner,
+                 inner);
+      }
+    }
+  });
+}
+
+template <typename Element, typename Index>
+void gatherElementsGradient(Stream &stream, Buffers buffers,
+                            const Element *gradient, const Index *indices,
+                            Element *out, const Shape &dataShape,
+                            const Shape &indexShape, int32_t dimension) {
+  launch(stream, buffers, [=] {
+    clear(out, dataShape.elements());
+    int64_t strides[Shape::maximumRank], stride = 1;
+    for (int32_t d = dataShape.rank - 1; d >= 0; --d) {
+      strides[d] = stride;
+      stride *= dataShape.size[d];
+    }
+    const int64_t elements = indexShape.elements();
+    for (int64_t i = 0; i < elements; ++i) {
+      int64_t rest = i, at = 0;
+      for (int32_t d = indexShape.rank - 1; d >= 0; --d) {
+        const int64_t position = rest % indexShape.size[d];
+        rest /= indexShape.size[d];
+        if (d != dimension)
+          at += position * strides[d];
+      }
+      const int64_t row = wrapped(indices[i], dataShape.size[dimension]);
+      if (row >= 0)
+        out[at + row * strides[dimension]] += gradient[i];
+    }
+  });
+}
+
+template <typename Element, typename Index>
+void gatherNdGradient(Stream &stream, Buffers buffers, const Element *gradient,
+                      const Index *indices, Element *out, int64_t batch,
+                      int64_t count, const Shape &indexed, int64_t inner) {
+  launch(stream, buffers, [=] {
+    const int64_t block = indexed.elements();
+    clear(out, batch * block * inner);
+    for (int64_t b = 0; b < batch; ++b)
+      for (int64_t c = 0; c < count; ++c) {
+        const Index *tuple = indices + (b * count + c) * indexed.rank;
+        int64_t at = 0;
+        bool inside = true;
+        for (int32_t d = 0; d < indexed.rank; ++d) {
+          const int64_t row = wrapped(tuple[d], indexed.size[d]);
+          inside &= row >= 0;
+          at = at * indexed.size[d] + row;
+        }
+        if (inside)
+          addRow(gradient + (b * count + c) * inner,
+                 out + (b * block + at) * inner, inner);
+      }
+  });
+}
+
+#define PARPLAN_INDEXING(Element, Index)                                       \
+  template void embeddingGradient(Stream &, Buffers, const Index *,            \
+                                  const Element *, Element *, int64_t,         \
+                                  int64_t, int64_t);                           \
+  template void gatherGradient(Stream &, Buffers, const Element *,             \
+                               const Index *, Element *, int64_t, int64_t,     \
+                               int64_t, int64_t);                              \
+  template void gatherElementsGradient(Stream &, Buffers, const Element *,     \
+                                       const Index *, Element *,               \
+                                       const Shape &, const Shape &, int32_t); \
+  template void gatherNdGradient(Stream &, Buffers, const Element *,           \
+                                 const Index *, Element *, int64_t, int64_t,   \
+                                 const Shape &, int64_t);
+#define PARPLAN_INDEXED(Element)                                               \
+  PARPLAN_INDEXING(Element, int64_t)                                           \
+  PARPLAN_INDEXING(Element, int32_t)
+PARPLAN_INDEXED(float)
+PARPLAN_INDEXED(double)
+
+} // namespace runtime
+} // namespace parplan
