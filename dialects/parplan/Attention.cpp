@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/parplan/ComposeHelper.h"
+#include "dialects/parplan/AttentionParts.h"
 #include "dialects/parplan/RuleBuilder.h"
 
 #include <limits>
@@ -13,20 +13,13 @@ using namespace mlir;
 
 namespace parplan {
 
-namespace {
-/// Sizes of an attention, named as the factors of its rule.
-struct AttentionSizes {
-  int64_t b, s, t, g, r, e, f;
-
-  explicit AttentionSizes(AttentionOp op) {
-    ArrayRef<int64_t> query = getShape(op.getQuery());
-    ArrayRef<int64_t> value = getShape(op.getValue());
-    b = query[0], s = query[1], e = query[3];
-    t = value[1], g = value[2], f = value[3];
-    r = query[2] / g;
-  }
-};
-} // namespace
+AttentionSizes::AttentionSizes(AttentionOp op) {
+  ArrayRef<int64_t> queryShape = getShape(op.getQuery());
+  ArrayRef<int64_t> valueShape = getShape(op.getValue());
+  b = queryShape[0], s = queryShape[1], e = queryShape[3];
+  t = valueShape[1], g = valueShape[2], f = valueShape[3];
+  r = queryShape[2] / g;
+}
 
 //===----------------------------------------------------------------------===//
 // Attention: types
@@ -171,9 +164,9 @@ static Value splitHeadsOfMask(ComposeHelper &compose, Value mask,
 }
 
 /// Key j is visible to query i when j <= i + offset.
-static Value createCausalMask(OpBuilder &builder, ComposeHelper &compose,
-                              const AttentionSizes &sizes, Value offset) {
-  Type integer = builder.getI64Type();
+static Value createCausalMask(ComposeHelper &compose,
+                              const AttentionSizes &sizes, Value offset,
+                              Type integer) {
   Value limit =
       compose.create<IotaOp>(RankedTensorType::get({sizes.s, 1}, integer), 0);
   Value keys =
@@ -183,37 +176,44 @@ static Value createCausalMask(OpBuilder &builder, ComposeHelper &compose,
   return compose.create<CompareOp>(ComparePredicate::le, keys, limit);
 }
 
-SmallVector<Value> AttentionOp::decompose(OpBuilder &builder) {
-  ComposeHelper compose(builder, getLoc());
-  AttentionSizes sizes(*this);
-  Type element = getTensorType(getQuery()).getElementType();
+AttentionParts buildAttentionWeights(ComposeHelper &compose, AttentionOp op) {
+  AttentionSizes sizes(op);
+  Type element = getTensorType(op.getQuery()).getElementType();
   Value scaled = compose.create<MulOp>(
-      getQuery(), compose.scalar(element, getScale().convertToDouble()));
+      op.getQuery(), compose.scalar(element, op.getScale().convertToDouble()));
   Value query =
       compose.reshape(scaled, {sizes.b, sizes.s, sizes.g, sizes.r, sizes.e});
-  Value scores = compose.create<MatmulOp>(query, getKey(), "bsgre,btge->bgrst");
+  Value scores =
+      compose.create<MatmulOp>(query, op.getKey(), "bsgre,btge->bgrst");
   Value lowest =
       compose.scalar(element, -std::numeric_limits<double>::infinity());
   auto exclude = [&](Value visible) {
     scores = compose.create<SelectOp>(visible, scores, lowest);
   };
-  if (getMask()) {
-    Value mask = splitHeadsOfMask(compose, getMask(), sizes);
+  if (op.getMask()) {
+    Value mask = splitHeadsOfMask(compose, op.getMask(), sizes);
     if (getTensorType(mask).getElementType().isInteger(1))
       exclude(mask);
     else
       scores = compose.create<AddOp>(scores, mask);
   }
-  if (getCausal())
-    exclude(createCausalMask(builder, compose, sizes, getQueryOffset()));
+  if (op.getCausal())
+    exclude(createCausalMask(compose, sizes, op.getQueryOffset(),
+                             IntegerType::get(op.getContext(), 64)));
   Value weights = compose.create<SoftmaxOp>(scores, /*dim=*/4);
-  if (getZeroMaskedRows()) {
+  if (op.getZeroMaskedRows()) {
     Value isMasked = compose.create<IsNaNOp>(weights);
     weights = compose.create<SelectOp>(isMasked, compose.scalar(element, 0.0),
                                        weights);
   }
+  return {query, weights};
+}
+
+SmallVector<Value> AttentionOp::decompose(OpBuilder &builder) {
+  ComposeHelper compose(builder, getLoc());
+  AttentionParts parts = buildAttentionWeights(compose, *this);
   Value heads =
-      compose.create<MatmulOp>(weights, getValue(), "bgrst,btgf->bsgrf");
+      compose.create<MatmulOp>(parts.weights, getValue(), "bgrst,btgf->bsgrf");
   return {compose.reshape(heads, getShape(getResult()))};
 }
 

@@ -65,13 +65,18 @@ def DecomposableOpInterface : OpInterface<"DecomposableOpInterface"> {
 def DifferentiableOpInterface : OpInterface<"DifferentiableOpInterface"> {
   let cppNamespace = "::parplan";
   let description = [{
-    Reverse mode: one gradient per operand, null where there is none.
+    Reverse mode. `differentiate` (ReverseMode.h) calls this op by op.
   }];
   let methods = [
     InterfaceMethod<[{
-      Builds the reverse-mode derivative of the op for gradients of its results.
+      Builds the gradients of the operands from those of the results; a null
+      result gradient is zero, and one of them is not null. Answers with one value
+      per operand, of the operand's type, null where the gradient is zero
+      (almost everywhere) or `gradients` does not need it. Builds nothing that
+      only such operands want.
     }], "::llvm::SmallVector<::mlir::Value>", "buildBackward",
-    (ins "::mlir::OpBuilder &":$builder, "::mlir::ValueRange":$resultGradients)>
+    (ins "::parplan::GradientBuilder &":$gradients,
+         "::llvm::ArrayRef<::mlir::Value>":$resultGradients)>
   ];
 }
 

@@ -22,6 +22,8 @@
 
 namespace parplan {
 
+class GradientBuilder;
+
 /// An elementwise op with f(0) = 0.
 template <typename ConcreteOp>
 class MapsZeroToZero

@@ -1,0 +1,58 @@
+//===- IndexingGradients.cpp - Backward of ops that read at indices -------===//
+//
+// Part of parplan. The adjoint of reading at indices adds at indices; indices
+// have no gradient.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/parplan/GradientBuilder.h"
+
+using namespace mlir;
+
+namespace parplan {
+
+OperandGradients EmbeddingOp::buildBackward(GradientBuilder &gradients,
+                                            ArrayRef<Value> resultGradients) {
+  return {Value(), gradients.create<EmbeddingGradientOp>(
+                       getTable().getType(), getIds(), resultGradients[0])};
+}
+
+OperandGradients GatherOp::buildBackward(GradientBuilder &gradients,
+                                         ArrayRef<Value> resultGradients) {
+  return {gradients.create<GatherGradientOp>(
+              getData().getType(), resultGradients[0], getIndices(), getDim()),
+          Value()};
+}
+
+OperandGradients
+GatherElementsOp::buildBackward(GradientBuilder &gradients,
+                                ArrayRef<Value> resultGradients) {
+  return {gradients.create<GatherElementsGradientOp>(
+              getData().getType(), resultGradients[0], getIndices(), getDim()),
+          Value()};
+}
+
+OperandGradients GatherNDOp::buildBackward(GradientBuilder &gradients,
+                                           ArrayRef<Value> resultGradients) {
+  return {gradients.create<GatherNDGradientOp>(getData().getType(),
+                                               resultGradients[0], getIndices(),
+                                               getBatchDims()),
+          Value()};
+}
+
+/// The gradient of the values goes to where they were found.
+OperandGradients TopKOp::buildBackward(GradientBuilder &gradients,
+                                       ArrayRef<Value> resultGradients) {
+  if (!resultGradients[0])
+    return gradients.makeNone();
+  return {gradients.create<GatherElementsGradientOp>(
+      getInput().getType(), resultGradients[0], getIndices(), getDim())};
+}
+
+OperandGradients CumSumOp::buildBackward(GradientBuilder &gradients,
+                                         ArrayRef<Value> resultGradients) {
+  return {gradients.create<CumSumOp>(resultGradients[0], getDim(),
+                                     getExclusive(), !getReverse())};
+}
+
+} // namespace parplan
