@@ -19,9 +19,10 @@ namespace parplan {
 
 namespace {
 
-/// The uses of a value in one layout, in program order.
+/// The uses of a value in one layout that share a copy, in program order.
 struct LayoutUses {
   Sharding layout;
+  CopyReader reader;
   SmallVector<OpOperand *> operands;
 };
 
@@ -31,12 +32,14 @@ struct Plan {
   SmallVector<LayoutUses> uses;
 
   void addUse(OpOperand &operand, const Sharding &layout) {
+    CopyReader reader = getReader(operand.getOwner());
     for (LayoutUses &known : uses)
-      if (known.layout == layout) {
+      if (known.layout == layout &&
+          sharesCopies(known.reader, reader, atRest)) {
         known.operands.push_back(&operand);
         return;
       }
-    uses.push_back({layout, {&operand}});
+    uses.push_back({layout, reader, {&operand}});
   }
 };
 
@@ -179,14 +182,38 @@ private:
   /// Lets the operands of `use` read `atRest` in their layout.
   void route(Value atRest, const Sharding &layoutAtRest, LayoutUses &use) {
     Value read = atRest;
-    if (use.layout != layoutAtRest) {
-      // As late as possible: a gathered copy lives from its first use.
-      Operation *user = use.operands.front()->getOwner();
-      OpBuilder builder(user);
-      read = createReshard(builder, atRest, use.layout, user);
-    }
+    if (use.layout != layoutAtRest)
+      read = createCopy(atRest, layoutAtRest, use);
     for (OpOperand *operand : use.operands)
       operand->set(read);
+  }
+
+  Value createCopy(Value atRest, const Sharding &layoutAtRest,
+                   const LayoutUses &use) {
+    Operation *user = use.operands.front()->getOwner();
+    Operation *maker = atRest.getDefiningOp();
+    OpBuilder builder(user);
+    if (maker && isMadeEarly(maker, layoutAtRest, use)) {
+      builder.setInsertionPointAfter(maker);
+      return createReshard(builder, atRest, use.layout, maker);
+    }
+    // As late as possible: a gathered copy lives from its first use.
+    Value copy = createReshard(builder, atRest, use.layout, user);
+    if (use.reader.perMicroBatch || (maker && isPerMicroBatch(maker)))
+      copy.getDefiningOp()->setAttr(attributes::perMicroBatch,
+                                    builder.getUnitAttr());
+    return copy;
+  }
+
+  /// Pending values are reduced where they are complete, so that gradients are
+  /// on their way while the backward pass goes on; results leave for where they
+  /// rest at once.
+  static bool isMadeEarly(Operation *maker, const Sharding &layoutAtRest,
+                          const LayoutUses &use) {
+    if (isPerMicroBatch(maker) != use.reader.perMicroBatch)
+      return false;
+    bool isResult = isa<func::ReturnOp>(use.operands.front()->getOwner());
+    return isResult || (layoutAtRest.isPartial() && !use.layout.isPartial());
   }
 
   Value createReshard(OpBuilder &builder, Value value, const Sharding &target,

@@ -86,6 +86,39 @@ LogicalResult verifyLayouts(func::FuncOp function,
              rules && !isSource(&op))
       sound &= succeeded(verifyOp(rules, access));
   }
+  return success(succeeded(verifyVariables(function, access)) && sound);
+}
+
+LogicalResult verifyVariables(func::FuncOp function,
+                              const ShardingAccess &access) {
+  DenseMap<Attribute, SmallVector<ParameterOp, 1>> readers;
+  function.walk(
+      [&](ParameterOp op) { readers[op.getVariable()].push_back(op); });
+  bool sound = true;
+  for (unsigned index = 0; index < function.getNumResults(); ++index) {
+    Attribute variable = function.getResultAttr(index, attributes::variable);
+    if (!variable)
+      continue;
+    ArrayRef<ParameterOp> found = readers[variable];
+    if (found.size() != 1) {
+      sound = false;
+      function.emitOpError("result ")
+          << index << " replaces " << variable << ", which " << found.size()
+          << " parameters read";
+      continue;
+    }
+    FailureOr<Sharding> before = access.getSharding(found[0].getResult());
+    FailureOr<Sharding> after = access.getResultSharding(function, index);
+    if (failed(before) || failed(after)) {
+      sound = false;
+    } else if (*before != *after) {
+      sound = false;
+      function.emitOpError("S14: result ")
+          << index << " replaces " << variable << ", which rests in "
+          << toString(*before, access.getMesh()) << ", and ends in "
+          << toString(*after, access.getMesh());
+    }
+  }
   return success(sound);
 }
 

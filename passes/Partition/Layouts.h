@@ -15,10 +15,15 @@ namespace parplan {
 bool isMove(mlir::Operation *op);
 
 /// Checks, on global types, that every operand lies in the layout that its op
-/// reads, every result in the layout that its op makes (S7, S8, S9), and that
-/// no reshard is left. Reports every fault.
+/// reads, every result in the layout that its op makes (S7, S8, S9), variables
+/// where they rest, and that no reshard is left. Reports every fault.
 mlir::LogicalResult verifyLayouts(mlir::func::FuncOp function,
                                   const ShardingAccess &access);
+
+/// Checks that results which replace a variable end where the parameter that
+/// reads it rests. Reports every fault.
+mlir::LogicalResult verifyVariables(mlir::func::FuncOp function,
+                                    const ShardingAccess &access);
 
 } // namespace parplan
 

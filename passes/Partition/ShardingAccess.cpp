@@ -106,8 +106,25 @@ bool isSource(Operation *op) {
   return isa<ParameterOp, ConstantOp, IotaOp, AffineMaskOp>(op);
 }
 
+bool isPerMicroBatch(Operation *op) {
+  return op->hasAttr(attributes::perMicroBatch);
+}
+
+CopyReader getReader(Operation *op) {
+  CopyReader reader;
+  if (isa<func::ReturnOp>(op))
+    reader.role = OpRole::optimizer;
+  else if (auto role = op->getAttrOfType<StringAttr>(attributes::role))
+    reader.role = parseOpRole(role).value_or(OpRole::forward);
+  // An accumulate reads once per micro-batch and makes its result once.
+  reader.perMicroBatch = isPerMicroBatch(op) || isa<AccumulateOp>(op);
+  return reader;
+}
+
 void copyOrigin(Operation *from, Operation *to) {
-  for (llvm::StringRef name : {attributes::block, attributes::node})
+  for (llvm::StringRef name :
+       {attributes::block, attributes::node, attributes::role,
+        attributes::group, attributes::perMicroBatch})
     if (Attribute value = from->getAttr(name))
       to->setAttr(name, value);
 }

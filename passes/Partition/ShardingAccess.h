@@ -8,6 +8,7 @@
 #define PARPLAN_PASSES_PARTITION_SHARDINGACCESS_H
 
 #include "dialects/parplan/ParplanDialect.h"
+#include "parplan/Sharding/OpRole.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -60,7 +61,14 @@ private:
 /// made in any layout.
 bool isSource(mlir::Operation *op);
 
-/// Copies the number of the block and the ONNX node from `from` to `to`.
+/// True where `op` runs once per micro-batch and not once per step.
+bool isPerMicroBatch(mlir::Operation *op);
+
+/// What `op` reads, as far as it decides which copies it shares with others.
+CopyReader getReader(mlir::Operation *op);
+
+/// Copies what says where an op comes from and when it runs: block, ONNX node,
+/// role, group, and whether it runs per micro-batch.
 void copyOrigin(mlir::Operation *from, mlir::Operation *to);
 
 } // namespace parplan

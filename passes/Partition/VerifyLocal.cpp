@@ -34,6 +34,7 @@ public:
       else
         verifyOp(&op);
     }
+    sound &= succeeded(verifyVariables(function, access));
     return success(sound);
   }
 
