@@ -6,8 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "cuda_rank.h"
-#include "failure.h"
+#include "convolution_descriptors.h"
 #include "parplan_runtime/kernels.h"
 #include "parplan_runtime/map.h"
 
@@ -15,39 +14,6 @@ namespace parplan {
 namespace runtime {
 
 namespace {
-
-void check(cudnnStatus_t status, const char *what) {
-  if (status != CUDNN_STATUS_SUCCESS)
-    fail(exitDevice,
-         std::string("cuDNN, ") + what + ": " + cudnnGetErrorString(status));
-}
-
-/// Three spatial dimensions, the missing ones of size 1 in front.
-struct Geometry {
-  int in[3] = {1, 1, 1}, out[3] = {1, 1, 1}, kernel[3] = {1, 1, 1},
-      stride[3] = {1, 1, 1}, dilation[3] = {1, 1, 1}, pad[3] = {0, 0, 0};
-
-  explicit Geometry(const ConvolutionShape &shape) {
-    const int32_t skip = 3 - shape.spatialRank;
-    for (int32_t d = 0; d < shape.spatialRank; ++d) {
-      in[skip + d] = static_cast<int>(shape.in[d]);
-      out[skip + d] = static_cast<int>(shape.out[d]);
-      kernel[skip + d] = static_cast<int>(shape.kernel[d]);
-      stride[skip + d] = static_cast<int>(shape.stride[d]);
-      dilation[skip + d] = static_cast<int>(shape.dilation[d]);
-      pad[skip + d] = static_cast<int>(shape.padLow[d]);
-    }
-  }
-  /// Whether the same padding behind gives these output sizes.
-  bool symmetric() const {
-    for (int d = 0; d < 3; ++d)
-      if (out[d] !=
-          (in[d] + 2 * pad[d] - dilation[d] * (kernel[d] - 1) - 1) / stride[d] +
-              1)
-        return false;
-    return true;
-  }
-};
 
 template <typename Element> struct DirectKernel {
   const Element *in, *weight, *bias;
@@ -97,63 +63,6 @@ template <typename Element> struct BiasKernel {
   }
 };
 
-/// The descriptors of one call.
-struct Descriptors {
-  cudnnTensorDescriptor_t in = nullptr, out = nullptr;
-  cudnnFilterDescriptor_t weight = nullptr;
-  cudnnConvolutionDescriptor_t convolution = nullptr;
-
-  Descriptors(const ConvolutionShape &shape, const Geometry &g,
-              cudnnDataType_t type) {
-    check(cudnnCreateTensorDescriptor(&in), "descriptor");
-    check(cudnnCreateTensorDescriptor(&out), "descriptor");
-    check(cudnnCreateFilterDescriptor(&weight), "descriptor");
-    check(cudnnCreateConvolutionDescriptor(&convolution), "descriptor");
-    // Two spatial dimensions are cuDNN's best road; three where needed.
-    const int skip = shape.spatialRank == 3 ? 0 : 1;
-    const int spatial = 3 - skip;
-    const auto tensor = [&](cudnnTensorDescriptor_t target, int64_t channels,
-                            const int *sizes) {
-      int dims[5] = {static_cast<int>(shape.batch), static_cast<int>(channels)};
-      int strides[5];
-      for (int d = 0; d < spatial; ++d)
-        dims[2 + d] = sizes[skip + d];
-      int stride = 1;
-      for (int d = spatial + 1; d >= 0; --d) {
-        strides[d] = stride;
-        stride *= dims[d];
-      }
-      check(
-          cudnnSetTensorNdDescriptor(target, type, spatial + 2, dims, strides),
-          "tensor");
-    };
-    tensor(in, shape.inChannels, g.in);
-    tensor(out, shape.outChannels, g.out);
-    int dims[5] = {static_cast<int>(shape.outChannels),
-                   static_cast<int>(shape.inChannels / shape.groups)};
-    for (int d = 0; d < spatial; ++d)
-      dims[2 + d] = g.kernel[skip + d];
-    check(cudnnSetFilterNdDescriptor(weight, type, CUDNN_TENSOR_NCHW,
-                                     spatial + 2, dims),
-          "weights");
-    check(cudnnSetConvolutionNdDescriptor(convolution, spatial, g.pad + skip,
-                                          g.stride + skip, g.dilation + skip,
-                                          CUDNN_CROSS_CORRELATION, type),
-          "convolution");
-    check(cudnnSetConvolutionGroupCount(convolution,
-                                        static_cast<int>(shape.groups)),
-          "groups");
-    check(cudnnSetConvolutionMathType(convolution, CUDNN_FMA_MATH),
-          "precision");
-  }
-  ~Descriptors() {
-    cudnnDestroyConvolutionDescriptor(convolution);
-    cudnnDestroyFilterDescriptor(weight);
-    cudnnDestroyTensorDescriptor(out);
-    cudnnDestroyTensorDescriptor(in);
-  }
-};
-
 } // namespace
 
 template <typename Element>
@@ -167,8 +76,7 @@ void convolution(Stream &stream, Buffers buffers, const Element *in,
     return;
   auto &rank = static_cast<CudaRank &>(stream.rank());
   if (g.symmetric() && shape.inChannels > 0) {
-    const Descriptors descriptors(
-        shape, g, sizeof(Element) == 8 ? CUDNN_DATA_DOUBLE : CUDNN_DATA_FLOAT);
+    const Descriptors descriptors(shape, g, dataType<Element>());
     check(cudnnSetStream(rank.dnn(), streamOf(stream)), "stream");
     cudnnConvolutionFwdAlgoPerf_t choices[CUDNN_CONVOLUTION_FWD_ALGO_COUNT];
     int count = 0;

@@ -36,9 +36,13 @@ CudaStream::CudaStream(Rank &rank, int index) : Stream(rank, index) {
   checkCuda(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking),
             "making a stream");
   native = stream;
+  checkCuda(cudaMalloc(&memory, scratchBytes), "making a stream");
 }
 
-CudaStream::~CudaStream() { cudaStreamDestroy(cuda()); }
+CudaStream::~CudaStream() {
+  cudaFree(memory);
+  cudaStreamDestroy(cuda());
+}
 
 // --- devices
 // -------------------------------------------------------------------

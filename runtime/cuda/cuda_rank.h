@@ -21,6 +21,13 @@ public:
   CudaStream(Rank &rank, int index);
   ~CudaStream();
   cudaStream_t cuda() const { return static_cast<cudaStream_t>(native); }
+  /// Memory of the stream's own for sums in two steps: kernels of one stream
+  /// never run at the same time.
+  static constexpr int64_t scratchBytes = 8192;
+  void *scratch() const { return memory; }
+
+private:
+  void *memory = nullptr;
 };
 
 inline cudaStream_t streamOf(Stream &stream) {

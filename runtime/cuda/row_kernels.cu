@@ -5,57 +5,18 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "block.h"
 #include "cuda_rank.h"
 #include "parplan_runtime/kernels.h"
 #include "parplan_runtime/map.h"
 #include "parplan_runtime/scalar_math.h"
 
-#include <algorithm>
 #include <limits>
 
 namespace parplan {
 namespace runtime {
 
 namespace {
-
-constexpr int threads = 256;
-
-struct Add {
-  template <typename T> __device__ T operator()(T a, T b) const {
-    return T(a + b);
-  }
-};
-struct Multiply {
-  template <typename T> __device__ T operator()(T a, T b) const {
-    return T(a * b);
-  }
-};
-struct Highest {
-  template <typename T> __device__ T operator()(T a, T b) const {
-    return a > b || a != a ? a : b;
-  }
-};
-struct Lowest {
-  template <typename T> __device__ T operator()(T a, T b) const {
-    return a < b || a != a ? a : b;
-  }
-};
-
-/// Combines one value of each thread; every thread gets the result.
-template <typename Element, typename Combine>
-__device__ Element combineBlock(Element value, Combine combine) {
-  __shared__ Element partial[threads];
-  __syncthreads(); // The last result may still be read.
-  partial[threadIdx.x] = value;
-  __syncthreads();
-  for (int half = threads / 2; half > 0; half /= 2) {
-    if (static_cast<int>(threadIdx.x) < half)
-      partial[threadIdx.x] =
-          combine(partial[threadIdx.x], partial[threadIdx.x + half]);
-    __syncthreads();
-  }
-  return partial[0];
-}
 
 template <typename Element, typename Combine>
 __global__ void reduceRowKernel(const Element *in, Element *out, int64_t outer,
@@ -83,11 +44,6 @@ __global__ void reduceColumnKernel(const Element *in, Element *out,
       value = combine(value, column[i * inner]);
     out[at] = value;
   }
-}
-
-unsigned blocksOf(int64_t count) {
-  return static_cast<unsigned>(
-      std::max<int64_t>(1, std::min<int64_t>(count, 1 << 16)));
 }
 
 template <typename Element, typename Combine>
