@@ -27,7 +27,30 @@ std::optional<Algorithm> parplan::parseAlgorithm(llvm::StringRef text) {
 }
 
 bool parplan::isProduct(const PlanningOp &op) {
-  return op.type == "MatMul" || op.type == "Gemm" || op.type == "Conv";
+  return op.role == OpRole::forward && op.isLeader &&
+         (op.type == "MatMul" || op.type == "Gemm" || op.type == "Conv");
+}
+
+bool parplan::mayReadPending(const PlanningOp &op) {
+  return op.isLeader && op.role != OpRole::forward &&
+         op.rule.linearity == Linearity::jointly;
+}
+
+bool parplan::mayStore(const PlanningOp &op) {
+  bool isOfParameter = op.accumulates || op.role == OpRole::gradientSum ||
+                       op.role == OpRole::optimizer;
+  return op.isLeader && isOfParameter && op.rule.flat && op.batchFactor < 0 &&
+         llvm::any_of(op.rule.results, [](const TensorFactors &tensor) {
+           return !tensor.empty();
+         });
+}
+
+bool parplan::isUpdate(const PlanningProblem &problem, const PlanningOp &op) {
+  return llvm::any_of(op.results, [&](int result) {
+    int variable = problem.values[result].updates;
+    return variable >= 0 &&
+           problem.values[variable].kind == ValueKind::parameter;
+  });
 }
 
 static bool hasFactor(const TensorFactors &tensor, int factor) {
@@ -90,17 +113,26 @@ getNeighbours(const ShardingRule &rule) {
   return pairs;
 }
 
-static bool maySplit(const Factor &factor) {
-  return factor.kind != FactorKind::blocked &&
-         factor.kind != FactorKind::coupled && factor.size > 1;
+static bool maySplit(const PlanningOp &op, const Factor &factor) {
+  if (factor.kind == FactorKind::coupled && op.coupledReductions == 0)
+    return false;
+  return factor.kind != FactorKind::blocked && factor.size > 1;
 }
 
-static AxisList getTensorAxes(const Mesh &mesh) {
+static AxisList getAxes(const Mesh &mesh, bool isData) {
   AxisList axes;
   for (int axis = 0; axis < mesh.getAxisCount(); ++axis)
-    if (mesh.getAxis(axis).role != AxisRole::data)
+    if ((mesh.getAxis(axis).role == AxisRole::data) == isData)
       axes.push_back(axis);
   return axes;
+}
+
+AxisList parplan::getDataAxes(const Mesh &mesh) {
+  return getAxes(mesh, /*isData=*/true);
+}
+
+AxisList parplan::getTensorAxes(const Mesh &mesh) {
+  return getAxes(mesh, /*isData=*/false);
 }
 
 llvm::SmallVector<size_t> parplan::getAxisCounts(const PlanningProblem &problem,
@@ -111,6 +143,8 @@ llvm::SmallVector<size_t> parplan::getAxisCounts(const PlanningProblem &problem,
     counts.push_back(axes.size());
   for (const PlanningOp &op : problem.ops)
     for (const Factor &factor : op.rule.factors) {
+      if (op.role != OpRole::forward)
+        break;
       size_t count = axes.size();
       while (count > 0 && mesh.getWidth(llvm::ArrayRef(axes).take_front(
                               count)) > factor.size)
@@ -122,16 +156,44 @@ llvm::SmallVector<size_t> parplan::getAxisCounts(const PlanningProblem &problem,
   return counts;
 }
 
+/// All data axes, or the inner ones alone (hybrid sharding).
+static llvm::SmallVector<AxisList> getStorageLists(const PlanningOp &op,
+                                                   const AxisList &dataAxes) {
+  llvm::SmallVector<AxisList> lists = {{}};
+  if (!mayStore(op) || dataAxes.empty())
+    return lists;
+  lists.push_back(dataAxes);
+  if (dataAxes.size() > 1)
+    lists.push_back({dataAxes.back()});
+  return lists;
+}
+
+/// Sets of axes over which an op may read pending, before those are dropped
+/// that it uses: the data axes, the first tensor axes, both.
+static llvm::SmallVector<AxisList>
+getPendingLists(const PlanningOp &op, const AxisList &dataAxes,
+                const AxisList &tensorAxes, llvm::ArrayRef<size_t> axisCounts) {
+  llvm::SmallVector<AxisList> lists = {{}};
+  if (!mayReadPending(op))
+    return lists;
+  auto add = [&](size_t count) {
+    AxisList first(tensorAxes.begin(), tensorAxes.begin() + count);
+    AxisList both = dataAxes;
+    llvm::append_range(both, first);
+    lists.push_back(std::move(first));
+    lists.push_back(std::move(both));
+  };
+  add(0);
+  llvm::for_each(axisCounts, add);
+  return lists;
+}
+
 std::vector<FactorAssignment>
 parplan::getAssignments(const PlanningOp &op, const Mesh &mesh,
                         llvm::ArrayRef<size_t> axisCounts) {
-  AxisList dataAxes, tensorAxes = getTensorAxes(mesh);
-  for (int axis = 0; axis < mesh.getAxisCount(); ++axis)
-    if (mesh.getAxis(axis).role == AxisRole::data)
-      dataAxes.push_back(axis);
-
+  AxisList dataAxes = getDataAxes(mesh), tensorAxes = getTensorAxes(mesh);
   FactorAssignment base = FactorAssignment::getReplicated(op.rule);
-  if (op.batchFactor >= 0 && maySplit(op.rule.factors[op.batchFactor])) {
+  if (op.batchFactor >= 0 && maySplit(op, op.rule.factors[op.batchFactor])) {
     base.axes[op.batchFactor] = dataAxes;
     if (verifyAssignment(op.rule, base, mesh))
       base.axes[op.batchFactor].clear();
@@ -147,7 +209,7 @@ parplan::getAssignments(const PlanningOp &op, const Mesh &mesh,
     AxisList axes(tensorAxes.begin(), tensorAxes.begin() + count);
     for (auto [factor, description] : llvm::enumerate(op.rule.factors)) {
       if (static_cast<int>(factor) == op.batchFactor ||
-          !maySplit(description) || mesh.getWidth(axes) > description.size)
+          !maySplit(op, description) || mesh.getWidth(axes) > description.size)
         continue;
       FactorAssignment assignment = base;
       assignment.axes[factor] = axes;
@@ -155,8 +217,8 @@ parplan::getAssignments(const PlanningOp &op, const Mesh &mesh,
     }
     for (auto [major, minor] : getNeighbours(op.rule)) {
       if (major == op.batchFactor || minor == op.batchFactor ||
-          !maySplit(op.rule.factors[major]) ||
-          !maySplit(op.rule.factors[minor]))
+          !maySplit(op, op.rule.factors[major]) ||
+          !maySplit(op, op.rule.factors[minor]))
         continue;
       for (size_t cut = 1; cut < count; ++cut) {
         FactorAssignment assignment = base;
@@ -166,13 +228,33 @@ parplan::getAssignments(const PlanningOp &op, const Mesh &mesh,
       }
     }
   }
+  // By index: `consider` adds behind what is looked at.
+  for (size_t index = 0, count = assignments.size(); index < count; ++index)
+    for (const AxisList &stored : getStorageLists(op, dataAxes))
+      for (const AxisList &pending :
+           getPendingLists(op, dataAxes, tensorAxes, axisCounts)) {
+        FactorAssignment assignment = assignments[index];
+        assignment.storage = stored;
+        llvm::copy_if(
+            pending, std::back_inserter(assignment.pending), [&](int axis) {
+              return !llvm::is_contained(stored, axis) &&
+                     llvm::none_of(assignment.axes, [&](const AxisList &axes) {
+                       return llvm::is_contained(axes, axis);
+                     });
+            });
+        consider(std::move(assignment));
+      }
   return assignments;
 }
 
-Mesh parplan::makeMesh(int64_t data, int64_t tensor) {
+Mesh parplan::makeMesh(int64_t data, int64_t tensor, int64_t innerData) {
   std::vector<MeshAxis> axes;
-  if (data > 1)
-    axes.push_back({"dp0", data, AxisRole::data});
+  if (data % innerData != 0)
+    innerData = 1;
+  for (int64_t size : {data / innerData, innerData})
+    if (size > 1)
+      axes.push_back(
+          {"dp" + std::to_string(axes.size()), size, AxisRole::data});
   std::vector<int64_t> primes;
   for (int64_t prime = 2; tensor > 1; ++prime)
     for (; tensor % prime == 0; tensor /= prime)

@@ -21,22 +21,70 @@ double PlanCosts::getPathSeconds(const ReshardPath &path, const Mesh &mesh,
   return seconds;
 }
 
+/// Work on pieces of flattened blocks is the work on blocks, divided.
+static OpCost divideWork(OpCost cost, int64_t pieces) {
+  auto count = static_cast<double>(pieces);
+  cost.flops /= count;
+  cost.transcendentals /= count;
+  cost.bytesRead = ceilDivide(cost.bytesRead, pieces);
+  cost.bytesWritten = ceilDivide(cost.bytesWritten, pieces);
+  return cost;
+}
+
+double PlanCosts::getOpSeconds(const PlanningProblem &problem,
+                               const PlanningOp &op,
+                               const FactorAssignment &assignment,
+                               const Mesh &mesh) const {
+  llvm::SmallVector<int64_t> operandBytes, resultBytes;
+  for (int operand : op.operands)
+    operandBytes.push_back(problem.values[operand].elementBytes);
+  for (int result : op.results)
+    resultBytes.push_back(problem.values[result].elementBytes);
+  OpCost cost = evaluateWork(op.work, op.rule,
+                             getLocalFactorSizes(op.rule, assignment, mesh),
+                             operandBytes, resultBytes);
+  return static_cast<double>(getRepeat(problem, op)) *
+         getOpSeconds(divideWork(cost, mesh.getWidth(assignment.storage)));
+}
+
+double PlanCosts::getCoupledSeconds(const PlanningProblem &problem,
+                                    const PlanningOp &op,
+                                    const FactorAssignment &assignment,
+                                    const Mesh &mesh) const {
+  AxisList axes;
+  for (auto [factor, split] : llvm::zip_equal(op.rule.factors, assignment.axes))
+    if (factor.kind == FactorKind::coupled)
+      llvm::append_range(axes, split);
+  if (axes.empty() || op.coupledReductions == 0)
+    return 0;
+  llvm::sort(axes);
+  const PlanningValue &result = problem.values[op.results.front()];
+  int64_t elements = getMadeSharding(op.rule, assignment, /*result=*/0)
+                         .getLocalElementCount(mesh, result.shape);
+  return static_cast<double>(getRepeat(problem, op)) * op.coupledReductions *
+         getCollectiveSeconds(MoveKind::allReduce, mesh, axes,
+                              elements * result.elementBytes);
+}
+
 std::vector<std::vector<ValueCopy>>
 parplan::getCopies(const PlanningProblem &problem,
                    const PlanningAnswer &answer) {
   std::vector<std::vector<ValueCopy>> copies(problem.values.size());
   for (auto [index, op] : llvm::enumerate(problem.ops)) {
+    CopyReader reader = getCopyReader(op);
     for (auto [position, operand] : llvm::enumerate(op.operands)) {
+      const Sharding &rest = answer.rest[operand];
       Sharding use = getUseSharding(op.rule, answer.assignments[index],
                                     static_cast<int>(position));
-      if (use == answer.rest[operand])
+      if (use == rest)
         continue;
       int at = static_cast<int>(index);
       auto known = llvm::find_if(copies[operand], [&](const ValueCopy &copy) {
-        return copy.layout == use;
+        return copy.layout == use && sharesCopies(copy.reader, reader, rest);
       });
       if (known == copies[operand].end())
-        copies[operand].push_back({use, at, at});
+        copies[operand].push_back(
+            {use, at, at, reader, getRepeat(problem, op)});
       else
         known->lastUse = at;
     }
@@ -59,11 +107,26 @@ std::vector<std::string> parplan::verifyAnswer(const PlanningProblem &problem,
     return problems;
   }
   for (auto [value, rest] : llvm::zip_equal(problem.values, answer.rest)) {
+    bool isActivation = value.kind == ValueKind::activation;
     if (auto violation = verifySharding(rest, mesh, value.shape.size()))
       problems.push_back("value '" + value.name + "': " + *violation);
-    else if (value.isOutput && (rest.isPartial() || rest.isStored()))
+    else if (value.updates >= 0 && !(rest == answer.rest[value.updates]))
+      problems.push_back(
+          "value '" + value.name +
+          "' replaces a variable that lies otherwise: " + toString(rest, mesh) +
+          " and " + toString(answer.rest[value.updates], mesh));
+    else if (value.isOutput && value.updates < 0 &&
+             (rest.isPartial() || rest.isStored()))
       problems.push_back("output '" + value.name +
                          "' is pending or stored: an output is complete");
+    else if (!isActivation && rest.isPartial())
+      problems.push_back("value '" + value.name +
+                         "' is pending: what a rank loads is complete (S8)");
+    else if (llvm::any_of(rest.storage, [&](int axis) {
+               return mesh.getAxis(axis).role != AxisRole::data;
+             }))
+      problems.push_back("value '" + value.name +
+                         "' is stored over an axis without role data");
   }
   for (auto [op, assignment] :
        llvm::zip_equal(problem.ops, answer.assignments)) {
@@ -108,15 +171,16 @@ std::vector<std::string> parplan::verifyAnswer(const PlanningProblem &problem,
 
 namespace {
 
-/// Adds the seconds of a path to what it is part of: communication over data
-/// axes, over others, or computation for local moves.
+/// Adds the seconds of a path, `repeat` times, to what it is part of:
+/// communication over data axes, over others, or computation for local moves.
 void addPath(PlanEvaluation &evaluation, const ReshardPath &path,
-             const Mesh &mesh, const PlanningValue &value,
+             int64_t repeat, const Mesh &mesh, const PlanningValue &value,
              const PlanCosts &costs) {
   for (const Move &move : path.moves) {
     ReshardPath single;
     single.moves.push_back(move);
     double seconds =
+        static_cast<double>(repeat) *
         costs.getPathSeconds(single, mesh, value.shape, value.elementBytes);
     bool onData = llvm::any_of(move.axes, [&](int axis) {
       return mesh.getAxis(axis).role == AxisRole::data;
@@ -135,23 +199,20 @@ PlanEvaluation parplan::evaluatePlan(const PlanningProblem &problem,
   PlanEvaluation evaluation;
   ReshardCache reshards(answer.mesh);
   for (auto [index, op] : llvm::enumerate(problem.ops)) {
-    llvm::SmallVector<int64_t> operandBytes, resultBytes;
-    for (int operand : op.operands)
-      operandBytes.push_back(problem.values[operand].elementBytes);
-    for (int result : op.results)
-      resultBytes.push_back(problem.values[result].elementBytes);
-    evaluation.computeSeconds += costs.getOpSeconds(evaluateWork(
-        op.work, op.rule,
-        getLocalFactorSizes(op.rule, answer.assignments[index], answer.mesh),
-        operandBytes, resultBytes));
+    const FactorAssignment &assignment = answer.assignments[index];
+    (op.role == OpRole::optimizer ? evaluation.optimizerSeconds
+                                  : evaluation.computeSeconds) +=
+        costs.getOpSeconds(problem, op, assignment, answer.mesh);
+    evaluation.tensorCommunicationSeconds +=
+        costs.getCoupledSeconds(problem, op, assignment, answer.mesh);
     for (auto [position, result] : llvm::enumerate(op.results)) {
       const PlanningValue &value = problem.values[result];
       addPath(evaluation,
               reshards.get(value.shape,
-                           getMadeSharding(op.rule, answer.assignments[index],
+                           getMadeSharding(op.rule, assignment,
                                            static_cast<int>(position)),
                            answer.rest[result]),
-              answer.mesh, value, costs);
+              getResultRepeat(problem, op), answer.mesh, value, costs);
     }
   }
   // Constants are made in any layout, and inputs and parameters are loaded in
@@ -162,15 +223,23 @@ PlanEvaluation parplan::evaluatePlan(const PlanningProblem &problem,
       for (const ValueCopy &copy : copies[index])
         addPath(evaluation,
                 reshards.get(value.shape, answer.rest[index], copy.layout),
-                answer.mesh, value, costs);
+                copy.repeat, answer.mesh, value, costs);
 
   evaluation.stepTimeSeconds = evaluation.computeSeconds +
+                               evaluation.optimizerSeconds +
                                evaluation.tensorCommunicationSeconds +
                                evaluation.dataCommunicationSeconds;
-  for (auto [value, rest] : llvm::zip_equal(problem.values, answer.rest))
+  for (auto [value, rest] : llvm::zip_equal(problem.values, answer.rest)) {
+    int64_t bytes = getLocalBytes(value, answer.mesh, rest);
     if (value.kind == ValueKind::parameter)
-      evaluation.parameterBytes += getLocalBytes(value, answer.mesh, rest);
-  evaluation.peakBytes = getPeakBytes(problem, answer);
-  evaluation.activationBytes = evaluation.peakBytes - evaluation.parameterBytes;
+      evaluation.parameterBytes += bytes;
+    if (value.kind == ValueKind::state)
+      evaluation.optimizerBytes += bytes;
+  }
+  MemoryPeak peak = getMemoryPeak(problem, answer);
+  evaluation.peakBytes = peak.bytes;
+  evaluation.gradientBytes = peak.gradientBytes;
+  evaluation.activationBytes = peak.bytes - evaluation.parameterBytes -
+                               evaluation.optimizerBytes - peak.gradientBytes;
   return evaluation;
 }

@@ -77,14 +77,15 @@ PlanResult parplan::solve(const PlanningProblem &problem,
   double lowerBound = CostNetwork::forbidden;
   bool exact = true;
 
-  for (const Mesh &mesh : getMeshes(request)) {
+  for (const Mesh &mesh : getMeshes(problem, request)) {
     std::optional<std::string> refusal;
     auto assignments = getAllowedAssignments(problem, request, mesh, refusal);
     if (refusal) {
       result.refusals.push_back(*refusal);
       continue;
     }
-    MeshProblem meshProblem(problem, mesh, std::move(assignments), costs);
+    MeshProblem meshProblem(problem, request, mesh, std::move(assignments),
+                            costs);
     std::vector<int> nothing(meshProblem.getNetwork().getVariableCount(), -1);
     int64_t least = meshProblem.getLeastParameterBytes(nothing);
     if (least > request.memoryLimitBytes) {

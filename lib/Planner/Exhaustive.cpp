@@ -1,5 +1,6 @@
 //===- Exhaustive.cpp - The oracle: every combination ---------------------===//
 
+#include "parplan/Planner/Decisions.h"
 #include "parplan/Planner/Evaluator.h"
 #include "parplan/Planner/Solver.h"
 
@@ -21,19 +22,21 @@ PlanResult parplan::solveByExhaustion(const PlanningProblem &problem,
                                       const PlanCosts &costs) {
   PlanResult result;
   result.leastBytes = std::numeric_limits<int64_t>::max();
-  for (const Mesh &mesh : getMeshes(request)) {
+  for (const Mesh &mesh : getMeshes(problem, request)) {
     std::optional<std::string> refusal;
     auto assignments = getAllowedAssignments(problem, request, mesh, refusal);
     if (refusal) {
       result.refusals.push_back(*refusal);
       continue;
     }
-    auto rests = getRestCandidates(problem, mesh, assignments);
+    auto rests = getRestCandidates(problem, request, mesh, assignments);
+    Decisions decisions = getDecisions(problem);
     std::vector<size_t> sizes;
-    for (const auto &choices : assignments)
-      sizes.push_back(choices.size());
-    for (const auto &choices : rests)
-      sizes.push_back(choices.size());
+    for (const Decision &decision : decisions.all)
+      sizes.push_back(assignments[decision.leader].size());
+    // What replaces a variable lies as that does.
+    for (auto [value, choices] : llvm::zip_equal(problem.values, rests))
+      sizes.push_back(value.updates >= 0 ? 1 : choices.size());
     std::vector<size_t> digits(sizes.size(), 0);
     PlanningAnswer answer;
     answer.mesh = mesh;
@@ -41,9 +44,13 @@ PlanResult parplan::solveByExhaustion(const PlanningProblem &problem,
     answer.rest.resize(rests.size());
     do {
       for (size_t op = 0; op < assignments.size(); ++op)
-        answer.assignments[op] = assignments[op][digits[op]];
-      for (size_t value = 0; value < rests.size(); ++value)
-        answer.rest[value] = rests[value][digits[assignments.size() + value]];
+        answer.assignments[op] = assignments[op][digits[decisions.ofOp[op]]];
+      for (size_t value = 0; value < rests.size(); ++value) {
+        int updated = problem.values[value].updates;
+        answer.rest[value] =
+            updated >= 0 ? answer.rest[updated]
+                         : rests[value][digits[decisions.all.size() + value]];
+      }
       ++result.certificate.explored;
       if (!verifyAnswer(problem, answer).empty())
         continue;

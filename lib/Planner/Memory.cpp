@@ -3,6 +3,8 @@
 #include "parplan/Planner/Evaluator.h"
 
 #include <algorithm>
+#include <map>
+#include <numeric>
 
 using namespace parplan;
 
@@ -36,6 +38,10 @@ public:
         peak = {live, static_cast<int>(op)};
     return peak;
   }
+  int64_t getLive(int op) const {
+    return std::accumulate(differences.begin(), differences.begin() + op + 1,
+                           int64_t(0));
+  }
 
 private:
   std::vector<int64_t> differences;
@@ -50,28 +56,82 @@ int64_t getTransientBytes(const ReshardPath &path, const PlanningValue &value,
   return bytes;
 }
 
-} // namespace
-
-int64_t parplan::getPeakBytes(const PlanningProblem &problem,
-                              const PlanningAnswer &answer, int *peakOp) {
-  int end = static_cast<int>(problem.ops.size()) - 1;
-  int64_t fixed = problem.fixedBytes;
-  if (end < 0)
-    return fixed;
-  const Mesh &mesh = answer.mesh;
-  Timeline timeline(problem.ops.size());
-  ReshardCache reshards(mesh);
-
-  std::vector<int> producer(problem.values.size(), 0);
-  std::vector<int> lastUse(problem.values.size(), -1);
-  for (auto [index, op] : llvm::enumerate(problem.ops)) {
-    for (int operand : op.operands)
-      lastUse[operand] = static_cast<int>(index);
-    for (int result : op.results) {
-      producer[result] = static_cast<int>(index);
-      lastUse[result] = std::max(lastUse[result], static_cast<int>(index));
+/// When every value is live, in program order. With several micro-batches the
+/// ops of a segment run for all of them before the next segment.
+class LiveRanges {
+public:
+  explicit LiveRanges(const PlanningProblem &problem)
+      : problem(problem), segments(getSegments(problem)),
+        producers(problem.values.size(), -1),
+        lastUses(problem.values.size(), -1),
+        lastSegments(problem.values.size(), 0) {
+    for (auto [index, op] : llvm::enumerate(problem.ops)) {
+      int at = static_cast<int>(index);
+      starts.try_emplace(segments[index], at);
+      for (int operand : op.operands)
+        addUse(operand, at);
+      for (int result : op.results) {
+        producers[result] = at;
+        addUse(result, at);
+      }
     }
   }
+
+  int getStart(int value) const {
+    int producer = std::max(producers[value], 0);
+    bool isSum = producers[value] >= 0 && problem.microBatches > 1 &&
+                 problem.ops[producer].accumulates;
+    return isSum ? starts.at(segments[producer]) : producer;
+  }
+  int getEnd(int value) const {
+    return problem.values[value].isOutput
+               ? static_cast<int>(problem.ops.size()) - 1
+               : lastUses[value];
+  }
+  /// How many of it exist at once.
+  int64_t getCount(int value) const {
+    const PlanningValue &description = problem.values[value];
+    if (description.kind == ValueKind::input)
+      return description.batchDimension >= 0 ? problem.microBatches : 1;
+    int producer = producers[value];
+    if (producer < 0 || !problem.ops[producer].perMicroBatch ||
+        problem.ops[producer].accumulates)
+      return 1;
+    return lastSegments[value] > segments[producer] ? problem.microBatches : 1;
+  }
+  /// True for gradients of parameters.
+  bool isGradient(int value) const {
+    if (producers[value] < 0 || problem.values[value].batchDimension >= 0)
+      return false;
+    OpRole role = problem.ops[producers[value]].role;
+    return role == OpRole::weightGradient || role == OpRole::gradientSum;
+  }
+
+private:
+  void addUse(int value, int op) {
+    lastUses[value] = std::max(lastUses[value], op);
+    lastSegments[value] = std::max(lastSegments[value], segments[op]);
+  }
+
+  const PlanningProblem &problem;
+  std::vector<int> segments, producers, lastUses, lastSegments;
+  std::map<int, int> starts;
+};
+
+} // namespace
+
+MemoryPeak parplan::getMemoryPeak(const PlanningProblem &problem,
+                                  const PlanningAnswer &answer) {
+  MemoryPeak peak;
+  int64_t fixed = problem.fixedBytes;
+  peak.bytes = fixed;
+  if (problem.ops.empty())
+    return peak;
+  const Mesh &mesh = answer.mesh;
+  Timeline timeline(problem.ops.size()), gradients(problem.ops.size());
+  ReshardCache reshards(mesh);
+  LiveRanges ranges(problem);
+
   for (auto [index, op] : llvm::enumerate(problem.ops))
     for (auto [position, result] : llvm::enumerate(op.results)) {
       const PlanningValue &value = problem.values[result];
@@ -87,28 +147,37 @@ int64_t parplan::getPeakBytes(const PlanningProblem &problem,
                            value, mesh));
     }
   auto copies = getCopies(problem, answer);
-  for (auto [index, value] : llvm::enumerate(problem.values)) {
-    int64_t bytes = getLocalBytes(value, mesh, answer.rest[index]);
-    bool persistent = value.kind == ValueKind::parameter ||
-                      value.kind == ValueKind::constant ||
-                      value.kind == ValueKind::input;
-    if (persistent)
+  for (auto [number, value] : llvm::enumerate(problem.values)) {
+    int index = static_cast<int>(number);
+    int64_t bytes = ranges.getCount(index) *
+                    getLocalBytes(value, mesh, answer.rest[number]);
+    int start = ranges.getStart(index), end = ranges.getEnd(index);
+    if (value.kind != ValueKind::activation)
       fixed += bytes;
-    else
-      timeline.add(producer[index], value.isOutput ? end : lastUse[index],
-                   bytes);
-    for (const ValueCopy &copy : copies[index]) {
+    else if (value.updates < 0)
+      timeline.add(start, end, bytes);
+    if (ranges.isGradient(index))
+      gradients.add(start, end, bytes);
+    for (const ValueCopy &copy : copies[number]) {
       timeline.add(copy.firstUse, copy.lastUse,
                    getLocalBytes(value, mesh, copy.layout));
       timeline.add(
           copy.firstUse, copy.firstUse,
           getTransientBytes(
-              reshards.get(value.shape, answer.rest[index], copy.layout), value,
-              mesh));
+              reshards.get(value.shape, answer.rest[number], copy.layout),
+              value, mesh));
     }
   }
-  auto [peak, op] = timeline.getPeak();
+  std::tie(peak.bytes, peak.op) = timeline.getPeak();
+  peak.bytes += fixed;
+  peak.gradientBytes = gradients.getLive(peak.op);
+  return peak;
+}
+
+int64_t parplan::getPeakBytes(const PlanningProblem &problem,
+                              const PlanningAnswer &answer, int *peakOp) {
+  MemoryPeak peak = getMemoryPeak(problem, answer);
   if (peakOp)
-    *peakOp = op;
-  return fixed + peak;
+    *peakOp = peak.op;
+  return peak.bytes;
 }

@@ -3,20 +3,36 @@
 #include "MeshProblem.h"
 
 #include "parplan/Planner/Evaluator.h"
-#include "parplan/Planner/Solver.h"
 #include "parplan/Support/Check.h"
 
 #include <algorithm>
+#include <set>
 
 using namespace parplan;
 
-MeshProblem::MeshProblem(const PlanningProblem &problem, const Mesh &mesh,
+CopySet ValueCopies::normalise(CopySet set, const Sharding &atRest) const {
+  CopySet result = 0;
+  for (size_t kind = 0; kind < kinds.size(); ++kind) {
+    if (!(set >> kind & 1) || kinds[kind].layout == atRest)
+      continue;
+    size_t first = 0;
+    while (!(kinds[first].layout == kinds[kind].layout &&
+             sharesCopies(kinds[first].reader, kinds[kind].reader, atRest)))
+      ++first;
+    result |= CopySet(1) << first;
+  }
+  return result;
+}
+
+MeshProblem::MeshProblem(const PlanningProblem &problem,
+                         const PlanRequest &request, const Mesh &mesh,
                          std::vector<std::vector<FactorAssignment>> assignments,
                          const PlanCosts &costs)
     : problem(problem), mesh(mesh), costs(costs), reshards(mesh),
-      assignments(std::move(assignments)) {
-  rests = getRestCandidates(problem, mesh, this->assignments);
-  addOps();
+      decisions(getDecisions(problem)), assignments(std::move(assignments)),
+      readers(problem.values.size()), writers(problem.values.size(), {-1, 0}) {
+  rests = getRestCandidates(problem, request, mesh, this->assignments);
+  addDecisions();
   addValues();
 }
 
@@ -24,7 +40,7 @@ PlanningAnswer MeshProblem::getAnswer(const std::vector<int> &choices) const {
   PlanningAnswer answer;
   answer.mesh = mesh;
   for (size_t op = 0; op < problem.ops.size(); ++op)
-    answer.assignments.push_back(assignments[op][choices[op]]);
+    answer.assignments.push_back(assignments[op][choices[decisions.ofOp[op]]]);
   for (size_t value = 0; value < problem.values.size(); ++value)
     answer.rest.push_back(rests[value][getRest(value, choices)]);
   return answer;
@@ -34,7 +50,8 @@ int64_t
 MeshProblem::getLeastParameterBytes(const std::vector<int> &choices) const {
   int64_t bytes = problem.fixedBytes;
   for (size_t value = 0; value < problem.values.size(); ++value) {
-    if (problem.values[value].kind != ValueKind::parameter)
+    ValueKind kind = problem.values[value].kind;
+    if (kind != ValueKind::parameter && kind != ValueKind::state)
       continue;
     bool chosen = choices[variableOf[value]] >= 0;
     bytes +=
@@ -57,18 +74,18 @@ CostNetwork MeshProblem::getNetwork(double secondsPerByte,
     for (int64_t bytes : choiceBytes[value])
       seconds.push_back(price * static_cast<double>(bytes));
     priced.addCosts(variableOf[value], seconds);
-    const Making &making = makings[value];
-    if (making.op < 0)
+    int writer = writers[value].op;
+    if (writer < 0)
       continue;
     // What is made in another layout lives beside that at rest.
     seconds.clear();
     for (const ValueChoice &choice : valueChoices[value])
-      for (auto [layout, bytes] : making.layouts)
+      for (auto [layout, bytes] : makings[value])
         seconds.push_back(layout == rests[value][choice.rest]
                               ? 0
-                              : secondsPerByte * opWeights[making.op] *
+                              : secondsPerByte * opWeights[writer] *
                                     static_cast<double>(bytes));
-    priced.addPair(variableOf[value], making.op, seconds);
+    priced.addPair(variableOf[value], decisions.ofOp[writer], seconds);
   }
   return priced;
 }
@@ -86,145 +103,163 @@ double MeshProblem::getPathSeconds(size_t value, const Sharding &from,
                     : CostNetwork::forbidden;
 }
 
-void MeshProblem::addOps() {
-  for (auto [index, op] : llvm::enumerate(problem.ops)) {
-    llvm::SmallVector<int64_t> operandBytes, resultBytes;
-    for (int operand : op.operands)
-      operandBytes.push_back(problem.values[operand].elementBytes);
-    for (int result : op.results)
-      resultBytes.push_back(problem.values[result].elementBytes);
-    std::vector<double> seconds;
-    for (const FactorAssignment &assignment : assignments[index])
-      seconds.push_back(costs.getOpSeconds(evaluateWork(
-          op.work, op.rule, getLocalFactorSizes(op.rule, assignment, mesh),
-          operandBytes, resultBytes)));
+void MeshProblem::addDecisions() {
+  for (const Decision &decision : decisions.all) {
+    std::vector<double> seconds(assignments[decision.leader].size(), 0.0);
+    for (int member : decision.members)
+      for (auto [choice, assignment] : llvm::enumerate(assignments[member]))
+        seconds[choice] +=
+            costs.getOpSeconds(problem, problem.ops[member], assignment, mesh) +
+            costs.getCoupledSeconds(problem, problem.ops[member], assignment,
+                                    mesh);
     network.addVariable(std::move(seconds));
   }
 }
 
 void MeshProblem::addValues() {
-  struct Reader {
-    int op;
-    int position;
-  };
-  std::vector<std::vector<Reader>> readers(problem.values.size());
-  std::vector<Reader> writer(problem.values.size(), {-1, 0});
   for (auto [index, op] : llvm::enumerate(problem.ops)) {
     for (auto [position, operand] : llvm::enumerate(op.operands))
       readers[operand].push_back(
           {static_cast<int>(index), static_cast<int>(position)});
     for (auto [position, result] : llvm::enumerate(op.results))
-      writer[result] = {static_cast<int>(index), static_cast<int>(position)};
+      writers[result] = {static_cast<int>(index), static_cast<int>(position)};
   }
-
   for (size_t value = 0; value < problem.values.size(); ++value) {
-    // The distinct layouts in which ops may read the value, and which of them
-    // every assignment of every reader reads.
-    std::vector<Sharding> layouts;
-    std::vector<std::vector<int>> layoutOf;
-    for (const Reader &reader : readers[value]) {
-      layoutOf.emplace_back();
-      for (const FactorAssignment &assignment : assignments[reader.op]) {
-        Sharding use = getUseSharding(problem.ops[reader.op].rule, assignment,
-                                      reader.position);
-        auto it = llvm::find(layouts, use);
-        layoutOf.back().push_back(static_cast<int>(it - layouts.begin()));
-        if (it == layouts.end())
-          layouts.push_back(std::move(use));
-      }
-    }
-    addValue(value, layouts, readers[value].size());
+    const PlanningValue &description = problem.values[value];
     int end = static_cast<int>(problem.ops.size()) - 1;
-    bool persistent = problem.values[value].kind != ValueKind::activation;
-    int first = persistent ? 0 : std::max(writer[value].op, 0);
-    int last = persistent || problem.values[value].isOutput ? end
-               : readers[value].empty()                     ? first
-                                        : readers[value].back().op;
+    bool persistent = description.kind != ValueKind::activation;
+    int first = persistent ? 0 : std::max(writers[value].op, 0);
+    int last = persistent || description.isOutput ? end
+               : readers[value].empty()           ? first
+                                                  : readers[value].back().op;
     liveRanges.emplace_back(first, last);
-    makings.emplace_back();
-    int variable = variableOf[value];
-    const std::vector<ValueChoice> &choices = valueChoices[value];
+    restBytes.emplace_back();
+    for (const Sharding &rest : rests[value])
+      restBytes.back().push_back(getLocalBytes(description, mesh, rest));
+    leastBytes.push_back(
+        *std::min_element(restBytes.back().begin(), restBytes.back().end()));
 
-    for (auto [reader, layout] : llvm::zip_equal(readers[value], layoutOf)) {
-      std::vector<double> pair;
-      for (const ValueChoice &choice : choices)
-        for (int use : layout) {
-          bool free = rests[value][choice.rest] == layouts[use];
-          bool copied = choice.copies >> use & 1;
-          pair.push_back(free || copied ? 0 : CostNetwork::forbidden);
-        }
-      network.addPair(variable, reader.op, pair);
+    int updated = description.updates;
+    if (updated >= 0) {
+      // Written where the variable lies, after all that read it.
+      variableOf.push_back(variableOf[updated]);
+      valueChoices.push_back(valueChoices[updated]);
+      choiceBytes.emplace_back(valueChoices[updated].size(), 0);
+    } else {
+      ValueCopies copies = getCopies(value);
+      addChoices(value, copies);
+      addReadings(value, copies);
     }
-    if (writer[value].op < 0)
-      continue;
-    const PlanningOp &op = problem.ops[writer[value].op];
-    makings.back().op = writer[value].op;
-    std::vector<std::vector<double>> toRest;
-    for (const FactorAssignment &assignment : assignments[writer[value].op]) {
-      Sharding made =
-          getMadeSharding(op.rule, assignment, writer[value].position);
-      makings.back().layouts.emplace_back(
-          made, getLocalBytes(problem.values[value], mesh, made));
-      toRest.emplace_back();
-      for (const Sharding &rest : rests[value])
-        toRest.back().push_back(getPathSeconds(value, made, rest));
-    }
-    std::vector<double> pair;
-    for (const ValueChoice &choice : choices)
-      for (const std::vector<double> &seconds : toRest)
-        pair.push_back(seconds[choice.rest]);
-    network.addPair(variable, writer[value].op, pair);
+    makings.emplace_back();
+    if (writers[value].op >= 0)
+      addMaking(value);
   }
 }
 
-void MeshProblem::addValue(size_t value, const std::vector<Sharding> &layouts,
-                           size_t readerCount) {
+ValueCopies MeshProblem::getCopies(size_t value) const {
+  ValueCopies copies;
+  for (const Reader &reader : readers[value]) {
+    const PlanningOp &op = problem.ops[reader.op];
+    int decision = decisions.ofOp[reader.op];
+    auto reading = llvm::find_if(copies.readings, [&](const auto &known) {
+      return known.decision == decision;
+    });
+    if (reading == copies.readings.end()) {
+      copies.readings.push_back(
+          {decision, std::vector<CopySet>(assignments[reader.op].size(), 0)});
+      reading = std::prev(copies.readings.end());
+    }
+    CopyReader description = getCopyReader(op);
+    for (auto [choice, assignment] : llvm::enumerate(assignments[reader.op])) {
+      Sharding use = getUseSharding(op.rule, assignment, reader.position);
+      auto kind = llvm::find_if(copies.kinds, [&](const auto &known) {
+        return known.layout == use &&
+               llvm::all_of(rests[value], [&](const Sharding &rest) {
+                 return sharesCopies(known.reader, description, rest);
+               });
+      });
+      size_t number = kind - copies.kinds.begin();
+      if (kind == copies.kinds.end())
+        copies.kinds.push_back({use, description, getRepeat(problem, op)});
+      PARPLAN_CHECK(number < 64, "a value has at most 64 kinds of copies");
+      reading->needs[choice] |= CopySet(1) << number;
+    }
+  }
+  return copies;
+}
+
+void MeshProblem::addChoices(size_t value, const ValueCopies &copies) {
   const PlanningValue &description = problem.values[value];
-  PARPLAN_CHECK(layouts.size() < 32, "a value has fewer than 32 use layouts");
+  std::vector<int64_t> kindBytes;
+  for (const ValueCopies::Kind &kind : copies.kinds)
+    kindBytes.push_back(getLocalBytes(description, mesh, kind.layout));
+
   std::vector<ValueChoice> choices;
   std::vector<double> seconds;
+  choiceBytes.emplace_back();
   for (auto [rest, sharding] : llvm::enumerate(rests[value])) {
-    uint32_t useful = 0;
-    std::vector<double> copySeconds;
-    for (auto [index, layout] : llvm::enumerate(layouts)) {
-      double copy = description.kind == ValueKind::constant
-                        ? 0
-                        : getPathSeconds(value, sharding, layout);
-      copySeconds.push_back(copy);
-      if (!(sharding == layout) && copy < CostNetwork::forbidden)
-        useful |= 1u << index;
+    std::vector<double> kindSeconds;
+    for (const ValueCopies::Kind &kind : copies.kinds)
+      kindSeconds.push_back(
+          description.kind == ValueKind::constant
+              ? 0
+              : static_cast<double>(kind.repeat) *
+                    getPathSeconds(value, sharding, kind.layout));
+    // What the readers need together, whatever each of them chooses.
+    std::set<CopySet> sets = {0};
+    for (const ValueCopies::Reading &reading : copies.readings) {
+      std::set<CopySet> extended;
+      for (CopySet needs : reading.needs)
+        for (CopySet set : sets)
+          extended.insert(set | copies.normalise(needs, sharding));
+      sets = std::move(extended);
     }
-    // All subsets of `useful`, the empty one first.
-    for (uint32_t copies = 0;; copies = (copies - useful) & useful) {
-      if (static_cast<size_t>(__builtin_popcount(copies)) <= readerCount) {
-        double sum = 0;
-        for (size_t index = 0; index < layouts.size(); ++index)
-          if (copies >> index & 1)
-            sum += copySeconds[index];
-        choices.push_back({static_cast<int>(rest), copies});
-        seconds.push_back(sum);
-      }
-      if (copies == useful)
-        break;
+    for (CopySet set : sets) {
+      double sum = 0;
+      int64_t bytes = restBytes[value][rest];
+      for (size_t kind = 0; kind < copies.kinds.size(); ++kind)
+        if (set >> kind & 1) {
+          sum += kindSeconds[kind];
+          bytes += kindBytes[kind];
+        }
+      choices.push_back({static_cast<int>(rest), set});
+      seconds.push_back(sum);
+      choiceBytes.back().push_back(bytes);
     }
   }
   variableOf.push_back(network.addVariable(std::move(seconds)));
   valueChoices.push_back(std::move(choices));
+}
 
-  std::vector<int64_t> layoutBytes;
-  for (const Sharding &layout : layouts)
-    layoutBytes.push_back(getLocalBytes(description, mesh, layout));
-  restBytes.emplace_back();
-  for (const Sharding &rest : rests[value])
-    restBytes.back().push_back(getLocalBytes(description, mesh, rest));
-  leastBytes.push_back(
-      *std::min_element(restBytes.back().begin(), restBytes.back().end()));
-  choiceBytes.emplace_back();
-  for (const ValueChoice &choice : valueChoices.back()) {
-    int64_t bytes = restBytes.back()[choice.rest];
-    for (size_t index = 0; index < layouts.size(); ++index)
-      if (choice.copies >> index & 1)
-        bytes += layoutBytes[index];
-    choiceBytes.back().push_back(bytes);
+void MeshProblem::addReadings(size_t value, const ValueCopies &copies) {
+  for (const ValueCopies::Reading &reading : copies.readings) {
+    std::vector<double> pair;
+    for (const ValueChoice &choice : valueChoices[value])
+      for (CopySet needs : reading.needs) {
+        CopySet set = copies.normalise(needs, rests[value][choice.rest]);
+        pair.push_back((set & ~choice.copies) == 0 ? 0
+                                                   : CostNetwork::forbidden);
+      }
+    network.addPair(variableOf[value], reading.decision, pair);
   }
+}
+
+void MeshProblem::addMaking(size_t value) {
+  const PlanningOp &op = problem.ops[writers[value].op];
+  auto repeat = static_cast<double>(getResultRepeat(problem, op));
+  std::vector<std::vector<double>> toRest;
+  for (const FactorAssignment &assignment : assignments[writers[value].op]) {
+    Sharding made =
+        getMadeSharding(op.rule, assignment, writers[value].position);
+    makings.back().emplace_back(
+        made, getLocalBytes(problem.values[value], mesh, made));
+    toRest.emplace_back();
+    for (const Sharding &rest : rests[value])
+      toRest.back().push_back(repeat * getPathSeconds(value, made, rest));
+  }
+  std::vector<double> pair;
+  for (const ValueChoice &choice : valueChoices[value])
+    for (const std::vector<double> &seconds : toRest)
+      pair.push_back(seconds[choice.rest]);
+  network.addPair(variableOf[value], decisions.ofOp[writers[value].op], pair);
 }

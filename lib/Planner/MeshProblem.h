@@ -8,26 +8,56 @@
 #define PARPLAN_LIB_PLANNER_MESHPROBLEM_H
 
 #include "parplan/Planner/CostNetwork.h"
+#include "parplan/Planner/Decisions.h"
 #include "parplan/Planner/PlanCosts.h"
 #include "parplan/Planner/PlanningAnswer.h"
+#include "parplan/Planner/Solver.h"
 
 #include <utility>
 #include <vector>
 
 namespace parplan {
 
-/// One choice for a value: its layout at rest, and which of its use layouts are
-/// kept as copies for all readers.
-struct ValueChoice {
-  int rest;
-  uint32_t copies;
+/// A set of copies of a value, as numbers of `ValueCopies::kinds`.
+using CopySet = uint64_t;
+
+/// The copies that readers of a value may need: a layout, for one of the kinds
+/// of readers that may not share it.
+struct ValueCopies {
+  struct Kind {
+    Sharding layout;
+    CopyReader reader;
+    int64_t repeat;
+  };
+  std::vector<Kind> kinds;
+
+  /// Which kinds a decision's choices need.
+  struct Reading {
+    int decision;
+    std::vector<CopySet> needs;
+  };
+  std::vector<Reading> readings;
+
+  /// `set` without what lies `atRest` already, and with one kind for all that
+  /// share a copy.
+  CopySet normalise(CopySet set, const Sharding &atRest) const;
 };
 
-/// The planning problem on one mesh as a cost network. Variables are ops (which
-/// assignment) and values (which layout at rest, which shared copies).
+/// One choice for a value: its layout at rest, and the copies that are made of
+/// it.
+struct ValueChoice {
+  int rest;
+  CopySet copies;
+};
+
+/// The planning problem on one mesh as a cost network. Variables are decisions
+/// (which assignments) and values (which layout at rest, which shared copies).
+/// What replaces a variable shares the network's variable with it: they rest
+/// alike.
 class MeshProblem {
 public:
-  MeshProblem(const PlanningProblem &problem, const Mesh &mesh,
+  MeshProblem(const PlanningProblem &problem, const PlanRequest &request,
+              const Mesh &mesh,
               std::vector<std::vector<FactorAssignment>> assignments,
               const PlanCosts &costs);
 
@@ -35,7 +65,8 @@ public:
 
   PlanningAnswer getAnswer(const std::vector<int> &choices) const;
 
-  /// Bytes of parameters that every completion of a partial answer needs.
+  /// Bytes of parameters and states that every completion of a partial answer
+  /// needs.
   int64_t getLeastParameterBytes(const std::vector<int> &choices) const;
 
   /// The network with `secondsPerByte` added for every byte that is live while
@@ -49,22 +80,22 @@ private:
 
   double getPathSeconds(size_t value, const Sharding &from, const Sharding &to);
 
-  void addOps();
-
+  void addDecisions();
   void addValues();
-
-  /// Adds the variable of a value: every layout at rest with every set of
-  /// copies that its readers could need.
-  void addValue(size_t value, const std::vector<Sharding> &layouts,
-                size_t readerCount);
+  ValueCopies getCopies(size_t value) const;
+  void addChoices(size_t value, const ValueCopies &copies);
+  void addReadings(size_t value, const ValueCopies &copies);
+  void addMaking(size_t value);
 
   const PlanningProblem &problem;
   const Mesh &mesh;
   const PlanCosts &costs;
   ReshardCache reshards;
+  Decisions decisions;
   std::vector<std::vector<FactorAssignment>> assignments;
   std::vector<std::vector<Sharding>> rests;
   CostNetwork network;
+  /// Per value its variable and the choices of that.
   std::vector<int> variableOf;
   std::vector<std::vector<ValueChoice>> valueChoices;
   std::vector<std::vector<int64_t>> restBytes;
@@ -72,13 +103,15 @@ private:
   /// Per value the bytes of every choice, and the ops while it is live.
   std::vector<std::vector<int64_t>> choiceBytes;
   std::vector<std::pair<int, int>> liveRanges;
-  /// Per value the op that makes it, or -1, and what each assignment of the op
-  /// makes, with its bytes.
-  struct Making {
-    int op = -1;
-    std::vector<std::pair<Sharding, int64_t>> layouts;
+  struct Reader {
+    int op;
+    int position;
   };
-  std::vector<Making> makings;
+  std::vector<std::vector<Reader>> readers;
+  /// Per value the op that makes it and the position, or -1.
+  std::vector<Reader> writers;
+  /// Per value what each choice of its maker's decision makes, with its bytes.
+  std::vector<std::vector<std::pair<Sharding, int64_t>>> makings;
 };
 
 } // namespace parplan

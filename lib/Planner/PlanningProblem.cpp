@@ -2,6 +2,8 @@
 
 #include "parplan/Planner/PlanningProblem.h"
 
+#include <map>
+
 using namespace parplan;
 
 /// Product of the factor sizes of a dimension.
@@ -12,11 +14,60 @@ static int64_t getSize(const ShardingRule &rule, const DimFactors &dim) {
   return size;
 }
 
+/// Every group has one leader, and of its own.
+static std::optional<std::string> verifyGroups(const PlanningProblem &problem) {
+  std::map<int64_t, int> leaders;
+  for (const PlanningOp &op : problem.ops) {
+    if (op.group < 0 && !op.isLeader)
+      return "operator '" + op.node + "' (" + op.type +
+             "): follows a leader, but is in no group";
+    if (op.group >= 0)
+      leaders[op.group] += op.isLeader;
+  }
+  for (auto [group, count] : leaders)
+    if (count != 1)
+      return "group " + std::to_string(group) + " has " +
+             std::to_string(count) + " leaders";
+  return std::nullopt;
+}
+
+/// What is replaced is a variable of the same shape, and is replaced once.
+static std::optional<std::string>
+verifyUpdates(const PlanningProblem &problem) {
+  std::vector<bool> isUpdated(problem.values.size(), false);
+  for (const PlanningValue &value : problem.values) {
+    if (value.updates < 0)
+      continue;
+    auto fail = [&](const std::string &what) {
+      return "value '" + value.name + "': " + what;
+    };
+    if (value.updates >= static_cast<int>(problem.values.size()))
+      return fail("replaces a value that does not exist");
+    const PlanningValue &variable = problem.values[value.updates];
+    if (variable.kind != ValueKind::parameter &&
+        variable.kind != ValueKind::state)
+      return fail("replaces '" + variable.name + "', which is no variable");
+    if (value.kind != ValueKind::activation || value.shape != variable.shape)
+      return fail("is not of the shape of '" + variable.name + "'");
+    if (isUpdated[value.updates])
+      return fail("'" + variable.name + "' is replaced twice");
+    isUpdated[value.updates] = true;
+  }
+  return std::nullopt;
+}
+
 std::optional<std::string>
 parplan::verifyProblem(const PlanningProblem &problem) {
-  std::vector<bool> exists;
-  for (const PlanningValue &value : problem.values)
+  if (auto fault = verifyGroups(problem))
+    return fault;
+  if (auto fault = verifyUpdates(problem))
+    return fault;
+  std::vector<bool> exists, perMicroBatch;
+  for (const PlanningValue &value : problem.values) {
     exists.push_back(value.kind != ValueKind::activation);
+    perMicroBatch.push_back(value.kind == ValueKind::input &&
+                            value.batchDimension >= 0);
+  }
   int count = static_cast<int>(problem.values.size());
 
   for (const PlanningOp &op : problem.ops) {
@@ -39,6 +90,14 @@ parplan::verifyProblem(const PlanningProblem &problem) {
          llvm::zip_equal(op.rule.operands, op.operands)) {
       if (operand < 0 || operand >= count || !exists[operand])
         return fail("reads a value before it is produced");
+      if (problem.values[operand].updates >= 0)
+        return fail("reads '" + problem.values[operand].name +
+                    "', which replaces a variable");
+      if (problem.microBatches > 1 && perMicroBatch[operand] &&
+          !op.perMicroBatch && !op.accumulates)
+        return fail("runs once per step and reads '" +
+                    problem.values[operand].name +
+                    "', which every micro-batch has");
       if (!fits(tensor, operand))
         return fail("its rule does not fit the shape of '" +
                     problem.values[operand].name + "'");
@@ -50,7 +109,41 @@ parplan::verifyProblem(const PlanningProblem &problem) {
         return fail("its rule does not fit the shape of '" +
                     problem.values[result].name + "'");
       exists[result] = true;
+      perMicroBatch[result] = op.perMicroBatch && !op.accumulates;
     }
   }
   return std::nullopt;
+}
+
+int64_t parplan::getRepeat(const PlanningProblem &problem,
+                           const PlanningOp &op) {
+  return op.perMicroBatch || op.accumulates ? problem.microBatches : 1;
+}
+
+int64_t parplan::getResultRepeat(const PlanningProblem &problem,
+                                 const PlanningOp &op) {
+  return op.accumulates ? 1 : getRepeat(problem, op);
+}
+
+CopyReader parplan::getCopyReader(const PlanningOp &op) {
+  return {op.role, op.perMicroBatch || op.accumulates};
+}
+
+bool parplan::isTraining(const PlanningProblem &problem) {
+  return llvm::any_of(problem.values, [](const PlanningValue &value) {
+    return value.updates >= 0;
+  });
+}
+
+std::vector<int> parplan::getSegments(const PlanningProblem &problem) {
+  std::vector<int> ofOp, ofValue(problem.values.size(), 0);
+  for (const PlanningOp &op : problem.ops) {
+    int segment = 0;
+    for (int operand : op.operands)
+      segment = std::max(segment, ofValue[operand]);
+    ofOp.push_back(segment);
+    for (int result : op.results)
+      ofValue[result] = segment + (op.accumulates ? 1 : 0);
+  }
+  return ofOp;
 }

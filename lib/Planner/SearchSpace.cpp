@@ -1,11 +1,25 @@
 //===- SearchSpace.cpp - Meshes, assignments and layouts of a request -----===//
 
+#include "parplan/Planner/Decisions.h"
 #include "parplan/Planner/Solver.h"
 #include "parplan/Support/Text.h"
 
 using namespace parplan;
 
-std::vector<Mesh> parplan::getMeshes(const PlanRequest &request) {
+/// How many data-parallel ranks of one tensor-parallel group are in a node,
+/// where that makes an axis of its own.
+static int64_t getInnerData(const PlanningProblem &problem,
+                            const PlanRequest &request, int64_t tensor) {
+  bool spansNodes = request.devicesPerNode > 0 &&
+                    request.devicesPerNode < request.deviceCount;
+  if (!isTraining(problem) || !spansNodes ||
+      request.devicesPerNode % tensor != 0)
+    return 1;
+  return request.devicesPerNode / tensor;
+}
+
+std::vector<Mesh> parplan::getMeshes(const PlanningProblem &problem,
+                                     const PlanRequest &request) {
   std::vector<Mesh> meshes;
   for (int64_t tensor = 1; tensor <= request.deviceCount; ++tensor) {
     if (request.deviceCount % tensor != 0)
@@ -13,7 +27,8 @@ std::vector<Mesh> parplan::getMeshes(const PlanRequest &request) {
     int64_t data = request.deviceCount / tensor;
     if (request.dataSize.value_or(data) == data &&
         request.tensorSize.value_or(tensor) == tensor)
-      meshes.push_back(makeMesh(data, tensor));
+      meshes.push_back(
+          makeMesh(data, tensor, getInnerData(problem, request, tensor)));
   }
   return meshes;
 }
@@ -47,57 +62,145 @@ static bool hasContraction(const PlanningOp &op) {
   });
 }
 
+/// The assignments of a leader that the request allows.
+static std::vector<FactorAssignment>
+getLeaderAssignments(const PlanningProblem &problem, const PlanningOp &op,
+                     const PlanRequest &request, const Mesh &mesh,
+                     llvm::ArrayRef<size_t> axisCounts,
+                     std::optional<std::string> &refusal) {
+  std::vector<FactorAssignment> assignments =
+      getAssignments(op, mesh, axisCounts);
+  if (request.tensorSize && isProduct(op)) {
+    auto kept = filterAssignments(op, mesh, assignments, [](Algorithm a) {
+      return a == Algorithm::row || a == Algorithm::column;
+    });
+    if (!kept.empty())
+      assignments = std::move(kept);
+  }
+  for (const ForcedAlgorithm &forced : request.forcedAlgorithms) {
+    if (op.role != OpRole::forward || !matchesGlob(forced.nodeGlob, op.node))
+      continue;
+    auto kept =
+        filterAssignments(op, mesh, getAssignments(op, mesh, axisCounts),
+                          [&](Algorithm a) { return a == forced.algorithm; });
+    if (kept.empty() && isProduct(op) && !hasContraction(op))
+      continue; // The bias of a product follows it.
+    if (kept.empty())
+      refusal = "node '" + op.node + "' (" + op.type + ") cannot be '" +
+                stringifyAlgorithm(forced.algorithm).str() + "' here";
+    else
+      assignments = std::move(kept);
+  }
+  if (request.zeroStage && mayStore(op)) {
+    // Stages 2 and 3 leave it to the costs where gradients are added up.
+    int least = isUpdate(problem, op) ? 1 : 2;
+    bool isStored = *request.zeroStage >= least;
+    bool isFree = isStored && !isUpdate(problem, op) && !op.accumulates;
+    std::vector<FactorAssignment> kept;
+    for (const FactorAssignment &assignment : assignments)
+      if (isFree || assignment.storage.empty() != isStored)
+        kept.push_back(assignment);
+    if (!kept.empty())
+      assignments = std::move(kept);
+  }
+  return assignments;
+}
+
+/// Axes over which the gradients of a leader's results may be read pending by
+/// its backward ops: where all of these are linear, a sum of gradients can be
+/// reduced later. The empty set comes first.
+static llvm::SmallVector<AxisList>
+getGradientPendings(const PlanningProblem &problem, const Decision &decision,
+                    const FactorAssignment &assignment, const Mesh &mesh,
+                    llvm::ArrayRef<size_t> axisCounts) {
+  llvm::SmallVector<AxisList> pendings = {{}};
+  const PlanningOp &leader = problem.ops[decision.leader];
+  bool isLinear = llvm::all_of(decision.members, [&](int member) {
+    return member == decision.leader ||
+           problem.ops[member].rule.linearity == Linearity::jointly;
+  });
+  if (!isBeforeBackward(leader.role) || !isLinear ||
+      decision.members.size() < 2)
+    return pendings;
+  AxisList used, tensorAxes = getTensorAxes(mesh);
+  for (const AxisList &axes : assignment.axes)
+    llvm::append_range(used, axes);
+  auto add = [&](AxisList axes) {
+    llvm::erase_if(axes,
+                   [&](int axis) { return llvm::is_contained(used, axis); });
+    if (!llvm::is_contained(pendings, axes))
+      pendings.push_back(std::move(axes));
+  };
+  AxisList dataAxes;
+  if (leader.batchFactor < 0)
+    dataAxes = getDataAxes(mesh);
+  add(dataAxes);
+  for (size_t count : axisCounts) {
+    AxisList first(tensorAxes.begin(), tensorAxes.begin() + count);
+    add(first);
+    AxisList both = dataAxes;
+    llvm::append_range(both, first);
+    add(std::move(both));
+  }
+  return pendings;
+}
+
+static bool isLegal(const PlanningProblem &problem, const Decision &decision,
+                    llvm::ArrayRef<FactorAssignment> choice, const Mesh &mesh) {
+  return llvm::all_of(
+      llvm::zip_equal(decision.members, choice), [&](auto pair) {
+        auto &[member, assignment] = pair;
+        return !verifyAssignment(problem.ops[member].rule, assignment, mesh);
+      });
+}
+
 std::vector<std::vector<FactorAssignment>>
 parplan::getAllowedAssignments(const PlanningProblem &problem,
                                const PlanRequest &request, const Mesh &mesh,
                                std::optional<std::string> &refusal) {
-  std::vector<std::vector<FactorAssignment>> allowed;
+  std::vector<std::vector<FactorAssignment>> allowed(problem.ops.size());
   llvm::SmallVector<size_t> axisCounts = getAxisCounts(problem, mesh);
-  for (const PlanningOp &op : problem.ops) {
-    std::vector<FactorAssignment> assignments =
-        getAssignments(op, mesh, axisCounts);
-    if (request.tensorSize && isProduct(op)) {
-      auto kept = filterAssignments(op, mesh, assignments, [](Algorithm a) {
-        return a == Algorithm::row || a == Algorithm::column;
-      });
-      if (!kept.empty())
-        assignments = std::move(kept);
-    }
-    for (const ForcedAlgorithm &forced : request.forcedAlgorithms) {
-      if (!matchesGlob(forced.nodeGlob, op.node))
-        continue;
-      auto kept =
-          filterAssignments(op, mesh, getAssignments(op, mesh, axisCounts),
-                            [&](Algorithm a) { return a == forced.algorithm; });
-      if (kept.empty() && isProduct(op) && !hasContraction(op))
-        continue; // The bias of a product follows it.
-      if (kept.empty())
-        refusal = "node '" + op.node + "' (" + op.type + ") cannot be '" +
-                  stringifyAlgorithm(forced.algorithm).str() + "' here";
-      else
-        assignments = std::move(kept);
-    }
-    allowed.push_back(std::move(assignments));
+  for (const Decision &decision : getDecisions(problem).all) {
+    std::vector<std::vector<FactorAssignment>> choices;
+    for (const FactorAssignment &assignment :
+         getLeaderAssignments(problem, problem.ops[decision.leader], request,
+                              mesh, axisCounts, refusal))
+      for (const AxisList &pending : getGradientPendings(
+               problem, decision, assignment, mesh, axisCounts)) {
+        auto choice =
+            inferMembers(problem, decision, assignment, pending, mesh);
+        if (isLegal(problem, decision, choice, mesh) &&
+            !llvm::is_contained(choices, choice))
+          choices.push_back(std::move(choice));
+      }
+    for (const std::vector<FactorAssignment> &choice : choices)
+      for (auto [member, assignment] :
+           llvm::zip_equal(decision.members, choice))
+        allowed[member].push_back(assignment);
   }
   for (const ForcedAlgorithm &forced : request.forcedAlgorithms)
     if (llvm::none_of(problem.ops, [&](const PlanningOp &op) {
           return matchesGlob(forced.nodeGlob, op.node);
         }))
       refusal = "no node is called '" + forced.nodeGlob + "'";
+  if (request.zeroStage.value_or(0) > 0 && getDataAxes(mesh).empty())
+    refusal = "zero=" + std::to_string(*request.zeroStage) +
+              " spreads over data-parallel ranks, and there is one";
   return allowed;
 }
 
-std::vector<std::vector<Sharding>> parplan::getRestCandidates(
-    const PlanningProblem &problem, const Mesh &mesh,
-    const std::vector<std::vector<FactorAssignment>> &assignments) {
-  std::vector<std::vector<Sharding>> made(problem.values.size());
-  std::vector<std::vector<Sharding>> used(problem.values.size());
-  auto add = [](std::vector<Sharding> &list, Sharding sharding) {
-    if (!llvm::is_contained(list, sharding))
-      list.push_back(std::move(sharding));
-  };
-  for (auto [index, op] : llvm::enumerate(problem.ops))
-    for (const FactorAssignment &assignment : assignments[index]) {
+namespace {
+
+/// Collects layouts per value, each once.
+class RestCandidates {
+public:
+  RestCandidates(const PlanningProblem &problem, const Mesh &mesh)
+      : problem(problem), mesh(mesh), made(problem.values.size()),
+        used(problem.values.size()) {}
+
+  void addOp(const PlanningOp &op,
+             llvm::ArrayRef<FactorAssignment> assignments) {
+    for (const FactorAssignment &assignment : assignments) {
       for (auto [position, result] : llvm::enumerate(op.results)) {
         Sharding sharding =
             getMadeSharding(op.rule, assignment, static_cast<int>(position));
@@ -109,27 +212,108 @@ std::vector<std::vector<Sharding>> parplan::getRestCandidates(
         add(used[operand],
             getUseSharding(op.rule, assignment, static_cast<int>(position)));
     }
+  }
 
-  std::vector<std::vector<Sharding>> candidates(problem.values.size());
-  for (auto [index, value] : llvm::enumerate(problem.values)) {
+  std::vector<Sharding> get(int index) const {
+    const PlanningValue &value = problem.values[index];
     Sharding replicated = Sharding::getReplicated(value.shape.size());
-    std::vector<Sharding> &list = candidates[index];
-    if (value.kind == ValueKind::input) {
-      if (value.batchDimension >= 0)
-        for (int axis = 0; axis < mesh.getAxisCount(); ++axis)
-          if (mesh.getAxis(axis).role == AxisRole::data)
-            replicated.dims[value.batchDimension].push_back(axis);
+    if (value.kind == ValueKind::input && value.batchDimension >= 0)
+      replicated.dims[value.batchDimension] = getDataAxes(mesh);
+    if (value.kind == ValueKind::input || value.kind == ValueKind::constant)
+      return {replicated};
+    std::vector<Sharding> list;
+    bool isLoaded = value.kind != ValueKind::activation;
+    for (const Sharding &sharding : made[index])
+      add(list, sharding);
+    for (const Sharding &sharding : used[index])
+      if (!sharding.isPartial() || !(isLoaded || value.isOutput))
+        add(list, sharding);
+    if (value.isOutput)
+      llvm::erase_if(list, [](const Sharding &rest) {
+        return rest.isPartial() || rest.isStored();
+      });
+    if (list.empty())
       list.push_back(replicated);
-    } else if (value.kind == ValueKind::constant) {
-      list.push_back(replicated);
-    } else {
-      for (Sharding &sharding : made[index])
-        add(list, std::move(sharding));
-      for (Sharding &sharding : used[index])
-        add(list, std::move(sharding));
-      if (list.empty())
-        list.push_back(replicated);
-    }
+    return list;
+  }
+
+private:
+  static void add(std::vector<Sharding> &list, Sharding sharding) {
+    if (!llvm::is_contained(list, sharding))
+      list.push_back(std::move(sharding));
+  }
+
+  const PlanningProblem &problem;
+  const Mesh &mesh;
+  std::vector<std::vector<Sharding>> made, used;
+};
+
+/// Leaves the layouts of a trained parameter that the stage asks for.
+void applyZeroStage(std::vector<Sharding> &list, int stage) {
+  std::vector<Sharding> kept;
+  for (const Sharding &rest : list)
+    if (rest.isStored() == (stage == 3))
+      kept.push_back(rest);
+  if (!kept.empty())
+    list = std::move(kept);
+}
+
+} // namespace
+
+std::vector<std::vector<Sharding>> parplan::getRestCandidates(
+    const PlanningProblem &problem, const PlanRequest &request,
+    const Mesh &mesh,
+    const std::vector<std::vector<FactorAssignment>> &assignments) {
+  RestCandidates collected(problem, mesh);
+  for (auto [op, choices] : llvm::zip_equal(problem.ops, assignments))
+    collected.addOp(op, choices);
+  std::vector<std::vector<Sharding>> candidates;
+  for (size_t value = 0; value < problem.values.size(); ++value)
+    candidates.push_back(collected.get(static_cast<int>(value)));
+  for (auto [index, value] : llvm::enumerate(problem.values)) {
+    if (value.updates < 0)
+      continue;
+    std::vector<Sharding> &list = candidates[value.updates];
+    if (request.zeroStage &&
+        problem.values[value.updates].kind == ValueKind::parameter)
+      applyZeroStage(list, *request.zeroStage);
+    candidates[index] = list;
   }
   return candidates;
+}
+
+int parplan::getZeroStage(const PlanningProblem &problem,
+                          const PlanningAnswer &answer, int parameter,
+                          std::optional<int> forced) {
+  if (forced)
+    return *forced;
+  if (answer.rest[parameter].isStored())
+    return 3;
+  for (auto [index, op] : llvm::enumerate(problem.ops)) {
+    bool updates = llvm::any_of(op.results, [&](int result) {
+      return problem.values[result].updates == parameter;
+    });
+    if (!updates || answer.assignments[index].storage.empty())
+      continue;
+    // The gradient is of the shape of the parameter and was added up, as
+    // itself or before it was scaled or cast.
+    llvm::SmallVector<int> gradients(op.operands.begin(), op.operands.end());
+    for (size_t producer = index; producer-- > 0;) {
+      const PlanningOp &before = problem.ops[producer];
+      if (llvm::none_of(before.results, [&](int result) {
+            return llvm::is_contained(gradients, result);
+          }))
+        continue;
+      if (before.accumulates)
+        return problem.microBatches > 1 &&
+                       !answer.assignments[producer].storage.empty()
+                   ? 2
+                   : 1;
+      for (int operand : before.operands)
+        if (problem.values[operand].shape == problem.values[parameter].shape)
+          gradients.push_back(operand);
+    }
+    return 1;
+  }
+  return 0;
 }

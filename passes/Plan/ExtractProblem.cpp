@@ -32,6 +32,9 @@ public:
 
   GraphProblem extract() {
     Block &body = function.getBody().front();
+    if (auto count =
+            function->getAttrOfType<IntegerAttr>(attributes::microBatches))
+      graph.problem.microBatches = count.getInt();
     for (BlockArgument argument : body.getArguments()) {
       unsigned number = argument.getArgNumber();
       PlanningValue &value = addValue(argument, ValueKind::input);
@@ -44,8 +47,14 @@ public:
     }
     for (Operation &op : body.without_terminator())
       addOperation(op);
-    for (Value result : body.getTerminator()->getOperands())
-      graph.problem.values[numbers.lookup(result)].isOutput = true;
+    for (auto [index, result] :
+         llvm::enumerate(body.getTerminator()->getOperands())) {
+      PlanningValue &value = graph.problem.values[numbers.lookup(result)];
+      value.isOutput = true;
+      if (Attribute variable =
+              function.getResultAttr(index, attributes::variable))
+        value.updates = variables.lookup(variable);
+    }
     return std::move(graph);
   }
 
@@ -65,8 +74,10 @@ private:
     if (auto parameter = dyn_cast<ParameterOp>(op)) {
       auto initializer =
           symbols.lookup<InitializerOp>(parameter.getInitializer());
-      addValue(parameter.getResult(), ValueKind::parameter).name =
-          initializer.getName().str();
+      addValue(parameter.getResult(),
+               parameter.getSlot() ? ValueKind::state : ValueKind::parameter)
+          .name = initializer.getName().str();
+      variables[parameter.getVariable()] = numbers.lookup(parameter);
       return;
     }
     if (op.hasTrait<OpTrait::ConstantLike>() || isComputedFromIndices(&op)) {
@@ -93,7 +104,10 @@ private:
       planned.block = block.getInt();
     for (Value operand : op.getOperands())
       planned.operands.push_back(numbers.lookup(operand));
+    addTraining(op, planned);
     planned.batchFactor = findBatchFactor(planned);
+    if (planned.batchFactor < 0 && planned.group >= 0 && !planned.isLeader)
+      planned.batchFactor = findBatchOfLeader(op, planned);
     for (auto [position, result] : llvm::enumerate(op.getResults())) {
       PlanningValue &value = addValue(result, ValueKind::activation);
       value.batchDimension =
@@ -101,8 +115,27 @@ private:
       planned.results.push_back(numbers.lookup(result));
       value.name = planned.node;
     }
+    if (planned.group >= 0 && planned.isLeader)
+      leaders[planned.group] = static_cast<int>(graph.ops.size());
     graph.ops.push_back(&op);
     graph.problem.ops.push_back(std::move(planned));
+  }
+
+  void addTraining(Operation &op, PlanningOp &planned) const {
+    if (auto role = op.getAttrOfType<StringAttr>(attributes::role))
+      planned.role = parseOpRole(role.getValue()).value_or(OpRole::forward);
+    if (auto group = op.getAttrOfType<IntegerAttr>(attributes::group)) {
+      planned.group = group.getInt();
+      planned.isLeader =
+          isBeforeBackward(planned.role) || isa<OptimizerUpdateOp>(op);
+    }
+    planned.perMicroBatch = op.hasAttr(attributes::perMicroBatch);
+    planned.accumulates = isa<AccumulateOp>(op);
+    if (planned.accumulates && graph.problem.microBatches == 1)
+      planned.work.kind = WorkKind::none;
+    // Largest logit, sum of exponentials, logit of the label.
+    if (isa<CrossEntropyOp>(op))
+      planned.coupledReductions = 3;
   }
 
   int findBatchFactor(const PlanningOp &op) const {
@@ -113,6 +146,32 @@ private:
       const DimFactors &factors = op.rule.operands[position][dimension];
       if (!factors.empty())
         return factors.front();
+    }
+    return -1;
+  }
+
+  /// A backward op that spreads a value without batch over what its leader
+  /// reads or makes (the gradient of a mean): the batch is that of the tensor
+  /// of the leader that has the shape of the result.
+  int findBatchOfLeader(Operation &op, const PlanningOp &planned) const {
+    auto leader = leaders.find(planned.group);
+    if (leader == leaders.end())
+      return -1;
+    const PlanningOp &description = graph.problem.ops[leader->second];
+    llvm::SmallVector<int> tensors(description.operands.begin(),
+                                   description.operands.end());
+    llvm::append_range(tensors, description.results);
+    for (auto [position, result] : llvm::enumerate(op.getResults())) {
+      auto shape = cast<RankedTensorType>(result.getType()).getShape();
+      for (int tensor : tensors) {
+        const PlanningValue &value = graph.problem.values[tensor];
+        if (value.batchDimension < 0 || ArrayRef(value.shape) != shape)
+          continue;
+        const DimFactors &factors =
+            planned.rule.results[position][value.batchDimension];
+        if (!factors.empty())
+          return factors.front();
+      }
     }
     return -1;
   }
@@ -133,6 +192,10 @@ private:
   SymbolTable symbols;
   GraphProblem graph;
   llvm::DenseMap<Value, int> numbers;
+  /// The value that reads each variable.
+  llvm::DenseMap<Attribute, int> variables;
+  /// Per group its leader, once that is there.
+  llvm::DenseMap<int64_t, int> leaders;
 };
 
 } // namespace

@@ -31,7 +31,9 @@ struct GraphProblem {
 /// Parameters and constants become values without producer: ranks load or make
 /// them in the layout that is asked for. The batch is followed from the
 /// arguments marked `parplan.batch` through the rules: a factor carries it when
-/// it is the major one of an operand's batch dimension.
+/// it is the major one of an operand's batch dimension. Of a training step,
+/// `parplan.group`, `parplan.role`, `parplan.per_micro_batch` and the variables
+/// that results replace are taken over.
 GraphProblem
 extractProblem(mlir::func::FuncOp function,
                llvm::function_ref<std::string(int64_t)> getNodeName);

@@ -23,6 +23,7 @@ def Plan : Pass<"parplan-plan", "::mlir::ModuleOp"> {
     Option<"data", "data", "int64_t", "0", "Size of the data axis; 0: free">,
     Option<"tensor", "tensor", "int64_t", "0",
            "Size of all tensor axes; 0: free">,
+    Option<"zero", "zero", "int", "-1", "ZeRO stage; negative: free">,
     Option<"memory", "memory", "int64_t", "0",
            "Bytes per device; 0: those of the preset">
   ];

@@ -40,7 +40,14 @@ struct Plan : public parplan::impl::PlanBase<Plan> {
     }
     GraphProblem graph = extractProblem(
         function, [](int64_t node) { return "node" + std::to_string(node); });
+    if (auto fault = verifyProblem(graph.problem)) {
+      getOperation().emitError("the function cannot be planned: ") << *fault;
+      return signalPassFailure();
+    }
     PlanRequest request;
+    request.devicesPerNode = machines->getDevicesPerNode();
+    if (zero >= 0)
+      request.zeroStage = zero;
     request.deviceCount = gpus;
     request.memoryLimitBytes =
         memory ? int64_t(memory) : machines->getDevice().memoryBytes;

@@ -21,7 +21,8 @@ llvm::StringRef stringifyAlgorithm(Algorithm algorithm);
 std::optional<Algorithm> parseAlgorithm(llvm::StringRef text);
 
 /// True for matrix products and convolutions of the model (ONNX MatMul, Gemm,
-/// Conv), the ops that a forced tensor kind speaks of.
+/// Conv), the ops that a forced tensor kind speaks of. Ops of the backward pass
+/// carry the node of their forward op and are none.
 bool isProduct(const PlanningOp &op);
 
 /// `column`: tensor axes on a free factor of the weight; `row`: on a contracted
@@ -37,18 +38,35 @@ Algorithm getAlgorithm(const PlanningOp &op, const FactorAssignment &assignment,
 llvm::SmallVector<size_t> getAxisCounts(const PlanningProblem &problem,
                                         const Mesh &mesh);
 
+/// True for ops that add up gradients, losses or squares: they may read terms
+/// pending, so that a sum is reduced once.
+bool mayReadPending(const PlanningOp &op);
+
+/// True for ops that may run on pieces of flattened blocks (ZeRO): updates, and
+/// sums of gradients of parameters.
+bool mayStore(const PlanningOp &op);
+
+/// True for the update of a parameter.
+bool isUpdate(const PlanningProblem &problem, const PlanningOp &op);
+
+/// The axes of `mesh` with role `data`, and the others.
+AxisList getDataAxes(const Mesh &mesh);
+AxisList getTensorAxes(const Mesh &mesh);
+
 /// The assignments of an op on `mesh`, the simplest first: data axes on the
 /// batch factor wherever it can be split; the first j tensor axes, for each j
 /// of `axisCounts`, on one factor or shared by neighbouring factors of one
-/// dimension (heads of grouped attention).
+/// dimension (heads of grouped attention). Each of them also pending over, and
+/// stored over, axes that are left, where the op may be so.
 std::vector<FactorAssignment> getAssignments(const PlanningOp &op,
                                              const Mesh &mesh,
                                              llvm::ArrayRef<size_t> axisCounts);
 
 /// The mesh of `data` by `tensor` ranks: `dp0`, and the prime factors of
-/// `tensor` as `tp0`, `tp1`, .. with the largest first. Sizes of one make no
-/// axis.
-Mesh makeMesh(int64_t data, int64_t tensor);
+/// `tensor` as `tp0`, `tp1`, .. with the largest first. Where `innerData`
+/// divides `data`, the data axes are `dp0` and, of that size, `dp1`. Sizes of
+/// one make no axis.
+Mesh makeMesh(int64_t data, int64_t tensor, int64_t innerData = 1);
 
 } // namespace parplan
 

@@ -21,10 +21,13 @@ struct ValueCopy {
   /// First and last op that read it.
   int firstUse = 0;
   int lastUse = 0;
+  /// What its readers are, and how often per step it is made.
+  CopyReader reader;
+  int64_t repeat = 1;
 };
 
 /// Per value the layouts that are made besides that at rest, in order of first
-/// use. Two uses in one layout share a copy.
+/// use. Two uses in one layout share a copy where `sharesCopies` says so.
 std::vector<std::vector<ValueCopy>> getCopies(const PlanningProblem &problem,
                                               const PlanningAnswer &answer);
 
@@ -40,10 +43,23 @@ PlanEvaluation evaluatePlan(const PlanningProblem &problem,
                             const PlanningAnswer &answer,
                             const PlanCosts &costs);
 
-/// Highest sum of live bytes of a rank: parameters, constants and outputs for
-/// the whole step, inputs and activations from producer to last use, copies
-/// from first to last use, pending results until they are at rest. `peakOp`
-/// takes the first op at which it is reached.
+/// Live bytes of a rank where their sum is highest.
+struct MemoryPeak {
+  int64_t bytes = 0;
+  /// The first op at which it is reached.
+  int op = 0;
+  /// Of `bytes`: what ops of the backward pass made for parameters.
+  int64_t gradientBytes = 0;
+};
+
+/// Highest sum of live bytes of a rank: parameters, states, constants and
+/// inputs for the whole step, activations from producer to last use, outputs
+/// to the end, copies from first to last use, pending results until they are at
+/// rest. What replaces a variable lies in its bytes. With several
+/// micro-batches, sums over them live from the start of their segment, and what
+/// a later segment reads exists for all of them.
+MemoryPeak getMemoryPeak(const PlanningProblem &problem,
+                         const PlanningAnswer &answer);
 int64_t getPeakBytes(const PlanningProblem &problem,
                      const PlanningAnswer &answer, int *peakOp = nullptr);
 

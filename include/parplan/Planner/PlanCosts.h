@@ -7,7 +7,7 @@
 #ifndef PARPLAN_PLANNER_PLANCOSTS_H
 #define PARPLAN_PLANNER_PLANCOSTS_H
 
-#include "parplan/CostModel/OpCost.h"
+#include "parplan/Planner/PlanningProblem.h"
 #include "parplan/Sharding/Reshard.h"
 
 namespace parplan {
@@ -27,6 +27,16 @@ public:
 
   /// A local copy that reads and writes `bytes`.
   virtual double getCopySeconds(int64_t bytes) const = 0;
+
+  /// An op under an assignment, as often as it runs in a step.
+  double getOpSeconds(const PlanningProblem &problem, const PlanningOp &op,
+                      const FactorAssignment &assignment,
+                      const Mesh &mesh) const;
+
+  /// The reductions inside an op whose coupled factors carry axes, likewise.
+  double getCoupledSeconds(const PlanningProblem &problem, const PlanningOp &op,
+                           const FactorAssignment &assignment,
+                           const Mesh &mesh) const;
 
   /// All moves of a path for elements of `elementBytes`.
   double getPathSeconds(const ReshardPath &path, const Mesh &mesh,

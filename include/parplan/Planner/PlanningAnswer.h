@@ -27,9 +27,17 @@ struct PlanEvaluation {
   double computeSeconds = 0;
   double tensorCommunicationSeconds = 0;
   double dataCommunicationSeconds = 0;
+  /// Computation of ops with the role of the optimizer; not in
+  /// `computeSeconds`.
+  double optimizerSeconds = 0;
   /// Highest sum of live bytes of a rank over the program.
   int64_t peakBytes = 0;
   int64_t parameterBytes = 0;
+  /// States of the optimizer.
+  int64_t optimizerBytes = 0;
+  /// Live gradients of parameters at the peak.
+  int64_t gradientBytes = 0;
+  /// Everything else at the peak.
   int64_t activationBytes = 0;
 };
 

@@ -9,13 +9,15 @@
 #define PARPLAN_PLANNER_PLANNINGPROBLEM_H
 
 #include "parplan/CostModel/OpCost.h"
+#include "parplan/Sharding/OpRole.h"
 
 #include <string>
 #include <vector>
 
 namespace parplan {
 
-enum class ValueKind { input, parameter, constant, activation };
+/// `state` is a parameter of the optimizer.
+enum class ValueKind { input, parameter, state, constant, activation };
 
 /// A tensor of the graph, with its global shape.
 struct PlanningValue {
@@ -27,6 +29,9 @@ struct PlanningValue {
   bool isOutput = false;
   /// The dimension that carries the batch, or -1.
   int batchDimension = -1;
+  /// The parameter or state that this result replaces, or -1. It is written
+  /// where that one lies, so both rest alike, and no op reads it.
+  int updates = -1;
 };
 
 /// An operation, in program order. Operands and results are indices of values;
@@ -45,18 +50,48 @@ struct PlanningOp {
   int batchFactor = -1;
   /// Equal blocks of the model share a number; -1 outside blocks.
   int64_t block = -1;
+  /// Ops of a group are decided together: the leader by choice, the others by
+  /// inference from it. -1: a group of its own.
+  int64_t group = -1;
+  bool isLeader = true;
+  OpRole role = OpRole::forward;
+  /// Runs once per micro-batch, else once per step.
+  bool perMicroBatch = false;
+  /// Adds up over the micro-batches: runs for each of them, and its results
+  /// exist once per step.
+  bool accumulates = false;
+  /// Reductions of the size of the first result that axes on a coupled factor
+  /// cost; 0: no axes are put there.
+  int coupledReductions = 0;
 };
 
 struct PlanningProblem {
   std::vector<PlanningValue> values;
   std::vector<PlanningOp> ops;
+  /// How often per step the ops run that run once per micro-batch.
+  int64_t microBatches = 1;
   /// Bytes that every rank needs whatever the plan (workspaces).
   int64_t fixedBytes = 0;
 };
 
 /// Checks that the problem is complete: indices in range, producers before
-/// users, rules that fit shapes. Returns what is wrong, or nullopt.
+/// users, rules that fit shapes, one leader per group, steps that read
+/// micro-batches through an accumulate only. Returns what is wrong, or nullopt.
 std::optional<std::string> verifyProblem(const PlanningProblem &problem);
+
+/// How often an op runs in a step, and how often its results are made.
+int64_t getRepeat(const PlanningProblem &problem, const PlanningOp &op);
+int64_t getResultRepeat(const PlanningProblem &problem, const PlanningOp &op);
+
+/// What an op is as a reader.
+CopyReader getCopyReader(const PlanningOp &op);
+
+/// True for graphs that replace parameters.
+bool isTraining(const PlanningProblem &problem);
+
+/// Per op the number of accumulates on the deepest path to it. With several
+/// micro-batches a segment runs for all of them before the next one starts.
+std::vector<int> getSegments(const PlanningProblem &problem);
 
 } // namespace parplan
 

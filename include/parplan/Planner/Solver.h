@@ -29,6 +29,11 @@ struct PlanRequest {
   /// Forced sizes of the data and tensor axes; unset ones are searched.
   std::optional<int64_t> dataSize, tensorSize;
   std::vector<ForcedAlgorithm> forcedAlgorithms;
+  /// Forced ZeRO stage, 0 to 3, of all parameters; only for training steps.
+  std::optional<int> zeroStage;
+  /// Devices of a node; 0: all. Where the data axes span nodes, training may
+  /// store over those within a node alone.
+  int64_t devicesPerNode = 0;
   /// The search over memory limits stops here; the mesh search does not.
   double timeBudgetSeconds = 60;
 };
@@ -66,21 +71,32 @@ PlanResult solveByExhaustion(const PlanningProblem &problem,
                              const PlanCosts &costs);
 
 /// The meshes that the request allows, most data-parallel first.
-std::vector<Mesh> getMeshes(const PlanRequest &request);
+std::vector<Mesh> getMeshes(const PlanningProblem &problem,
+                            const PlanRequest &request);
 
 /// The assignments of every op that the request allows on `mesh`: forced
-/// algorithms applied. An op for which the forced one is impossible keeps all,
-/// unless it was forced by name; then `refusal` says so.
+/// algorithms and the ZeRO stage applied. Ops of one decision have equally
+/// many, choice for choice. An op for which the forced algorithm is impossible
+/// keeps all, unless it was forced by name; then `refusal` says so.
 std::vector<std::vector<FactorAssignment>>
 getAllowedAssignments(const PlanningProblem &problem,
                       const PlanRequest &request, const Mesh &mesh,
                       std::optional<std::string> &refusal);
 
 /// The layouts at rest that are considered for every value: as made, completed,
-/// and as any op reads it. Inputs lie with the data axes on their batch.
+/// and as any op reads it. Inputs lie with the data axes on their batch. What
+/// replaces a variable has the candidates of the variable, in their order.
 std::vector<std::vector<Sharding>> getRestCandidates(
-    const PlanningProblem &problem, const Mesh &mesh,
+    const PlanningProblem &problem, const PlanRequest &request,
+    const Mesh &mesh,
     const std::vector<std::vector<FactorAssignment>> &assignments);
+
+/// The ZeRO stage of a parameter in a plan: 3, it is stored at rest; 2, its
+/// gradients are stored while they are added up; 1, its update is; 0. With one
+/// micro-batch 1 and 2 are the same plan, and a parameter that is not trained
+/// has no stage: what was forced is what it is called.
+int getZeroStage(const PlanningProblem &problem, const PlanningAnswer &answer,
+                 int parameter, std::optional<int> forced);
 
 } // namespace parplan
 
