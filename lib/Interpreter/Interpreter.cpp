@@ -39,10 +39,18 @@ FailureOr<Values> evaluateOp(Operation *op, ArrayRef<const Tensor *> operands) {
 // Parameters and blocks
 //===----------------------------------------------------------------------===//
 
+std::string getSlotName(llvm::StringRef initializer, llvm::StringRef slot) {
+  return (initializer + "." + slot).str();
+}
+
 /// The whole of a parameter of `type`.
 static FailureOr<Tensor> readParameter(ParameterOp op, RankedTensorType type,
                                        const InitializerValues &initializers) {
-  auto found = initializers.find(op.getInitializer());
+  std::optional<StringRef> slot = op.getSlot();
+  auto found = initializers.find(slot ? getSlotName(op.getInitializer(), *slot)
+                                      : op.getInitializer().str());
+  if (slot && found == initializers.end())
+    return Tensor(type);
   if (found == initializers.end())
     return op.emitOpError("there is no value for ") << op.getInitializerAttr();
   const Tensor &whole = found->second;

@@ -18,8 +18,12 @@
 
 namespace parplan {
 
-/// Values of the initializers, by symbol name.
+/// Values of the initializers, by symbol name, and of optimizer states, by
+/// `getSlotName`; states that are not there are zero.
 using InitializerValues = llvm::StringMap<Tensor>;
+
+/// The name of a state, which lies as its initializer does.
+std::string getSlotName(llvm::StringRef initializer, llvm::StringRef slot);
 
 /// The results of one tensor op on one rank. Fails, with a diagnostic, on ops
 /// without values and on indices outside of what they index.
