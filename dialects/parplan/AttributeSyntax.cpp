@@ -286,4 +286,47 @@ void ViewAttr::print(AsmPrinter &printer) const {
   printer << "]>";
 }
 
+//===----------------------------------------------------------------------===//
+// Variable: <@w, slot = "exp_avg", view = <offset = 8, strides = [24, 1]>>
+//===----------------------------------------------------------------------===//
+
+Attribute VariableAttr::parse(AsmParser &parser, Type type) {
+  FlatSymbolRefAttr initializer;
+  StringAttr slot;
+  ViewAttr view;
+  if (parser.parseLess() || parser.parseAttribute(initializer))
+    return {};
+  while (succeeded(parser.parseOptionalComma())) {
+    SMLoc location = parser.getCurrentLocation();
+    StringRef field;
+    if (parser.parseKeyword(&field) || parser.parseEqual())
+      return {};
+    if (field == "slot") {
+      if (parser.parseAttribute(slot))
+        return {};
+    } else if (field == "view") {
+      view = llvm::dyn_cast_or_null<ViewAttr>(ViewAttr::parse(parser, type));
+      if (!view)
+        return {};
+    } else {
+      parser.emitError(location, "a variable has no field ") << field;
+      return {};
+    }
+  }
+  if (parser.parseGreater())
+    return {};
+  return get(parser.getContext(), initializer, slot, view);
+}
+
+void VariableAttr::print(AsmPrinter &printer) const {
+  printer << "<" << getInitializer();
+  if (getSlot())
+    printer << ", slot = " << getSlot();
+  if (getView()) {
+    printer << ", view = ";
+    getView().print(printer);
+  }
+  printer << ">";
+}
+
 } // namespace parplan

@@ -8,6 +8,8 @@
 
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
+#include "llvm/ADT/StringExtras.h"
+
 using namespace mlir;
 
 namespace parplan {
@@ -104,6 +106,26 @@ static LogicalResult verifyFactors(Operation *op, Attribute attribute) {
   return success();
 }
 
+/// A string that is one of `values`.
+static LogicalResult verifyChoice(Operation *op, NamedAttribute attribute,
+                                  ArrayRef<StringRef> values) {
+  auto text = dyn_cast<StringAttr>(attribute.getValue());
+  if (text && llvm::is_contained(values, text.getValue()))
+    return success();
+  return op->emitOpError() << attribute.getName() << " must be one of "
+                           << llvm::join(values, ", ") << ", not "
+                           << attribute.getValue();
+}
+
+static LogicalResult verifyMicroBatches(Operation *op, Attribute attribute) {
+  auto count = dyn_cast<IntegerAttr>(attribute);
+  if (!isa<FunctionOpInterface>(op) || !count ||
+      !count.getType().isInteger(64) || count.getInt() < 1)
+    return op->emitOpError() << "'" << attributes::microBatches
+                             << "' must be a positive i64 of a function";
+  return success();
+}
+
 LogicalResult
 ParplanDialect::verifyOperationAttribute(Operation *op,
                                          NamedAttribute attribute) {
@@ -115,13 +137,36 @@ ParplanDialect::verifyOperationAttribute(Operation *op,
     return verifyShardings(op, value);
   if (name == attributes::globalType)
     return verifyGlobalType(op, value);
-  bool isInteger = name == attributes::block || name == attributes::node;
+  if (name == attributes::microBatches)
+    return verifyMicroBatches(op, value);
+  if (name == attributes::role)
+    return verifyChoice(op, attribute,
+                        {roles::forward, roles::loss, roles::inputGradient,
+                         roles::weightGradient, roles::gradientSum,
+                         roles::optimizer});
+  if (name == attributes::perMicroBatch && !isa<UnitAttr>(value))
+    return op->emitOpError() << "'" << name << "' must be a unit attribute";
+  bool isInteger = name == attributes::block || name == attributes::node ||
+                   name == attributes::group;
   if (isInteger && (!isa<IntegerAttr>(value) ||
                     !cast<IntegerAttr>(value).getType().isInteger(64)))
     return op->emitOpError() << "'" << name << "' must be an i64 attribute";
   if (name == attributes::onnxOp && !isa<StringAttr>(value))
     return op->emitOpError() << "'" << name << "' must be a string attribute";
   return success();
+}
+
+static LogicalResult verifySchedule(FunctionOpInterface function,
+                                    unsigned index, NamedAttribute attribute) {
+  auto type = dyn_cast<RankedTensorType>(function.getArgumentTypes()[index]);
+  if (!type || type.getRank() != 0 || !isa<FloatType>(type.getElementType()))
+    return function->emitOpError()
+           << "argument " << index << " with " << attribute.getName()
+           << " must be a float scalar";
+  return verifyChoice(function, attribute,
+                      {schedules::learningRate, schedules::stepSize,
+                       schedules::biasCorrection2Sqrt, schedules::lossScale,
+                       schedules::inverseLossScale});
 }
 
 LogicalResult ParplanDialect::verifyRegionArgAttribute(
@@ -148,6 +193,26 @@ LogicalResult ParplanDialect::verifyRegionArgAttribute(
     return op->emitOpError() << "'" << name << "' must be a string attribute";
   if (name == attributes::batch && !isa<UnitAttr>(attribute.getValue()))
     return op->emitOpError() << "'" << name << "' must be a unit attribute";
+  if (name == attributes::schedule)
+    return verifySchedule(function, index, attribute);
+  return success();
+}
+
+/// Verifies `parplan.variable` of result `index`: no two results may replace
+/// the same variable.
+static LogicalResult verifyVariable(FunctionOpInterface function,
+                                    unsigned index, Attribute attribute) {
+  auto variable = dyn_cast<VariableAttr>(attribute);
+  if (!variable)
+    return function->emitOpError()
+           << "'" << attributes::variable << "' must be a #parplan.variable";
+  if (variable.getSlot() && variable.getSlot().empty())
+    return function->emitOpError()
+           << "'" << attributes::variable << "' needs a name of its slot";
+  for (unsigned other = 0; other < index; ++other)
+    if (function.getResultAttr(other, attributes::variable) == variable)
+      return function->emitOpError() << "results " << other << " and " << index
+                                     << " replace the same variable";
   return success();
 }
 
@@ -159,14 +224,21 @@ LogicalResult ParplanDialect::verifyRegionResultAttribute(
     return success();
   if (name == attributes::sharding) {
     FailureOr<Sharding> sharding = verifyShardingOf(
-        op, name, attribute.getValue(), function.getResultTypes()[index]);
+        op, name, attribute.getValue(),
+        getGlobalType(function.getResultAttr(index, attributes::globalType),
+                      function.getResultTypes()[index]));
     if (failed(sharding))
       return failure();
-    if (sharding->isPartial() || sharding->isStored())
+    // A variable rests stored where the update is.
+    bool isVariable =
+        static_cast<bool>(function.getResultAttr(index, attributes::variable));
+    if (sharding->isPartial() || (sharding->isStored() && !isVariable))
       return op->emitOpError()
              << "result " << index
              << " is pending or stored; values leave a function complete (S8)";
   }
+  if (name == attributes::variable)
+    return verifyVariable(function, index, attribute.getValue());
   if (name == attributes::globalType)
     return verifyGlobalType(op, attribute.getValue());
   if (name == attributes::name && !isa<StringAttr>(attribute.getValue()))

@@ -32,16 +32,19 @@ LogicalResult EmbeddingOp::inferReturnTypes(MLIRContext *,
   return success();
 }
 
+std::string getIdFactorName(size_t rank, size_t dim) {
+  if (rank == 1)
+    return "s";
+  return rank == 2 ? (dim == 0 ? "b" : "s") : "i" + std::to_string(dim);
+}
+
 /// onehot(ids) x table: factors b and s of the ids (i0, i1, .. at other
 /// ranks), v of the rows (summed over: ids outside of the block give zeros), d.
 ShardingRule EmbeddingOp::getShardingRule() {
   RuleBuilder builder(*this);
   ArrayRef<int64_t> ids = getShape(getIds()), table = getShape(getTable());
   for (auto [dim, size] : llvm::enumerate(ids)) {
-    std::string name = ids.size() == 2   ? std::string(dim == 0 ? "b" : "s")
-                       : ids.size() == 1 ? std::string("s")
-                                         : "i" + std::to_string(dim);
-    int factor = builder.add(name, size);
+    int factor = builder.add(getIdFactorName(ids.size(), dim), size);
     builder.operand(0, dim, factor).result(0, dim, factor);
   }
   builder.operand(1, 0, builder.add("v", table[0], FactorKind::reduceSum));
@@ -62,21 +65,28 @@ bool EmbeddingOp::keepsZeroPadding(int factor) {
 // Gather
 //===----------------------------------------------------------------------===//
 
+FailureOr<RankedTensorType> inferGather(OptionalLocation location,
+                                        RankedTensorType data,
+                                        ArrayRef<int64_t> indices,
+                                        int64_t dim) {
+  if (failed(requireDim(location, dim, data.getRank())))
+    return failure();
+  Shape shape(data.getShape().take_front(dim));
+  llvm::append_range(shape, indices);
+  llvm::append_range(shape, data.getShape().drop_front(dim + 1));
+  return RankedTensorType::get(shape, data.getElementType());
+}
+
 LogicalResult GatherOp::inferReturnTypes(MLIRContext *,
                                          OptionalLocation location,
                                          Adaptor adaptor,
                                          SmallVectorImpl<Type> &types) {
   if (failed(requireTensors(location, adaptor.getOperands())))
     return failure();
-  RankedTensorType data = getTensorType(adaptor.getData());
-  int64_t dim = adaptor.getDim();
-  if (failed(requireDim(location, dim, data.getRank())))
-    return failure();
-  Shape shape(data.getShape().take_front(dim));
-  llvm::append_range(shape, getShape(adaptor.getIndices()));
-  llvm::append_range(shape, data.getShape().drop_front(dim + 1));
-  types.push_back(RankedTensorType::get(shape, data.getElementType()));
-  return success();
+  return appendType(inferGather(location, getTensorType(adaptor.getData()),
+                                getShape(adaptor.getIndices()),
+                                adaptor.getDim()),
+                    types);
 }
 
 ShardingRule GatherOp::getShardingRule() {
@@ -104,15 +114,10 @@ bool GatherOp::keepsZeroPadding(int factor) {
 // GatherElements
 //===----------------------------------------------------------------------===//
 
-LogicalResult GatherElementsOp::inferReturnTypes(MLIRContext *,
-                                                 OptionalLocation location,
-                                                 Adaptor adaptor,
-                                                 SmallVectorImpl<Type> &types) {
-  if (failed(requireTensors(location, adaptor.getOperands())))
-    return failure();
-  RankedTensorType data = getTensorType(adaptor.getData());
-  ArrayRef<int64_t> indices = getShape(adaptor.getIndices());
-  int64_t gathered = adaptor.getDim();
+FailureOr<RankedTensorType> inferGatherElements(OptionalLocation location,
+                                                RankedTensorType data,
+                                                ArrayRef<int64_t> indices,
+                                                int64_t gathered) {
   if (failed(requireDim(location, gathered, data.getRank())))
     return failure();
   bool fits = indices.size() == static_cast<size_t>(data.getRank());
@@ -123,8 +128,19 @@ LogicalResult GatherElementsOp::inferReturnTypes(MLIRContext *,
     return emitOptionalError(location, "indices of shape ", printShape(indices),
                              " do not fit into data of shape ",
                              printShape(data.getShape()));
-  types.push_back(RankedTensorType::get(indices, data.getElementType()));
-  return success();
+  return RankedTensorType::get(indices, data.getElementType());
+}
+
+LogicalResult GatherElementsOp::inferReturnTypes(MLIRContext *,
+                                                 OptionalLocation location,
+                                                 Adaptor adaptor,
+                                                 SmallVectorImpl<Type> &types) {
+  if (failed(requireTensors(location, adaptor.getOperands())))
+    return failure();
+  return appendType(
+      inferGatherElements(location, getTensorType(adaptor.getData()),
+                          getShape(adaptor.getIndices()), adaptor.getDim()),
+      types);
 }
 
 ShardingRule GatherElementsOp::getShardingRule() {
@@ -152,15 +168,10 @@ bool GatherElementsOp::keepsZeroPadding(int factor) {
 // GatherND
 //===----------------------------------------------------------------------===//
 
-LogicalResult GatherNDOp::inferReturnTypes(MLIRContext *,
-                                           OptionalLocation location,
-                                           Adaptor adaptor,
-                                           SmallVectorImpl<Type> &types) {
-  if (failed(requireTensors(location, adaptor.getOperands())))
-    return failure();
-  RankedTensorType data = getTensorType(adaptor.getData());
-  ArrayRef<int64_t> indices = getShape(adaptor.getIndices());
-  int64_t batchDims = adaptor.getBatchDims();
+FailureOr<RankedTensorType> inferGatherND(OptionalLocation location,
+                                          RankedTensorType data,
+                                          ArrayRef<int64_t> indices,
+                                          int64_t batchDims) {
   int64_t indexRank = indices.size();
   if (batchDims < 0 || indexRank < 1 || batchDims > indexRank - 1 ||
       batchDims + indices.back() > data.getRank() ||
@@ -172,8 +183,19 @@ LogicalResult GatherNDOp::inferReturnTypes(MLIRContext *,
   Shape shape(indices.drop_back());
   llvm::append_range(shape,
                      data.getShape().drop_front(batchDims + indices.back()));
-  types.push_back(RankedTensorType::get(shape, data.getElementType()));
-  return success();
+  return RankedTensorType::get(shape, data.getElementType());
+}
+
+LogicalResult GatherNDOp::inferReturnTypes(MLIRContext *,
+                                           OptionalLocation location,
+                                           Adaptor adaptor,
+                                           SmallVectorImpl<Type> &types) {
+  if (failed(requireTensors(location, adaptor.getOperands())))
+    return failure();
+  return appendType(inferGatherND(location, getTensorType(adaptor.getData()),
+                                  getShape(adaptor.getIndices()),
+                                  adaptor.getBatchDims()),
+                    types);
 }
 
 ShardingRule GatherNDOp::getShardingRule() {

@@ -80,6 +80,14 @@ bool broadcastsTo(ArrayRef<int64_t> shape, ArrayRef<int64_t> target) {
                       });
 }
 
+LogicalResult appendType(FailureOr<RankedTensorType> type,
+                         SmallVectorImpl<Type> &types) {
+  if (failed(type))
+    return failure();
+  types.push_back(*type);
+  return success();
+}
+
 std::string printShape(ArrayRef<int64_t> shape) {
   std::string text = "[";
   llvm::raw_string_ostream stream(text);

@@ -45,6 +45,41 @@ mlir::FailureOr<Shape> broadcastShapes(OptionalLocation location,
 bool broadcastsTo(llvm::ArrayRef<int64_t> shape,
                   llvm::ArrayRef<int64_t> target);
 
+/// Appends a type that was inferred.
+mlir::LogicalResult appendType(mlir::FailureOr<mlir::RankedTensorType> type,
+                               llvm::SmallVectorImpl<mlir::Type> &types);
+
+//===----------------------------------------------------------------------===//
+// Types of ops that have an adjoint, which checks itself by them
+//===----------------------------------------------------------------------===//
+
+mlir::FailureOr<mlir::RankedTensorType>
+inferGather(OptionalLocation location, mlir::RankedTensorType data,
+            llvm::ArrayRef<int64_t> indices, int64_t dim);
+mlir::FailureOr<mlir::RankedTensorType>
+inferGatherElements(OptionalLocation location, mlir::RankedTensorType data,
+                    llvm::ArrayRef<int64_t> indices, int64_t gathered);
+mlir::FailureOr<mlir::RankedTensorType>
+inferGatherND(OptionalLocation location, mlir::RankedTensorType data,
+              llvm::ArrayRef<int64_t> indices, int64_t batchDims);
+
+/// The factor of dimension `dim` of ids that are looked up in a table.
+std::string getIdFactorName(size_t rank, size_t dim);
+
+/// A window that slides over the spatial dimensions. `pads` lists low and high
+/// per dimension.
+struct Window {
+  llvm::ArrayRef<int64_t> sizes, strides, pads, dilations;
+};
+
+mlir::FailureOr<mlir::RankedTensorType>
+inferConvolution(OptionalLocation location, mlir::RankedTensorType input,
+                 mlir::RankedTensorType weight, const Window &window,
+                 int64_t groups);
+mlir::FailureOr<mlir::RankedTensorType> inferPool(OptionalLocation location,
+                                                  mlir::RankedTensorType input,
+                                                  const Window &window);
+
 /// "2x3x4", for messages.
 std::string printShape(llvm::ArrayRef<int64_t> shape);
 

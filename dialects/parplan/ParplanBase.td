@@ -55,6 +55,12 @@ def Parplan_PredicateEnum : Parplan_Enum<"ComparePredicate", "comparison", [
 def Parplan_PredicateAttr
     : Parplan_EnumAttr<Parplan_PredicateEnum, "predicate">;
 
+def Parplan_OptimizerKindEnum : Parplan_Enum<"OptimizerKind", "update rule", [
+    I32EnumAttrCase<"sgd", 0>, I32EnumAttrCase<"momentum", 1>,
+    I32EnumAttrCase<"adam", 2>, I32EnumAttrCase<"adamw", 3>]>;
+def Parplan_OptimizerKindAttr
+    : Parplan_EnumAttr<Parplan_OptimizerKindEnum, "optimizer">;
+
 //===----------------------------------------------------------------------===//
 // Attributes
 //===----------------------------------------------------------------------===//
@@ -154,6 +160,19 @@ def Parplan_ViewAttr : Parplan_Attr<"View", "view"> {
     row-major initializer. Example: `#parplan.view<offset = 768, strides = [2304, 1]>`.
   }];
   let parameters = (ins "int64_t":$offset, ArrayRefParameter<"int64_t">:$strides);
+  let hasCustomAssemblyFormat = 1;
+}
+
+def Parplan_VariableAttr : Parplan_Attr<"Variable", "variable"> {
+  let summary = "What a result of a training step replaces";
+  let description = [{
+    The parameter or optimizer state that the `parplan.parameter` of the same
+    initializer, slot and view reads. Examples: `#parplan.variable<@w0>`,
+    `#parplan.variable<@w0, slot = "exp_avg", view = <offset = 0, strides = [1]>>`.
+    `slot` and `view` are null where they are absent.
+  }];
+  let parameters = (ins "::mlir::FlatSymbolRefAttr":$initializer,
+      "::mlir::StringAttr":$slot, "::parplan::ViewAttr":$view);
   let hasCustomAssemblyFormat = 1;
 }
 

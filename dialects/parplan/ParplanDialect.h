@@ -41,7 +41,42 @@ inline constexpr llvm::StringLiteral block = "parplan.block";
 inline constexpr llvm::StringLiteral node = "parplan.node";
 /// On an op: the ONNX operator of that node.
 inline constexpr llvm::StringLiteral onnxOp = "parplan.onnx_op";
+
+// Training.
+
+/// On a function: the number of micro-batches of a step.
+inline constexpr llvm::StringLiteral microBatches = "parplan.micro_batches";
+/// On an op: runs once per micro-batch, not once per step.
+inline constexpr llvm::StringLiteral perMicroBatch = "parplan.per_micro_batch";
+/// On an op: what it does in a step; forward where it is absent.
+inline constexpr llvm::StringLiteral role = "parplan.role";
+/// On an op: the number of the ops that share one planning decision.
+inline constexpr llvm::StringLiteral group = "parplan.group";
+/// On an argument: which number of the schedule it is.
+inline constexpr llvm::StringLiteral schedule = "parplan.schedule";
+/// On a result: #parplan.variable, what it replaces after the step.
+inline constexpr llvm::StringLiteral variable = "parplan.variable";
 } // namespace attributes
+
+/// Values of `parplan.role`.
+namespace roles {
+inline constexpr llvm::StringLiteral forward = "forward";
+inline constexpr llvm::StringLiteral loss = "loss";
+inline constexpr llvm::StringLiteral inputGradient = "input_gradient";
+inline constexpr llvm::StringLiteral weightGradient = "weight_gradient";
+inline constexpr llvm::StringLiteral gradientSum = "gradient_sum";
+inline constexpr llvm::StringLiteral optimizer = "optimizer";
+} // namespace roles
+
+/// Values of `parplan.schedule`.
+namespace schedules {
+inline constexpr llvm::StringLiteral learningRate = "learning_rate";
+inline constexpr llvm::StringLiteral stepSize = "step_size";
+inline constexpr llvm::StringLiteral biasCorrection2Sqrt =
+    "bias_correction2_sqrt";
+inline constexpr llvm::StringLiteral lossScale = "loss_scale";
+inline constexpr llvm::StringLiteral inverseLossScale = "inverse_loss_scale";
+} // namespace schedules
 
 class MeshOp;
 

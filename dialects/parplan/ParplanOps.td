@@ -18,6 +18,9 @@ class Parplan_TensorOp<string mnemonic, list<Trait> traits = []>
         DeclareOpInterfaceMethods<ShardingRuleOpInterface, ["keepsZeroPadding"]>,
         DeclareOpInterfaceMethods<CostOpInterface, ["getWork"]>] # traits>;
 
+/// Answers what its gradient is: `buildBackward`.
+def Parplan_Differentiable : DeclareOpInterfaceMethods<DifferentiableOpInterface>;
+
 def Parplan_Tensor : StaticShapeTensorOf<[AnyFloat, AnySignlessInteger,
                                           AnyUnsignedInteger]>;
 def Parplan_FloatTensor : StaticShapeTensorOf<[AnyFloat]>;
@@ -57,17 +60,37 @@ def Parplan_ParameterOp : Parplan_TensorOp<"parameter",
     Without `view` the result has the shape of the initializer. With it, element
     i of the result is element `offset + sum strides[d] * i_d` of the initializer,
     so slices, transposes and splits of a weight are parameters of their own.
+    With `slot` it reads the optimizer state of that name, which has the shape of
+    the parameter and is zero at the start of a run.
 
     Constraints:
     * the symbol names a `parplan.initializer`;
-    * element types agree; without a view the shapes agree;
+    * element types agree, or, with a slot, the element type is a float;
+    * without a view the shapes agree;
     * a view has one stride per dimension and stays inside the initializer.
   }];
   let arguments = (ins FlatSymbolRefAttr:$initializer,
-      OptionalAttr<Parplan_ViewAttr>:$view);
+      OptionalAttr<Parplan_ViewAttr>:$view, OptionalAttr<StrAttr>:$slot);
   let results = (outs Parplan_Tensor:$result);
   let assemblyFormat =
-      "$initializer (`view` $view^)? attr-dict `:` type($result)";
+      "$initializer (`slot` $slot^)? (`view` $view^)? attr-dict `:` type($result)";
+  let builders = [
+    OpBuilder<(ins "::mlir::Type":$type,
+                   "::mlir::FlatSymbolRefAttr":$initializer,
+                   "::parplan::ViewAttr":$view), [{
+      build($_builder, $_state, type, initializer, view, /*slot=*/nullptr);
+    }]>,
+    OpBuilder<(ins "::mlir::Type":$type, "::llvm::StringRef":$initializer,
+                   "::parplan::ViewAttr":$view), [{
+      build($_builder, $_state, type, initializer, view, /*slot=*/nullptr);
+    }]>];
+  let extraClassDeclaration = [{
+    /// What results of a training step name to replace this value.
+    ::parplan::VariableAttr getVariable() {
+      return ::parplan::VariableAttr::get(getContext(), getInitializerAttr(),
+                                          getSlotAttr(), getViewAttr());
+    }
+  }];
 }
 
 def Parplan_ConstantOp : Parplan_TensorOp<"constant", [ConstantLike, AllTypesMatch<["value", "result"]>]> {
@@ -105,7 +128,7 @@ def Parplan_AffineMaskOp : Parplan_TensorOp<"affine_mask",
 
 /// Rule, cost and padding come from the broadcast shapes.
 class Parplan_ElementwiseOp<string mnemonic, list<Trait> traits = []>
-    : Parplan_TensorOp<mnemonic, traits> {
+    : Parplan_TensorOp<mnemonic, [Parplan_Differentiable] # traits> {
   let extraClassDefinition = [{
     ::parplan::ShardingRule $cppClass::getShardingRule() {
       return ::parplan::getElementwiseRule(getOperation());
@@ -231,7 +254,8 @@ def Parplan_SelectOp : Parplan_ElementwiseOp<"select", [InferTypeOpAdaptor]> {
 // Shape
 //===----------------------------------------------------------------------===//
 
-class Parplan_ReshapingOp<string mnemonic> : Parplan_TensorOp<mnemonic> {
+class Parplan_ReshapingOp<string mnemonic>
+    : Parplan_TensorOp<mnemonic, [Parplan_Differentiable]> {
   let arguments = (ins Parplan_Tensor:$input);
   let results = (outs Parplan_Tensor:$result);
   let assemblyFormat = "$input attr-dict `:` type($input) `to` type($result)";
@@ -243,7 +267,8 @@ def Parplan_BroadcastOp : Parplan_ReshapingOp<"broadcast"> {
   let summary = "Numpy broadcasting to the result shape";
 }
 
-def Parplan_TransposeOp : Parplan_TensorOp<"transpose", [InferTypeOpAdaptor]> {
+def Parplan_TransposeOp
+    : Parplan_TensorOp<"transpose", [InferTypeOpAdaptor, Parplan_Differentiable]> {
   let summary = "Dimension d of the result is dimension permutation[d] of the input";
   let arguments = (ins Parplan_Tensor:$input, DenseI64ArrayAttr:$permutation);
   let results = (outs Parplan_Tensor:$result);
@@ -251,7 +276,8 @@ def Parplan_TransposeOp : Parplan_TensorOp<"transpose", [InferTypeOpAdaptor]> {
   let hasFolder = 1;
 }
 
-def Parplan_SliceOp : Parplan_TensorOp<"slice", [InferTypeOpAdaptor]> {
+def Parplan_SliceOp
+    : Parplan_TensorOp<"slice", [InferTypeOpAdaptor, Parplan_Differentiable]> {
   let summary = "Takes [start, limit) with a step in the listed dimensions";
   let description = [{
     `dims` is ascending and lists only the dimensions that are cut. Steps may be
@@ -268,13 +294,15 @@ def Parplan_SliceOp : Parplan_TensorOp<"slice", [InferTypeOpAdaptor]> {
   }];
 }
 
-def Parplan_ConcatOp : Parplan_TensorOp<"concat", [InferTypeOpAdaptor]> {
+def Parplan_ConcatOp
+    : Parplan_TensorOp<"concat", [InferTypeOpAdaptor, Parplan_Differentiable]> {
   let arguments = (ins Variadic<Parplan_Tensor>:$inputs, I64Attr:$dim);
   let results = (outs Parplan_Tensor:$result);
   let assemblyFormat = "$inputs `dim` $dim attr-dict `:` type($inputs)";
 }
 
-def Parplan_PadOp : Parplan_TensorOp<"pad", [InferTypeOpAdaptor]> {
+def Parplan_PadOp
+    : Parplan_TensorOp<"pad", [InferTypeOpAdaptor, Parplan_Differentiable]> {
   let summary = "Adds `low` and `high` elements of `value` in the listed dimensions";
   let arguments = (ins Parplan_Tensor:$input, DenseI64ArrayAttr:$dims,
       DenseI64ArrayAttr:$low, DenseI64ArrayAttr:$high, F64Attr:$value);
@@ -289,7 +317,8 @@ def Parplan_PadOp : Parplan_TensorOp<"pad", [InferTypeOpAdaptor]> {
 // Indexing
 //===----------------------------------------------------------------------===//
 
-def Parplan_EmbeddingOp : Parplan_TensorOp<"embedding", [InferTypeOpAdaptor]> {
+def Parplan_EmbeddingOp
+    : Parplan_TensorOp<"embedding", [InferTypeOpAdaptor, Parplan_Differentiable]> {
   let summary = "Rows of a table; an id outside the table gives a row of zeros";
   let description = [{
     result[i.., d] = table[ids[i..], d]. That ids outside [0, v) give zeros makes
@@ -301,7 +330,8 @@ def Parplan_EmbeddingOp : Parplan_TensorOp<"embedding", [InferTypeOpAdaptor]> {
   let assemblyFormat = "$ids `,` $table attr-dict `:` type($ids) `,` type($table)";
 }
 
-def Parplan_GatherOp : Parplan_TensorOp<"gather", [InferTypeOpAdaptor]> {
+def Parplan_GatherOp
+    : Parplan_TensorOp<"gather", [InferTypeOpAdaptor, Parplan_Differentiable]> {
   let summary = "ONNX Gather: blocks of `dim` at `indices` (negative from the end)";
   let arguments = (ins Parplan_Tensor:$data, Parplan_IndexTensor:$indices,
       I64Attr:$dim);
@@ -311,7 +341,7 @@ def Parplan_GatherOp : Parplan_TensorOp<"gather", [InferTypeOpAdaptor]> {
 }
 
 def Parplan_GatherElementsOp
-    : Parplan_TensorOp<"gather_elements", [InferTypeOpAdaptor]> {
+    : Parplan_TensorOp<"gather_elements", [InferTypeOpAdaptor, Parplan_Differentiable]> {
   let summary = "ONNX GatherElements: result[i] = data[i with i_dim = indices[i]]";
   let arguments = (ins Parplan_Tensor:$data, Parplan_IndexTensor:$indices,
       I64Attr:$dim);
@@ -320,7 +350,8 @@ def Parplan_GatherElementsOp
       "$data `,` $indices `dim` $dim attr-dict `:` type($data) `,` type($indices)";
 }
 
-def Parplan_GatherNDOp : Parplan_TensorOp<"gather_nd", [InferTypeOpAdaptor]> {
+def Parplan_GatherNDOp
+    : Parplan_TensorOp<"gather_nd", [InferTypeOpAdaptor, Parplan_Differentiable]> {
   let summary = "ONNX GatherND: slices of data at index tuples";
   let arguments = (ins Parplan_Tensor:$data, Parplan_IndexTensor:$indices,
       I64Attr:$batch_dims);
@@ -331,7 +362,8 @@ def Parplan_GatherNDOp : Parplan_TensorOp<"gather_nd", [InferTypeOpAdaptor]> {
   }];
 }
 
-def Parplan_TopKOp : Parplan_TensorOp<"topk", [InferTypeOpAdaptor]> {
+def Parplan_TopKOp
+    : Parplan_TensorOp<"topk", [InferTypeOpAdaptor, Parplan_Differentiable]> {
   let summary = "The k largest (or smallest) elements along a dimension, sorted";
   let description = "Of equal elements the one with the lower index comes first.";
   let arguments = (ins Parplan_Tensor:$input, I64Attr:$k, I64Attr:$dim,
@@ -342,7 +374,7 @@ def Parplan_TopKOp : Parplan_TensorOp<"topk", [InferTypeOpAdaptor]> {
 }
 
 def Parplan_CumSumOp
-    : Parplan_TensorOp<"cumsum", [SameOperandsAndResultType]> {
+    : Parplan_TensorOp<"cumsum", [SameOperandsAndResultType, Parplan_Differentiable]> {
   let arguments = (ins Parplan_Tensor:$input, I64Attr:$dim, UnitAttr:$exclusive,
       UnitAttr:$reverse);
   let results = (outs Parplan_Tensor:$result);
@@ -354,7 +386,8 @@ def Parplan_CumSumOp
 // Reductions and products
 //===----------------------------------------------------------------------===//
 
-def Parplan_ReduceOp : Parplan_TensorOp<"reduce", [InferTypeOpAdaptor]> {
+def Parplan_ReduceOp
+    : Parplan_TensorOp<"reduce", [InferTypeOpAdaptor, Parplan_Differentiable]> {
   let summary = "Sum, maximum or product over dimensions";
   let description = [{
     Means and minima do not exist here: a mean is a sum times 1/n with the global
@@ -367,7 +400,8 @@ def Parplan_ReduceOp : Parplan_TensorOp<"reduce", [InferTypeOpAdaptor]> {
       "$kind $input `dims` $dims (`keep_dims` $keep_dims^)? attr-dict `:` type($input)";
 }
 
-def Parplan_MatmulOp : Parplan_TensorOp<"matmul", [InferTypeOpAdaptor]> {
+def Parplan_MatmulOp
+    : Parplan_TensorOp<"matmul", [InferTypeOpAdaptor, Parplan_Differentiable]> {
   let summary = "Product of two tensors over named dimensions";
   let description = [{
     `spec` names every dimension by a letter, as einsum does:
@@ -384,7 +418,8 @@ def Parplan_MatmulOp : Parplan_TensorOp<"matmul", [InferTypeOpAdaptor]> {
 }
 
 def Parplan_ConvOp : Parplan_TensorOp<"conv",
-    [InferTypeOpAdaptor, DeclareOpInterfaceMethods<DecomposableOpInterface>]> {
+    [InferTypeOpAdaptor, Parplan_Differentiable,
+     DeclareOpInterfaceMethods<DecomposableOpInterface>]> {
   let summary = "Convolution, N C spatial.. by O I/groups spatial..";
   let description = "`pads` lists low and high per spatial dimension: [low0, high0, low1, ..].";
   let arguments = (ins Parplan_FloatTensor:$input, Parplan_FloatTensor:$weight,
@@ -399,7 +434,7 @@ def Parplan_ConvOp : Parplan_TensorOp<"conv",
 }
 
 class Parplan_PoolOp<string mnemonic>
-    : Parplan_TensorOp<mnemonic, [InferTypeOpAdaptor]> {
+    : Parplan_TensorOp<mnemonic, [InferTypeOpAdaptor, Parplan_Differentiable]> {
   let results = (outs Parplan_FloatTensor:$result);
 }
 def Parplan_MaxPoolOp : Parplan_PoolOp<"max_pool"> {
@@ -427,7 +462,8 @@ def Parplan_AveragePoolOp : Parplan_PoolOp<"average_pool"> {
 
 class Parplan_CompositeOp<string mnemonic, list<Trait> traits = []>
     : Parplan_TensorOp<mnemonic,
-        [DeclareOpInterfaceMethods<DecomposableOpInterface>] # traits>;
+        [DeclareOpInterfaceMethods<DecomposableOpInterface>,
+         Parplan_Differentiable] # traits>;
 
 class Parplan_SoftmaxLikeOp<string mnemonic>
     : Parplan_CompositeOp<mnemonic, [SameOperandsAndResultType]> {
@@ -518,6 +554,7 @@ def Parplan_AttentionOp
   }];
 }
 
+include "dialects/parplan/ParplanTrainingOps.td"
 include "dialects/parplan/ParplanShardingOps.td"
 
 #endif // PARPLAN_OPS_TD

@@ -43,10 +43,16 @@ LogicalResult ParameterOp::verifySymbolUses(SymbolTableCollection &symbols) {
   if (auto global = (*this)->getAttrOfType<TypeAttr>(attributes::globalType))
     if (auto whole = dyn_cast<RankedTensorType>(global.getValue()))
       type = whole;
-  if (source.getElementType() != type.getElementType())
+  if (std::optional<StringRef> slot = getSlot()) {
+    if (slot->empty() || !isa<FloatType>(type.getElementType()))
+      return emitOpError("a slot has a name and holds floats, not ")
+             << type.getElementType();
+    source = source.clone(type.getElementType());
+  } else if (source.getElementType() != type.getElementType()) {
     return emitOpError("reads ")
            << type.getElementType() << " from an initializer of "
            << source.getElementType();
+  }
   std::optional<ViewAttr> view = getView();
   if (!view) {
     if (source != type)

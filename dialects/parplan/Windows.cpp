@@ -11,13 +11,6 @@ using namespace mlir;
 
 namespace parplan {
 
-namespace {
-/// A window that slides over the spatial dimensions.
-struct Window {
-  ArrayRef<int64_t> sizes, strides, pads, dilations;
-};
-} // namespace
-
 /// Appends the output size per spatial dimension.
 static LogicalResult appendOutputSizes(OptionalLocation location,
                                        ArrayRef<int64_t> spatial,
@@ -51,14 +44,11 @@ static LogicalResult appendOutputSizes(OptionalLocation location,
 // Conv
 //===----------------------------------------------------------------------===//
 
-LogicalResult ConvOp::inferReturnTypes(MLIRContext *, OptionalLocation location,
-                                       Adaptor adaptor,
-                                       SmallVectorImpl<Type> &types) {
-  if (failed(requireTensors(location, adaptor.getOperands())))
-    return failure();
-  RankedTensorType input = getTensorType(adaptor.getInput());
-  RankedTensorType weight = getTensorType(adaptor.getWeight());
-  int64_t groups = adaptor.getGroups();
+FailureOr<RankedTensorType> inferConvolution(OptionalLocation location,
+                                             RankedTensorType input,
+                                             RankedTensorType weight,
+                                             const Window &window,
+                                             int64_t groups) {
   if (input.getRank() < 3 || weight.getRank() != input.getRank())
     return emitOptionalError(location, "cannot convolve ", input, " by ",
                              weight);
@@ -67,18 +57,32 @@ LogicalResult ConvOp::inferReturnTypes(MLIRContext *, OptionalLocation location,
     return emitOptionalError(location, groups, " groups do not fit ",
                              input.getDimSize(1), " input channels and weight ",
                              weight);
+  Shape shape{input.getDimSize(0), weight.getDimSize(0)};
+  if (failed(appendOutputSizes(location, input.getShape().drop_front(2), window,
+                               shape)))
+    return failure();
+  return RankedTensorType::get(shape, input.getElementType());
+}
+
+LogicalResult ConvOp::inferReturnTypes(MLIRContext *, OptionalLocation location,
+                                       Adaptor adaptor,
+                                       SmallVectorImpl<Type> &types) {
+  if (failed(requireTensors(location, adaptor.getOperands())))
+    return failure();
+  RankedTensorType weight = getTensorType(adaptor.getWeight());
+  Window window{
+      weight.getShape().drop_front(std::min<int64_t>(2, weight.getRank())),
+      adaptor.getStrides(), adaptor.getPads(), adaptor.getDilations()};
+  FailureOr<RankedTensorType> type =
+      inferConvolution(location, getTensorType(adaptor.getInput()), weight,
+                       window, adaptor.getGroups());
+  if (failed(type))
+    return failure();
   if (adaptor.getBias() &&
       getShape(adaptor.getBias()) != weight.getShape().take_front(1))
     return emitOptionalError(location, "bias needs the shape [",
                              weight.getDimSize(0), "]");
-  Shape shape{input.getDimSize(0), weight.getDimSize(0)};
-  Window window{weight.getShape().drop_front(2), adaptor.getStrides(),
-                adaptor.getPads(), adaptor.getDilations()};
-  if (failed(appendOutputSizes(location, input.getShape().drop_front(2), window,
-                               shape)))
-    return failure();
-  types.push_back(RankedTensorType::get(shape, input.getElementType()));
-  return success();
+  return appendType(type, types);
 }
 
 /// Factors n, g (groups), co, ci (per group), x* and y* (input and output
@@ -158,22 +162,27 @@ SmallVector<Value> ConvOp::decompose(OpBuilder &builder) {
 // Pooling
 //===----------------------------------------------------------------------===//
 
-template <typename Adaptor>
-static LogicalResult inferPool(OptionalLocation location, Adaptor adaptor,
-                               SmallVectorImpl<Type> &types) {
-  if (failed(requireTensors(location, adaptor.getOperands())))
-    return failure();
-  RankedTensorType input = getTensorType(adaptor.getInput());
+FailureOr<RankedTensorType> inferPool(OptionalLocation location,
+                                      RankedTensorType input,
+                                      const Window &window) {
   if (input.getRank() < 3)
     return emitOptionalError(location, "cannot pool ", input);
   Shape shape(input.getShape().take_front(2));
-  Window window{adaptor.getWindow(), adaptor.getStrides(), adaptor.getPads(),
-                adaptor.getDilations()};
   if (failed(appendOutputSizes(location, input.getShape().drop_front(2), window,
                                shape)))
     return failure();
-  types.push_back(RankedTensorType::get(shape, input.getElementType()));
-  return success();
+  return RankedTensorType::get(shape, input.getElementType());
+}
+
+template <typename Adaptor>
+static LogicalResult inferPoolTypes(OptionalLocation location, Adaptor adaptor,
+                                    SmallVectorImpl<Type> &types) {
+  if (failed(requireTensors(location, adaptor.getOperands())))
+    return failure();
+  Window window{adaptor.getWindow(), adaptor.getStrides(), adaptor.getPads(),
+                adaptor.getDilations()};
+  return appendType(
+      inferPool(location, getTensorType(adaptor.getInput()), window), types);
 }
 
 static ShardingRule getPoolRule(Operation *op) {
@@ -207,7 +216,7 @@ LogicalResult MaxPoolOp::inferReturnTypes(MLIRContext *,
                                           OptionalLocation location,
                                           Adaptor adaptor,
                                           SmallVectorImpl<Type> &types) {
-  return inferPool(location, adaptor, types);
+  return inferPoolTypes(location, adaptor, types);
 }
 ShardingRule MaxPoolOp::getShardingRule() { return getPoolRule(*this); }
 OpWork MaxPoolOp::getWork() { return getPoolWork(*this, getWindow()); }
@@ -217,7 +226,7 @@ LogicalResult AveragePoolOp::inferReturnTypes(MLIRContext *,
                                               OptionalLocation location,
                                               Adaptor adaptor,
                                               SmallVectorImpl<Type> &types) {
-  return inferPool(location, adaptor, types);
+  return inferPoolTypes(location, adaptor, types);
 }
 ShardingRule AveragePoolOp::getShardingRule() { return getPoolRule(*this); }
 OpWork AveragePoolOp::getWork() { return getPoolWork(*this, getWindow()); }

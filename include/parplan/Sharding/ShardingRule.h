@@ -61,6 +61,11 @@ struct ShardingRule {
   llvm::SmallVector<TensorFactors, 3> operands;
   llvm::SmallVector<TensorFactors, 1> results;
   Linearity linearity = Linearity::none;
+  /// Elements of operands and results correspond one to one, but for tensors
+  /// without dimensions, and zeros give zeros: the op may run on pieces of the
+  /// flattened blocks (S6). A result without dimensions is a sum over all
+  /// elements.
+  bool flat = false;
 
   std::optional<int> findFactor(llvm::StringRef name) const;
 };
@@ -82,6 +87,9 @@ struct FactorAssignment {
   AxisList pending;
   /// With `Linearity::separately`, the operand that is read pending.
   int pendingOperand = 0;
+  /// Axes over which all tensors with dimensions are read and made in pieces
+  /// of their flattened blocks (S6), major to minor; flat ops only.
+  AxisList storage;
 
   static FactorAssignment getReplicated(const ShardingRule &rule) {
     FactorAssignment assignment;
