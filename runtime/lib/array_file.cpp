@@ -289,20 +289,39 @@ std::string describe(const Tensor &tensor) {
   std::vector<int64_t> shape;
   for (const Dimension &dimension : tensor.dimensions)
     shape.push_back(dimension.size);
+  if (tensor.batched && shape.size() > 1) {
+    shape[1] *= shape[0]; // Micro-batches are the program's own matter.
+    shape.erase(shape.begin());
+  }
   return describe(tensor.type, shape);
 }
 
-std::shared_ptr<Array> readArray(const std::string &path, const Tensor &input) {
+std::string arrayFileName(const std::string &name) {
+  std::string file = name;
+  for (char &c : file)
+    if (c == '/' || static_cast<unsigned char>(c) < 0x20)
+      c = '_';
+  if (file.empty() || file[0] == '.')
+    file.insert(file.begin(), '_');
+  return file + ".npy";
+}
+
+std::shared_ptr<Array> openArray(const std::string &path, const char *input) {
   auto array = std::make_shared<Array>();
   array->file = std::make_shared<MappedFile>();
   std::string reason;
   if (!array->file->open(path, reason))
-    fail(exitMissingInput, "input " + quoted(input.name) + ": cannot open " +
+    fail(exitMissingInput, "input " + quoted(input) + ": cannot open " +
                                quoted(path) + ": " + reason);
   if (endsWith(path, ".pb"))
     readTensorProto(path, *array);
   else
     readNpy(path, *array);
+  return array;
+}
+
+std::shared_ptr<Array> readArray(const std::string &path, const Tensor &input) {
+  const std::shared_ptr<Array> array = openArray(path, input.name);
   std::vector<int64_t> shape;
   for (const Dimension &dimension : input.dimensions)
     shape.push_back(dimension.size);

@@ -25,6 +25,13 @@ struct Array {
   std::vector<char> decoded;
 };
 
+/// NAME.npy for a name from a model: no folders, not hidden.
+std::string arrayFileName(const std::string &name);
+
+/// Opens the file of an input, by its suffix. Fails with 66 when it cannot be
+/// opened, 65 when it is malformed.
+std::shared_ptr<Array> openArray(const std::string &path, const char *input);
+
 /// Reads the file of an input, by its suffix (.pb: TensorProto, else .npy).
 /// Fails with 66 when it cannot be opened, 65 when it is malformed or has
 /// another type or shape than `input`.

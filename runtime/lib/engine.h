@@ -120,8 +120,9 @@ public:
   virtual void broadcastFromRoot(void *data, int64_t bytes) = 0;
   /// Record of this rank's service calls, for the watchdog.
   WaitRecord wait;
-  /// Bytes and calls of rank-0 gathers of this rank.
+  /// Bytes and calls of this rank's gathers to rank 0 and broadcasts from it.
   CallCount gathered;
+  CallCount broadcasted;
 };
 
 struct RankOptions {

@@ -13,6 +13,7 @@ namespace runtime {
 namespace {
 thread_local int messageRank = -1;
 std::atomic<bool> failing{false};
+std::atomic<bool> lineOpen{false};
 std::atomic<void (*)(void *)> failureHook{nullptr};
 std::atomic<void *> failureContext{nullptr};
 } // namespace
@@ -37,7 +38,7 @@ namespace {
       nanosleep(&second, nullptr);
     }
   const_cast<std::string &>(failureText()) = text;
-  std::string line = "program: ";
+  std::string line = print && lineOpen ? "\nprogram: " : "program: ";
   if (messageRank >= 0)
     line += "rank " + std::to_string(messageRank) + ": ";
   line += "error: " + text + "\n";
@@ -57,6 +58,13 @@ void fail(ExitCode code, const std::string &text) {
 
 void endQuietly(ExitCode code) {
   end(code, "ended by a signal", /*print=*/false);
+}
+
+void setLineOpen(bool open) { lineOpen = open; }
+
+void warn(const std::string &text) {
+  std::fprintf(stderr, "%sprogram: warning: %s\n",
+               lineOpen.exchange(false) ? "\n" : "", text.c_str());
 }
 
 std::string quoted(const std::string &name) {

@@ -23,6 +23,7 @@ enum ExitCode {
   exitPeerLost = 190,
   exitTimedOut = 191,
   exitDevice = 192,
+  exitPreempted = 193,
 };
 
 /// Prints "program: error: TEXT" (with the rank, once it is known), writes the
@@ -42,6 +43,12 @@ void setMessageRank(int rank);
 
 /// Called by `fail` before the process ends, once.
 void setFailureHook(void (*hook)(void *context), void *context);
+
+/// Whether standard error holds a line without an end, which a message must
+/// not continue.
+void setLineOpen(bool open);
+/// Prints "program: warning: TEXT".
+void warn(const std::string &text);
 
 /// A name from a model, safe to print: quotes, backslashes, control bytes and
 /// what is not printable ASCII are escaped.

@@ -4,6 +4,7 @@
 #include "engine.h"
 #include "failure.h"
 
+#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -195,15 +196,21 @@ LaunchCommand mpiLaunchCommand(int ranks, int argc, char **argv) {
 namespace {
 volatile sig_atomic_t supervisedChild = 0;
 volatile sig_atomic_t receivedSignal = 0;
+volatile sig_atomic_t firstAsks = 0;
+
+/// mpirun hands this one on to its ranks; SIGTERM would end them.
+constexpr int preemptionSignal = SIGUSR1;
 
 void forwardSignal(int signal) {
+  const bool ask = firstAsks && signal == SIGTERM && receivedSignal == 0;
   receivedSignal = signal;
   if (supervisedChild > 0)
-    kill(supervisedChild, SIGTERM);
+    kill(supervisedChild, ask ? preemptionSignal : SIGTERM);
 }
 } // namespace
 
-int superviseLaunch(const LaunchCommand &command) {
+int superviseLaunch(const LaunchCommand &command, bool graceful) {
+  firstAsks = graceful;
   struct sigaction action;
   std::memset(&action, 0, sizeof action);
   action.sa_handler = forwardSignal;
@@ -237,6 +244,9 @@ int superviseLaunch(const LaunchCommand &command) {
     words.push_back(nullptr);
     for (int signal : {SIGINT, SIGTERM, SIGHUP})
       std::signal(signal, SIG_DFL);
+    sigset_t none;
+    sigemptyset(&none);
+    pthread_sigmask(SIG_SETMASK, &none, nullptr);
     execvp(words[0], words.data());
     const int error = errno;
     if (write(failed[1], &error, sizeof error) < 0)
@@ -259,7 +269,9 @@ int superviseLaunch(const LaunchCommand &command) {
          "cannot start " + quoted(command.words[0]) + ": " +
              std::strerror(error) +
              "; install Open MPI, or start with --communicator local");
-  if (receivedSignal)
+  if (receivedSignal &&
+      !(WIFEXITED(status) && (WEXITSTATUS(status) == exitPreempted ||
+                              (firstAsks && WEXITSTATUS(status) == exitDone))))
     return exitInterrupted;
   if (WIFSIGNALED(status))
     return exitPeerLost;
@@ -362,7 +374,20 @@ int Leadership::follow(double timeoutSeconds) {
 // --- signals
 // ----------------------------------------------------------------------
 
-void watchSignals(bool withParent) {
+namespace {
+std::atomic<bool> preempted{false};
+}
+
+bool preemptionRequested() { return preempted; }
+
+void holdPreemption() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, preemptionSignal);
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+}
+
+void watchSignals(bool withParent, bool graceful) {
   if (withParent) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() == 1)
@@ -372,11 +397,16 @@ void watchSignals(bool withParent) {
   sigemptyset(&set);
   sigaddset(&set, SIGTERM);
   sigaddset(&set, SIGINT);
+  sigaddset(&set, preemptionSignal);
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
-  std::thread([withParent] {
-    int signal = 0;
-    while (sigwait(&set, &signal) != 0)
-      continue;
+  std::thread([withParent, graceful] {
+    for (;;) {
+      int signal = 0;
+      while (sigwait(&set, &signal) != 0)
+        continue;
+      if (signal == SIGINT || !graceful || preempted.exchange(true))
+        break;
+    }
     // A launcher ends the remaining ranks this way when one of them failed.
     endQuietly(withParent ? exitPeerLost : exitInterrupted);
   }).detach();

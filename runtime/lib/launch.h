@@ -35,8 +35,9 @@ LaunchCommand mpiLaunchCommand(int ranks, int argc, char **argv);
 
 /// Runs the command and returns the exit code of the run: the ranks' own, 190
 /// when a rank was killed, 130 when interrupted. The ranks end with this
-/// process, whatever ends it.
-int superviseLaunch(const LaunchCommand &command);
+/// process, whatever ends it. `graceful`: the first SIGTERM asks the ranks to
+/// save their state (193) instead of ending them.
+int superviseLaunch(const LaunchCommand &command, bool graceful);
 
 /// Under torchrun the first process of the machine runs all ranks. The leader
 /// calls `announce` with the exit code; the others return it from `follow`,
@@ -55,8 +56,13 @@ private:
 
 /// Ends this process when its parent ends; ends it quietly, with metrics, when
 /// a launcher or user sends SIGTERM or SIGINT. Call before other threads
-/// start. `withParent`: the parent is a launcher.
-void watchSignals(bool withParent);
+/// start. `withParent`: the parent is a launcher. `graceful`: the first SIGTERM
+/// only makes `preemptionRequested` true.
+void watchSignals(bool withParent, bool graceful);
+bool preemptionRequested();
+/// Keeps the signal by which ranks are asked to save their state until
+/// watchSignals looks for it.
+void holdPreemption();
 
 /// The path of this executable's folder.
 std::string executableFolder();

@@ -2,6 +2,7 @@
 
 #include "metrics.h"
 
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <unistd.h>
@@ -16,6 +17,7 @@ RankReport reportOf(EngineRank &rank, const World &world,
   for (int kind = 0; kind < callKinds; ++kind)
     report.communication[kind] = rank.callCount(static_cast<CallKind>(kind));
   report.gathered = world.gathered;
+  report.broadcasted = world.broadcasted;
   std::strncpy(report.order, order.c_str(), sizeof report.order - 1);
   return report;
 }
@@ -26,6 +28,23 @@ std::string countText(const char *name, const CallCount &count) {
   return std::string("\"") + name +
          "\":{\"calls\":" + std::to_string(count.calls) +
          ",\"bytes\":" + std::to_string(count.bytes) + "}";
+}
+
+/// null when it is not finite: JSON has no such numbers.
+std::string numberText(double value) {
+  if (!std::isfinite(value))
+    return "null";
+  char number[32];
+  std::snprintf(number, sizeof number, "%.9g", value);
+  return number;
+}
+
+template <typename Number>
+std::string listText(const std::vector<Number> &numbers) {
+  std::string text = "[";
+  for (Number number : numbers)
+    text += (text.size() > 1 ? "," : "") + numberText(number);
+  return text + "]";
 }
 
 /// "[" + the text of each report, separated + "]".
@@ -41,7 +60,7 @@ std::string document(const Metrics &metrics) {
   std::string text =
       "{\"format\":1, \"ranks\":" + std::to_string(metrics.ranks) +
       ", \"steps\":" + std::to_string(metrics.stepSeconds.size()) +
-      ", \"mode\":\"inference\",\n";
+      ", \"mode\":\"" + (metrics.training ? "train" : "inference") + "\",\n";
   if (!metrics.failure.empty()) {
     text += " \"failure\":\"";
     for (char c : metrics.failure) {
@@ -51,14 +70,21 @@ std::string document(const Metrics &metrics) {
     }
     text += "\",\n";
   }
-  text += " \"loss\":[], \"gradient_norm\":[], \"step_time_s\":[";
-  for (size_t step = 0; step < metrics.stepSeconds.size(); ++step) {
-    char number[32];
-    std::snprintf(number, sizeof number, "%s%.9g", step ? "," : "",
-                  metrics.stepSeconds[step]);
-    text += number;
+  if (metrics.training) {
+    double seconds = 0;
+    for (double step : metrics.stepSeconds)
+      seconds += step;
+    const double samples = static_cast<double>(metrics.samplesPerStep) *
+                           static_cast<double>(metrics.stepSeconds.size());
+    text += " \"first_step\":" + std::to_string(metrics.firstStep) +
+            ", \"skipped_steps\":" + std::to_string(metrics.skippedSteps) +
+            ", \"samples_per_second\":" +
+            numberText(seconds > 0 ? samples / seconds : 0.0) + ",\n";
   }
-  text += "],\n \"peak_memory_bytes\":{\"per_rank\":" +
+  text += " \"loss\":" + listText(metrics.losses) +
+          ",\n \"gradient_norm\":" + listText(metrics.gradientNorms) +
+          ",\n \"step_time_s\":" + listText(metrics.stepSeconds);
+  text += ",\n \"peak_memory_bytes\":{\"per_rank\":" +
           perRank(metrics,
                   [](const RankReport &report) {
                     return std::to_string(report.peakBytes);
@@ -89,7 +115,12 @@ std::string document(const Metrics &metrics) {
   text += " \"service\":{\"per_rank\":" +
           perRank(metrics,
                   [](const RankReport &report) {
-                    return "{" + countText("gather", report.gathered) + "}";
+                    std::string entries =
+                        "{" + countText("gather", report.gathered);
+                    if (report.broadcasted.calls > 0)
+                      entries +=
+                          "," + countText("broadcast", report.broadcasted);
+                    return entries + "}";
                   }) +
           "},\n";
   text += " \"offload\":{\"per_rank\":" +

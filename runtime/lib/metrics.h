@@ -16,12 +16,22 @@ struct RankReport {
   int64_t peakBytes = 0;
   CallCount communication[callKinds];
   CallCount gathered;
+  CallCount broadcasted;
   char order[72] = "";
 };
 
 struct Metrics {
   int64_t ranks = 0;
   std::vector<double> stepSeconds;
+  bool training = false;
+  /// Of training, for each step; norms only where the program computes them.
+  std::vector<float> losses;
+  std::vector<float> gradientNorms;
+  /// Steps that an earlier run has made.
+  int64_t firstStep = 0;
+  /// Steps that an overflow skipped.
+  int64_t skippedSteps = 0;
+  int64_t samplesPerStep = 0;
   std::vector<RankReport> reports;
   /// Not empty when the run failed.
   std::string failure;

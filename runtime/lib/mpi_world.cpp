@@ -76,6 +76,8 @@ public:
 
   void broadcastFromRoot(void *data, int64_t bytes) override {
     WaitScope scope(wait, "broadcast", "service");
+    ++broadcasted.calls;
+    broadcasted.bytes += bytes;
     checkMpi(
         MPI_Bcast(data, static_cast<int>(bytes), MPI_BYTE, 0, MPI_COMM_WORLD),
         "broadcast");

@@ -23,20 +23,79 @@ int64_t positiveNumber(const std::string &option, const char *text) {
   return value;
 }
 
-/// Options of training programs, which a forward pass does not take.
-bool isTrainingOption(const std::string &name) {
-  static const char *const names[] = {
-      "--data",   "--save",     "--checkpoint-dir", "--checkpoint-every",
-      "--resume", "--nvme-dir", "--tokens",         "--sequence-length"};
+bool oneOf(const std::string &name, std::initializer_list<const char *> names) {
   for (const char *known : names)
     if (name == known)
       return true;
   return false;
 }
 
+bool isTrainingOption(const std::string &name) {
+  return oneOf(name,
+               {"--data", "--save", "--checkpoint-dir", "--checkpoint-every",
+                "--resume", "--nvme-dir", "--tokens", "--sequence-length"});
+}
+bool isInferenceOption(const std::string &name) {
+  return oneOf(name, {"--input", "--output-dir"});
+}
+bool isCommonOption(const std::string &name) {
+  return oneOf(name, {"--ranks", "--metrics", "--steps", "--timeout",
+                      "--communicator", "--arena-bytes"});
+}
+
+bool endsWith(const std::string &text, const std::string &suffix) {
+  return text.size() > suffix.size() &&
+         text.compare(text.size() - suffix.size(), suffix.size(), suffix) == 0;
+}
+
+void readTrainingOption(Options &options, const std::string &name,
+                        const char *value) {
+  if (!*value)
+    fail(exitOptionValue, name + " takes a value that is not empty");
+  if (name == "--data") {
+    options.dataFolder = value;
+  } else if (name == "--save") {
+    options.saveFile = value;
+    if (!endsWith(options.saveFile, ".onnx") &&
+        !endsWith(options.saveFile, ".safetensors"))
+      fail(exitOptionValue, "--save takes a file named .onnx or .safetensors, "
+                            "not " +
+                                quoted(value));
+  } else if (name == "--checkpoint-dir") {
+    options.checkpointFolder = value;
+  } else if (name == "--checkpoint-every") {
+    options.checkpointEvery = positiveNumber(name, value);
+  } else if (name == "--resume") {
+    options.resume = value;
+  } else if (name == "--sequence-length") {
+    options.sequenceLength = positiveNumber(name, value);
+  } else if (name == "--tokens") {
+    if (!oneOf(value, {"uint16", "uint32"}))
+      fail(exitOptionValue,
+           "--tokens takes uint16 or uint32, not " + quoted(value));
+    options.tokenBytes = std::strcmp(value, "uint16") == 0 ? 2 : 4;
+  }
+  // --nvme-dir: no plan keeps anything there yet.
+}
+
+/// What options need of each other.
+void checkTrainingOptions(Options &options) {
+  if (options.sequenceLength != 0 && options.tokenBytes == 0)
+    fail(exitUsage, "--sequence-length needs --tokens uint16|uint32");
+  if (options.checkpointEvery != 0 && options.checkpointFolder.empty())
+    fail(exitUsage, "--checkpoint-every needs --checkpoint-dir DIR");
+  if (options.resume == "auto" && options.checkpointFolder.empty())
+    fail(exitUsage, "--resume auto needs --checkpoint-dir DIR");
+  if (options.resume.empty())
+    options.resume = options.checkpointFolder.empty() ? "none" : "auto";
+  if (options.dataFolder.empty() && !options.help && !options.printLaunch)
+    fail(exitMissingInput, "no data; give --data DIR");
+}
+
 } // namespace
 
-Options parseOptions(int argc, char **argv) {
+Options parseOptions(const Program &program, int argc, char **argv) {
+  const bool training = program.training != nullptr;
   Options options;
   for (int i = 1; i < argc; ++i) {
     std::string name = argv[i];
@@ -54,23 +113,23 @@ Options parseOptions(int argc, char **argv) {
       value = argv[i] + equals + 1;
       name.resize(equals);
     }
-    if (isTrainingOption(name))
+    if (isTrainingOption(name) && !training)
       fail(exitUsage, name + " is for training programs; this program is a "
                              "forward pass and takes --input NAME=FILE");
-    static const char *const known[] = {
-        "--ranks", "--input",   "--output-dir",   "--metrics",
-        "--steps", "--timeout", "--communicator", "--arena-bytes"};
-    bool found = false;
-    for (const char *entry : known)
-      found |= name == entry;
-    if (!found)
+    if (isInferenceOption(name) && training)
+      fail(exitUsage, name + " is for forward passes; this program trains and "
+                             "takes --data DIR");
+    if (!isTrainingOption(name) && !isInferenceOption(name) &&
+        !isCommonOption(name))
       fail(exitUsage, "unknown option " + quoted(name) + "; see --help");
     if (!value) {
       if (i + 1 == argc)
         fail(exitUsage, name + " takes a value");
       value = argv[++i];
     }
-    if (name == "--ranks") {
+    if (isTrainingOption(name)) {
+      readTrainingOption(options, name, value);
+    } else if (name == "--ranks") {
       options.ranks = positiveNumber(name, value);
     } else if (name == "--input") {
       const char *split = std::strchr(value, '=');
@@ -102,6 +161,8 @@ Options parseOptions(int argc, char **argv) {
                                   quoted(value));
     }
   }
+  if (training)
+    checkTrainingOptions(options);
   return options;
 }
 
@@ -109,16 +170,26 @@ std::string usageText(const Program &program) {
   int64_t ranks = 1;
   for (const Axis &axis : program.mesh)
     ranks *= axis.size;
+  const bool training = program.training != nullptr;
   std::string text =
-      "program [--ranks N] --input NAME=FILE ... [--output-dir DIR] "
-      "[--metrics FILE]\n"
-      "        [--steps N] [--timeout SECONDS] [--print-launch]\n"
-      "        [--communicator mpi|local|self|nccl] [--arena-bytes N]\n\n"
-      "Runs the forward pass of " +
-      quoted(program.name) + " on " + std::to_string(ranks) +
-      " rank(s). FILE is a .npy file or an ONNX TensorProto (.pb).\n";
+      training
+          ? "program --data DIR [--steps N] [--save FILE.onnx|.safetensors]\n"
+            "        [--tokens uint16|uint32 [--sequence-length L]]\n"
+            "        [--checkpoint-dir DIR] [--checkpoint-every N]\n"
+            "        [--resume auto|none|PATH] [--metrics FILE] [--ranks N]\n"
+            "        [--timeout SECONDS] [--print-launch]\n"
+          : "program [--ranks N] --input NAME=FILE ... [--output-dir DIR]\n"
+            "        [--metrics FILE] [--steps N] [--timeout SECONDS] "
+            "[--print-launch]\n";
+  text += "        [--communicator mpi|local|self|nccl] [--arena-bytes N]\n\n";
+  text += (training ? "Trains " : "Runs the forward pass of ") +
+          quoted(program.name) + " on " + std::to_string(ranks) + " rank(s). ";
+  text += training ? "DIR holds NAME.npy for each of these, first dimension "
+                     "samples,\nor tokens.bin.\n"
+                   : "FILE is a .npy file or an ONNX TensorProto (.pb).\n";
   for (const Tensor &input : program.inputs)
-    text += "  input  " + quoted(input.name) + "  " + describe(input) + "\n";
+    if (input.role == TensorRole::Data || input.role == TensorRole::Labels)
+      text += "  input  " + quoted(input.name) + "  " + describe(input) + "\n";
   for (const Tensor &output : program.outputs)
     text += "  output " + quoted(output.name) + "  " + describe(output) + "\n";
   return text;

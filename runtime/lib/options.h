@@ -20,18 +20,34 @@ struct Options {
   std::vector<std::pair<std::string, std::string>> inputs;
   std::string outputDirectory;
   std::string metricsFile;
-  int64_t steps = 1;
+  /// 0: one, or in training as many as go once through the data.
+  int64_t steps = 0;
   double timeoutSeconds = 600;
   bool printLaunch = false;
   /// Empty: mpi on the host with several ranks, local or nccl on CUDA.
   std::string communicator;
   int64_t arenaBytes = 0;
   bool help = false;
+
+  // Of training programs.
+  std::string dataFolder;
+  std::string saveFile;
+  std::string checkpointFolder;
+  /// 0: at the end only.
+  int64_t checkpointEvery = 0;
+  /// "auto", "none" or a checkpoint's folder.
+  std::string resume;
+  /// Bytes of a token in tokens.bin; 0: the data are arrays.
+  int64_t tokenBytes = 0;
+  int64_t sequenceLength = 0;
+
+  /// A signal ends the run only after the state is saved.
+  bool savesWhenPreempted() const { return !checkpointFolder.empty(); }
 };
 
-/// Reads the command line; fails with exit code 2 (unknown options, missing
-/// values) or 64 (values out of range).
-Options parseOptions(int argc, char **argv);
+/// Reads the command line of a program; fails with exit code 2 (unknown
+/// options, missing values), 64 (values out of range) or 66 (no data).
+Options parseOptions(const Program &program, int argc, char **argv);
 
 /// What --help prints.
 std::string usageText(const Program &program);

@@ -1,11 +1,11 @@
 //===- run.cpp - The main function of an emitted program ------------------===//
 
+#include "run.h"
 #include "blocks.h"
-#include "failure.h"
 #include "launch.h"
-#include "metrics.h"
-#include "options.h"
+#include "output_file.h"
 #include "platform_device.h"
+#include "progress.h"
 #include "thread_world.h"
 
 #include <cerrno>
@@ -19,21 +19,6 @@ namespace parplan {
 namespace runtime {
 
 namespace {
-
-/// One run, as all ranks of this process see it.
-struct Run {
-  Run(const Program &program, Options options)
-      : program(program), options(std::move(options)) {}
-
-  const Program &program;
-  Options options;
-  int ranks = 1;
-  std::string weightsFile;
-  /// Rank 0's, for the metrics of a failed run.
-  EngineRank *root = nullptr;
-  const World *rootWorld = nullptr;
-  Metrics metrics;
-};
 
 int planRanks(const Program &program) {
   int64_t ranks = 1;
@@ -54,31 +39,12 @@ void writeFailureMetrics(void *context) {
   writeMetrics(run.options.metricsFile, run.metrics);
 }
 
-/// Makes the folder and those above it.
-bool makeFolders(const std::string &path) {
-  for (size_t slash = path.find('/', 1); slash != std::string::npos;
-       slash = path.find('/', slash + 1))
-    if (mkdir(path.substr(0, slash).c_str(), 0777) != 0 && errno != EEXIST)
-      return false;
-  if (mkdir(path.c_str(), 0777) != 0 && errno != EEXIST)
-    return false;
-  return access(path.c_str(), W_OK | X_OK) == 0;
-}
-
-/// An output's name as a file: no folders, not hidden.
-std::string fileNameOf(const std::string &name) {
-  std::string file = name;
-  for (char &c : file)
-    if (c == '/' || static_cast<unsigned char>(c) < 0x20)
-      c = '_';
-  if (file.empty() || file[0] == '.')
-    file.insert(file.begin(), '_');
-  return file + ".npy";
-}
-
 /// What can be known before ranks start.
 void checkRun(Run &run) {
-  checkInputs(run.program, run.options);
+  if (run.program.training)
+    checkTraining(run);
+  else
+    checkInputs(run.program, run.options);
   bool needsWeights = false;
   for (const Parameter &parameter : run.program.parameters)
     needsWeights |= parameter.inlineData == nullptr;
@@ -112,11 +78,13 @@ void writeOutputs(Run &run, EngineRank &rank, World &world) {
     for (const Dimension &dimension : output.dimensions)
       shape.push_back(dimension.size);
     const std::string path =
-        run.options.outputDirectory + "/" + fileNameOf(output.name);
+        run.options.outputDirectory + "/" + arrayFileName(output.name);
     if (!writeArray(path, output.type, shape, global.data()))
       fail(exitInputOutput, "cannot write " + quoted(path));
   }
 }
+
+} // namespace
 
 void checkOrder(const Program &program, int rank, const std::string &order) {
   if (program.orderDigests.size == 0)
@@ -128,8 +96,34 @@ void checkOrder(const Program &program, int rank, const std::string &order) {
              " instead of " + program.orderDigests[entry]);
 }
 
+namespace {
+
+/// Runs the forward pass of --steps and writes its outputs.
+ExitCode inferSteps(Run &run, EngineRank &rank, World &world,
+                    std::string &order) {
+  for (const auto &given : run.options.inputs)
+    for (const Tensor &input : run.program.inputs)
+      if (given.first == input.name)
+        loadInput(rank, input, *readArray(given.second, input));
+  world.barrier();
+  const int64_t steps = run.options.steps ? run.options.steps : 1;
+  for (int64_t step = 0; step < steps; ++step) {
+    const int64_t start = monotonicNanoseconds();
+    rank.beginStep();
+    run.program.step(rank);
+    rank.synchronize();
+    if (world.rank() == 0)
+      run.metrics.stepSeconds.push_back((monotonicNanoseconds() - start) *
+                                        1e-9);
+    order = rank.finishOrder();
+    checkOrder(run.program, world.rank(), order);
+  }
+  writeOutputs(run, rank, world);
+  return exitDone;
+}
+
 /// Everything that one rank does.
-void runRank(Run &run, World &world) {
+ExitCode runRank(Run &run, World &world) {
   setMessageRank(run.ranks > 1 ? world.rank() : -1);
   RankOptions rankOptions;
   rankOptions.arenaBytes = run.options.arenaBytes;
@@ -141,26 +135,10 @@ void runRank(Run &run, World &world) {
     run.root = rank.get();
   }
   loadParameters(*rank, run.weightsFile);
-  for (const auto &given : run.options.inputs)
-    for (const Tensor &input : run.program.inputs)
-      if (given.first == input.name)
-        loadInput(*rank, input, *readArray(given.second, input));
-  world.barrier();
-
   std::string order;
-  for (int64_t step = 0; step < run.options.steps; ++step) {
-    const int64_t start = monotonicNanoseconds();
-    rank->beginStep();
-    run.program.step(*rank);
-    rank->synchronize();
-    if (world.rank() == 0)
-      run.metrics.stepSeconds.push_back((monotonicNanoseconds() - start) *
-                                        1e-9);
-    order = rank->finishOrder();
-    checkOrder(run.program, world.rank(), order);
-  }
-
-  writeOutputs(run, *rank, world);
+  const ExitCode code = run.program.training
+                            ? trainSteps(run, *rank, world, order)
+                            : inferSteps(run, *rank, world, order);
   const RankReport report = reportOf(*rank, world, order);
   std::vector<RankReport> reports(run.ranks);
   for (int from = 0; from < run.ranks; ++from)
@@ -174,9 +152,10 @@ void runRank(Run &run, World &world) {
     run.root = nullptr;
   }
   world.barrier();
+  return code;
 }
 
-void runThreads(Run &run) {
+ExitCode runThreads(Run &run) {
   ThreadHub hub(run.ranks);
   std::vector<std::unique_ptr<ThreadWorld>> worlds;
   for (int rank = 0; rank < run.ranks; ++rank)
@@ -186,28 +165,32 @@ void runThreads(Run &run) {
   for (int rank = 1; rank < run.ranks; ++rank)
     threads.emplace_back(
         [&run, &worlds, rank] { runRank(run, *worlds[rank]); });
-  runRank(run, *worlds[0]);
+  const ExitCode code = runRank(run, *worlds[0]);
   for (std::thread &thread : threads)
     thread.join();
+  return code;
 }
 
-void runProcess(Run &run) {
+ExitCode runProcess(Run &run) {
   // World and ranks go before MPI does; both are kept by pointers of the
   // watchdog until then, so the world is never destroyed.
   World *world = createProcessWorld(run.ranks).release();
   if (world->rank() != 0)
     setFailureHook(nullptr, nullptr);
   startWatchdog(run.options.timeoutSeconds);
-  runRank(run, *world);
+  const ExitCode code = runRank(run, *world);
   finishProcessWorld();
+  return code;
 }
 
 } // namespace
 
 int runProgram(const Program &program, int argc, char **argv) {
+  // Nothing is lost of a request to save that comes early.
+  holdPreemption();
   // The watchdog and the failure hook see the run until the process ends.
   static Run *current = nullptr;
-  current = new Run(program, parseOptions(argc, argv));
+  current = new Run(program, parseOptions(program, argc, argv));
   Run &run = *current;
   if (run.options.help) {
     std::fputs(usageText(program).c_str(), stdout);
@@ -215,7 +198,9 @@ int runProgram(const Program &program, int argc, char **argv) {
   }
   run.ranks = planRanks(program);
   run.metrics.ranks = run.ranks;
+  run.metrics.training = program.training != nullptr;
   run.weightsFile = executableFolder() + "/weights.bin";
+  run.templateFile = executableFolder() + "/trained.onnx.template";
   if (!run.options.arenaBytes)
     run.options.arenaBytes = environmentNumber("PARPLAN_ARENA_BYTES", 0);
   const Launcher launcher = detectLauncher();
@@ -263,16 +248,17 @@ int runProgram(const Program &program, int argc, char **argv) {
   if (starts) {
     if (torchrun)
       forgetLauncher();
-    code = superviseLaunch(mpiLaunchCommand(run.ranks, argc, argv));
+    if (program.training)
+      announceProgress();
+    code = superviseLaunch(mpiLaunchCommand(run.ranks, argc, argv),
+                           run.options.savesWhenPreempted());
     if (code != exitDone && !run.options.metricsFile.empty() &&
         access(run.options.metricsFile.c_str(), F_OK) != 0)
       writeFailureMetrics(&run); // Rank 0 did not live to do it.
   } else {
-    watchSignals(/*withParent=*/launched && form == RankForm::Processes);
-    if (form == RankForm::Processes)
-      runProcess(run);
-    else
-      runThreads(run);
+    watchSignals(/*withParent=*/launched && form == RankForm::Processes,
+                 run.options.savesWhenPreempted());
+    code = form == RankForm::Processes ? runProcess(run) : runThreads(run);
     setFailureHook(nullptr, nullptr);
   }
   if (leadership)

@@ -61,6 +61,8 @@ void ThreadWorld::sendToRoot(int from, const void *data, void *out,
 
 void ThreadWorld::broadcastFromRoot(void *data, int64_t bytes) {
   WaitScope scope(wait, "broadcast", "service");
+  ++broadcasted.calls;
+  broadcasted.bytes += bytes;
   if (position == 0)
     hub.fromRoot = data;
   hub.meeting.await();

@@ -1,0 +1,118 @@
+//===- save.cpp - The trained model as a file -----------------------------===//
+
+#include "save.h"
+#include "element_convert.h"
+#include "failure.h"
+#include "mapped_file.h"
+#include "output_file.h"
+#include "safetensors.h"
+
+#include <map>
+#include <memory>
+
+namespace parplan {
+namespace runtime {
+
+namespace {
+
+/// The file, and where in it each initializer lies.
+struct Target {
+  std::unique_ptr<OutputFile> file;
+  std::map<std::string, int64_t> offsets;
+};
+
+void openOnnx(Target &target, const Program &program, const MappedFile &model) {
+  target.file->write(0, model.data(), model.size());
+  for (const SavedTensor &saved : program.training->saved)
+    target.offsets[saved.name] = saved.fileOffset;
+}
+
+void openSafetensors(Target &target, const Program &program,
+                     const MappedFile &model) {
+  std::vector<StoredTensor> tensors;
+  std::map<std::string, const SavedTensor *> sources;
+  for (const SavedTensor &saved : program.training->saved) {
+    const char *type = safetensorsType(saved.onnxType);
+    if (!type) {
+      warn(quoted(saved.name) +
+           " has no element type of safetensors and is not saved");
+      continue;
+    }
+    tensors.push_back(
+        {saved.name, type,
+         std::vector<int64_t>(saved.shape.begin(), saved.shape.end()),
+         onnxElementBytes(saved.onnxType), saved.bytes, 0});
+    sources[saved.name] = &saved;
+  }
+  const std::string header = layOutTensors(tensors, "{\"format\":\"pt\"}");
+  target.file->write(0, header.data(), static_cast<int64_t>(header.size()));
+  for (const StoredTensor &tensor : tensors) {
+    target.offsets[tensor.name] = tensor.offset;
+    target.file->write(tensor.offset,
+                       model.data() + sources[tensor.name]->fileOffset,
+                       tensor.bytes);
+  }
+}
+
+void writeTrained(Target &target, const Variable &variable,
+                  const std::vector<char> &elements) {
+  const SavedTensor &saved = *variable.initializer;
+  const int64_t bad =
+      findNotFinite(variable.type, elements.data(), variable.elements);
+  if (bad >= 0) {
+    target.file.reset();
+    fail(exitBadData, "element " + std::to_string(bad) + " of " +
+                          quoted(saved.name) +
+                          " is not finite after training; nothing is saved");
+  }
+  ElementType type;
+  if (!elementTypeOfOnnx(saved.onnxType, type) ||
+      saved.bytes != variable.elements * elementBytes(type))
+    fail(exitInternal, quoted(saved.name) + " has another form in the model");
+  std::vector<char> converted(static_cast<size_t>(saved.bytes));
+  if (!convertElements(variable.type, elements.data(), type, converted.data(),
+                       variable.elements))
+    fail(exitInternal, quoted(saved.name) + " holds no numbers");
+  target.file->write(target.offsets[saved.name], converted.data(), saved.bytes);
+}
+
+} // namespace
+
+void saveModel(EngineRank &rank, World &world,
+               const std::vector<Variable> &variables, const std::string &path,
+               const std::string &templateFile,
+               const std::string &weightsFile) {
+  const Program &program = rank.program();
+  const bool root = world.rank() == 0;
+  Target target;
+  MappedFile model;
+  if (root) {
+    std::string reason;
+    if (!model.open(templateFile, reason))
+      fail(exitBadData, "cannot open " + quoted(templateFile) + ": " + reason);
+    for (const SavedTensor &saved : program.training->saved)
+      if (saved.fileOffset < 0 || saved.bytes < 0 ||
+          saved.bytes > model.size() ||
+          saved.fileOffset > model.size() - saved.bytes)
+        fail(exitBadData, quoted(templateFile) + " is too short: " +
+                              quoted(saved.name) + " lies outside of it");
+    target.file.reset(new OutputFile(path));
+    if (path.compare(path.size() - 5, 5, ".onnx") == 0)
+      openOnnx(target, program, model);
+    else
+      openSafetensors(target, program, model);
+  }
+  for (const Variable &variable : variables) {
+    if (variable.slot)
+      continue;
+    const std::vector<char> elements =
+        collectVariable(rank, world, variable, weightsFile);
+    if (root)
+      writeTrained(target, variable, elements);
+  }
+  if (root)
+    target.file->commit();
+}
+
+} // namespace runtime
+} // namespace parplan

@@ -1,0 +1,255 @@
+//===- training_loop.cpp - Step after step --------------------------------===//
+
+#include "checkpoint.h"
+#include "dataset.h"
+#include "launch.h"
+#include "output_file.h"
+#include "progress.h"
+#include "run.h"
+#include "save.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <unistd.h>
+
+namespace parplan {
+namespace runtime {
+
+namespace {
+
+const Tensor *findOutput(const Program &program, OutputRole role) {
+  for (const Tensor &output : program.outputs)
+    if (output.outputRole == role)
+      return &output;
+  return nullptr;
+}
+
+/// The value of a scalar output.
+double readScalar(EngineRank &rank, const Tensor &output) {
+  char bytes[8] = {};
+  rank.download(output.arenaOffset, bytes, elementBytes(output.type));
+  if (output.type == ElementType::Float64) {
+    double value;
+    std::memcpy(&value, bytes, sizeof value);
+    return value;
+  }
+  if (output.type == ElementType::Float32) {
+    float value;
+    std::memcpy(&value, bytes, sizeof value);
+    return value;
+  }
+  return bytes[0] != 0;
+}
+
+void uploadScalars(EngineRank &rank, const StepScalars &scalars) {
+  for (const Tensor &input : rank.program().inputs) {
+    float value;
+    switch (input.role) {
+    case TensorRole::LearningRate:
+      value = scalars.learningRate;
+      break;
+    case TensorRole::StepSize:
+      value = scalars.stepSize;
+      break;
+    case TensorRole::BiasCorrection2Sqrt:
+      value = scalars.biasCorrection2Sqrt;
+      break;
+    case TensorRole::LossScale:
+      value = scalars.lossScale;
+      break;
+    case TensorRole::InverseLossScale:
+      value = scalars.inverseLossScale;
+      break;
+    default:
+      continue;
+    }
+    const int64_t bytes = elementBytes(input.type);
+    rank.mark(input.arenaOffset, bytes);
+    const double wide = value;
+    if (input.type == ElementType::Float64)
+      rank.upload(input.arenaOffset, &wide, bytes);
+    else
+      rank.upload(input.arenaOffset, &value, bytes);
+  }
+}
+
+/// Ends the run when a step gave no numbers. A step is named by its number,
+/// counted from 1.
+void requireFinite(const char *what, double value, const TrainingState &state) {
+  if (!std::isfinite(value))
+    fail(exitBadData, std::string(what) + " of step " +
+                          std::to_string(state.step + 1) + " is " +
+                          (std::isnan(value) ? "NaN" : "infinite") +
+                          "; nothing is saved of this step");
+}
+
+/// Below this the loss scale is not what overflows.
+constexpr double smallestLossScale = 1.0 / (1 << 24);
+
+/// What rank 0 reads after a step.
+struct StepResult {
+  double loss = 0, gradientNorm = 0;
+  bool overflow = false;
+};
+
+class Loop {
+public:
+  Loop(Run &run, EngineRank &rank, World &world)
+      : run(run), rank(rank), world(world), data(run.program, run.options),
+        state(initialState(*run.program.training)),
+        loss(findOutput(run.program, OutputRole::Loss)),
+        gradientNorm(findOutput(run.program, OutputRole::GradientNorm)),
+        overflow(findOutput(run.program, OutputRole::Overflow)) {
+    if (!loss)
+      fail(exitInternal, "the program computes no loss");
+    steps = run.options.steps
+                ? run.options.steps
+                : (data.samples() + data.batch() - 1) / data.batch();
+  }
+
+  ExitCode train(std::string &order);
+
+private:
+  void reserveMetrics();
+  StepResult step(std::string &order);
+  void record(const StepResult &result, double seconds);
+  bool stopWanted();
+
+  Run &run;
+  EngineRank &rank;
+  World &world;
+  Dataset data;
+  TrainingState state;
+  const Tensor *loss, *gradientNorm, *overflow;
+  int64_t steps = 0;
+};
+
+/// Nothing grows during steps, up to a number of steps.
+void Loop::reserveMetrics() {
+  run.metrics.firstStep = state.step;
+  run.metrics.samplesPerStep = data.batch();
+  const size_t count = static_cast<size_t>(
+      std::min<int64_t>(std::max<int64_t>(steps - state.step, 0), 1 << 24));
+  run.metrics.stepSeconds.reserve(count);
+  run.metrics.losses.reserve(count);
+  if (gradientNorm)
+    run.metrics.gradientNorms.reserve(count);
+}
+
+StepResult Loop::step(std::string &order) {
+  data.load(state.samples);
+  uploadScalars(rank, scalarsOf(*run.program.training, state));
+  rank.beginStep();
+  run.program.step(rank);
+  rank.synchronize();
+  order = rank.finishOrder();
+  checkOrder(run.program, world.rank(), order);
+  StepResult result;
+  result.overflow = overflow && readScalar(rank, *overflow) != 0;
+  if (world.rank() == 0) {
+    result.loss = readScalar(rank, *loss);
+    if (gradientNorm)
+      result.gradientNorm = readScalar(rank, *gradientNorm);
+  }
+  return result;
+}
+
+/// On rank 0.
+void Loop::record(const StepResult &result, double seconds) {
+  Metrics &metrics = run.metrics;
+  metrics.stepSeconds.push_back(seconds);
+  metrics.losses.push_back(static_cast<float>(result.loss));
+  if (gradientNorm)
+    metrics.gradientNorms.push_back(static_cast<float>(result.gradientNorm));
+  metrics.skippedSteps += result.overflow;
+  if (!result.overflow) {
+    requireFinite("the loss", result.loss, state);
+    requireFinite("the gradient norm", result.gradientNorm, state);
+  } else if (state.lossScale < smallestLossScale) {
+    fail(exitBadData, "the gradient of step " + std::to_string(state.step + 1) +
+                          " overflows with every loss scale down to " +
+                          std::to_string(state.lossScale));
+  }
+}
+
+/// Whether the run is asked to end; all ranks agree on the step.
+bool Loop::stopWanted() {
+  if (!run.options.savesWhenPreempted())
+    return false;
+  char wanted = preemptionRequested();
+  world.broadcastFromRoot(&wanted, 1);
+  return wanted != 0;
+}
+
+ExitCode Loop::train(std::string &order) {
+  const Options &options = run.options;
+  const bool root = world.rank() == 0;
+  const std::vector<Variable> variables = listVariables(run.program);
+  Checkpoints checkpoints(rank, world, options, variables, run.weightsFile);
+  int64_t saved = checkpoints.resume(state) ? state.step : -1;
+  if (root && state.step > steps)
+    warn("the checkpoint is of step " + std::to_string(state.step) +
+         ", beyond --steps " + std::to_string(steps));
+  data.attach(rank);
+  if (root)
+    reserveMetrics();
+  world.barrier();
+
+  std::unique_ptr<Progress> progress;
+  if (root && progressWanted())
+    progress.reset(new Progress(state.step, steps, data.batch()));
+  bool stop = stopWanted();
+  while (state.step < steps && !stop) {
+    const int64_t start = monotonicNanoseconds();
+    const StepResult result = step(order);
+    if (root)
+      record(result, (monotonicNanoseconds() - start) * 1e-9);
+    finishStep(state, data.batch(), result.overflow);
+    if (progress)
+      progress->update(state.step, result.loss);
+    stop = stopWanted();
+    if (options.checkpointEvery != 0 && !stop &&
+        state.step % options.checkpointEvery == 0) {
+      checkpoints.write(state);
+      saved = state.step;
+    }
+  }
+  progress.reset();
+  if (!options.checkpointFolder.empty() && saved != state.step)
+    checkpoints.write(state);
+  if (stop && state.step < steps)
+    return exitPreempted;
+  if (!options.saveFile.empty())
+    saveModel(rank, world, variables, options.saveFile, run.templateFile,
+              run.weightsFile);
+  return exitDone;
+}
+
+} // namespace
+
+ExitCode trainSteps(Run &run, EngineRank &rank, World &world,
+                    std::string &order) {
+  Loop loop(run, rank, world);
+  return loop.train(order);
+}
+
+void checkTraining(const Run &run) {
+  const Options &options = run.options;
+  Dataset(run.program, options).checkLabels();
+  if (!options.saveFile.empty()) {
+    if (access(run.templateFile.c_str(), R_OK) != 0)
+      fail(exitBadData, "cannot open " + quoted(run.templateFile) + ": " +
+                            std::strerror(errno));
+    OutputFile probe(options.saveFile);
+  }
+  if (!options.checkpointFolder.empty() &&
+      !makeFolders(options.checkpointFolder))
+    fail(exitCannotCreate, "cannot write to the folder " +
+                               quoted(options.checkpointFolder) + ": " +
+                               std::strerror(errno));
+}
+
+} // namespace runtime
+} // namespace parplan
