@@ -231,7 +231,8 @@ LogicalResult ParplanDialect::verifyRegionResultAttribute(
       return failure();
     // A variable rests stored where the update is.
     bool isVariable =
-        static_cast<bool>(function.getResultAttr(index, attributes::variable));
+        function.getResultAttr(index, attributes::variable) ||
+        function.getResultAttr(index, attributes::bucket);
     if (sharding->isPartial() || (sharding->isStored() && !isVariable))
       return op->emitOpError()
              << "result " << index

@@ -56,6 +56,8 @@ inline constexpr llvm::StringLiteral group = "parplan.group";
 inline constexpr llvm::StringLiteral schedule = "parplan.schedule";
 /// On a result: #parplan.variable, what it replaces after the step.
 inline constexpr llvm::StringLiteral variable = "parplan.variable";
+/// On a result: the #parplan.member of the bucket that it replaces.
+inline constexpr llvm::StringLiteral bucket = "parplan.bucket";
 } // namespace attributes
 
 /// Values of `parplan.role`.

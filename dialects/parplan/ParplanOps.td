@@ -556,5 +556,6 @@ def Parplan_AttentionOp
 
 include "dialects/parplan/ParplanTrainingOps.td"
 include "dialects/parplan/ParplanShardingOps.td"
+include "dialects/parplan/ParplanBucketOps.td"
 
 #endif // PARPLAN_OPS_TD
