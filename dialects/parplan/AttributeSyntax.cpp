@@ -194,7 +194,8 @@ void ShardingAttr::print(AsmPrinter &printer) const {
 }
 
 //===----------------------------------------------------------------------===//
-// Factors: <@mesh, {m = ["x"], k = ["y"]}, pending = {"z"}, operand = 1>
+// Factors: <@mesh, {m = ["x"], k = ["y"]}, pending = {"z"}, operand = 1,
+// stored = {"q"}>
 //===----------------------------------------------------------------------===//
 
 Attribute FactorsAttr::parse(AsmParser &parser, Type) {
@@ -218,17 +219,18 @@ Attribute FactorsAttr::parse(AsmParser &parser, Type) {
       parser.parseCommaSeparatedList(Delimiter::Braces, parseFactor))
     return {};
   AxisListAttr pending = AxisListAttr::get(context, {});
+  AxisListAttr storage = pending;
   int64_t operand = 0;
   while (succeeded(parser.parseOptionalComma())) {
     SMLoc location = parser.getCurrentLocation();
     StringRef field;
     if (parser.parseKeyword(&field) || parser.parseEqual())
       return {};
-    if (field == "pending") {
+    if (field == "pending" || field == "stored") {
       FailureOr<AxisListAttr> axes = parseAxes(parser, Delimiter::Braces);
       if (failed(axes))
         return {};
-      pending = *axes;
+      (field == "pending" ? pending : storage) = *axes;
     } else if (field != "operand") {
       parser.emitError(location, "a factor assignment has no field ") << field;
       return {};
@@ -238,7 +240,7 @@ Attribute FactorsAttr::parse(AsmParser &parser, Type) {
   }
   if (parser.parseGreater())
     return {};
-  return get(context, mesh, names, lists, pending, operand);
+  return get(context, mesh, names, lists, pending, operand, storage);
 }
 
 void FactorsAttr::print(AsmPrinter &printer) const {
@@ -257,6 +259,10 @@ void FactorsAttr::print(AsmPrinter &printer) const {
   }
   if (getPendingOperand() != 0)
     printer << ", operand = " << getPendingOperand();
+  if (!getStorage().getNames().empty()) {
+    printer << ", stored = ";
+    printAxes(printer, getStorage(), '{', '}');
+  }
   printer << ">";
 }
 

@@ -138,9 +138,11 @@ FailureOr<FactorAssignment> FactorsAttr::resolve(const ShardingRule &rule,
     assignment.axes[*factor] = std::move(*axes);
   }
   FailureOr<AxisList> pending = getPending().resolve(mesh);
-  if (failed(pending))
+  FailureOr<AxisList> storage = getStorage().resolve(mesh);
+  if (failed(pending) || failed(storage))
     return failure();
   llvm::sort(*pending);
+  assignment.storage = std::move(*storage);
   assignment.pending = std::move(*pending);
   assignment.pendingOperand = static_cast<int>(getPendingOperand());
   return assignment;
@@ -160,7 +162,8 @@ FactorsAttr FactorsAttr::get(FlatSymbolRefAttr symbol, const Mesh &mesh,
   }
   return get(context, symbol, names, lists,
              AxisListAttr::get(context, mesh, assignment.pending),
-             assignment.pendingOperand);
+             assignment.pendingOperand,
+             AxisListAttr::get(context, mesh, assignment.storage));
 }
 
 } // namespace parplan

@@ -101,9 +101,23 @@ static bool isExactFloatCast(CastOp op) {
 static Linearity getElementwiseLinearity(Operation *op) {
   if (auto cast = dyn_cast<CastOp>(op))
     return isExactFloatCast(cast) ? Linearity::jointly : Linearity::none;
-  if (isa<AddOp, SubOp, NegOp>(op))
+  if (isa<AddOp, SubOp, NegOp, SumOp, AccumulateOp>(op))
     return Linearity::jointly;
   return isa<MulOp>(op) ? Linearity::separately : Linearity::none;
+}
+
+/// Element i of the result comes from the elements i of the operands, or of
+/// scalars, and zeros give zeros: the op may run on flattened pieces (S6).
+static bool isFlat(Operation *op) {
+  ArrayRef<int64_t> shape = getShape(op->getResult(0));
+  bool isScaling = isa<MulOp>(op);
+  if (shape.empty() ||
+      !(op->hasTrait<MapsZeroToZero>() || isScaling || isa<AddOp, SubOp>(op)))
+    return false;
+  return llvm::all_of(op->getOperands(), [&](Value operand) {
+    return getShape(operand) == shape ||
+           (isScaling && getShape(operand).empty());
+  });
 }
 
 ShardingRule getElementwiseRule(Operation *op) {
@@ -120,7 +134,9 @@ ShardingRule getElementwiseRule(Operation *op) {
         builder.operand(index, operandDim, factor);
     }
   }
-  return builder.finish(getElementwiseLinearity(op));
+  ShardingRule rule = builder.finish(getElementwiseLinearity(op));
+  rule.flat = isFlat(op);
+  return rule;
 }
 
 //===----------------------------------------------------------------------===//
@@ -138,6 +154,8 @@ static double countTranscendentals(Operation *op) {
 static double countFlops(Operation *op) {
   if (auto gelu = dyn_cast<GeluOp>(op))
     return gelu.getTanh() ? 8 : 4;
+  if (auto sum = dyn_cast<SumOp>(op))
+    return static_cast<double>(sum.getInputs().size() - 1);
   return isa<SiluOp, SigmoidOp>(op) ? 2 : 1;
 }
 

@@ -136,12 +136,13 @@ def Parplan_FactorsAttr : Parplan_Attr<"Factors", "factors"> {
     Example: `#parplan.factors<@mesh, {m = ["x"], k = ["y"]}>`; factors without
     axes are omitted. `pending = {"p"}` names axes over which linear operands are
     read pending; `operand = 1` says which operand, where the op is linear in each
-    separately.
+    separately. `stored = {"q"}` names axes over which a flat op runs on pieces.
   }];
   let parameters = (ins "::mlir::FlatSymbolRefAttr":$mesh,
       ArrayRefParameter<"::mlir::StringAttr">:$names,
       ArrayRefParameter<"::parplan::AxisListAttr">:$axes,
-      "::parplan::AxisListAttr":$pending, "int64_t":$pendingOperand);
+      "::parplan::AxisListAttr":$pending, "int64_t":$pendingOperand,
+      "::parplan::AxisListAttr":$storage);
   let hasCustomAssemblyFormat = 1;
   let extraClassDeclaration = [{
     /// The assignment for `rule`; fails on an unknown factor or axis.

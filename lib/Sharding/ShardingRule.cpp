@@ -101,12 +101,12 @@ std::optional<std::string> verifyTensorFactors(const ShardingRule &rule,
   return std::nullopt;
 }
 
-/// S7: an axis is on at most one factor, and not pending too (S8).
+/// S7: an axis is on at most one factor, and not pending too (S8) or stored.
 std::optional<std::string> verifyAxes(const ShardingRule &rule,
                                       const FactorAssignment &assignment,
                                       const Mesh &mesh) {
-  // Per axis: no use, a factor, or pending.
-  constexpr int unused = -1, pending = -2;
+  // Per axis: no use, a factor, pending or stored.
+  constexpr int unused = -1, pending = -2, stored = -3;
   llvm::SmallVector<int, 16> use(mesh.getAxisCount(), unused);
   auto checkMesh = [&](int axis) -> std::optional<std::string> {
     if (axis >= 0 && axis < mesh.getAxisCount())
@@ -146,6 +146,22 @@ std::optional<std::string> verifyAxes(const ShardingRule &rule,
                     quoteName(rule.factors[use[axis]].name));
     use[axis] = pending;
   }
+  for (int axis : assignment.storage) {
+    if (auto fault = checkMesh(axis))
+      return fault;
+    if (use[axis] == stored)
+      return concat("S1: axis ", quoteName(mesh.getAxis(axis).name),
+                    " is stored twice");
+    if (use[axis] != unused)
+      return concat(
+          "S1: axis ", quoteName(mesh.getAxis(axis).name), " is stored and ",
+          use[axis] == pending
+              ? std::string("pending")
+              : "on factor " + quoteName(rule.factors[use[axis]].name));
+    use[axis] = stored;
+  }
+  if (!assignment.storage.empty() && !rule.flat)
+    return std::string("S6: the op reads whole blocks, not stored pieces");
   return std::nullopt;
 }
 
@@ -272,6 +288,8 @@ Sharding getUseSharding(const ShardingRule &rule,
     sharding.partial = assignment.pending;
     llvm::sort(sharding.partial);
   }
+  if (!rule.operands[operand].empty())
+    sharding.storage = assignment.storage;
   return sharding;
 }
 
@@ -290,6 +308,9 @@ Sharding getMadeSharding(const ShardingRule &rule,
     if (rule.factors[factor].kind == FactorKind::reduceMax)
       sharding.reduction = ReductionKind::max;
   }
+  // S20: pieces add up to a scalar; other results are stored alike.
+  AxisList &target = tensor.empty() ? sharding.partial : sharding.storage;
+  target.append(assignment.storage.begin(), assignment.storage.end());
   llvm::sort(sharding.partial);
   return sharding;
 }
@@ -339,6 +360,18 @@ void takeDimAxes(const ShardingRule &rule, const DimFactors &dim,
   }
 }
 
+/// S6: a flat op reads the pieces that the first stored operand lies in.
+void takeStorageAxes(const ShardingRule &rule, const Sharding &operand,
+                     const Mesh &mesh, FactorAssignment &assignment) {
+  if (!rule.flat || !assignment.storage.empty())
+    return;
+  for (int axis : operand.storage) {
+    assignment.storage.push_back(axis);
+    if (verifyAssignment(rule, assignment, mesh))
+      assignment.storage.pop_back();
+  }
+}
+
 /// S8, S9: pending axes of the operands stay pending where the op is linear.
 void takePendingAxes(const ShardingRule &rule,
                      llvm::ArrayRef<Sharding> operands, const Mesh &mesh,
@@ -382,6 +415,7 @@ FactorAssignment inferAssignment(const ShardingRule &rule,
     for (size_t dim = 0; dim < tensor.size(); ++dim)
       takeDimAxes(rule, tensor[dim], operands[operand].dims[dim], decided, mesh,
                   assignment);
+    takeStorageAxes(rule, operands[operand], mesh, assignment);
     for (size_t factor = 0; factor < rule.factors.size(); ++factor)
       decided[factor] = !assignment.axes[factor].empty();
   }

@@ -99,24 +99,27 @@ struct FactorAssignment {
   bool operator==(const FactorAssignment &other) const = default;
 };
 
-/// Checks S1, S2, S7 and S8, that blocked factors carry no axes, that no result
-/// is pending as sum and as max, and for dimensions of several factors that
-/// axes divide their factor and that earlier factors are split fully (S10).
-/// Returns what is violated, with its number, or nullopt. `rule` obeys
-/// `verifyRule`.
+/// Checks S1, S2, S7 and S8, that only flat ops are stored (S6), that blocked
+/// factors carry no axes, that no result is pending as sum and as max, and for
+/// dimensions of several factors that axes divide their factor and that earlier
+/// factors are split fully (S10). Returns what is violated, with its number, or
+/// nullopt. `rule` obeys `verifyRule`.
 std::optional<std::string> verifyAssignment(const ShardingRule &rule,
                                             const FactorAssignment &assignment,
                                             const Mesh &mesh);
 
-/// Layout in which the op reads an operand (S7).
+/// Layout in which the op reads an operand (S7). An operand without dimensions
+/// is never stored.
 Sharding getUseSharding(const ShardingRule &rule,
                         const FactorAssignment &assignment, int operand);
 
-/// Layout in which the op makes a result, pending axes included (S7).
+/// Layout in which the op makes a result, pending axes included (S7). A result
+/// without dimensions is pending over the storage of the others (S20).
 Sharding getMadeSharding(const ShardingRule &rule,
                          const FactorAssignment &assignment, int result);
 
-/// ceil(size / width of its axes) per factor.
+/// ceil(size / width of its axes) per factor, whole blocks of a stored op: its
+/// work is that divided by the width of the storage.
 llvm::SmallVector<int64_t>
 getLocalFactorSizes(const ShardingRule &rule,
                     const FactorAssignment &assignment, const Mesh &mesh);
@@ -129,7 +132,8 @@ bool needsDecomposition(const ShardingRule &rule,
 /// that the first operand (in order of `operands`) with axes on it has there;
 /// axes that would make the assignment illegal are dropped. A linear op also
 /// reads pending sums as they are: jointly linear over the union of the axes
-/// (S9), separately linear in the first pending operand (S8).
+/// (S9), separately linear in the first pending operand (S8). A flat op takes
+/// the storage of its first stored operand.
 FactorAssignment inferAssignment(const ShardingRule &rule,
                                  llvm::ArrayRef<Sharding> operands,
                                  const Mesh &mesh);

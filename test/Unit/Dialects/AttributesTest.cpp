@@ -65,6 +65,15 @@ TEST_F(Attributes, FactorsKeepTheDecision) {
   EXPECT_EQ(*attribute.resolve(rule, mesh), assignment);
 }
 
+TEST_F(Attributes, FactorsKeepTheStorage) {
+  ShardingRule rule =
+      mlir::cast<ShardingRuleOpInterface>(fixture.getOp()).getShardingRule();
+  FactorAssignment assignment = FactorAssignment::getReplicated(rule);
+  assignment.storage = {2, 0};
+  FactorsAttr attribute = FactorsAttr::get(symbol, mesh, rule, assignment);
+  EXPECT_EQ(*attribute.resolve(rule, mesh), assignment);
+}
+
 TEST_F(Attributes, ShardingOfAValueIsWhereItsOpSays) {
   mlir::Operation *op = fixture.getOp();
   EXPECT_FALSE(getSharding(op->getResult(0)));

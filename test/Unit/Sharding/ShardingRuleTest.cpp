@@ -50,6 +50,27 @@ ShardingRule getGroupedRule(int64_t g, int64_t r) {
   return rule;
 }
 
+/// An update p', s' of p[a,b], g[a,b] and s[a,b] by a scalar.
+ShardingRule getUpdateRule(int64_t a, int64_t b) {
+  ShardingRule rule;
+  rule.factors = {{"a", a}, {"b", b}};
+  rule.operands = {{{0}, {1}}, {{0}, {1}}, {{0}, {1}}, {}};
+  rule.results = {{{0}, {1}}, {{0}, {1}}};
+  rule.flat = true;
+  return rule;
+}
+
+/// The sum over the elements of x[a,b].
+ShardingRule getTotalRule(int64_t a, int64_t b) {
+  ShardingRule rule;
+  rule.factors = {{"a", a, FactorKind::reduceSum},
+                  {"b", b, FactorKind::reduceSum}};
+  rule.operands = {{{0}, {1}}};
+  rule.results = {{}};
+  rule.flat = true;
+  return rule;
+}
+
 ShardingRule getMaximumRule() {
   ShardingRule rule;
   rule.factors = {{"m", 8}, {"k", 8, FactorKind::reduceMax}};
@@ -130,6 +151,49 @@ TEST(ShardingRule, S9AllTermsOfASumAreReadPending) {
             "[{}, {y}] partial=sum{x}");
 }
 
+TEST(ShardingRule, S6FlatOpsRunOnStoredPieces) {
+  Mesh mesh = makeMesh("x=2 y=2");
+  ShardingRule rule = getUpdateRule(8, 8);
+  FactorAssignment assignment = assign(rule, mesh, "b:y");
+  assignment.storage = {0};
+  EXPECT_EQ(verifyAssignment(rule, assignment, mesh), std::nullopt);
+  for (int operand : {0, 1, 2})
+    EXPECT_EQ(toString(getUseSharding(rule, assignment, operand), mesh),
+              "[{}, {y}] stored={x}");
+  for (int result : {0, 1})
+    EXPECT_EQ(toString(getMadeSharding(rule, assignment, result), mesh),
+              "[{}, {y}] stored={x}");
+  // Scalars have neither axes nor storage.
+  EXPECT_EQ(toString(getUseSharding(rule, assignment, 3), mesh), "[]");
+  // Whole blocks: the storage divides the work.
+  EXPECT_THAT(getLocalFactorSizes(rule, assignment, mesh), ElementsAre(8, 4));
+}
+
+TEST(ShardingRule, S20ScalarsArePendingOverDimensionsAndStorage) {
+  Mesh mesh = makeMesh("x=2 y=2 z=2");
+  ShardingRule rule = getTotalRule(8, 8);
+  FactorAssignment assignment = assign(rule, mesh, "b:z");
+  assignment.storage = {1, 0};
+  EXPECT_EQ(verifyAssignment(rule, assignment, mesh), std::nullopt);
+  EXPECT_EQ(toString(getUseSharding(rule, assignment, 0), mesh),
+            "[{}, {z}] stored={y,x}");
+  EXPECT_EQ(toString(getMadeSharding(rule, assignment, 0), mesh),
+            "[] partial=sum{x,y,z}");
+}
+
+TEST(ShardingRule, StoredSumsMayBePendingOverOtherAxes) {
+  Mesh mesh = makeMesh("x=2 y=2");
+  ShardingRule rule = getUpdateRule(8, 8);
+  rule.linearity = Linearity::jointly;
+  FactorAssignment assignment = assign(rule, mesh, "", "y");
+  assignment.storage = {0};
+  EXPECT_EQ(verifyAssignment(rule, assignment, mesh), std::nullopt);
+  EXPECT_EQ(toString(getUseSharding(rule, assignment, 1), mesh),
+            "[{}, {}] partial=sum{y} stored={x}");
+  EXPECT_EQ(toString(getMadeSharding(rule, assignment, 0), mesh),
+            "[{}, {}] partial=sum{y} stored={x}");
+}
+
 TEST(ShardingRule, MaximumIsPendingAsMaximum) {
   Mesh mesh = makeMesh("x=2 y=2");
   ShardingRule rule = getMaximumRule();
@@ -205,6 +269,28 @@ TEST(VerifyAssignment, S8PendingValuesAreForLinearOps) {
   rule.linearity = Linearity::none;
   EXPECT_THAT(getFault(rule, assign(rule, mesh, "", "x"), mesh),
               HasSubstr("S8: the op is not linear"));
+}
+
+TEST(VerifyAssignment, S6OnlyFlatOpsAreStored) {
+  Mesh mesh = makeMesh("x=2 y=2");
+  ShardingRule rule = getUpdateRule(8, 8);
+  FactorAssignment assignment = assign(rule, mesh, "a:y");
+  assignment.storage = {0, 1};
+  EXPECT_EQ(getFault(rule, assignment, mesh),
+            "S1: axis 'y' is stored and on factor 'a'");
+  assignment.storage = {0, 0};
+  EXPECT_EQ(getFault(rule, assignment, mesh), "S1: axis 'x' is stored twice");
+  assignment.storage = {2};
+  EXPECT_EQ(getFault(rule, assignment, mesh),
+            "S2: the mesh of 2 axes has no axis 2");
+  assignment.storage = {0};
+  assignment.pending = {0};
+  EXPECT_EQ(getFault(rule, assignment, mesh),
+            "S1: axis 'x' is stored and pending");
+  assignment.pending.clear();
+  rule.flat = false;
+  EXPECT_EQ(getFault(rule, assignment, mesh),
+            "S6: the op reads whole blocks, not stored pieces");
 }
 
 TEST(VerifyAssignment, S8ResultHasOneKindOfPendingReduction) {
@@ -335,6 +421,39 @@ TEST(InferAssignment, CompoundDimensionsHandTheirAxesOn) {
   }
 }
 
+TEST(InferAssignment, S6FlatOpsTakeTheFirstStorage) {
+  Mesh mesh = makeMesh("x=2 y=2 z=2");
+  ShardingRule rule = getUpdateRule(8, 8);
+  const struct {
+    const char *parameter, *gradient, *use;
+  } cases[] = {
+      {"[{}, {}] stored={x}", "[{}, {}]", "[{}, {}] stored={x}"},
+      {"[{}, {y}]", "[{}, {}] stored={x}", "[{}, {y}] stored={x}"},
+      {"[{}, {}] stored={x}", "[{}, {}] stored={y}", "[{}, {}] stored={x}"},
+      // What is split already is not stored too.
+      {"[{x}, {}]", "[{}, {}] stored={y,x}", "[{x}, {}] stored={y}"},
+      {"[{}, {}] stored={x}", "[{x}, {}]", "[{}, {}] stored={x}"},
+  };
+  for (const auto &entry : cases) {
+    Sharding whole = makeSharding("[{}, {}]", mesh);
+    FactorAssignment assignment = inferAssignment(
+        rule,
+        {makeSharding(entry.parameter, mesh),
+         makeSharding(entry.gradient, mesh), whole, makeSharding("[]", mesh)},
+        mesh);
+    EXPECT_EQ(verifyAssignment(rule, assignment, mesh), std::nullopt);
+    EXPECT_EQ(toString(getUseSharding(rule, assignment, 0), mesh), entry.use)
+        << entry.parameter << " " << entry.gradient;
+  }
+  // Others read whole blocks.
+  ShardingRule bias = getBiasRule(8, 8);
+  FactorAssignment assignment = inferAssignment(
+      bias,
+      {makeSharding("[{}, {}] stored={x}", mesh), makeSharding("[{}]", mesh)},
+      mesh);
+  EXPECT_TRUE(assignment.storage.empty());
+}
+
 TEST(InferAssignment, BlockedFactorsStayWhole) {
   Mesh mesh = makeMesh("x=2 y=2");
   ShardingRule rule = getBiasRule(8, 8);
@@ -361,6 +480,11 @@ TEST(InferAssignment, IsAlwaysLegal) {
         std::nullopt);
     EXPECT_EQ(verifyAssignment(
                   grouped, inferAssignment(grouped, operands[0], mesh), mesh),
+              std::nullopt);
+    ShardingRule total = getTotalRule(6, 5);
+    total.linearity = Linearity::jointly;
+    EXPECT_EQ(verifyAssignment(total, inferAssignment(total, operands[0], mesh),
+                               mesh),
               std::nullopt);
   }
 }
