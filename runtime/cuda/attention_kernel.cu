@@ -37,11 +37,13 @@ __device__ Element combineBlock(Element value, Element *shared,
   return shared[0];
 }
 
-template <typename Element>
-__global__ void attentionKernel(const Element *query, const Element *key,
-                                const Element *value, const void *mask,
-                                const int64_t *queryOffset, Element *out,
+/// Computes in Element on operands that are stored as another type.
+template <typename Stored>
+__global__ void attentionKernel(const Stored *query, const Stored *key,
+                                const Stored *value, const void *mask,
+                                const int64_t *queryOffset, Stored *out,
                                 AttentionShape s, int64_t rows) {
+  using Element = Arithmetic<Stored>;
   __shared__ Element weights[keyBlock];
   __shared__ Element reduction[keyBlock];
   extern __shared__ char dynamicShared[];
@@ -68,7 +70,7 @@ __global__ void attentionKernel(const Element *query, const Element *key,
       const int64_t j = start + threadIdx.x;
       Element score = lowest;
       if (j < keys) {
-        const Element *k =
+        const Stored *k =
             key + b * s.keyStride[0] + j * s.keyStride[1] + g * s.keyStride[2];
         Element dot = Element(0);
         for (int64_t e = 0; e < s.width; ++e)
@@ -77,7 +79,7 @@ __global__ void attentionKernel(const Element *query, const Element *key,
         const int64_t at = b * s.maskStride[0] + h * s.maskStride[1] +
                            i * s.maskStride[2] + j * s.maskStride[3];
         if (s.mask == MaskKind::Float)
-          score += static_cast<const Element *>(mask)[at];
+          score += static_cast<const Stored *>(mask)[at];
         else if (s.mask == MaskKind::Bool &&
                  !static_cast<const uint8_t *>(mask)[at])
           score = lowest;
@@ -98,8 +100,8 @@ __global__ void attentionKernel(const Element *query, const Element *key,
                          [](Element x, Element y) { return x + y; });
       highest = next;
       const int64_t count = keys - start < keyBlock ? keys - start : keyBlock;
-      const Element *v = value + b * s.valueStride[0] +
-                         start * s.valueStride[1] + g * s.valueStride[2];
+      const Stored *v = value + b * s.valueStride[0] +
+                        start * s.valueStride[1] + g * s.valueStride[2];
       for (int c = 0; c < columnLimit; ++c) {
         const int64_t f = threadIdx.x + int64_t(c) * keyBlock;
         if (f >= s.valueWidth)
@@ -111,13 +113,14 @@ __global__ void attentionKernel(const Element *query, const Element *key,
       }
       __syncthreads();
     }
-    Element *target =
+    Stored *target =
         out + b * s.outStride[0] + i * s.outStride[1] + h * s.outStride[2];
     for (int c = 0; c < columnLimit; ++c) {
       const int64_t f = threadIdx.x + int64_t(c) * keyBlock;
       if (f < s.valueWidth)
-        target[f] = sum == Element(0) && s.zeroMaskedRows ? Element(0)
-                                                          : result[c] / sum;
+        target[f] =
+            Stored(sum == Element(0) && s.zeroMaskedRows ? Element(0)
+                                                         : result[c] / sum);
     }
   }
 }
@@ -131,24 +134,27 @@ void attention(Stream &stream, Buffers buffers, const Element *query,
                const AttentionShape &shape, Workspace) {
   stream.touch(buffers);
   if (shape.valueWidth > int64_t(columnLimit) * keyBlock ||
-      shape.width * int64_t(sizeof(Element)) > 32768)
+      shape.width * int64_t(sizeof(Arithmetic<Element>)) > 32768)
     fail(exitInternal, "attention heads of this width are not supported");
   const int64_t rows = shape.batch * shape.heads * shape.queries;
   if (rows == 0)
     return;
   attentionKernel<<<
       static_cast<unsigned>(std::min<int64_t>(rows, 1 << 20)), keyBlock,
-      static_cast<size_t>(shape.width) * sizeof(Element), streamOf(stream)>>>(
-      query, key, value, mask, queryOffset, out, shape, rows);
+      static_cast<size_t>(shape.width) * sizeof(Arithmetic<Element>),
+      streamOf(stream)>>>(query, key, value, mask, queryOffset, out, shape,
+                          rows);
   detail::checkLaunch(stream);
 }
 
-template void attention(Stream &, Buffers, const float *, const float *,
-                        const float *, const void *, const int64_t *, float *,
-                        const AttentionShape &, Workspace);
-template void attention(Stream &, Buffers, const double *, const double *,
-                        const double *, const void *, const int64_t *, double *,
-                        const AttentionShape &, Workspace);
+#define PARPLAN_ATTENTION(Element)                                             \
+  template void attention(Stream &, Buffers, const Element *, const Element *, \
+                          const Element *, const void *, const int64_t *,      \
+                          Element *, const AttentionShape &, Workspace);
+PARPLAN_ATTENTION(float)
+PARPLAN_ATTENTION(double)
+PARPLAN_ATTENTION(BFloat16)
+PARPLAN_ATTENTION(Float16)
 
 } // namespace runtime
 } // namespace parplan

@@ -5,6 +5,7 @@
 
 #include "cuda_rank.h"
 #include "failure.h"
+#include "parplan_runtime/narrow_floats.h"
 #include "parplan_runtime/shapes.h"
 
 namespace parplan {
@@ -43,8 +44,25 @@ struct Geometry {
   }
 };
 
-template <typename Element> constexpr cudnnDataType_t dataType() {
-  return sizeof(Element) == 8 ? CUDNN_DATA_DOUBLE : CUDNN_DATA_FLOAT;
+template <typename Element>
+constexpr cudnnDataType_t cudnnType = CUDNN_DATA_FLOAT;
+template <> constexpr cudnnDataType_t cudnnType<double> = CUDNN_DATA_DOUBLE;
+template <> constexpr cudnnDataType_t cudnnType<BFloat16> = CUDNN_DATA_BFLOAT16;
+template <> constexpr cudnnDataType_t cudnnType<Float16> = CUDNN_DATA_HALF;
+
+/// Single precision is computed as such; tensor cores multiply 16-bit elements
+/// exactly and add in single precision.
+template <typename Element>
+constexpr cudnnMathType_t mathType =
+    isNarrow<Element> ? CUDNN_TENSOR_OP_MATH : CUDNN_FMA_MATH;
+
+/// Whether an algorithm that cuDNN proposes may be used.
+template <typename Element, typename Choice>
+bool usable(const Choice &choice, const Workspace &workspace) {
+  return choice.status == CUDNN_STATUS_SUCCESS &&
+         (isNarrow<Element> || choice.mathType == CUDNN_FMA_MATH) &&
+         choice.determinism == CUDNN_DETERMINISTIC &&
+         choice.memory <= static_cast<size_t>(workspace.bytes);
 }
 
 /// The descriptors of one call.
@@ -53,8 +71,10 @@ struct Descriptors {
   cudnnFilterDescriptor_t weight = nullptr;
   cudnnConvolutionDescriptor_t convolution = nullptr;
 
+  /// `sums` is the type of the arithmetic.
   Descriptors(const ConvolutionShape &shape, const Geometry &g,
-              cudnnDataType_t type) {
+              cudnnDataType_t type, cudnnDataType_t sums,
+              cudnnMathType_t math) {
     check(cudnnCreateTensorDescriptor(&in), "descriptor");
     check(cudnnCreateTensorDescriptor(&out), "descriptor");
     check(cudnnCreateFilterDescriptor(&weight), "descriptor");
@@ -88,14 +108,14 @@ struct Descriptors {
           "weights");
     check(cudnnSetConvolutionNdDescriptor(convolution, spatial, g.pad + skip,
                                           g.stride + skip, g.dilation + skip,
-                                          CUDNN_CROSS_CORRELATION, type),
+                                          CUDNN_CROSS_CORRELATION, sums),
           "convolution");
     check(cudnnSetConvolutionGroupCount(convolution,
                                         static_cast<int>(shape.groups)),
           "groups");
-    check(cudnnSetConvolutionMathType(convolution, CUDNN_FMA_MATH),
-          "precision");
+    check(cudnnSetConvolutionMathType(convolution, math), "precision");
   }
+  Descriptors(const Descriptors &) = delete;
   ~Descriptors() {
     cudnnDestroyConvolutionDescriptor(convolution);
     cudnnDestroyFilterDescriptor(weight);
@@ -103,6 +123,12 @@ struct Descriptors {
     cudnnDestroyTensorDescriptor(in);
   }
 };
+
+template <typename Element>
+Descriptors describe(const ConvolutionShape &shape, const Geometry &g) {
+  return Descriptors(shape, g, cudnnType<Element>,
+                     cudnnType<Arithmetic<Element>>, mathType<Element>);
+}
 
 } // namespace runtime
 } // namespace parplan

@@ -46,7 +46,7 @@ template <typename Element> struct InputGradientKernel {
     const int64_t group = channel / g.groupIn, c = channel % g.groupIn;
     const int64_t w = position % g.in[2], h = position / g.in[2] % g.in[1],
                   d = position / g.in[2] / g.in[1];
-    Element sum = Element(0);
+    Arithmetic<Element> sum = 0;
     for (int64_t o = group * g.groupOut; o < (group + 1) * g.groupOut; ++o) {
       const Element *factors = weight + (o * g.groupIn + c) * g.taps;
       const Element *source =
@@ -59,7 +59,8 @@ template <typename Element> struct InputGradientKernel {
           sum += factors[tap] * source[(od * g.out[1] + oh) * g.out[2] + ow];
       }
     }
-    out[(image * g.groups * g.groupIn + channel) * g.inPlane + position] = sum;
+    out[(image * g.groups * g.groupIn + channel) * g.inPlane + position] =
+        Element(sum);
   }
 };
 
@@ -74,7 +75,7 @@ __global__ void weightGradientKernel(const Element *in, const Element *gradient,
     const int64_t channel = o / g.groupOut * g.groupIn + c;
     const int64_t kd = tap / g.kernel[2] / g.kernel[1],
                   kh = tap / g.kernel[2] % g.kernel[1], kw = tap % g.kernel[2];
-    Element sum = Element(0);
+    Arithmetic<Element> sum = 0;
     for (int64_t i = threadIdx.x; i < g.batch * g.outPlane; i += threads) {
       const int64_t image = i / g.outPlane, position = i % g.outPlane;
       const int64_t d = position / g.out[2] / g.out[1] * g.stride[0] -
@@ -92,17 +93,8 @@ __global__ void weightGradientKernel(const Element *in, const Element *gradient,
     }
     sum = combineBlock(sum, Add());
     if (threadIdx.x == 0)
-      out[at] = sum;
+      out[at] = Element(sum);
   }
-}
-
-/// Whether an algorithm that cuDNN proposes may be used.
-template <typename Choice>
-bool usable(const Choice &choice, const Workspace &workspace) {
-  return choice.status == CUDNN_STATUS_SUCCESS &&
-         choice.mathType == CUDNN_FMA_MATH &&
-         choice.determinism == CUDNN_DETERMINISTIC &&
-         choice.memory <= static_cast<size_t>(workspace.bytes);
 }
 
 template <typename Element>
@@ -113,7 +105,7 @@ bool inputGradientByLibrary(Stream &stream, const Element *gradient,
   if (!g.symmetric() || g.outPlane == 0 || g.groupOut == 0)
     return false;
   auto &rank = static_cast<CudaRank &>(stream.rank());
-  const Descriptors descriptors(shape, g, dataType<Element>());
+  const Descriptors descriptors = describe<Element>(shape, g);
   check(cudnnSetStream(rank.dnn(), streamOf(stream)), "stream");
   cudnnConvolutionBwdDataAlgoPerf_t
       choices[CUDNN_CONVOLUTION_BWD_DATA_ALGO_COUNT];
@@ -124,9 +116,9 @@ bool inputGradientByLibrary(Stream &stream, const Element *gradient,
             CUDNN_CONVOLUTION_BWD_DATA_ALGO_COUNT, &count, choices),
         "choice of an algorithm");
   for (int i = 0; i < count; ++i) {
-    if (!usable(choices[i], workspace))
+    if (!usable<Element>(choices[i], workspace))
       continue;
-    const Element one = 1, none = 0;
+    const Arithmetic<Element> one = 1, none = 0;
     check(cudnnConvolutionBackwardData(
               rank.dnn(), &one, descriptors.weight, weight, descriptors.out,
               gradient, descriptors.convolution, choices[i].algo,
@@ -146,7 +138,7 @@ bool weightGradientByLibrary(Stream &stream, const Element *in,
   if (!g.symmetric() || g.batch * g.inPlane * g.outPlane == 0)
     return false;
   auto &rank = static_cast<CudaRank &>(stream.rank());
-  const Descriptors descriptors(shape, g, dataType<Element>());
+  const Descriptors descriptors = describe<Element>(shape, g);
   check(cudnnSetStream(rank.dnn(), streamOf(stream)), "stream");
   cudnnConvolutionBwdFilterAlgoPerf_t
       choices[CUDNN_CONVOLUTION_BWD_FILTER_ALGO_COUNT];
@@ -157,9 +149,9 @@ bool weightGradientByLibrary(Stream &stream, const Element *in,
             CUDNN_CONVOLUTION_BWD_FILTER_ALGO_COUNT, &count, choices),
         "choice of an algorithm");
   for (int i = 0; i < count; ++i) {
-    if (!usable(choices[i], workspace))
+    if (!usable<Element>(choices[i], workspace))
       continue;
-    const Element one = 1, none = 0;
+    const Arithmetic<Element> one = 1, none = 0;
     check(cudnnConvolutionBackwardFilter(
               rank.dnn(), &one, descriptors.in, in, descriptors.out, gradient,
               descriptors.convolution, choices[i].algo, workspace.data,
@@ -213,6 +205,8 @@ void convolutionWeightGradient(Stream &stream, Buffers buffers,
       const ConvolutionShape &, Workspace);
 PARPLAN_CONVOLUTION_GRADIENTS(float)
 PARPLAN_CONVOLUTION_GRADIENTS(double)
+PARPLAN_CONVOLUTION_GRADIENTS(BFloat16)
+PARPLAN_CONVOLUTION_GRADIENTS(Float16)
 
 } // namespace runtime
 } // namespace parplan

@@ -29,13 +29,15 @@ template <typename Element> struct DirectKernel {
     const int64_t plane = int64_t(g.in[0]) * g.in[1] * g.in[2];
     const Element *factors =
         weight + channel * groupIn * g.kernel[0] * g.kernel[1] * g.kernel[2];
-    Element sum = bias ? bias[channel] : Element(0);
+    Arithmetic<Element> sum = 0;
+    if (bias)
+      sum = bias[channel];
     for (int64_t c = 0; c < groupIn; ++c) {
       const Element *source = in + (image * inChannels + first + c) * plane;
       for (int kd = 0; kd < g.kernel[0]; ++kd)
         for (int kh = 0; kh < g.kernel[1]; ++kh)
           for (int kw = 0; kw < g.kernel[2]; ++kw) {
-            const Element factor = *factors++;
+            const Arithmetic<Element> factor = *factors++;
             const int64_t d =
                 od * g.stride[0] - g.pad[0] + int64_t(kd) * g.dilation[0];
             const int64_t h =
@@ -49,7 +51,7 @@ template <typename Element> struct DirectKernel {
     }
     out[((image * outChannels + channel) * g.out[0] + od) * g.out[1] *
             g.out[2] +
-        oh * g.out[2] + ow] = sum;
+        oh * g.out[2] + ow] = Element(sum);
   }
 };
 
@@ -59,7 +61,8 @@ template <typename Element> struct BiasKernel {
   int64_t channels, plane;
   PARPLAN_DEVICE void operator()(int64_t image, int64_t channel,
                                  int64_t position) const {
-    out[(image * channels + channel) * plane + position] += bias[channel];
+    Element &target = out[(image * channels + channel) * plane + position];
+    target = Element(target + bias[channel]);
   }
 };
 
@@ -76,7 +79,7 @@ void convolution(Stream &stream, Buffers buffers, const Element *in,
     return;
   auto &rank = static_cast<CudaRank &>(stream.rank());
   if (g.symmetric() && shape.inChannels > 0) {
-    const Descriptors descriptors(shape, g, dataType<Element>());
+    const Descriptors descriptors = describe<Element>(shape, g);
     check(cudnnSetStream(rank.dnn(), streamOf(stream)), "stream");
     cudnnConvolutionFwdAlgoPerf_t choices[CUDNN_CONVOLUTION_FWD_ALGO_COUNT];
     int count = 0;
@@ -86,11 +89,9 @@ void convolution(Stream &stream, Buffers buffers, const Element *in,
               CUDNN_CONVOLUTION_FWD_ALGO_COUNT, &count, choices),
           "choice of an algorithm");
     for (int i = 0; i < count; ++i) {
-      if (choices[i].status != CUDNN_STATUS_SUCCESS ||
-          choices[i].mathType != CUDNN_FMA_MATH ||
-          choices[i].memory > static_cast<size_t>(workspace.bytes))
+      if (!usable<Element>(choices[i], workspace))
         continue;
-      const Element one = 1, none = 0;
+      const Arithmetic<Element> one = 1, none = 0;
       check(cudnnConvolutionForward(
                 rank.dnn(), &one, descriptors.in, in, descriptors.weight,
                 weight, descriptors.convolution, choices[i].algo,
@@ -108,12 +109,14 @@ void convolution(Stream &stream, Buffers buffers, const Element *in,
                                shape.outChannels, shape.groups});
 }
 
-template void convolution(Stream &, Buffers, const float *, const float *,
-                          const float *, float *, const ConvolutionShape &,
-                          Workspace);
-template void convolution(Stream &, Buffers, const double *, const double *,
-                          const double *, double *, const ConvolutionShape &,
-                          Workspace);
+#define PARPLAN_CONVOLUTION(Element)                                           \
+  template void convolution(Stream &, Buffers, const Element *,                \
+                            const Element *, const Element *, Element *,       \
+                            const ConvolutionShape &, Workspace);
+PARPLAN_CONVOLUTION(float)
+PARPLAN_CONVOLUTION(double)
+PARPLAN_CONVOLUTION(BFloat16)
+PARPLAN_CONVOLUTION(Float16)
 
 } // namespace runtime
 } // namespace parplan

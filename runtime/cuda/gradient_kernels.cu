@@ -80,7 +80,7 @@ __global__ void addRowsKernel(const Element *gradient, Element *out,
     }
     if (earlier)
       continue;
-    Element sums[columns] = {};
+    Arithmetic<Element> sums[columns] = {};
     for (int64_t start = c; start < count; start += threads) {
       const int64_t j = start + threadIdx.x;
       const unsigned found =
@@ -100,7 +100,7 @@ __global__ void addRowsKernel(const Element *gradient, Element *out,
     }
     for (int column = 0; column < columns; ++column)
       if (first + column * threads < inner)
-        out[row * inner + first + column * threads] = sums[column];
+        out[row * inner + first + column * threads] = Element(sums[column]);
   }
 }
 
@@ -141,11 +141,11 @@ template <typename Element, typename Index> struct GatherElementsAdjoint {
       }
       stride *= indexShape.size[d];
     }
-    Element sum = Element(0);
+    Arithmetic<Element> sum = 0;
     for (int64_t j = 0; inside && j < indexShape.size[dimension]; ++j)
       if (wrapped(indices[at + j * step], dataShape.size[dimension]) == row)
         sum += gradient[at + j * step];
-    out[i] = sum;
+    out[i] = Element(sum);
   }
 };
 
@@ -178,7 +178,7 @@ template <typename Element> struct PoolAdjoint {
   PARPLAN_DEVICE void operator()(int64_t plane, int64_t d, int64_t h,
                                  int64_t w) const {
     const int64_t element = (d * inSize[1] + h) * inSize[2] + w;
-    Element sum = Element(0);
+    Arithmetic<Element> sum = 0;
     // The last tap is the first output.
     for (int64_t kd = kernel[0] - 1; kd >= 0; --kd) {
       const int64_t od = outputOf(0, d, kd);
@@ -192,19 +192,19 @@ template <typename Element> struct PoolAdjoint {
           const int64_t ow = outputOf(2, w, kw);
           if (ow < 0)
             continue;
-          const Element given =
+          const Arithmetic<Element> given =
               gradient[((plane * outSize[0] + od) * outSize[1] + oh) *
                            outSize[2] +
                        ow];
           if (!in)
-            sum += given / static_cast<Element>(taps(0, od) * taps(1, oh) *
-                                                taps(2, ow));
+            sum += given / static_cast<Arithmetic<Element>>(
+                               taps(0, od) * taps(1, oh) * taps(2, ow));
           else if (firstMaximum(plane, od, oh, ow) == element)
             sum += given;
         }
       }
     }
-    out[plane * inSize[0] * inSize[1] * inSize[2] + element] = sum;
+    out[plane * inSize[0] * inSize[1] * inSize[2] + element] = Element(sum);
   }
 
 private:
@@ -228,7 +228,7 @@ private:
                                       int64_t ow) const {
     const Element *source = in + plane * inSize[0] * inSize[1] * inSize[2];
     int64_t first = -1;
-    Element highest = Element(0);
+    Arithmetic<Element> highest = 0;
     for (int64_t kd = 0; kd < kernel[0]; ++kd)
       for (int64_t kh = 0; kh < kernel[1]; ++kh)
         for (int64_t kw = 0; kw < kernel[2]; ++kw) {
@@ -239,7 +239,7 @@ private:
               w >= inSize[2])
             continue;
           const int64_t at = (d * inSize[1] + h) * inSize[2] + w;
-          const Element x = source[at];
+          const Arithmetic<Element> x = source[at];
           if (first < 0 || x > highest || (x != x && highest == highest)) {
             first = at;
             highest = x;
@@ -334,6 +334,8 @@ void averagePoolGradient(Stream &stream, Buffers buffers,
                                     Element *, const PoolShape &);
 PARPLAN_ADJOINTS(float)
 PARPLAN_ADJOINTS(double)
+PARPLAN_ADJOINTS(BFloat16)
+PARPLAN_ADJOINTS(Float16)
 
 } // namespace runtime
 } // namespace parplan

@@ -10,6 +10,7 @@
 #include "failure.h"
 #include "parplan_runtime/kernels.h"
 #include "parplan_runtime/map.h"
+#include "parplan_runtime/narrow_floats.h"
 
 #include <algorithm>
 
@@ -24,17 +25,17 @@ void check(cublasStatus_t status, const char *what) {
                          cublasLtGetStatusString(status));
 }
 
-template <typename Element> struct LoopKernel {
+template <typename Element, typename Out> struct LoopKernel {
   const Element *lhs, *rhs;
-  Element *out;
+  Out *out;
   MatmulShape shape;
   PARPLAN_DEVICE void operator()(int64_t i, int64_t j) const {
-    Element sum = Element(0);
+    Arithmetic<Element> sum = 0;
     for (int64_t l = 0; l < shape.k; ++l)
       sum += lhs[i * shape.lhsRowStride + l * shape.lhsColumnStride] *
              rhs[l * shape.rhsRowStride + j * shape.rhsColumnStride];
-    Element &target = out[i * shape.outRowStride + j * shape.outColumnStride];
-    target = shape.accumulate ? target + sum : sum;
+    Out &target = out[i * shape.outRowStride + j * shape.outColumnStride];
+    target = Out(shape.accumulate ? target + sum : sum);
   }
 };
 
@@ -84,14 +85,16 @@ cublasLtMatrixLayout_t layout(cudaDataType_t type, int64_t rows,
   return matrix;
 }
 
-template <typename Element> constexpr bool isDouble = sizeof(Element) == 8;
+template <typename Element> constexpr cudaDataType_t dataType = CUDA_R_32F;
+template <> constexpr cudaDataType_t dataType<double> = CUDA_R_64F;
+template <> constexpr cudaDataType_t dataType<BFloat16> = CUDA_R_16BF;
+template <> constexpr cudaDataType_t dataType<Float16> = CUDA_R_16F;
 
 /// One product of `batch` pairs.
-template <typename Element>
-void product(Stream &stream, const Element *lhs, const Element *rhs,
-             Element *out, const MatmulShape &s, int64_t batch,
-             int64_t lhsStride, int64_t rhsStride, int64_t outStride,
-             Workspace workspace) {
+template <typename Element, typename Out>
+void product(Stream &stream, const Element *lhs, const Element *rhs, Out *out,
+             const MatmulShape &s, int64_t batch, int64_t lhsStride,
+             int64_t rhsStride, int64_t outStride, Workspace workspace) {
   auto &rank = static_cast<CudaRank &>(stream.rank());
   const Orientation left(s.m, s.k, s.lhsRowStride, s.lhsColumnStride);
   const Orientation right(s.k, s.n, s.rhsRowStride, s.rhsColumnStride);
@@ -101,9 +104,9 @@ void product(Stream &stream, const Element *lhs, const Element *rhs,
                   rhsStride * sizeof(Element)),
       alignmentOf(lhs, left.leading * sizeof(Element),
                   lhsStride * sizeof(Element)),
-      alignmentOf(out, result.leading * sizeof(Element),
-                  outStride * sizeof(Element))};
-  const std::vector<int64_t> key = {isDouble<Element>,
+      alignmentOf(out, result.leading * sizeof(Out), outStride * sizeof(Out))};
+  const std::vector<int64_t> key = {dataType<Element>,
+                                    dataType<Out>,
                                     s.m,
                                     s.n,
                                     s.k,
@@ -123,12 +126,14 @@ void product(Stream &stream, const Element *lhs, const Element *rhs,
                                     s.accumulate};
   auto found = rank.products.find(key);
   if (found == rank.products.end()) {
-    const cudaDataType_t type = isDouble<Element> ? CUDA_R_64F : CUDA_R_32F;
+    constexpr cudaDataType_t type = dataType<Element>;
+    // Sums, and the factors of the call, are float for 16-bit operands.
+    constexpr cudaDataType_t sums = dataType<Arithmetic<Element>>;
     ProductPlan plan;
     check(cublasLtMatmulDescCreate(&plan.operation,
-                                   isDouble<Element> ? CUBLAS_COMPUTE_64F
-                                                     : CUBLAS_COMPUTE_32F,
-                                   type),
+                                   sums == CUDA_R_64F ? CUBLAS_COMPUTE_64F
+                                                      : CUBLAS_COMPUTE_32F,
+                                   sums),
           "descriptor");
     const cublasOperation_t first =
         right.transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
@@ -148,7 +153,8 @@ void product(Stream &stream, const Element *lhs, const Element *rhs,
     plan.second = left.transposed
                       ? layout(type, s.m, s.k, left.leading, batch, lhsStride)
                       : layout(type, s.k, s.m, left.leading, batch, lhsStride);
-    plan.result = layout(type, s.n, s.m, result.leading, batch, outStride);
+    plan.result =
+        layout(dataType<Out>, s.n, s.m, result.leading, batch, outStride);
     cublasLtMatmulPreference_t preference = nullptr;
     check(cublasLtMatmulPreferenceCreate(&preference), "preference");
     const uint64_t bytes = static_cast<uint64_t>(workspace.bytes);
@@ -179,7 +185,7 @@ void product(Stream &stream, const Element *lhs, const Element *rhs,
     found = rank.products.emplace(key, plan).first;
   }
   const ProductPlan &plan = found->second;
-  const Element one = 1, beta = s.accumulate ? 1 : 0;
+  const Arithmetic<Element> one = 1, beta = s.accumulate ? 1 : 0;
   check(cublasLtMatmul(rank.blas(), plan.operation, &one, rhs, plan.first, lhs,
                        plan.second, &beta, out, plan.result, out, plan.result,
                        &plan.algorithm, workspace.data,
@@ -189,9 +195,9 @@ void product(Stream &stream, const Element *lhs, const Element *rhs,
 
 } // namespace
 
-template <typename Element>
+template <typename Element, typename Out>
 void matmul(Stream &stream, Buffers buffers, const Element *lhs,
-            const Element *rhs, Element *out, const MatmulShape &given,
+            const Element *rhs, Out *out, const MatmulShape &given,
             Workspace workspace) {
   stream.touch(buffers);
   if (given.m == 0 || given.n == 0)
@@ -243,15 +249,21 @@ void matmul(Stream &stream, Buffers buffers, const Element *lhs,
               s.lhsBatchStride[inner], s.rhsBatchStride[inner],
               s.outBatchStride[inner], workspace);
     else
-      map<2>(stream, {}, {s.m, s.n},
-             LoopKernel<Element>{lhs + lhsAt, rhs + rhsAt, out + outAt, s});
+      map<2>(
+          stream, {}, {s.m, s.n},
+          LoopKernel<Element, Out>{lhs + lhsAt, rhs + rhsAt, out + outAt, s});
   }
 }
 
-template void matmul(Stream &, Buffers, const float *, const float *, float *,
-                     const MatmulShape &, Workspace);
-template void matmul(Stream &, Buffers, const double *, const double *,
-                     double *, const MatmulShape &, Workspace);
+#define PARPLAN_MATMUL(Element, Out)                                           \
+  template void matmul(Stream &, Buffers, const Element *, const Element *,    \
+                       Out *, const MatmulShape &, Workspace);
+PARPLAN_MATMUL(float, float)
+PARPLAN_MATMUL(double, double)
+PARPLAN_MATMUL(BFloat16, BFloat16)
+PARPLAN_MATMUL(BFloat16, float)
+PARPLAN_MATMUL(Float16, Float16)
+PARPLAN_MATMUL(Float16, float)
 
 } // namespace runtime
 } // namespace parplan

@@ -138,7 +138,8 @@ template <typename Element> struct PoolKernel {
   PARPLAN_DEVICE void operator()(int64_t plane, int64_t od, int64_t oh,
                                  int64_t ow) const {
     const Element *source = in + plane * inSize[0] * inSize[1] * inSize[2];
-    Element best = average ? Element(0) : -Element(INFINITY);
+    using Value = Arithmetic<Element>;
+    Value best = average ? Value(0) : -Value(INFINITY);
     int64_t count = 0;
     for (int64_t kd = 0; kd < kernel[0]; ++kd)
       for (int64_t kh = 0; kh < kernel[1]; ++kh)
@@ -153,12 +154,13 @@ template <typename Element> struct PoolKernel {
                          h < inSize[1] + high[1] && w < inSize[2] + high[2]);
           if (!inside)
             continue;
-          const Element x = source[(d * inSize[1] + h) * inSize[2] + w];
+          const Value x = source[(d * inSize[1] + h) * inSize[2] + w];
           best = average ? best + x : best > x || best != best ? best : x;
         }
     if (average)
-      best = count ? best / static_cast<Element>(count) : Element(0);
-    out[((plane * outSize[0] + od) * outSize[1] + oh) * outSize[2] + ow] = best;
+      best = count ? best / static_cast<Value>(count) : Value(0);
+    out[((plane * outSize[0] + od) * outSize[1] + oh) * outSize[2] + ow] =
+        Element(best);
   }
 };
 
@@ -257,14 +259,15 @@ void averagePool(Stream &stream, Buffers buffers, const Element *in,
   pool(stream, buffers, in, out, shape, /*average=*/true);
 }
 
-template void maxPool(Stream &, Buffers, const float *, float *,
-                      const PoolShape &);
-template void maxPool(Stream &, Buffers, const double *, double *,
-                      const PoolShape &);
-template void averagePool(Stream &, Buffers, const float *, float *,
-                          const PoolShape &);
-template void averagePool(Stream &, Buffers, const double *, double *,
-                          const PoolShape &);
+#define PARPLAN_POOLS(Element)                                                 \
+  template void maxPool(Stream &, Buffers, const Element *, Element *,         \
+                        const PoolShape &);                                    \
+  template void averagePool(Stream &, Buffers, const Element *, Element *,     \
+                            const PoolShape &);
+PARPLAN_POOLS(float)
+PARPLAN_POOLS(double)
+PARPLAN_POOLS(BFloat16)
+PARPLAN_POOLS(Float16)
 
 #define PARPLAN_INDEXING(Element, Index)                                       \
   template void embedding(Stream &, Buffers, const Index *, const Element *,   \
@@ -282,6 +285,8 @@ template void averagePool(Stream &, Buffers, const double *, double *,
   PARPLAN_INDEXING(Element, int32_t)
 PARPLAN_INDEXED(float)
 PARPLAN_INDEXED(double)
+PARPLAN_INDEXED(BFloat16)
+PARPLAN_INDEXED(Float16)
 PARPLAN_INDEXED(int64_t)
 PARPLAN_INDEXED(int32_t)
 PARPLAN_INDEXED(uint8_t)

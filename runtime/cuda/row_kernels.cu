@@ -18,37 +18,37 @@ namespace runtime {
 
 namespace {
 
-template <typename Element, typename Combine>
+template <typename Element, typename Value, typename Combine>
 __global__ void reduceRowKernel(const Element *in, Element *out, int64_t outer,
-                                int64_t length, Element neutral,
+                                int64_t length, Value neutral,
                                 Combine combine) {
   for (int64_t o = blockIdx.x; o < outer; o += gridDim.x) {
-    Element value = neutral;
+    Value value = neutral;
     for (int64_t i = threadIdx.x; i < length; i += threads)
-      value = combine(value, in[o * length + i]);
+      value = combine(value, Value(in[o * length + i]));
     value = combineBlock(value, combine);
     if (threadIdx.x == 0)
-      out[o] = value;
+      out[o] = Element(value);
   }
 }
 
-template <typename Element, typename Combine>
+template <typename Element, typename Value, typename Combine>
 __global__ void reduceColumnKernel(const Element *in, Element *out,
                                    int64_t outer, int64_t length, int64_t inner,
-                                   Element neutral, Combine combine) {
+                                   Value neutral, Combine combine) {
   for (int64_t at = blockIdx.x * int64_t(threads) + threadIdx.x;
        at < outer * inner; at += int64_t(gridDim.x) * threads) {
     const Element *column = in + at / inner * length * inner + at % inner;
-    Element value = neutral;
+    Value value = neutral;
     for (int64_t i = 0; i < length; ++i)
-      value = combine(value, column[i * inner]);
-    out[at] = value;
+      value = combine(value, Value(column[i * inner]));
+    out[at] = Element(value);
   }
 }
 
-template <typename Element, typename Combine>
+template <typename Element, typename Value, typename Combine>
 void launchReduce(Stream &stream, const Element *in, Element *out,
-                  int64_t outer, int64_t length, int64_t inner, Element neutral,
+                  int64_t outer, int64_t length, int64_t inner, Value neutral,
                   Combine combine) {
   if (outer * inner == 0)
     return;
@@ -220,15 +220,15 @@ void launchNorm(Stream &stream, Buffers buffers, const Element *in,
 template <typename Element>
 void reduce(Stream &stream, Buffers buffers, Reduction kind, const Element *in,
             Element *out, int64_t outer, int64_t length, int64_t inner) {
-  using Limits = std::numeric_limits<Element>;
+  using Value = Arithmetic<Element>;
+  using Limits = std::numeric_limits<Value>;
   stream.touch(buffers);
   switch (kind) {
   case Reduction::Sum:
-    return launchReduce(stream, in, out, outer, length, inner, Element(0),
-                        Add());
+    return launchReduce(stream, in, out, outer, length, inner, Value(0), Add());
   case Reduction::Max:
     return launchReduce(stream, in, out, outer, length, inner,
-                        Limits::has_infinity ? Element(-Limits::infinity())
+                        Limits::has_infinity ? Value(-Limits::infinity())
                                              : Limits::lowest(),
                         Highest());
   case Reduction::Min:
@@ -236,7 +236,7 @@ void reduce(Stream &stream, Buffers buffers, Reduction kind, const Element *in,
         stream, in, out, outer, length, inner,
         Limits::has_infinity ? Limits::infinity() : Limits::max(), Lowest());
   case Reduction::Product:
-    return launchReduce(stream, in, out, outer, length, inner, Element(1),
+    return launchReduce(stream, in, out, outer, length, inner, Value(1),
                         Multiply());
   }
 }
@@ -310,8 +310,12 @@ PARPLAN_NUMBERS(double)
 PARPLAN_NUMBERS(int64_t)
 PARPLAN_NUMBERS(int32_t)
 PARPLAN_NUMBERS(uint8_t)
-template void reduce(Stream &, Buffers, Reduction, const bool *, bool *,
-                     int64_t, int64_t, int64_t);
+#define PARPLAN_REDUCE(Element)                                                \
+  template void reduce(Stream &, Buffers, Reduction, const Element *,          \
+                       Element *, int64_t, int64_t, int64_t);
+PARPLAN_REDUCE(bool)
+PARPLAN_REDUCE(BFloat16)
+PARPLAN_REDUCE(Float16)
 
 } // namespace runtime
 } // namespace parplan

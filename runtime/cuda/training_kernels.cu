@@ -14,34 +14,36 @@ namespace {
 /// exp(x - maximum) of its columns, in one visit.
 template <typename Element, typename Index>
 __global__ void crossEntropyKernel(const Element *logits, const Index *labels,
-                                   Element *loss, Element *logSumExp,
-                                   int64_t rows, int64_t classes) {
-  const Element lowest = -Element(INFINITY);
+                                   Arithmetic<Element> *loss,
+                                   Arithmetic<Element> *logSumExp, int64_t rows,
+                                   int64_t classes) {
+  using Value = Arithmetic<Element>;
+  const Value lowest = -Value(INFINITY);
   for (int64_t o = blockIdx.x; o < rows; o += gridDim.x) {
     const Element *row = logits + o * classes;
-    Element highest = lowest, sum = Element(0);
+    Value highest = lowest, sum = Value(0);
     for (int64_t i = threadIdx.x; i < classes; i += threads) {
-      const Element x = row[i];
+      const Value x = row[i];
       if (x > highest) {
-        sum = sum * exponential(Element(highest - x)) + Element(1);
+        sum = sum * exponential(Value(highest - x)) + Value(1);
         highest = x;
       } else if (x != lowest) {
-        sum += exponential(Element(x - highest));
+        sum += exponential(Value(x - highest));
       }
     }
-    const Element top = combineBlock(highest, Highest());
+    const Value top = combineBlock(highest, Highest());
     // A thread that saw nothing has no maximum to compare.
     sum = combineBlock(
-        highest == lowest ? sum : sum * exponential(Element(highest - top)),
+        highest == lowest ? sum : sum * exponential(Value(highest - top)),
         Add());
     if (threadIdx.x != 0)
       continue;
-    const Element logSum = top + logarithm(sum);
+    const Value logSum = top + logarithm(sum);
     const int64_t label = static_cast<int64_t>(labels[o]);
     const bool inside = label >= 0 && label < classes;
     loss[o] = label == ignoredLabel
-                  ? Element(0)
-                  : logSum - (inside ? row[label] : Element(0));
+                  ? Value(0)
+                  : logSum - (inside ? Value(row[label]) : Value(0));
     if (logSumExp)
       logSumExp[o] = logSum;
   }
@@ -75,10 +77,10 @@ __global__ void addPartialsKernel(const double *partial, Element *out,
 }
 
 /// One fused sweep; old and new may be the same arrays.
-template <OptimizerKind kind, typename Element>
+template <OptimizerKind kind, typename Element, typename Gradient>
 __global__ void
 optimizerKernel(OptimizerShape shape, OptimizerScalars<Element> scalars,
-                const Element *parameter, const Element *gradient,
+                const Element *parameter, const Gradient *gradient,
                 const Element *state0, const Element *state1,
                 Element *newParameter, Element *newState0, Element *newState1,
                 int64_t count) {
@@ -105,8 +107,9 @@ optimizerKernel(OptimizerShape shape, OptimizerScalars<Element> scalars,
 
 template <typename Element, typename Index>
 void crossEntropy(Stream &stream, Buffers buffers, const Element *logits,
-                  const Index *labels, Element *loss, Element *logSumExp,
-                  int64_t rows, int64_t classes) {
+                  const Index *labels, Arithmetic<Element> *loss,
+                  Arithmetic<Element> *logSumExp, int64_t rows,
+                  int64_t classes) {
   stream.touch(buffers);
   if (rows == 0)
     return;
@@ -116,8 +119,8 @@ void crossEntropy(Stream &stream, Buffers buffers, const Element *logits,
 }
 
 template <typename Element>
-void squareSum(Stream &stream, Buffers buffers, const Element *in, Element *out,
-               int64_t count) {
+void squareSum(Stream &stream, Buffers buffers, const Element *in,
+               Arithmetic<Element> *out, int64_t count) {
   stream.touch(buffers);
   const int blocks = static_cast<int>(std::max<int64_t>(
       1, std::min<int64_t>((count + threads - 1) / threads,
@@ -129,11 +132,11 @@ void squareSum(Stream &stream, Buffers buffers, const Element *in, Element *out,
   detail::checkLaunch(stream);
 }
 
-template <typename Element>
+template <typename Element, typename Gradient>
 void optimizerUpdate(Stream &stream, Buffers buffers,
                      const OptimizerShape &shape,
                      OptimizerScalars<Element> scalars,
-                     const Element *parameter, const Element *gradient,
+                     const Element *parameter, const Gradient *gradient,
                      const Element *state0, const Element *state1,
                      Element *newParameter, Element *newState0,
                      Element *newState1, int64_t count) {
@@ -148,36 +151,43 @@ void optimizerUpdate(Stream &stream, Buffers buffers,
   };
   switch (shape.kind) {
   case OptimizerKind::Sgd:
-    run(optimizerKernel<OptimizerKind::Sgd, Element>);
+    run(optimizerKernel<OptimizerKind::Sgd, Element, Gradient>);
     break;
   case OptimizerKind::Momentum:
-    run(optimizerKernel<OptimizerKind::Momentum, Element>);
+    run(optimizerKernel<OptimizerKind::Momentum, Element, Gradient>);
     break;
   case OptimizerKind::Adam:
-    run(optimizerKernel<OptimizerKind::Adam, Element>);
+    run(optimizerKernel<OptimizerKind::Adam, Element, Gradient>);
     break;
   case OptimizerKind::AdamW:
-    run(optimizerKernel<OptimizerKind::AdamW, Element>);
+    run(optimizerKernel<OptimizerKind::AdamW, Element, Gradient>);
     break;
   }
   detail::checkLaunch(stream);
 }
 
-#define PARPLAN_TRAINING(Element)                                              \
+#define PARPLAN_LOSS(Element)                                                  \
   template void crossEntropy(Stream &, Buffers, const Element *,               \
-                             const int64_t *, Element *, Element *, int64_t,   \
-                             int64_t);                                         \
+                             const int64_t *, Arithmetic<Element> *,           \
+                             Arithmetic<Element> *, int64_t, int64_t);         \
   template void crossEntropy(Stream &, Buffers, const Element *,               \
-                             const int32_t *, Element *, Element *, int64_t,   \
-                             int64_t);                                         \
-  template void squareSum(Stream &, Buffers, const Element *, Element *,       \
-                          int64_t);                                            \
+                             const int32_t *, Arithmetic<Element> *,           \
+                             Arithmetic<Element> *, int64_t, int64_t);         \
+  template void squareSum(Stream &, Buffers, const Element *,                  \
+                          Arithmetic<Element> *, int64_t);
+#define PARPLAN_OPTIMIZER(Element, Gradient)                                   \
   template void optimizerUpdate(                                               \
       Stream &, Buffers, const OptimizerShape &, OptimizerScalars<Element>,    \
-      const Element *, const Element *, const Element *, const Element *,      \
+      const Element *, const Gradient *, const Element *, const Element *,     \
       Element *, Element *, Element *, int64_t);
-PARPLAN_TRAINING(float)
-PARPLAN_TRAINING(double)
+PARPLAN_LOSS(float)
+PARPLAN_LOSS(double)
+PARPLAN_LOSS(BFloat16)
+PARPLAN_LOSS(Float16)
+PARPLAN_OPTIMIZER(float, float)
+PARPLAN_OPTIMIZER(double, double)
+PARPLAN_OPTIMIZER(float, BFloat16)
+PARPLAN_OPTIMIZER(float, Float16)
 
 } // namespace runtime
 } // namespace parplan

@@ -75,6 +75,13 @@ TEST_F(ProductTest, MatmulInAllOrientations) {
   }
 }
 
+TEST_F(ProductTest, WeightGradientsAddUpManyPositions) {
+  // X^T dY and its transposed form, with the batch as the inner dimension.
+  checkMatmul<float>({24, 40, 3000, 1, 24, 40, 1, 40, 1});
+  checkMatmul<float>({24, 40, 3000, 1, 24, 40, 1, 1, 24});
+  checkMatmul<float>({40, 24, 3000, 1, 40, 24, 1, 24, 1});
+}
+
 TEST_F(ProductTest, MatmulWithSingleRowsAndColumns) {
   checkMatmul<float>({1, 33, 5, 5, 1, 33, 1, 33, 1});
   checkMatmul<float>({33, 1, 5, 5, 1, 1, 1, 1, 1});

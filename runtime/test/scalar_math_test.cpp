@@ -144,6 +144,51 @@ TEST(ScalarMath, CastsSaturate) {
   EXPECT_EQ(truncateToInt32(std::nan("")), 0);
 }
 
+TEST(ScalarMath, NarrowFloatsRoundToNearestEven) {
+  EXPECT_EQ(BFloat16(1.0f).bits, 0x3f80);
+  EXPECT_EQ(BFloat16(1.00390625f).bits, 0x3f80); // A tie, to even.
+  EXPECT_EQ(BFloat16(1.01171875f).bits, 0x3f82); // A tie, to even.
+  EXPECT_EQ(BFloat16(1.00390637f).bits, 0x3f81);
+  EXPECT_EQ(BFloat16(3.4e38f).bits, 0x7f80);
+  EXPECT_EQ(BFloat16(-0.0f).bits, 0x8000);
+  EXPECT_TRUE(std::isnan(BFloat16(nan)));
+  EXPECT_EQ(Float16(1.0f).bits, 0x3c00);
+  EXPECT_EQ(Float16(65504.0f).bits, 0x7bff);
+  EXPECT_EQ(Float16(65519.9f).bits, 0x7bff);
+  EXPECT_EQ(Float16(65520.0f).bits, 0x7c00);
+  EXPECT_EQ(Float16(1.00048828125f).bits, 0x3c00); // A tie, to even.
+  EXPECT_EQ(Float16(1.00146484375f).bits, 0x3c02); // A tie, to even.
+  EXPECT_EQ(Float16(5.9604645e-8f).bits, 1);       // The least denormal.
+  EXPECT_EQ(Float16(2.9802322e-8f).bits, 0);       // A tie, to even.
+  EXPECT_EQ(Float16(-6.0975552e-5f).bits, 0x83ff);
+  EXPECT_EQ(Float16(-infinity).bits, 0xfc00);
+  EXPECT_TRUE(std::isnan(Float16(nan)));
+}
+
+TEST(ScalarMath, NarrowFloatsSurviveTheWayThroughFloat) {
+  for (int pattern = 0; pattern < 65536; ++pattern) {
+    BFloat16 brain;
+    brain.bits = static_cast<uint16_t>(pattern);
+    Float16 half;
+    half.bits = brain.bits;
+    const float brainValue = brain, halfValue = half;
+    if (!std::isnan(brainValue)) {
+      EXPECT_EQ(BFloat16(brainValue).bits, brain.bits);
+    }
+    if (!std::isnan(halfValue)) {
+      EXPECT_EQ(Float16(halfValue).bits, half.bits);
+    }
+    const int exponent = pattern >> 10 & 31, mantissa = pattern & 1023;
+    const double sign = pattern & 0x8000 ? -1 : 1;
+    if (exponent == 31)
+      EXPECT_EQ(std::isnan(halfValue), mantissa != 0);
+    else
+      EXPECT_EQ(halfValue,
+                sign * (exponent ? std::ldexp(1024 + mantissa, exponent - 25)
+                                 : std::ldexp(mantissa, -24)));
+  }
+}
+
 TEST(ScalarMath, MaximumKeepsNan) {
   EXPECT_TRUE(std::isnan(maximum(nan, 1.0f)));
   EXPECT_TRUE(std::isnan(maximum(1.0f, nan)));

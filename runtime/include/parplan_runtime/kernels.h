@@ -12,6 +12,7 @@
 #define PARPLAN_RUNTIME_KERNELS_H
 
 #include "parplan_runtime/communicator.h"
+#include "parplan_runtime/narrow_floats.h"
 #include "parplan_runtime/shapes.h"
 #include "parplan_runtime/stream.h"
 #include "parplan_runtime/tables.h"
@@ -32,9 +33,11 @@ void zero(Stream &stream, Buffers buffers, void *out, int64_t bytes);
 
 // --- products ---------------------------------------------------------------
 
-template <typename Element>
+/// `Out` is Element; with BFloat16 and Float16, whose products are summed as
+/// float, also float.
+template <typename Element, typename Out = Element>
 void matmul(Stream &stream, Buffers buffers, const Element *lhs,
-            const Element *rhs, Element *out, const MatmulShape &shape,
+            const Element *rhs, Out *out, const MatmulShape &shape,
             Workspace workspace = {});
 
 /// `bias` (one per output channel) is optional. The workspace holds at least
@@ -175,13 +178,14 @@ void gatherNdGradient(Stream &stream, Buffers buffers, const Element *gradient,
 /// logits[label], and 0 where the label is -100. `logSumExp` may be null.
 template <typename Element, typename Index>
 void crossEntropy(Stream &stream, Buffers buffers, const Element *logits,
-                  const Index *labels, Element *loss, Element *logSumExp,
-                  int64_t rows, int64_t classes);
+                  const Index *labels, Arithmetic<Element> *loss,
+                  Arithmetic<Element> *logSumExp, int64_t rows,
+                  int64_t classes);
 
 /// *out = sum of in[i]^2, summed in double precision and in a fixed order.
 template <typename Element>
-void squareSum(Stream &stream, Buffers buffers, const Element *in, Element *out,
-               int64_t count);
+void squareSum(Stream &stream, Buffers buffers, const Element *in,
+               Arithmetic<Element> *out, int64_t count);
 
 /// Numbers of a step, each one element of the arena; null: not used.
 template <typename Element> struct OptimizerScalars {
@@ -196,12 +200,13 @@ template <typename Element> struct OptimizerScalars {
 
 /// One step of an optimizer with PyTorch's arithmetic. Momentum has state0;
 /// Adam and AdamW have state0 (mean) and state1 (mean of squares); states that
-/// the kind lacks are null. Old and new values may be the same arrays.
-template <typename Element>
+/// the kind lacks are null. Old and new values may be the same arrays. The
+/// gradient of a float parameter may also be BFloat16 or Float16.
+template <typename Element, typename Gradient = Element>
 void optimizerUpdate(Stream &stream, Buffers buffers,
                      const OptimizerShape &shape,
                      OptimizerScalars<Element> scalars,
-                     const Element *parameter, const Element *gradient,
+                     const Element *parameter, const Gradient *gradient,
                      const Element *state0, const Element *state1,
                      Element *newParameter, Element *newState0,
                      Element *newState1, int64_t count);

@@ -11,6 +11,7 @@
 #ifndef PARPLAN_RUNTIME_SCALAR_MATH_H
 #define PARPLAN_RUNTIME_SCALAR_MATH_H
 
+#include "parplan_runtime/narrow_floats.h"
 #include "parplan_runtime/platform.h"
 
 namespace parplan {

@@ -111,6 +111,10 @@ constexpr int64_t convolutionRows(const ConvolutionShape &shape) {
     rows *= shape.kernel[d];
   return rows;
 }
+/// Bytes of the numbers that kernels compute with: 16-bit elements are widened.
+constexpr int64_t arithmeticBytes(int64_t elementBytes) {
+  return elementBytes == 2 ? 4 : elementBytes;
+}
 /// Whether the data of one group already is the matrix of the product.
 constexpr bool convolutionIsProduct(const ConvolutionShape &shape) {
   for (int32_t d = 0; d < shape.spatialRank; ++d)
@@ -153,13 +157,34 @@ constexpr int64_t convolutionGradientChunk(const ConvolutionShape &shape) {
                      : convolutionGradientPositions,
                  positions);
 }
+/// Elements of one image of the input.
+constexpr int64_t convolutionImage(const ConvolutionShape &shape) {
+  int64_t elements = shape.inChannels;
+  for (int32_t d = 0; d < shape.spatialRank; ++d)
+    elements *= shape.in[d];
+  return elements;
+}
+/// Bytes of copies, as float, of some images of input and output, of the
+/// weights and of a bias.
+constexpr int64_t convolutionCopyBytes(const ConvolutionShape &shape,
+                                       int64_t images) {
+  return roundUp(4 * images * convolutionImage(shape), 64) +
+         roundUp(4 * images * shape.outChannels * convolutionColumns(shape),
+                 64) +
+         roundUp(4 * shape.outChannels * convolutionRows(shape), 64) +
+         roundUp(4 * shape.outChannels, 64);
+}
 constexpr int64_t attentionQueryBlock = 64;
 constexpr int64_t attentionKeyBlock = 128;
 } // namespace detail
 
-/// Bytes of workspace that `convolution` needs.
+/// Bytes of workspace that `convolution` needs. 16-bit elements are computed as
+/// float, an image at a time, from copies.
 constexpr int64_t convolutionWorkspaceBytes(const ConvolutionShape &shape,
                                             int64_t elementBytes = 4) {
+  if (elementBytes == 2)
+    return detail::convolutionCopyBytes(shape, 1) +
+           convolutionWorkspaceBytes(shape);
   if (detail::convolutionIsDirect(shape) || detail::convolutionIsProduct(shape))
     return 0;
   return detail::roundUp(detail::convolutionRows(shape) *
@@ -182,6 +207,9 @@ constexpr int64_t
 convolutionWeightGradientWorkspaceBytes(const ConvolutionShape &shape,
                                         int64_t elementBytes = 4) {
   const int64_t images = detail::convolutionJoinedImages(shape);
+  if (elementBytes == 2)
+    return detail::convolutionCopyBytes(shape, images) +
+           convolutionWeightGradientWorkspaceBytes(shape);
   if (detail::convolutionIsDirect(shape) ||
       (images == 1 && detail::convolutionIsProduct(shape)))
     return 0;
@@ -193,14 +221,17 @@ convolutionWeightGradientWorkspaceBytes(const ConvolutionShape &shape,
 }
 
 /// Bytes of workspace that `attention` needs: for one block of queries the
-/// scores of one block of keys, the running result, maxima and sums.
+/// scores of one block of keys, the running result, maxima and sums; and the
+/// blocks of the operands as float where elements have 16 bits.
 constexpr int64_t attentionWorkspaceBytes(const AttentionShape &shape,
                                           int64_t elementBytes = 4) {
   const int64_t queries =
       detail::minimum(shape.queries, detail::attentionQueryBlock);
   const int64_t keys = detail::minimum(shape.keys, detail::attentionKeyBlock);
-  return detail::roundUp(queries * (keys + shape.valueWidth + 2) * elementBytes,
-                         64);
+  int64_t elements = queries * (keys + shape.valueWidth + 2);
+  if (elementBytes == 2)
+    elements += queries * shape.width + keys * (shape.width + shape.valueWidth);
+  return detail::roundUp(elements * detail::arithmeticBytes(elementBytes), 64);
 }
 
 } // namespace runtime

@@ -14,7 +14,7 @@ namespace runtime {
 namespace {
 
 /// Scales and masks one row of scores. Columns are keys `firstKey` onwards.
-template <typename Element>
+template <typename Stored, typename Element>
 void maskRow(Element *scores, int64_t count, const AttentionShape &shape,
              const void *mask, int64_t maskStart, int64_t visible) {
   const Element scale = static_cast<Element>(shape.scale);
@@ -25,7 +25,7 @@ void maskRow(Element *scores, int64_t count, const AttentionShape &shape,
     for (int64_t j = 0; j < count; ++j)
       scores[j] = flags[j * stride] ? scores[j] * scale : excluded;
   } else if (shape.mask == MaskKind::Float) {
-    const auto *terms = static_cast<const Element *>(mask) + maskStart;
+    const auto *terms = static_cast<const Stored *>(mask) + maskStart;
     for (int64_t j = 0; j < count; ++j)
       scores[j] = scores[j] * scale + terms[j * stride];
   } else {
@@ -36,13 +36,36 @@ void maskRow(Element *scores, int64_t count, const AttentionShape &shape,
     scores[j] = excluded;
 }
 
-template <typename Element> struct AttentionTask {
-  const Element *query, *key, *value;
+/// A block of an operand: rows of contiguous elements.
+template <typename Element> struct Rows {
+  const Element *data;
+  int64_t stride;
+};
+
+/// Computes in Element on operands that are stored as another type.
+template <typename Stored> struct AttentionTask {
+  using Element = Arithmetic<Stored>;
+  const Stored *query, *key, *value;
   const void *mask;
   const int64_t *queryOffset;
-  Element *out;
+  Stored *out;
   AttentionShape shape;
   Element *scratch;
+
+  /// The block itself, or a wider copy of it that `memory` is advanced past.
+  static Rows<Element> load(const Stored *from, int64_t stride, int64_t count,
+                            int64_t width, Element *&memory) {
+    if constexpr (!isNarrow<Stored>) {
+      return {from, stride};
+    } else {
+      Element *to = memory;
+      for (int64_t i = 0; i < count; ++i)
+        for (int64_t j = 0; j < width; ++j)
+          to[i * width + j] = from[i * stride + j];
+      memory += count * width;
+      return {to, width};
+    }
+  }
 
   void operator()() const {
     const int64_t offset = queryOffset ? *queryOffset : 0;
@@ -72,20 +95,27 @@ template <typename Element> struct AttentionTask {
     }
     for (int64_t i = 0; i < rows * width; ++i)
       result[i] = Element(0);
-    const Element *q = query + b * shape.queryStride[0] +
-                       first * shape.queryStride[1] + h * shape.queryStride[2];
+    Element *copies = sums + rows;
+    const Rows<Element> q =
+        load(query + b * shape.queryStride[0] + first * shape.queryStride[1] +
+                 h * shape.queryStride[2],
+             shape.queryStride[1], rows, shape.width, copies);
     int64_t keys = shape.keys;
     if (shape.causal) // No later key is visible to the last row.
       keys = detail::minimum(keys, first + rows + offset);
     for (int64_t start = 0; start < keys; start += keyBlock) {
       const int64_t count = detail::minimum(keys - start, keyBlock);
-      const Element *k = key + b * shape.keyStride[0] +
-                         start * shape.keyStride[1] + g * shape.keyStride[2];
-      const Element *v = value + b * shape.valueStride[0] +
-                         start * shape.valueStride[1] +
-                         g * shape.valueStride[2];
-      product<Element>(rows, count, shape.width, q, shape.queryStride[1], 1, k,
-                       1, shape.keyStride[1], scores, count, 1, false);
+      Element *memory = copies;
+      const Rows<Element> k =
+          load(key + b * shape.keyStride[0] + start * shape.keyStride[1] +
+                   g * shape.keyStride[2],
+               shape.keyStride[1], count, shape.width, memory);
+      const Rows<Element> v =
+          load(value + b * shape.valueStride[0] + start * shape.valueStride[1] +
+                   g * shape.valueStride[2],
+               shape.valueStride[1], count, width, memory);
+      product<Element>(rows, count, shape.width, q.data, q.stride, 1, k.data, 1,
+                       k.stride, scores, count, 1, false);
       for (int64_t i = 0; i < rows; ++i) {
         Element *row = scores + i * count;
         const int64_t maskStart =
@@ -95,24 +125,24 @@ template <typename Element> struct AttentionTask {
             shape.causal
                 ? detail::minimum(first + i + offset + 1 - start, count)
                 : count;
-        maskRow(row, count, shape, mask, maskStart, visible);
+        maskRow<Stored>(row, count, shape, mask, maskStart, visible);
         updateRow(row, count, highest[i], sums[i], result + i * width);
       }
-      product<Element>(rows, width, count, scores, count, 1, v,
-                       shape.valueStride[1], 1, result, width, 1, true);
+      product<Element>(rows, width, count, scores, count, 1, v.data, v.stride,
+                       1, result, width, 1, true);
     }
     for (int64_t i = 0; i < rows; ++i) {
-      Element *target = out + b * shape.outStride[0] +
-                        (first + i) * shape.outStride[1] +
-                        h * shape.outStride[2];
+      Stored *target = out + b * shape.outStride[0] +
+                       (first + i) * shape.outStride[1] +
+                       h * shape.outStride[2];
       const bool empty = sums[i] == Element(0);
       const Element factor =
           empty && shape.zeroMaskedRows ? Element(0) : Element(1) / sums[i];
       for (int64_t j = 0; j < width; ++j)
-        target[j] = result[i * width + j] * factor;
+        target[j] = Stored(result[i * width + j] * factor);
       if (empty && !shape.zeroMaskedRows)
         for (int64_t j = 0; j < width; ++j)
-          target[j] = std::numeric_limits<Element>::quiet_NaN();
+          target[j] = Stored(std::numeric_limits<Element>::quiet_NaN());
     }
   }
 
@@ -152,16 +182,19 @@ void attention(Stream &stream, Buffers buffers, const Element *query,
   if (workspace.bytes < attentionWorkspaceBytes(shape, sizeof(Element)))
     fail(exitInternal, "the workspace of an attention is too small");
   launch(stream, buffers,
-         AttentionTask<Element>{query, key, value, mask, queryOffset, out,
-                                shape, static_cast<Element *>(workspace.data)});
+         AttentionTask<Element>{
+             query, key, value, mask, queryOffset, out, shape,
+             static_cast<Arithmetic<Element> *>(workspace.data)});
 }
 
-template void attention(Stream &, Buffers, const float *, const float *,
-                        const float *, const void *, const int64_t *, float *,
-                        const AttentionShape &, Workspace);
-template void attention(Stream &, Buffers, const double *, const double *,
-                        const double *, const void *, const int64_t *, double *,
-                        const AttentionShape &, Workspace);
+#define PARPLAN_ATTENTION(Element)                                             \
+  template void attention(Stream &, Buffers, const Element *, const Element *, \
+                          const Element *, const void *, const int64_t *,      \
+                          Element *, const AttentionShape &, Workspace);
+PARPLAN_ATTENTION(float)
+PARPLAN_ATTENTION(double)
+PARPLAN_ATTENTION(BFloat16)
+PARPLAN_ATTENTION(Float16)
 
 } // namespace runtime
 } // namespace parplan

@@ -8,6 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "convolution_copies.h"
 #include "failure.h"
 #include "launch_kernel.h"
 #include "product.h"
@@ -89,7 +90,7 @@ void inputGradient(const Element *gradient, const Element *weight, Element *out,
 template <typename Element>
 void directWeightGradient(const Element *in, const Element *gradient,
                           Element *out, const Loops &g, int64_t group,
-                          int64_t channel) {
+                          int64_t channel, bool accumulate) {
   constexpr int64_t chains = 16;
   const int64_t stride = g.stride[2];
   Geometry tap = g; // One tap at a time.
@@ -123,13 +124,14 @@ void directWeightGradient(const Element *in, const Element *gradient,
     for (int64_t half = chains / 2; half > 0; half /= 2)
       for (int64_t j = 0; j < half; ++j)
         partial[j] += partial[j + half];
-    out[row] = partial[0];
+    out[row] = accumulate ? out[row] + partial[0] : partial[0];
   }
 }
 
 template <typename Element>
 void weightGradient(const Element *in, const Element *gradient, Element *out,
-                    const ConvolutionShape &shape, Element *workspace) {
+                    const ConvolutionShape &shape, Element *workspace,
+                    bool accumulateAll) {
   const Loops g(shape);
   const bool isProduct = detail::convolutionIsProduct(shape);
   const bool isDirect = detail::convolutionIsDirect(shape);
@@ -139,10 +141,11 @@ void weightGradient(const Element *in, const Element *gradient, Element *out,
     Element *target = out + group * g.groupOut * g.rows;
     if (isDirect) {
       for (int64_t c = 0; c < g.groupOut; ++c)
-        directWeightGradient(in, gradient, target + c * g.rows, g, group, c);
+        directWeightGradient(in, gradient, target + c * g.rows, g, group, c,
+                             accumulateAll);
       continue;
     }
-    bool accumulate = false;
+    bool accumulate = accumulateAll;
     const auto add = [&](int64_t width, const Element *factors,
                          int64_t factorStride, const Element *columns,
                          int64_t columnStride) {
@@ -191,6 +194,44 @@ void weightGradient(const Element *in, const Element *gradient, Element *out,
   }
 }
 
+// As float, an image or some joined images at a time.
+
+template <typename Element>
+void inputGradientNarrow(const Element *gradient, const Element *weight,
+                         Element *out, const ConvolutionShape &shape,
+                         void *memory) {
+  const ConvolutionCopies copies(shape, 1, memory);
+  ConvolutionShape one = shape;
+  one.batch = 1;
+  widen(weight, copies.weights, copies.weight);
+  for (int64_t image = 0; image < shape.batch; ++image) {
+    widen(gradient + image * copies.imageOut, copies.imageOut, copies.out);
+    inputGradient<float>(copies.out, copies.weight, copies.in, one,
+                         copies.scratch);
+    narrow(copies.in, copies.imageIn, out + image * copies.imageIn);
+  }
+}
+
+template <typename Element>
+void weightGradientNarrow(const Element *in, const Element *gradient,
+                          Element *out, const ConvolutionShape &shape,
+                          void *memory) {
+  const int64_t images = detail::convolutionJoinedImages(shape);
+  const ConvolutionCopies copies(shape, images, memory);
+  for (int64_t i = 0; i < copies.weights; ++i)
+    copies.weight[i] = 0;
+  for (int64_t image = 0; image < shape.batch; image += images) {
+    ConvolutionShape some = shape;
+    some.batch = detail::minimum(images, shape.batch - image);
+    widen(in + image * copies.imageIn, some.batch * copies.imageIn, copies.in);
+    widen(gradient + image * copies.imageOut, some.batch * copies.imageOut,
+          copies.out);
+    weightGradient<float>(copies.in, copies.out, copies.weight, some,
+                          copies.scratch, true);
+  }
+  narrow(copies.weight, copies.weights, out);
+}
+
 } // namespace
 
 template <typename Element>
@@ -201,9 +242,13 @@ void convolutionInputGradient(Stream &stream, Buffers buffers,
   if (workspace.bytes <
       convolutionInputGradientWorkspaceBytes(shape, sizeof(Element)))
     fail(exitInternal, "the workspace of a convolution is too small");
-  auto *columns = static_cast<Element *>(workspace.data);
-  launch(stream, buffers, [gradient, weight, out, shape, columns] {
-    inputGradient(gradient, weight, out, shape, columns);
+  void *memory = workspace.data;
+  launch(stream, buffers, [gradient, weight, out, shape, memory] {
+    if constexpr (isNarrow<Element>)
+      inputGradientNarrow(gradient, weight, out, shape, memory);
+    else
+      inputGradient(gradient, weight, out, shape,
+                    static_cast<Element *>(memory));
   });
 }
 
@@ -215,9 +260,13 @@ void convolutionWeightGradient(Stream &stream, Buffers buffers,
   if (workspace.bytes <
       convolutionWeightGradientWorkspaceBytes(shape, sizeof(Element)))
     fail(exitInternal, "the workspace of a convolution is too small");
-  auto *scratch = static_cast<Element *>(workspace.data);
-  launch(stream, buffers, [in, gradient, out, shape, scratch] {
-    weightGradient(in, gradient, out, shape, scratch);
+  void *memory = workspace.data;
+  launch(stream, buffers, [in, gradient, out, shape, memory] {
+    if constexpr (isNarrow<Element>)
+      weightGradientNarrow(in, gradient, out, shape, memory);
+    else
+      weightGradient(in, gradient, out, shape, static_cast<Element *>(memory),
+                     false);
   });
 }
 
@@ -230,6 +279,8 @@ void convolutionWeightGradient(Stream &stream, Buffers buffers,
       const ConvolutionShape &, Workspace);
 PARPLAN_CONVOLUTION_GRADIENTS(float)
 PARPLAN_CONVOLUTION_GRADIENTS(double)
+PARPLAN_CONVOLUTION_GRADIENTS(BFloat16)
+PARPLAN_CONVOLUTION_GRADIENTS(Float16)
 
 } // namespace runtime
 } // namespace parplan

@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "convolution_copies.h"
 #include "failure.h"
 #include "launch_kernel.h"
 #include "product.h"
@@ -98,6 +99,25 @@ void convolve(const Element *in, const Element *weight, const Element *bias,
     }
 }
 
+/// An image at a time, as float.
+template <typename Element>
+void convolveNarrow(const Element *in, const Element *weight,
+                    const Element *bias, Element *out,
+                    const ConvolutionShape &shape, void *memory) {
+  const ConvolutionCopies copies(shape, 1, memory);
+  ConvolutionShape one = shape;
+  one.batch = 1;
+  widen(weight, copies.weights, copies.weight);
+  if (bias)
+    widen(bias, shape.outChannels, copies.bias);
+  for (int64_t image = 0; image < shape.batch; ++image) {
+    widen(in + image * copies.imageIn, copies.imageIn, copies.in);
+    convolve<float>(copies.in, copies.weight, bias ? copies.bias : nullptr,
+                    copies.out, one, copies.scratch);
+    narrow(copies.out, copies.imageOut, out + image * copies.imageOut);
+  }
+}
+
 } // namespace
 
 template <typename Element>
@@ -106,18 +126,23 @@ void convolution(Stream &stream, Buffers buffers, const Element *in,
                  const ConvolutionShape &shape, Workspace workspace) {
   if (workspace.bytes < convolutionWorkspaceBytes(shape, sizeof(Element)))
     fail(exitInternal, "the workspace of a convolution is too small");
-  auto *columns = static_cast<Element *>(workspace.data);
-  launch(stream, buffers, [in, weight, bias, out, shape, columns] {
-    convolve(in, weight, bias, out, shape, columns);
+  void *memory = workspace.data;
+  launch(stream, buffers, [in, weight, bias, out, shape, memory] {
+    if constexpr (isNarrow<Element>)
+      convolveNarrow(in, weight, bias, out, shape, memory);
+    else
+      convolve(in, weight, bias, out, shape, static_cast<Element *>(memory));
   });
 }
 
-template void convolution(Stream &, Buffers, const float *, const float *,
-                          const float *, float *, const ConvolutionShape &,
-                          Workspace);
-template void convolution(Stream &, Buffers, const double *, const double *,
-                          const double *, double *, const ConvolutionShape &,
-                          Workspace);
+#define PARPLAN_CONVOLUTION(Element)                                           \
+  template void convolution(Stream &, Buffers, const Element *,                \
+                            const Element *, const Element *, Element *,       \
+                            const ConvolutionShape &, Workspace);
+PARPLAN_CONVOLUTION(float)
+PARPLAN_CONVOLUTION(double)
+PARPLAN_CONVOLUTION(BFloat16)
+PARPLAN_CONVOLUTION(Float16)
 
 } // namespace runtime
 } // namespace parplan

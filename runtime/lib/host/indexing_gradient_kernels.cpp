@@ -2,10 +2,13 @@
 //
 // The result is cleared once; rows are then added in the order of their
 // indices, which makes sums the same in every run. Every index is checked.
+// Sums of 16-bit elements are float: the first index of a row looks for the
+// others and stores their sum.
 //
 //===----------------------------------------------------------------------===//
 
 #include "launch_kernel.h"
+#include "parplan_runtime/narrow_floats.h"
 
 #include <cstring>
 
@@ -15,14 +18,46 @@ namespace runtime {
 namespace {
 
 template <typename Element> void clear(Element *out, int64_t count) {
-  std::memset(out, 0, static_cast<size_t>(count) * sizeof(Element));
+  std::memset(static_cast<void *>(out), 0,
+              static_cast<size_t>(count) * sizeof(Element));
 }
 
 template <typename Element>
-void addRow(const Element *from, Element *to, int64_t count) {
+void addRow(const Element *from, Arithmetic<Element> *to, int64_t count) {
   PARPLAN_IGNORE_DEPENDENCES
   for (int64_t i = 0; i < count; ++i)
     to[i] += from[i];
+}
+
+/// out[rowOf(c), :] = the sum of gradient[c, :]; rowOf gives -1 for none.
+template <typename Element, typename RowOf>
+void addRows(const Element *gradient, Element *out, int64_t outRows,
+             int64_t count, int64_t width, RowOf rowOf) {
+  clear(out, outRows * width);
+  if constexpr (!isNarrow<Element>) {
+    for (int64_t c = 0; c < count; ++c) {
+      const int64_t row = rowOf(c);
+      if (row >= 0)
+        addRow(gradient + c * width, out + row * width, width);
+    }
+    return;
+  }
+  constexpr int64_t slice = 1024;
+  for (int64_t c = 0; c < count; ++c) {
+    const int64_t row = rowOf(c);
+    bool first = row >= 0;
+    for (int64_t j = 0; j < c && first; ++j)
+      first = rowOf(j) != row;
+    for (int64_t start = 0; start < width && first; start += slice) {
+      const int64_t columns = width - start < slice ? width - start : slice;
+      Arithmetic<Element> sums[slice] = {};
+      for (int64_t j = c; j < count; ++j)
+        if (rowOf(j) == row)
+          addRow(gradient + j * width + start, sums, columns);
+      for (int64_t j = 0; j < columns; ++j)
+        out[row * width + start + j] = Element(sums[j]);
+    }
+  }
 }
 
 /// The index with negatives counted from the end; -1 when it is outside.
@@ -39,12 +74,10 @@ void embeddingGradient(Stream &stream, Buffers buffers, const Index *ids,
                        const Element *gradient, Element *out, int64_t count,
                        int64_t rows, int64_t width) {
   launch(stream, buffers, [=] {
-    clear(out, rows * width);
-    for (int64_t i = 0; i < count; ++i) {
+    addRows(gradient, out, rows, count, width, [=](int64_t i) {
       const int64_t row = static_cast<int64_t>(ids[i]);
-      if (row >= 0 && row < rows)
-        addRow(gradient + i * width, out + row * width, width);
-    }
+      return row >= 0 && row < rows ? row : -1;
+    });
   });
 }
 
@@ -53,16 +86,10 @@ void gatherGradient(Stream &stream, Buffers buffers, const Element *gradient,
                     const Index *indices, Element *out, int64_t outer,
                     int64_t length, int64_t count, int64_t inner) {
   launch(stream, buffers, [=] {
-    for (int64_t o = 0; o < outer; ++o) {
-      Element *target = out + o * length * inner;
-      clear(target, length * inner);
-      for (int64_t c = 0; c < count; ++c) {
-        const int64_t row = wrapped(indices[c], length);
-        if (row >= 0)
-          addRow(gradient + (o * count + c) * inner, target + row * inner,
-                 inner);
-      }
-    }
+    for (int64_t o = 0; o < outer; ++o)
+      addRows(gradient + o * count * inner, out + o * length * inner, length,
+              count, inner,
+              [=](int64_t c) { return wrapped(indices[c], length); });
   });
 }
 
@@ -89,7 +116,8 @@ void gatherElementsGradient(Stream &stream, Buffers buffers,
       }
       const int64_t row = wrapped(indices[i], dataShape.size[dimension]);
       if (row >= 0)
-        out[at + row * strides[dimension]] += gradient[i];
+        out[at + row * strides[dimension]] =
+            Element(out[at + row * strides[dimension]] + gradient[i]);
     }
   });
 }
@@ -100,21 +128,19 @@ void gatherNdGradient(Stream &stream, Buffers buffers, const Element *gradient,
                       int64_t count, const Shape &indexed, int64_t inner) {
   launch(stream, buffers, [=] {
     const int64_t block = indexed.elements();
-    clear(out, batch * block * inner);
     for (int64_t b = 0; b < batch; ++b)
-      for (int64_t c = 0; c < count; ++c) {
-        const Index *tuple = indices + (b * count + c) * indexed.rank;
-        int64_t at = 0;
-        bool inside = true;
-        for (int32_t d = 0; d < indexed.rank; ++d) {
-          const int64_t row = wrapped(tuple[d], indexed.size[d]);
-          inside &= row >= 0;
-          at = at * indexed.size[d] + row;
-        }
-        if (inside)
-          addRow(gradient + (b * count + c) * inner,
-                 out + (b * block + at) * inner, inner);
-      }
+      addRows(gradient + b * count * inner, out + b * block * inner, block,
+              count, inner, [&, b](int64_t c) {
+                const Index *tuple = indices + (b * count + c) * indexed.rank;
+                int64_t at = 0;
+                for (int32_t d = 0; d < indexed.rank; ++d) {
+                  const int64_t row = wrapped(tuple[d], indexed.size[d]);
+                  if (row < 0)
+                    return int64_t(-1);
+                  at = at * indexed.size[d] + row;
+                }
+                return at;
+              });
   });
 }
 
@@ -136,6 +162,8 @@ void gatherNdGradient(Stream &stream, Buffers buffers, const Element *gradient,
   PARPLAN_INDEXING(Element, int32_t)
 PARPLAN_INDEXED(float)
 PARPLAN_INDEXED(double)
+PARPLAN_INDEXED(BFloat16)
+PARPLAN_INDEXED(Float16)
 
 } // namespace runtime
 } // namespace parplan

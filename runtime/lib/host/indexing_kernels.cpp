@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "launch_kernel.h"
+#include "parplan_runtime/narrow_floats.h"
 
 #include <cstring>
 
@@ -124,6 +125,8 @@ void gatherNd(Stream &stream, Buffers buffers, const Element *data,
   PARPLAN_INDEXING(Element, int32_t)
 PARPLAN_INDEXED(float)
 PARPLAN_INDEXED(double)
+PARPLAN_INDEXED(BFloat16)
+PARPLAN_INDEXED(Float16)
 PARPLAN_INDEXED(int64_t)
 PARPLAN_INDEXED(int32_t)
 PARPLAN_INDEXED(uint8_t)

@@ -1,6 +1,7 @@
 //===- matmul_kernel.cpp - Batched matrix products ------------------------===//
 
 #include "launch_kernel.h"
+#include "parplan_runtime/narrow_floats.h"
 #include "product.h"
 
 namespace parplan {
@@ -38,8 +39,8 @@ MatmulShape simplified(const MatmulShape &given) {
   return shape;
 }
 
-template <typename Element>
-void products(const Element *lhs, const Element *rhs, Element *out,
+template <typename Element, typename Out>
+void products(const Element *lhs, const Element *rhs, Out *out,
               const MatmulShape &shape) {
   const int64_t *batch = shape.batch;
   for (int64_t a = 0; a < batch[0]; ++a)
@@ -50,7 +51,7 @@ void products(const Element *lhs, const Element *rhs, Element *out,
             return a * strides[0] + b * strides[1] + c * strides[2] +
                    d * strides[3];
           };
-          product<Element>(
+          product<Element, Out>(
               shape.m, shape.n, shape.k, lhs + at(shape.lhsBatchStride),
               shape.lhsRowStride, shape.lhsColumnStride,
               rhs + at(shape.rhsBatchStride), shape.rhsRowStride,
@@ -61,19 +62,23 @@ void products(const Element *lhs, const Element *rhs, Element *out,
 
 } // namespace
 
-template <typename Element>
+template <typename Element, typename Out>
 void matmul(Stream &stream, Buffers buffers, const Element *lhs,
-            const Element *rhs, Element *out, const MatmulShape &shape,
-            Workspace) {
+            const Element *rhs, Out *out, const MatmulShape &shape, Workspace) {
   const MatmulShape loops = simplified(shape);
   launch(stream, buffers,
          [lhs, rhs, out, loops] { products(lhs, rhs, out, loops); });
 }
 
-template void matmul(Stream &, Buffers, const float *, const float *, float *,
-                     const MatmulShape &, Workspace);
-template void matmul(Stream &, Buffers, const double *, const double *,
-                     double *, const MatmulShape &, Workspace);
+#define PARPLAN_MATMUL(Element, Out)                                           \
+  template void matmul(Stream &, Buffers, const Element *, const Element *,    \
+                       Out *, const MatmulShape &, Workspace);
+PARPLAN_MATMUL(float, float)
+PARPLAN_MATMUL(double, double)
+PARPLAN_MATMUL(BFloat16, BFloat16)
+PARPLAN_MATMUL(BFloat16, float)
+PARPLAN_MATMUL(Float16, Float16)
+PARPLAN_MATMUL(Float16, float)
 
 } // namespace runtime
 } // namespace parplan

@@ -8,11 +8,24 @@
 namespace parplan {
 namespace runtime {
 
-/// out[i, j] (+)= sum over l of lhs[i, l] * rhs[l, j], any strides.
-template <typename Element>
+/// out[i, j] (+)= sum over l of lhs[i, l] * rhs[l, j], any strides. BFloat16
+/// and Float16 are summed as float, and `Out` may be float too.
+template <typename Element, typename Out = Element>
 void product(int64_t m, int64_t n, int64_t k, const Element *lhs,
              int64_t lhsRowStride, int64_t lhsColumnStride, const Element *rhs,
-             int64_t rhsRowStride, int64_t rhsColumnStride, Element *out,
+             int64_t rhsRowStride, int64_t rhsColumnStride, Out *out,
+             int64_t outRowStride, int64_t outColumnStride, bool accumulate);
+
+// What 16-bit products are made of.
+template <>
+void product(int64_t m, int64_t n, int64_t k, const float *lhs,
+             int64_t lhsRowStride, int64_t lhsColumnStride, const float *rhs,
+             int64_t rhsRowStride, int64_t rhsColumnStride, float *out,
+             int64_t outRowStride, int64_t outColumnStride, bool accumulate);
+template <>
+void product(int64_t m, int64_t n, int64_t k, const double *lhs,
+             int64_t lhsRowStride, int64_t lhsColumnStride, const double *rhs,
+             int64_t rhsRowStride, int64_t rhsColumnStride, double *out,
              int64_t outRowStride, int64_t outColumnStride, bool accumulate);
 
 } // namespace runtime

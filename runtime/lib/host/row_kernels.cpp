@@ -43,30 +43,31 @@ template <typename Element> constexpr Element highestValue() {
              : std::numeric_limits<Element>::max();
 }
 
-template <typename Element, typename Combine>
+/// `neutral` has the type of the arithmetic.
+template <typename Element, typename Value, typename Combine>
 void reduceRows(const Element *in, Element *out, int64_t outer, int64_t length,
-                int64_t inner, Element neutral, Combine combine) {
+                int64_t inner, Value neutral, Combine combine) {
   if (inner == 1) {
     for (int64_t o = 0; o < outer; ++o) {
       const Element *row = in + o * length;
-      out[o] = combineRow(length, neutral, combine,
-                          [row](int64_t i) { return row[i]; });
+      out[o] = Element(combineRow(length, neutral, combine,
+                                  [row](int64_t i) { return Value(row[i]); }));
     }
     return;
   }
   for (int64_t o = 0; o < outer; ++o)
     for (int64_t first = 0; first < inner; first += lanes) {
       const int64_t count = inner - first < lanes ? inner - first : lanes;
-      Element partial[lanes];
+      Value partial[lanes];
       for (int64_t j = 0; j < lanes; ++j)
         partial[j] = neutral;
       for (int64_t i = 0; i < length; ++i) {
         const Element *row = in + (o * length + i) * inner + first;
         for (int64_t j = 0; j < count; ++j)
-          partial[j] = combine(partial[j], row[j]);
+          partial[j] = combine(partial[j], Value(row[j]));
       }
       for (int64_t j = 0; j < count; ++j)
-        out[o * inner + first + j] = partial[j];
+        out[o * inner + first + j] = Element(partial[j]);
     }
 }
 
@@ -258,24 +259,25 @@ private:
 template <typename Element>
 void reduce(Stream &stream, Buffers buffers, Reduction kind, const Element *in,
             Element *out, int64_t outer, int64_t length, int64_t inner) {
+  using Value = Arithmetic<Element>;
   switch (kind) {
   case Reduction::Sum:
     return launch(stream, buffers, [=] {
-      reduceRows(in, out, outer, length, inner, Element(0), Add());
+      reduceRows(in, out, outer, length, inner, Value(0), Add());
     });
   case Reduction::Max:
     return launch(stream, buffers, [=] {
-      reduceRows(in, out, outer, length, inner, lowestValue<Element>(),
+      reduceRows(in, out, outer, length, inner, lowestValue<Value>(),
                  Highest());
     });
   case Reduction::Min:
     return launch(stream, buffers, [=] {
-      reduceRows(in, out, outer, length, inner, highestValue<Element>(),
+      reduceRows(in, out, outer, length, inner, highestValue<Value>(),
                  Lowest());
     });
   case Reduction::Product:
     return launch(stream, buffers, [=] {
-      reduceRows(in, out, outer, length, inner, Element(1), Multiply());
+      reduceRows(in, out, outer, length, inner, Value(1), Multiply());
     });
   }
 }
@@ -354,8 +356,12 @@ PARPLAN_NUMBERS(double)
 PARPLAN_NUMBERS(int64_t)
 PARPLAN_NUMBERS(int32_t)
 PARPLAN_NUMBERS(uint8_t)
-template void reduce(Stream &, Buffers, Reduction, const bool *, bool *,
-                     int64_t, int64_t, int64_t);
+#define PARPLAN_REDUCE(Element)                                                \
+  template void reduce(Stream &, Buffers, Reduction, const Element *,          \
+                       Element *, int64_t, int64_t, int64_t);
+PARPLAN_REDUCE(bool)
+PARPLAN_REDUCE(BFloat16)
+PARPLAN_REDUCE(Float16)
 
 } // namespace runtime
 } // namespace parplan

@@ -1,9 +1,11 @@
 //===- window_kernels.cpp - Pooling ---------------------------------------===//
 
 #include "launch_kernel.h"
+#include "parplan_runtime/narrow_floats.h"
 #include "pool_geometry.h"
 
 #include <limits>
+#include <vector>
 
 namespace parplan {
 namespace runtime {
@@ -18,7 +20,7 @@ void pool(const Element *in, Element *out, const PoolShape &shape, Pool value) {
     for (int64_t od = 0; od < g.out[0]; ++od)
       for (int64_t oh = 0; oh < g.out[1]; ++oh)
         for (int64_t ow = 0; ow < g.out[2]; ++ow)
-          *out++ = value(in + plane * inPlane, g, od, oh, ow);
+          *out++ = Element(value(in + plane * inPlane, g, od, oh, ow));
 }
 
 /// Clears `out`, a pool's input, and calls give(start of the plane, output,
@@ -28,14 +30,27 @@ void spread(Element *out, const PoolShape &shape, Give give) {
   const PoolGeometry g(shape);
   const int64_t inPlane = g.in[0] * g.in[1] * g.in[2];
   const int64_t planes = shape.batch * shape.channels;
-  for (int64_t i = 0; i < planes * inPlane; ++i)
-    out[i] = Element(0);
+  // 16-bit elements are summed as float, a plane at a time.
+  static thread_local std::vector<float> sums;
+  if (isNarrow<Element>)
+    sums.resize(static_cast<size_t>(inPlane));
   int64_t from = 0;
-  for (int64_t plane = 0; plane < planes; ++plane)
+  for (int64_t plane = 0; plane < planes; ++plane) {
+    Arithmetic<Element> *target;
+    if constexpr (isNarrow<Element>)
+      target = sums.data();
+    else
+      target = out + plane * inPlane;
+    for (int64_t i = 0; i < inPlane; ++i)
+      target[i] = 0;
     for (int64_t od = 0; od < g.out[0]; ++od)
       for (int64_t oh = 0; oh < g.out[1]; ++oh)
         for (int64_t ow = 0; ow < g.out[2]; ++ow)
-          give(plane * inPlane, from++, out + plane * inPlane, g, od, oh, ow);
+          give(plane * inPlane, from++, target, g, od, oh, ow);
+    if constexpr (isNarrow<Element>)
+      for (int64_t i = 0; i < inPlane; ++i)
+        out[plane * inPlane + i] = Element(target[i]);
+  }
 }
 
 } // namespace
@@ -47,9 +62,10 @@ void maxPool(Stream &stream, Buffers buffers, const Element *in, Element *out,
     pool(in, out, shape,
          [](const Element *plane, const PoolGeometry &g, int64_t od, int64_t oh,
             int64_t ow) {
-           Element highest = -std::numeric_limits<Element>::infinity();
+           using Value = Arithmetic<Element>;
+           Value highest = -std::numeric_limits<Value>::infinity();
            window(g, od, oh, ow, [&](int64_t at) {
-             const Element x = plane[at];
+             const Value x = plane[at];
              highest = highest > x || highest != highest ? highest : x;
            });
            return highest;
@@ -65,12 +81,13 @@ void averagePool(Stream &stream, Buffers buffers, const Element *in,
     pool(in, out, shape,
          [padding](const Element *plane, const PoolGeometry &g, int64_t od,
                    int64_t oh, int64_t ow) {
-           Element sum = Element(0);
+           using Value = Arithmetic<Element>;
+           Value sum = 0;
            window(g, od, oh, ow, [&](int64_t at) { sum += plane[at]; });
            const int64_t count = g.taps(0, od, padding) *
                                  g.taps(1, oh, padding) *
                                  g.taps(2, ow, padding);
-           return count ? sum / static_cast<Element>(count) : Element(0);
+           return count ? sum / static_cast<Value>(count) : Value(0);
          });
   });
 }
@@ -81,12 +98,12 @@ void maxPoolGradient(Stream &stream, Buffers buffers, const Element *in,
                      const PoolShape &shape) {
   launch(stream, buffers, [in, gradient, out, shape] {
     spread(out, shape,
-           [=](int64_t plane, int64_t from, Element *target,
+           [=](int64_t plane, int64_t from, Arithmetic<Element> *target,
                const PoolGeometry &g, int64_t od, int64_t oh, int64_t ow) {
              const Element *source = in + plane;
              int64_t first = -1;
              window(g, od, oh, ow, [&](int64_t at) {
-               const Element x = source[at];
+               const Arithmetic<Element> x = source[at];
                if (first < 0 || x > source[first] ||
                    (x != x && source[first] == source[first]))
                  first = at;
@@ -104,14 +121,15 @@ void averagePoolGradient(Stream &stream, Buffers buffers,
   launch(stream, buffers, [gradient, out, shape] {
     const bool padding = shape.countIncludePad;
     spread(out, shape,
-           [=](int64_t, int64_t from, Element *target, const PoolGeometry &g,
-               int64_t od, int64_t oh, int64_t ow) {
+           [=](int64_t, int64_t from, Arithmetic<Element> *target,
+               const PoolGeometry &g, int64_t od, int64_t oh, int64_t ow) {
              const int64_t count = g.taps(0, od, padding) *
                                    g.taps(1, oh, padding) *
                                    g.taps(2, ow, padding);
              if (count == 0)
                return;
-             const Element share = gradient[from] / static_cast<Element>(count);
+             const auto share =
+                 gradient[from] / static_cast<Arithmetic<Element>>(count);
              window(g, od, oh, ow, [&](int64_t at) { target[at] += share; });
            });
   });
@@ -129,6 +147,8 @@ void averagePoolGradient(Stream &stream, Buffers buffers,
                                     Element *, const PoolShape &);
 PARPLAN_POOLS(float)
 PARPLAN_POOLS(double)
+PARPLAN_POOLS(BFloat16)
+PARPLAN_POOLS(Float16)
 
 } // namespace runtime
 } // namespace parplan
