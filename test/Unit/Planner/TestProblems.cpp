@@ -70,6 +70,150 @@ int ProblemBuilder::addSum(int lhs, int rhs) {
   return result;
 }
 
+/// Derives the batch of an op and of its result, and adds both.
+int ProblemBuilder::addOp(PlanningOp op, llvm::ArrayRef<int64_t> shape) {
+  for (auto [position, operand] : llvm::enumerate(op.operands)) {
+    int dimension = problem.values[operand].batchDimension;
+    if (dimension >= 0 && op.batchFactor < 0)
+      op.batchFactor = op.rule.operands[position][dimension].front();
+  }
+  int result = addValue(ValueKind::activation, shape);
+  for (auto [dimension, factors] : llvm::enumerate(op.rule.results[0]))
+    if (op.batchFactor >= 0 && llvm::is_contained(factors, op.batchFactor))
+      problem.values[result].batchDimension = static_cast<int>(dimension);
+  op.results.insert(op.results.begin(), result);
+  op.perMicroBatch = true;
+  problem.ops.push_back(std::move(op));
+  return result;
+}
+
+int ProblemBuilder::addContraction(int lhs, const std::string &left, int rhs,
+                                   const std::string &right,
+                                   const std::string &result) {
+  PlanningOp op;
+  op.node = op.type = "MatMul";
+  op.rule.linearity = Linearity::separately;
+  op.work.kind = WorkKind::matrix;
+  op.work.flops = {{2.0, {}}};
+  op.operands = {lhs, rhs};
+  auto addTensor = [&](const std::string &letters, int value) {
+    TensorFactors tensor;
+    for (auto [dimension, letter] : llvm::enumerate(letters)) {
+      std::string name(1, letter);
+      std::optional<int> factor = op.rule.findFactor(name);
+      if (!factor) {
+        bool isKept = result.find(letter) != std::string::npos;
+        factor = static_cast<int>(op.rule.factors.size());
+        op.rule.factors.push_back(
+            {name, problem.values[value].shape[dimension],
+             isKept ? FactorKind::parallel : FactorKind::reduceSum});
+        op.work.flops[0].factors.push_back(*factor);
+      }
+      tensor.push_back({*factor});
+    }
+    return tensor;
+  };
+  op.rule.operands = {addTensor(left, lhs), addTensor(right, rhs)};
+  op.rule.results.emplace_back();
+  llvm::SmallVector<int64_t> shape;
+  for (char letter : result) {
+    int factor = *op.rule.findFactor(llvm::StringRef(&letter, 1));
+    op.rule.results[0].push_back({factor});
+    shape.push_back(op.rule.factors[factor].size);
+  }
+  return addOp(std::move(op), shape);
+}
+
+int ProblemBuilder::addElementwise(llvm::ArrayRef<int> operands,
+                                   Linearity linearity) {
+  llvm::SmallVector<int64_t> shape = problem.values[operands[0]].shape;
+  PlanningOp op;
+  op.node = op.type = "Elementwise";
+  op.rule.linearity = linearity;
+  op.rule.flat = true;
+  op.work.flops = {{1.0, {}}};
+  TensorFactors tensor;
+  for (auto [dimension, size] : llvm::enumerate(shape)) {
+    op.rule.factors.push_back({"d" + std::to_string(dimension), size});
+    op.work.flops[0].factors.push_back(static_cast<int>(dimension));
+    tensor.push_back({static_cast<int>(dimension)});
+  }
+  op.operands.assign(operands.begin(), operands.end());
+  op.rule.operands.assign(operands.size(), tensor);
+  op.rule.results = {tensor};
+  return addOp(std::move(op), shape);
+}
+
+int ProblemBuilder::addNorm(llvm::ArrayRef<int> operands) {
+  int result = addElementwise(operands);
+  PlanningOp &op = problem.ops.back();
+  op.rule.flat = false;
+  op.rule.factors.back().kind = FactorKind::coupled;
+  return result;
+}
+
+int ProblemBuilder::addAccumulate(int value) {
+  int result = addElementwise(value, Linearity::jointly);
+  PlanningOp &op = problem.ops.back();
+  op.perMicroBatch = false;
+  op.accumulates = true;
+  op.role = OpRole::gradientSum;
+  return result;
+}
+
+void ProblemBuilder::addUpdate(int parameter, int gradient, int stateCount) {
+  llvm::SmallVector<int> states = {parameter, gradient};
+  const auto shape = problem.values[parameter].shape;
+  for (int state = 0; state < stateCount; ++state)
+    states.push_back(addValue(ValueKind::state, shape));
+  int updated = addElementwise(states);
+  PlanningOp &op = problem.ops.back();
+  op.perMicroBatch = false;
+  op.role = OpRole::optimizer;
+  problem.values[updated].updates = parameter;
+  problem.values[updated].isOutput = true;
+  for (int state = 0; state < stateCount; ++state) {
+    int next = addValue(ValueKind::activation, shape);
+    problem.values[next].updates = states[state + 2];
+    problem.values[next].isOutput = true;
+    op.results.push_back(next);
+    op.rule.results.push_back(op.rule.results[0]);
+  }
+}
+
+void ProblemBuilder::setRole(OpRole role, int64_t group) {
+  PlanningOp &op = problem.ops.back();
+  op.role = role;
+  op.group = group;
+  op.isLeader = group < 0 || isBeforeBackward(role);
+}
+
+ProblemBuilder::Layer ProblemBuilder::addLayer(int input, int weight) {
+  int64_t group = nextGroup++;
+  int result = addContraction(input, "mk", weight, "kn", "mn");
+  setRole(OpRole::forward, group);
+  auto addBackward = [this, input, weight, group](int gradient) {
+    int ofInput = addContraction(gradient, "mn", weight, "kn", "mk");
+    setRole(OpRole::inputGradient, group);
+    int ofWeight = addContraction(input, "mk", gradient, "mn", "kn");
+    setRole(OpRole::weightGradient, group);
+    return std::pair(ofInput, ofWeight);
+  };
+  return {result, addBackward};
+}
+
+ProblemBuilder::Layer ProblemBuilder::addNormLayer(int input) {
+  int64_t group = nextGroup++;
+  int result = addNorm(input);
+  setRole(OpRole::forward, group);
+  auto addBackward = [this, input, group](int gradient) {
+    int ofInput = addNorm({input, gradient});
+    setRole(OpRole::inputGradient, group);
+    return std::pair(ofInput, -1);
+  };
+  return {result, addBackward};
+}
+
 PlanningProblem parplan::test::makeMlp(int64_t batch, int64_t width,
                                        int64_t hidden) {
   ProblemBuilder builder;

@@ -6,6 +6,8 @@
 #include "parplan/Planner/PlanCosts.h"
 #include "parplan/Planner/PlanningProblem.h"
 
+#include <functional>
+
 namespace parplan::test {
 
 /// Costs with simple numbers: a second per 1,000 operations and per 1,000 bytes
@@ -29,16 +31,49 @@ class ProblemBuilder {
 public:
   PlanningProblem problem;
 
+  ProblemBuilder() = default;
+  explicit ProblemBuilder(PlanningProblem problem)
+      : problem(std::move(problem)) {}
+
   int addInput(llvm::ArrayRef<int64_t> shape);
   int addParameter(llvm::ArrayRef<int64_t> shape);
   /// [m, k] times [k, n]; m is the batch when the left-hand side carries it.
   int addProduct(int lhs, int rhs, const std::string &node = "product");
   /// Elementwise sum of two values of one shape.
   int addSum(int lhs, int rhs);
+  /// A product by letters, as "mk" "kn" -> "mn"; letters that the result lacks
+  /// are contracted. The batch is the letter of an operand's batch dimension.
+  int addContraction(int lhs, const std::string &left, int rhs,
+                     const std::string &right, const std::string &result);
+  /// An elementwise op of equal shapes; linear ones read all terms pending.
+  int addElementwise(llvm::ArrayRef<int> operands,
+                     Linearity linearity = Linearity::none);
+  /// Elementwise but for the last dimension, which is coupled.
+  int addNorm(llvm::ArrayRef<int> operands);
+  /// The sum over all micro-batches of a value.
+  int addAccumulate(int value);
+  /// The update of a parameter and of `stateCount` states.
+  void addUpdate(int parameter, int gradient, int stateCount = 1);
+
+  /// A product of two dimensions each, and for the gradient of its result those
+  /// of its operands: the result, and a function that adds its backward ops and
+  /// gives the gradients of both.
+  struct Layer {
+    int result;
+    std::function<std::pair<int, int>(int gradient)> addBackward;
+  };
+  Layer addLayer(int input, int weight);
+  Layer addNormLayer(int input);
+
+  /// Sets the group and the role of the last op.
+  void setRole(OpRole role, int64_t group = -1);
+
   void markOutput(int value) { problem.values[value].isOutput = true; }
 
 private:
   int addValue(ValueKind kind, llvm::ArrayRef<int64_t> shape);
+  int addOp(PlanningOp op, llvm::ArrayRef<int64_t> shape);
+  int64_t nextGroup = 0;
 };
 
 /// Two products after each other: column and row parallel with one all-reduce.

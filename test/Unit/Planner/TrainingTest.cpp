@@ -1,0 +1,307 @@
+//===- TrainingTest.cpp - Plans of training steps -------------------------===//
+
+#include "TestProblems.h"
+
+#include "parplan/Planner/Decisions.h"
+#include "parplan/Planner/Evaluator.h"
+#include "parplan/Planner/Solver.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <random>
+
+using namespace parplan;
+using namespace parplan::test;
+
+namespace {
+
+constexpr int64_t noLimit = int64_t(1) << 40;
+
+PlanRequest makeRequest(int64_t data, int64_t tensor,
+                        std::optional<int> zeroStage = std::nullopt) {
+  PlanRequest request;
+  request.deviceCount = data * tensor;
+  request.dataSize = data;
+  request.tensorSize = tensor;
+  request.memoryLimitBytes = noLimit;
+  request.zeroStage = zeroStage;
+  return request;
+}
+
+/// One layer from an input and the gradient of its result, with an update.
+PlanningProblem makeTrainedLayer(int64_t microBatches,
+                                 bool isAccumulated = true, int64_t size = 16) {
+  ProblemBuilder builder;
+  builder.problem.microBatches = microBatches;
+  int x = builder.addInput({8, size});
+  int weight = builder.addParameter({size, size});
+  auto layer = builder.addLayer(x, weight);
+  auto [ofInput, ofWeight] = layer.addBackward(builder.addInput({8, size}));
+  builder.addUpdate(weight,
+                    isAccumulated ? builder.addAccumulate(ofWeight) : ofWeight);
+  return std::move(builder.problem);
+}
+
+/// Calls per step of every collective, moves of results and copies.
+std::map<MoveKind, int64_t> countCollectives(const PlanningProblem &problem,
+                                             const PlanningAnswer &answer) {
+  std::map<MoveKind, int64_t> calls;
+  auto add = [&](int value, const Sharding &from, const Sharding &to,
+                 int64_t repeat) {
+    for (const Move &move :
+         findReshardPath(answer.mesh, problem.values[value].shape, from, to)
+             .moves)
+      if (!move.isLocal())
+        calls[move.kind] += repeat;
+  };
+  for (auto [index, op] : llvm::enumerate(problem.ops))
+    for (auto [position, result] : llvm::enumerate(op.results))
+      add(result,
+          getMadeSharding(op.rule, answer.assignments[index],
+                          static_cast<int>(position)),
+          answer.rest[result], getResultRepeat(problem, op));
+  auto copies = getCopies(problem, answer);
+  for (size_t value = 0; value < problem.values.size(); ++value)
+    for (const ValueCopy &copy : copies[value])
+      add(static_cast<int>(value), answer.rest[value], copy.layout,
+          copy.repeat);
+  return calls;
+}
+
+PlanResult solveChecked(const PlanningProblem &problem,
+                        const PlanRequest &request) {
+  EXPECT_EQ(verifyProblem(problem), std::nullopt);
+  PlanResult result = solve(problem, request, SimpleCosts());
+  EXPECT_TRUE(result.answer);
+  if (!result.answer)
+    return result;
+  for (const std::string &violation : verifyAnswer(problem, *result.answer))
+    ADD_FAILURE() << violation;
+  EXPECT_NEAR(result.objectiveSeconds, result.evaluation.stepTimeSeconds,
+              1e-9 * result.objectiveSeconds);
+  return result;
+}
+
+using Calls = std::map<MoveKind, int64_t>;
+
+TEST(Decisions, AreOnePerGroup) {
+  PlanningProblem problem = makeTrainedLayer(1);
+  Decisions decisions = getDecisions(problem);
+  ASSERT_EQ(decisions.all.size(), 3u);
+  EXPECT_EQ(decisions.all[0].leader, 0);
+  EXPECT_EQ(decisions.all[0].members, (llvm::SmallVector<int, 4>{0, 1, 2}));
+  EXPECT_EQ(decisions.ofOp, (std::vector<int>{0, 0, 0, 1, 2}));
+}
+
+TEST(Decisions, LetGradientsFollowTheForwardProduct) {
+  PlanningProblem problem = makeTrainedLayer(1);
+  Mesh mesh = makeMesh(2, 2);
+  FactorAssignment column =
+      FactorAssignment::getReplicated(problem.ops[0].rule);
+  column.axes[0] = {0}; // m: data
+  column.axes[2] = {1}; // n
+  auto members = inferMembers(problem, getDecisions(problem).all[0], column,
+                              /*pending=*/{}, mesh);
+  // The gradient of the input is pending over n, that of the weight over m.
+  EXPECT_EQ(getMadeSharding(problem.ops[1].rule, members[1], 0),
+            *parseSharding("[{dp0}, {}] partial=sum{tp0}", mesh));
+  EXPECT_EQ(getMadeSharding(problem.ops[2].rule, members[2], 0),
+            *parseSharding("[{}, {tp0}] partial=sum{dp0}", mesh));
+}
+
+TEST(Training, ReducesAGradientOncePerStep) {
+  PlanningProblem problem = makeTrainedLayer(/*microBatches=*/4);
+  PlanResult result = solveChecked(problem, makeRequest(2, 1, 0));
+  EXPECT_EQ(countCollectives(problem, *result.answer),
+            (Calls{{MoveKind::allReduce, 1}}));
+}
+
+TEST(Training, StoresUpdatesOnlyInStageOne) {
+  PlanningProblem problem = makeTrainedLayer(/*microBatches=*/4);
+  PlanResult result = solveChecked(problem, makeRequest(2, 1, 1));
+  EXPECT_EQ(countCollectives(problem, *result.answer),
+            (Calls{{MoveKind::reduceScatter, 1}, {MoveKind::allGather, 1}}));
+  EXPECT_FALSE(result.answer->rest[1].isStored());
+  EXPECT_EQ(getZeroStage(problem, *result.answer, 1, std::nullopt), 1);
+  EXPECT_EQ(result.evaluation.optimizerBytes, 16 * 16 * 4 / 2);
+}
+
+TEST(Training, ScattersGradientsOfEveryMicroBatchInStageTwo) {
+  PlanningProblem problem = makeTrainedLayer(/*microBatches=*/4);
+  PlanResult result = solveChecked(problem, makeRequest(2, 1, 2));
+  EXPECT_EQ(countCollectives(problem, *result.answer),
+            (Calls{{MoveKind::reduceScatter, 4}, {MoveKind::allGather, 1}}));
+  EXPECT_EQ(getZeroStage(problem, *result.answer, 1, std::nullopt), 2);
+}
+
+TEST(Training, GathersParametersForBothPassesInStageThree) {
+  PlanningProblem problem = makeTrainedLayer(/*microBatches=*/4);
+  PlanResult result = solveChecked(problem, makeRequest(2, 1, 3));
+  EXPECT_EQ(countCollectives(problem, *result.answer),
+            (Calls{{MoveKind::reduceScatter, 4}, {MoveKind::allGather, 8}}));
+  EXPECT_EQ(getZeroStage(problem, *result.answer, 1, std::nullopt), 3);
+  EXPECT_EQ(result.evaluation.parameterBytes, 16 * 16 * 4 / 2);
+}
+
+TEST(Training, RefusesStagesWithoutDataParallelRanks) {
+  PlanResult result =
+      solve(makeTrainedLayer(1), makeRequest(1, 2, 3), SimpleCosts());
+  EXPECT_FALSE(result.answer);
+  ASSERT_EQ(result.refusals.size(), 1u);
+  EXPECT_NE(result.refusals[0].find("zero=3"), std::string::npos);
+}
+
+TEST(Training, StoresWithinANodeWhereDataSpansNodes) {
+  PlanningProblem problem = makeTrainedLayer(1);
+  PlanRequest request = makeRequest(4, 1, 1);
+  request.devicesPerNode = 2;
+  std::vector<Mesh> meshes = getMeshes(problem, request);
+  ASSERT_EQ(meshes.size(), 1u);
+  EXPECT_EQ(meshes[0].getAxisCount(), 2);
+  solveChecked(problem, request);
+}
+
+/// The transformer block of sharding.md: norm, q k v, heads, output, residual,
+/// norm, two up, down, residual; and its backward pass.
+struct Block {
+  ProblemBuilder builder;
+  int output = 0, gradient = 0;
+
+  int add(llvm::ArrayRef<int> terms) {
+    int sum = builder.addElementwise(terms, Linearity::jointly);
+    builder.setRole(OpRole::gradientSum);
+    return sum;
+  }
+
+  explicit Block(int64_t batch = 8, int64_t width = 32, int64_t hidden = 128) {
+    int x = builder.addInput({batch, width});
+    auto norm = builder.addNormLayer(x);
+    std::vector<ProblemBuilder::Layer> heads, ups;
+    for (int head = 0; head < 3; ++head)
+      heads.push_back(
+          builder.addLayer(norm.result, builder.addParameter({width, width})));
+    int mixed = builder.addElementwise(
+        {heads[0].result, heads[1].result, heads[2].result});
+    builder.setRole(OpRole::forward, 100);
+    auto out = builder.addLayer(mixed, builder.addParameter({width, width}));
+    int middle = builder.addElementwise({x, out.result}, Linearity::jointly);
+    auto norm2 = builder.addNormLayer(middle);
+    for (int up = 0; up < 2; ++up)
+      ups.push_back(builder.addLayer(norm2.result,
+                                     builder.addParameter({width, hidden})));
+    int gated = builder.addElementwise({ups[0].result, ups[1].result});
+    builder.setRole(OpRole::forward, 101);
+    auto down = builder.addLayer(gated, builder.addParameter({hidden, width}));
+    output = builder.addElementwise({middle, down.result}, Linearity::jointly);
+    builder.markOutput(output);
+
+    int seed = builder.addInput({batch, width});
+    int ofGated = down.addBackward(seed).first;
+    std::vector<int> terms;
+    for (auto &up : ups) {
+      int ofUp =
+          builder.addElementwise({ups[0].result, ups[1].result, ofGated});
+      builder.setRole(OpRole::inputGradient, 101);
+      terms.push_back(up.addBackward(ofUp).first);
+    }
+    int ofMiddle = add({seed, norm2.addBackward(add(terms)).first});
+    int ofMixed = out.addBackward(ofMiddle).first;
+    terms.clear();
+    for (auto &head : heads) {
+      int ofHead = builder.addElementwise(
+          {heads[0].result, heads[1].result, heads[2].result, ofMixed});
+      builder.setRole(OpRole::inputGradient, 100);
+      terms.push_back(head.addBackward(ofHead).first);
+    }
+    gradient = add({ofMiddle, norm.addBackward(add(terms)).first});
+    builder.markOutput(gradient);
+  }
+};
+
+TEST(Training, ReducesATransformerBlockTwicePerDirection) {
+  Block block;
+  PlanningProblem &problem = block.builder.problem;
+  // Whole at both ends, as the neighbouring blocks have it.
+  PlanRequest request = makeRequest(1, 2);
+  PlanResult result = solveChecked(problem, request);
+  Calls calls = countCollectives(problem, *result.answer);
+  int64_t reductions =
+      calls[MoveKind::allReduce] + calls[MoveKind::reduceScatter];
+  EXPECT_EQ(reductions, 4);
+  EXPECT_TRUE(result.certificate.exact);
+}
+
+/// A layer, perhaps two readers of its input, perhaps an update.
+PlanningProblem makeRandomStep(std::mt19937 &random) {
+  auto pick = [&](unsigned count) { return random() % count; };
+  int64_t size = std::vector<int64_t>{4, 5, 8}[pick(3)];
+  if (pick(2) == 0) {
+    bool isAccumulated = pick(3) != 0;
+    return makeTrainedLayer(isAccumulated && pick(2) == 0 ? 3 : 1,
+                            isAccumulated, size);
+  }
+  ProblemBuilder builder;
+  int x = builder.addInput({size, size});
+  int weight = builder.addParameter({size, size});
+  auto layer = builder.addLayer(x, weight);
+  int gradient = builder.addInput({size, size});
+  auto [ofInput, ofWeight] = layer.addBackward(gradient);
+  builder.addElementwise({ofInput, pick(2) == 0 ? ofInput : gradient},
+                         Linearity::jointly);
+  builder.setRole(OpRole::gradientSum);
+  builder.markOutput(builder.problem.ops.back().results[0]);
+  return std::move(builder.problem);
+}
+
+TEST(Training, EqualsExhaustionOnRandomSteps) {
+  std::mt19937 random(7);
+  for (int trial = 0; trial < 24; ++trial) {
+    PlanningProblem problem = makeRandomStep(random);
+    bool isData = trial % 2 == 0;
+    PlanRequest request = makeRequest(isData ? 2 : 1, isData ? 1 : 2);
+    if (isTraining(problem) && isData && random() % 2 == 0)
+      request.zeroStage = static_cast<int>(random() % 4);
+    PlanResult solved = solveChecked(problem, request);
+    PlanResult best = solveByExhaustion(problem, request, SimpleCosts());
+    ASSERT_TRUE(solved.answer && best.answer) << "trial " << trial;
+    EXPECT_NEAR(solved.evaluation.stepTimeSeconds,
+                best.evaluation.stepTimeSeconds, 1e-9)
+        << "trial " << trial;
+    EXPECT_TRUE(solved.certificate.exact);
+  }
+}
+
+TEST(Evaluator, RefusesAVariableThatIsReplacedElsewhere) {
+  PlanningProblem problem = makeTrainedLayer(1);
+  PlanResult result = solveChecked(problem, makeRequest(2, 1, 0));
+  for (auto [index, value] : llvm::enumerate(problem.values))
+    if (value.updates == 1)
+      result.answer->rest[index].storage = {0};
+  auto problems = verifyAnswer(problem, *result.answer);
+  ASSERT_FALSE(problems.empty());
+  EXPECT_NE(problems[0].find("lies otherwise"), std::string::npos);
+}
+
+TEST(Evaluator, RefusesStorageOfAnOpThatIsNotFlat) {
+  PlanningProblem problem = makeTrainedLayer(1);
+  PlanResult result = solveChecked(problem, makeRequest(2, 1, 1));
+  problem.ops.back().rule.flat = false;
+  EXPECT_FALSE(verifyAnswer(problem, *result.answer).empty());
+}
+
+TEST(Problem, HasOneLeaderPerGroup) {
+  PlanningProblem problem = makeTrainedLayer(1);
+  problem.ops[1].isLeader = true;
+  ASSERT_TRUE(verifyProblem(problem));
+  EXPECT_NE(verifyProblem(problem)->find("2 leaders"), std::string::npos);
+}
+
+TEST(Problem, ReadsMicroBatchesThroughAnAccumulateOnly) {
+  PlanningProblem problem = makeTrainedLayer(2, /*isAccumulated=*/false);
+  ASSERT_TRUE(verifyProblem(problem));
+  EXPECT_NE(verifyProblem(problem)->find("every micro-batch has"),
+            std::string::npos);
+}
+
+} // namespace
