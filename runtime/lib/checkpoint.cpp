@@ -138,8 +138,6 @@ void Checkpoints::requireSameModel(const std::string &path,
 
 /// On rank 0: the checkpoint to go on from.
 bool Checkpoints::choose(std::string &path, TrainingState &state) {
-  if (options.resume == "none")
-    return false;
   Manifest manifest;
   std::string reason;
   if (options.resume != "auto") {
@@ -182,6 +180,8 @@ bool Checkpoints::choose(std::string &path, TrainingState &state) {
 }
 
 bool Checkpoints::resume(TrainingState &state) {
+  if (options.resume == "none")
+    return false;
   struct Choice {
     bool found;
     TrainingState state;

@@ -3,8 +3,8 @@
 #include "launch.h"
 #include "engine.h"
 #include "failure.h"
+#include "signals.h"
 
-#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -198,9 +198,6 @@ volatile sig_atomic_t supervisedChild = 0;
 volatile sig_atomic_t receivedSignal = 0;
 volatile sig_atomic_t firstAsks = 0;
 
-/// mpirun hands this one on to its ranks; SIGTERM would end them.
-constexpr int preemptionSignal = SIGUSR1;
-
 void forwardSignal(int signal) {
   const bool ask = firstAsks && signal == SIGTERM && receivedSignal == 0;
   receivedSignal = signal;
@@ -229,6 +226,10 @@ int superviseLaunch(const LaunchCommand &command, bool graceful) {
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (getppid() != parent)
       _exit(exitPeerLost);
+    // A signal to the whole group reaches the supervisor only: mpirun would end
+    // its ranks before they have saved anything.
+    if (graceful)
+      setpgid(0, 0);
     close(failed[0]);
     if (std::freopen("/dev/null", "r", stdin) == nullptr)
       _exit(exitInternal);
@@ -369,47 +370,6 @@ int Leadership::follow(double timeoutSeconds) {
     continue;
   close(descriptor);
   return got == 1 ? int(code) : int(exitPeerLost);
-}
-
-// --- signals
-// ----------------------------------------------------------------------
-
-namespace {
-std::atomic<bool> preempted{false};
-}
-
-bool preemptionRequested() { return preempted; }
-
-void holdPreemption() {
-  sigset_t set;
-  sigemptyset(&set);
-  sigaddset(&set, preemptionSignal);
-  pthread_sigmask(SIG_BLOCK, &set, nullptr);
-}
-
-void watchSignals(bool withParent, bool graceful) {
-  if (withParent) {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() == 1)
-      _exit(exitPeerLost);
-  }
-  static sigset_t set; // Outlives this call.
-  sigemptyset(&set);
-  sigaddset(&set, SIGTERM);
-  sigaddset(&set, SIGINT);
-  sigaddset(&set, preemptionSignal);
-  pthread_sigmask(SIG_BLOCK, &set, nullptr);
-  std::thread([withParent, graceful] {
-    for (;;) {
-      int signal = 0;
-      while (sigwait(&set, &signal) != 0)
-        continue;
-      if (signal == SIGINT || !graceful || preempted.exchange(true))
-        break;
-    }
-    // A launcher ends the remaining ranks this way when one of them failed.
-    endQuietly(withParent ? exitPeerLost : exitInterrupted);
-  }).detach();
 }
 
 } // namespace runtime

@@ -54,16 +54,6 @@ private:
   int followers = 0;
 };
 
-/// Ends this process when its parent ends; ends it quietly, with metrics, when
-/// a launcher or user sends SIGTERM or SIGINT. Call before other threads
-/// start. `withParent`: the parent is a launcher. `graceful`: the first SIGTERM
-/// only makes `preemptionRequested` true.
-void watchSignals(bool withParent, bool graceful);
-bool preemptionRequested();
-/// Keeps the signal by which ranks are asked to save their state until
-/// watchSignals looks for it.
-void holdPreemption();
-
 /// The path of this executable's folder.
 std::string executableFolder();
 

@@ -6,6 +6,7 @@
 #include "output_file.h"
 #include "platform_device.h"
 #include "progress.h"
+#include "signals.h"
 #include "thread_world.h"
 
 #include <cerrno>

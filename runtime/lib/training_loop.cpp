@@ -2,11 +2,11 @@
 
 #include "checkpoint.h"
 #include "dataset.h"
-#include "launch.h"
 #include "output_file.h"
 #include "progress.h"
 #include "run.h"
 #include "save.h"
+#include "signals.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -101,7 +101,9 @@ public:
         state(initialState(*run.program.training)),
         loss(findOutput(run.program, OutputRole::Loss)),
         gradientNorm(findOutput(run.program, OutputRole::GradientNorm)),
-        overflow(findOutput(run.program, OutputRole::Overflow)) {
+        overflow(state.lossScale > 0
+                     ? findOutput(run.program, OutputRole::Overflow)
+                     : nullptr) {
     if (!loss)
       fail(exitInternal, "the program computes no loss");
     steps = run.options.steps

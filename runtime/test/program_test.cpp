@@ -1,6 +1,7 @@
 //===- program_test.cpp - Emitted programs as their users start them ------===//
 
 #include "array_file.h"
+#include "run_command.h"
 
 #include <cmath>
 #include <cstdio>
@@ -16,31 +17,6 @@
 namespace parplan {
 namespace runtime {
 namespace {
-
-struct Result {
-  int code;
-  std::string output; // standard output and error
-};
-
-Result run(const std::string &command) {
-  std::FILE *pipe = popen((command + " 2>&1").c_str(), "r");
-  Result result = {-1, ""};
-  char buffer[4096];
-  size_t got;
-  while ((got = std::fread(buffer, 1, sizeof buffer, pipe)) > 0)
-    result.output.append(buffer, got);
-  const int status = pclose(pipe);
-  result.code =
-      WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  return result;
-}
-
-std::string contents(const std::string &path) {
-  std::ifstream file(path, std::ios::binary);
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
 
 const std::string mpirun =
     "mpirun --oversubscribe --allow-run-as-root --quiet -n ";

@@ -1,0 +1,54 @@
+//===- signals.cpp - What ends a process from outside ---------------------===//
+
+#include "signals.h"
+#include "failure.h"
+
+#include <atomic>
+#include <pthread.h>
+#include <sys/prctl.h>
+#include <thread>
+#include <unistd.h>
+
+namespace parplan {
+namespace runtime {
+
+namespace {
+std::atomic<bool> preempted{false};
+}
+
+bool preemptionRequested() { return preempted; }
+
+void holdPreemption() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, preemptionSignal);
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+}
+
+void watchSignals(bool withParent, bool graceful) {
+  if (withParent) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() == 1)
+      _exit(exitPeerLost);
+  }
+  static sigset_t set; // Outlives this call.
+  sigemptyset(&set);
+  sigaddset(&set, SIGTERM);
+  sigaddset(&set, SIGINT);
+  sigaddset(&set, preemptionSignal);
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  std::thread([withParent, graceful] {
+    for (;;) {
+      int signal = 0;
+      while (sigwait(&set, &signal) != 0)
+        continue;
+      if (signal == SIGINT || !graceful || preempted.exchange(true))
+        break;
+    }
+    // A launcher ends the remaining ranks this way when one of them failed.
+    endQuietly(withParent ? exitPeerLost : exitInterrupted);
+  }).detach();
+}
+
+} // namespace runtime
+} // namespace parplan

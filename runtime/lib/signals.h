@@ -1,0 +1,28 @@
+//===- signals.h - What ends a process from outside -----------------------===//
+
+#ifndef PARPLAN_RUNTIME_LIB_SIGNALS_H
+#define PARPLAN_RUNTIME_LIB_SIGNALS_H
+
+#include <csignal>
+
+namespace parplan {
+namespace runtime {
+
+/// Asks ranks to save their state. mpirun hands this one on to them; SIGTERM
+/// would make it end them.
+constexpr int preemptionSignal = SIGUSR1;
+
+/// Ends this process when its parent ends; ends it quietly, with metrics, when
+/// a launcher or user sends SIGTERM or SIGINT. Call before other threads
+/// start. `withParent`: the parent is a launcher. `graceful`: the first SIGTERM
+/// only makes `preemptionRequested` true.
+void watchSignals(bool withParent, bool graceful);
+bool preemptionRequested();
+/// Keeps the signal by which ranks are asked to save their state until
+/// watchSignals looks for it.
+void holdPreemption();
+
+} // namespace runtime
+} // namespace parplan
+
+#endif // PARPLAN_RUNTIME_LIB_SIGNALS_H
