@@ -1,0 +1,236 @@
+//===- SelectParameters.cpp - Chooses which initializers are trained ------===//
+//
+// Part of parplan.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/Train/Passes.h"
+#include "passes/Train/Step.h"
+
+#include "parplan/Support/Check.h"
+#include "parplan/Support/Text.h"
+
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringSet.h"
+
+using namespace mlir;
+
+namespace parplan {
+
+#define GEN_PASS_DEF_SELECTPARAMETERS
+#include "passes/Train/Passes.h.inc"
+
+InitializerOp getInitializer(ParameterOp parameter) {
+  auto initializer = SymbolTable::lookupNearestSymbolFrom<InitializerOp>(
+      parameter, parameter.getInitializerAttr());
+  PARPLAN_CHECK(initializer, "a parameter reads an initializer");
+  return initializer;
+}
+
+bool isTrained(InitializerOp initializer) {
+  return initializer->hasAttr(attributes::trained);
+}
+
+std::vector<TrainedParameter> listParameters(ModuleOp module) {
+  std::vector<TrainedParameter> list;
+  for (auto initializer : module.getOps<InitializerOp>()) {
+    auto reason = initializer->getAttrOfType<StringAttr>(attributes::trained);
+    bool trained = static_cast<bool>(reason);
+    if (!reason)
+      reason = initializer->getAttrOfType<StringAttr>(attributes::frozen);
+    if (!reason)
+      continue;
+    auto type = cast<RankedTensorType>(initializer.getType());
+    list.push_back({initializer.getName().str(),
+                    SmallVector<int64_t>(type.getShape()), trained,
+                    reason.str()});
+  }
+  return list;
+}
+
+namespace {
+
+using namespace train;
+
+/// In which way a value reaches the results.
+enum class Reach {
+  none,
+  /// Through operands that carry no gradient, or only data by their nature.
+  asData,
+  /// Only added to the scores of attention, as it is.
+  asMask,
+  asWeight,
+};
+
+bool isFloat(Value value) {
+  return isa<FloatType>(getTensorType(value).getElementType());
+}
+
+/// What an operand is to a result that is reached as `reach`.
+Reach getReach(OpOperand &operand, Reach reach) {
+  Operation *op = operand.getOwner();
+  unsigned index = operand.getOperandNumber();
+  if (!isFloat(operand.get()) || reach <= Reach::asData)
+    return Reach::asData;
+  if (isa<CompareOp, FloorOp, CeilOp, RoundOp, SignOp, IsNaNOp, IsInfOp>(op))
+    return Reach::asData;
+  if (isa<BatchNormOp>(op) && index >= 3)
+    return Reach::asData;
+  if (isa<RopeOp>(op) && index >= 1)
+    return Reach::asData;
+  if (auto cast = dyn_cast<CastOp>(op); cast && !isFloat(cast.getResult()))
+    return Reach::asData;
+  if (auto attention = dyn_cast<AttentionOp>(op))
+    if (operand.get() == attention.getMask() && index >= 3)
+      return Reach::asMask;
+  // A bias of positions that is looked up or computed is learned.
+  if (reach == Reach::asMask && isa<EmbeddingOp, MatmulOp, GatherOp>(op))
+    return Reach::asWeight;
+  return reach;
+}
+
+/// How far every value of @main reaches its results, from the end.
+llvm::DenseMap<Value, Reach> findReach(func::FuncOp function) {
+  llvm::DenseMap<Value, Reach> reached;
+  auto note = [&](Value value, Reach reach) {
+    Reach &known = reached[value];
+    known = std::max(known, reach);
+  };
+  Block &body = function.getBody().front();
+  for (Value result : body.getTerminator()->getOperands())
+    note(result, Reach::asWeight);
+  for (Operation &op : llvm::reverse(body.without_terminator())) {
+    Reach reach = Reach::none;
+    for (Value result : op.getResults())
+      if (isFloat(result))
+        reach = std::max(reach, reached.lookup(result));
+      else if (reached.lookup(result) != Reach::none)
+        reach = std::max(reach, Reach::asData);
+    if (reach != Reach::none)
+      for (OpOperand &operand : op.getOpOperands())
+        note(operand.get(), getReach(operand, reach));
+  }
+  return reached;
+}
+
+bool isNorm(Operation *op) {
+  return isa<LayerNormOp, RMSNormOp, BatchNormOp>(op);
+}
+
+struct SelectParameters : impl::SelectParametersBase<SelectParameters> {
+  using SelectParametersBase::SelectParametersBase;
+  SelectParameters(const SelectParametersOptions &options,
+                   InitializerMarks marks)
+      : SelectParametersBase(options), marks(std::move(marks)) {}
+
+  void runOnOperation() override {
+    func::FuncOp function = findMain(getOperation());
+    if (!function)
+      return signalPassFailure();
+    reach = findReach(function);
+    for (auto parameter : function.getOps<ParameterOp>())
+      readers[getInitializer(parameter)].push_back(parameter);
+    auto initializers = getOperation().getOps<InitializerOp>();
+    hasMarks = llvm::any_of(initializers, [&](InitializerOp initializer) {
+      return getMark(initializer) != InitializerMark::none;
+    });
+    bool any = false;
+    llvm::StringSet<> matched;
+    for (InitializerOp initializer : initializers) {
+      auto [trained, reason] = choose(initializer, matched);
+      initializer->setAttr(trained ? attributes::trained : attributes::frozen,
+                           StringAttr::get(&getContext(), reason));
+      any |= trained;
+      if (trained)
+        warnIfMerged(initializer);
+    }
+    for (const std::string &glob : freeze)
+      if (!matched.contains(glob))
+        function.emitWarning("no initializer is called ")
+            << quoteName(glob) << ", which should stay as it is";
+    if (!any) {
+      function.emitError("there is nothing to train: no initializer of floats "
+                         "reaches the loss or all are frozen");
+      signalPassFailure();
+    }
+  }
+
+private:
+  InitializerMark getMark(InitializerOp initializer) {
+    StringRef name = initializer.getName();
+    if (llvm::is_contained(parameters, name))
+      return InitializerMark::parameter;
+    if (llvm::is_contained(buffers, name))
+      return InitializerMark::buffer;
+    return marks ? marks(name) : InitializerMark::none;
+  }
+
+  std::pair<bool, std::string> choose(InitializerOp initializer,
+                                      llvm::StringSet<> &matched) {
+    std::string name = initializer.getName().str();
+    std::optional<std::string> freezing;
+    for (const std::string &glob : freeze)
+      if (matchesGlob(glob, name)) {
+        matched.insert(glob);
+        freezing = "frozen by " + quoteName(glob);
+      }
+    auto type = cast<RankedTensorType>(initializer.getType());
+    if (!isa<FloatType>(type.getElementType()))
+      return {false, "not of floats"};
+    if (hasMarks && getMark(initializer) == InitializerMark::buffer)
+      return {false, "the exporter calls it a buffer"};
+    if (hasMarks && getMark(initializer) == InitializerMark::none)
+      return {false, "the exporter does not call it a parameter"};
+    if (freezing)
+      return {false, *freezing};
+    Reach reached = Reach::none;
+    for (ParameterOp reader : readers.lookup(initializer))
+      reached = std::max(reached, reach.lookup(reader));
+    switch (reached) {
+    case Reach::none:
+      return {false, "the loss does not depend on it"};
+    case Reach::asData:
+      if (!hasMarks)
+        return {false, "statistics or a table: it carries no gradient"};
+      break;
+    case Reach::asMask:
+      if (!hasMarks)
+        return {false, "a mask of attention"};
+      break;
+    case Reach::asWeight:
+      break;
+    }
+    return {true, hasMarks ? "the exporter calls it a parameter"
+                           : "the loss depends on it"};
+  }
+
+  /// Exporters merge equal initializers, and fresh norms are all equal.
+  void warnIfMerged(InitializerOp initializer) {
+    llvm::DenseSet<Operation *> norms;
+    for (ParameterOp reader : readers.lookup(initializer))
+      for (Operation *user : reader->getUsers())
+        if (isNorm(user))
+          norms.insert(user);
+    if (norms.size() < 2)
+      return;
+    InFlightDiagnostic warning = initializer.emitWarning("the initializer ");
+    warning << quoteName(initializer.getName().str()) << " belongs to "
+            << norms.size()
+            << " norms: the exporter has merged equal initializers, and they "
+               "are trained as one";
+  }
+
+  InitializerMarks marks;
+  bool hasMarks = false;
+  llvm::DenseMap<Value, Reach> reach;
+  llvm::DenseMap<InitializerOp, SmallVector<ParameterOp>> readers;
+};
+
+} // namespace
+
+std::unique_ptr<Pass> createSelectParameters(SelectParametersOptions options,
+                                             InitializerMarks marks) {
+  return std::make_unique<SelectParameters>(options, std::move(marks));
+}
+
+} // namespace parplan

@@ -1,0 +1,73 @@
+//===- SetBatch.cpp - Gives @main the batch of one micro-batch ------------===//
+//
+// Part of parplan.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/Train/BatchFollower.h"
+#include "passes/Train/Passes.h"
+
+using namespace mlir;
+
+namespace parplan {
+
+#define GEN_PASS_DEF_SETBATCH
+#include "passes/Train/Passes.h.inc"
+
+namespace {
+
+using namespace train;
+
+struct SetBatch : impl::SetBatchBase<SetBatch> {
+  using SetBatchBase::SetBatchBase;
+
+  void runOnOperation() override {
+    func::FuncOp function = findMain(getOperation());
+    if (!function || failed(setBatch(function)))
+      signalPassFailure();
+  }
+
+  LogicalResult setBatch(func::FuncOp function) {
+    std::optional<int64_t> own = findBatch(function);
+    int64_t wanted = batch == 0 ? own.value_or(1) : int64_t(batch);
+    if (wanted < 1 || microBatches < 1)
+      return function.emitError("a step cannot have ")
+             << microBatches << " micro-batches of " << wanted << " samples";
+    if (own && *own == 1 && wanted != 1)
+      return function.emitError("the model has a fixed batch of 1, so that "
+                                "micro-batches cannot have ")
+             << wanted << " samples";
+    function->setAttr(
+        attributes::microBatches,
+        IntegerAttr::get(IntegerType::get(&getContext(), 64), microBatches));
+    // A dimension of one element cannot be followed, and has nothing to mix.
+    if (!own || *own == 1 || (microBatches == 1 && wanted == *own))
+      return success();
+    BatchFollower follower(function, *own);
+    if (failed(follower.run()))
+      return failure();
+    if (Operation *mixing = follower.findMixing()) {
+      if (!isLoss)
+        return mixing->emitError("mixes the samples of a batch, which are in "
+                                 "several micro-batches");
+      if (wanted != *own)
+        return mixing->emitError("reduces the loss over the model's batch of ")
+               << *own << " samples: micro-batches cannot have " << wanted;
+    }
+    if (wanted != *own)
+      follower.resize(wanted);
+    return success();
+  }
+
+  /// The size of the batch in the module.
+  static std::optional<int64_t> findBatch(func::FuncOp function) {
+    for (BlockArgument argument : function.getArguments())
+      if (function.getArgAttr(argument.getArgNumber(), attributes::batch) &&
+          getTensorType(argument).getRank() > 0)
+        return getTensorType(argument).getDimSize(0);
+    return std::nullopt;
+  }
+};
+
+} // namespace
+} // namespace parplan

@@ -1,0 +1,52 @@
+// RUN: parplan-opt %s -split-input-file -verify-diagnostics -parplan-differentiate | FileCheck %s
+
+// Backward ops carry the number of their forward op and run per micro-batch; a
+// gradient is accumulated once.
+parplan.initializer @w "w" : tensor<3x2xf32> in "" at 0 length 24 {parplan.trained = "it is"}
+// CHECK: parplan.initializer @unused {{.*}} {parplan.frozen = "the loss does not depend on it"}
+parplan.initializer @unused "unused" : tensor<2xf32> in "" at 24 length 8 {parplan.trained = "it is"}
+// CHECK-LABEL: func.func @main
+// CHECK-SAME: -> (tensor<f32> {parplan.name = "loss"}, tensor<3x2xf32> {parplan.variable = #parplan.variable<@w>})
+func.func @main(%x: tensor<4x3xf32> {parplan.batch, parplan.name = "x"}) -> (tensor<f32> {parplan.name = "loss"}) attributes {parplan.micro_batches = 2 : i64} {
+  // CHECK: %[[W:.*]] = parplan.parameter @w : tensor<3x2xf32>
+  %w = parplan.parameter @w : tensor<3x2xf32>
+  %u = parplan.parameter @unused : tensor<2xf32>
+  // CHECK: parplan.matmul "sk,kn->sn" %arg0, %[[W]] {parplan.group = [[MATMUL:[0-9]+]] : i64, parplan.per_micro_batch}
+  %y = parplan.matmul "sk,kn->sn" %x, %w : tensor<4x3xf32>, tensor<3x2xf32>
+  // CHECK: parplan.reduce sum %{{.*}} {parplan.group = [[REDUCE:[0-9]+]] : i64, parplan.per_micro_batch}
+  %r = parplan.reduce sum %y dims [0, 1] : tensor<4x2xf32>
+  // CHECK: parplan.accumulate %{{.*}} {parplan.group = {{[0-9]+}} : i64}
+  %loss = parplan.accumulate %r : tensor<f32>
+  // CHECK: %[[SEED:.*]] = parplan.constant {parplan.role = "input_gradient"} dense<1.000000e+00> : tensor<f32>
+  // CHECK: parplan.broadcast %{{.*}} {parplan.group = [[REDUCE]] : i64, parplan.per_micro_batch, parplan.role = "input_gradient"}
+  // CHECK: %[[G:.*]] = parplan.matmul {{.*}} {parplan.group = [[MATMUL]] : i64, parplan.per_micro_batch, parplan.role = "weight_gradient"}
+  // CHECK: %[[SUM:.*]] = parplan.accumulate %[[G]] {parplan.role = "gradient_sum"}
+  // CHECK: return %{{.*}}, %[[SUM]]
+  return %loss : tensor<f32>
+}
+
+// -----
+
+// The gradient of a parameter that is added to the loss comes from the end
+// unchanged, once per micro-batch; the seed is the scale of the loss.
+parplan.initializer @b "b" : tensor<f32> in "" at 0 length 4 {parplan.trained = "it is"}
+// CHECK-LABEL: func.func @main
+// CHECK-SAME: %[[SCALE:.*]]: tensor<f32> {parplan.schedule = "loss_scale"}
+func.func @main(%x: tensor<f32> {parplan.batch}, %scale: tensor<f32> {parplan.schedule = "loss_scale"}) -> (tensor<f32> {parplan.name = "loss"}) attributes {parplan.micro_batches = 2 : i64} {
+  // CHECK: %[[COPY:.*]] = parplan.sum %[[SCALE]] {parplan.per_micro_batch, parplan.role = "gradient_sum"}
+  // CHECK: parplan.accumulate %[[COPY]] {parplan.role = "gradient_sum"}
+  %b = parplan.parameter @b : tensor<f32>
+  %y = parplan.add %x, %b : tensor<f32>, tensor<f32>
+  %loss = parplan.accumulate %y : tensor<f32>
+  return %loss : tensor<f32>
+}
+
+// -----
+
+parplan.initializer @b "b" : tensor<f32> in "" at 0 length 4 {parplan.trained = "it is"}
+// expected-error@+1 {{there is nothing to train: the loss depends on no parameter}}
+func.func @main(%x: tensor<f32> {parplan.batch}) -> (tensor<f32> {parplan.name = "loss"}) attributes {parplan.micro_batches = 2 : i64} {
+  %b = parplan.parameter @b : tensor<f32>
+  %loss = parplan.accumulate %x : tensor<f32>
+  return %loss : tensor<f32>
+}
