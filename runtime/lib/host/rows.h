@@ -8,12 +8,12 @@
 namespace parplan {
 namespace runtime {
 
-/// Combines f(0), .., f(count - 1) in 16 interleaved chains, which is an order
+/// Combines f(0), .., f(count - 1) in interleaved chains, which is an order
 /// that vectorises and never changes.
-template <typename Element, typename Combine, typename Value>
+template <int64_t chains = 16, typename Element, typename Combine,
+          typename Value>
 inline Element combineRow(int64_t count, Element neutral, Combine combine,
                           Value value) {
-  constexpr int64_t chains = 16;
   Element partial[chains];
   for (Element &chain : partial)
     chain = neutral;
@@ -36,10 +36,11 @@ inline Element sumRow(int64_t count, Value value) {
       value);
 }
 
-/// NaN when one value is NaN.
+/// NaN when one value is NaN. g++ vectorises selections in 32 chains, not in
+/// 16: a sixth of the time.
 template <typename Element, typename Value>
 inline Element maxRow(int64_t count, Element lowest, Value value) {
-  return combineRow(
+  return combineRow<32>(
       count, lowest,
       [](Element a, Element b) { return a > b || a != a ? a : b; }, value);
 }
