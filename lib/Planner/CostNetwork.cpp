@@ -94,12 +94,27 @@ getMinimumWeightOrder(const std::vector<std::vector<double>> &unary,
 std::optional<CostNetwork::Elimination>
 CostNetwork::eliminate(int64_t tableLimit) const {
   int count = getVariableCount();
-  std::vector<std::set<int>> neighbours(count);
+  // A variable without choice connects nothing: its pairs are costs of the
+  // other variable.
+  std::vector<std::vector<double>> single = unary;
+  std::vector<const Pair *> real;
   for (const Pair &pair : pairs) {
-    neighbours[pair.first].insert(pair.second);
-    neighbours[pair.second].insert(pair.first);
+    std::vector<double> &first = single[pair.first];
+    std::vector<double> &second = single[pair.second];
+    if (first.size() > 1 && second.size() > 1) {
+      real.push_back(&pair);
+      continue;
+    }
+    std::vector<double> &other = first.size() > 1 ? first : second;
+    for (size_t choice = 0; choice < other.size(); ++choice)
+      other[choice] += pair.costs[choice];
   }
-  std::vector<int> order = getMinimumWeightOrder(unary, neighbours);
+  std::vector<std::set<int>> neighbours(count);
+  for (const Pair *pair : real) {
+    neighbours[pair->first].insert(pair->second);
+    neighbours[pair->second].insert(pair->first);
+  }
+  std::vector<int> order = getMinimumWeightOrder(single, neighbours);
 
   // Tables still to be consumed, listed at every variable of their scope.
   std::vector<std::unique_ptr<Table>> tables;
@@ -110,18 +125,19 @@ CostNetwork::eliminate(int64_t tableLimit) const {
       tablesOf[variable].push_back(tables.back().get());
   };
   for (int variable = 0; variable < count; ++variable)
-    addTable({{variable}, unary[variable]});
-  for (const Pair &pair : pairs) {
-    if (pair.first < pair.second) {
-      addTable({{pair.first, pair.second}, pair.costs});
+    addTable({{variable}, single[variable]});
+  for (const Pair *pair : real) {
+    if (pair->first < pair->second) {
+      addTable({{pair->first, pair->second}, pair->costs});
       continue;
     }
-    size_t rows = unary[pair.first].size(), columns = unary[pair.second].size();
-    std::vector<double> transposed(pair.costs.size());
+    size_t rows = unary[pair->first].size();
+    size_t columns = unary[pair->second].size();
+    std::vector<double> transposed(pair->costs.size());
     for (size_t i = 0; i < rows; ++i)
       for (size_t j = 0; j < columns; ++j)
-        transposed[j * rows + i] = pair.costs[i * columns + j];
-    addTable({{pair.second, pair.first}, std::move(transposed)});
+        transposed[j * rows + i] = pair->costs[i * columns + j];
+    addTable({{pair->second, pair->first}, std::move(transposed)});
   }
 
   Elimination result;
