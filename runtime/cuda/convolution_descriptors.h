@@ -17,6 +17,16 @@ inline void check(cudnnStatus_t status, const char *what) {
          std::string("cuDNN, ") + what + ": " + cudnnGetErrorString(status));
 }
 
+/// Whether cuDNN did what was asked; false where it has no means to.
+inline bool managed(cudnnStatus_t status, const char *what) {
+  const int category = CUDNN_STATUS_CATEGORY(static_cast<int>(status));
+  if (category == CUDNN_STATUS_NOT_SUPPORTED ||
+      category == CUDNN_STATUS_BAD_PARAM)
+    return false;
+  check(status, what);
+  return true;
+}
+
 /// Three spatial dimensions, the missing ones of size 1 in front.
 struct Geometry {
   int in[3] = {1, 1, 1}, out[3] = {1, 1, 1}, kernel[3] = {1, 1, 1},

@@ -110,22 +110,24 @@ bool inputGradientByLibrary(Stream &stream, const Element *gradient,
   cudnnConvolutionBwdDataAlgoPerf_t
       choices[CUDNN_CONVOLUTION_BWD_DATA_ALGO_COUNT];
   int count = 0;
-  check(cudnnGetConvolutionBackwardDataAlgorithm_v7(
-            rank.dnn(), descriptors.weight, descriptors.out,
-            descriptors.convolution, descriptors.in,
-            CUDNN_CONVOLUTION_BWD_DATA_ALGO_COUNT, &count, choices),
-        "choice of an algorithm");
+  if (!managed(cudnnGetConvolutionBackwardDataAlgorithm_v7(
+                   rank.dnn(), descriptors.weight, descriptors.out,
+                   descriptors.convolution, descriptors.in,
+                   CUDNN_CONVOLUTION_BWD_DATA_ALGO_COUNT, &count, choices),
+               "choice of an algorithm"))
+    return false;
   for (int i = 0; i < count; ++i) {
     if (!usable<Element>(choices[i], workspace))
       continue;
     const Arithmetic<Element> one = 1, none = 0;
-    check(cudnnConvolutionBackwardData(
-              rank.dnn(), &one, descriptors.weight, weight, descriptors.out,
-              gradient, descriptors.convolution, choices[i].algo,
-              workspace.data, static_cast<size_t>(workspace.bytes), &none,
-              descriptors.in, out),
-          "gradient of an input");
-    return true;
+    if (managed(cudnnConvolutionBackwardData(
+                    rank.dnn(), &one, descriptors.weight, weight,
+                    descriptors.out, gradient, descriptors.convolution,
+                    choices[i].algo, workspace.data,
+                    static_cast<size_t>(workspace.bytes), &none, descriptors.in,
+                    out),
+                "gradient of an input"))
+      return true;
   }
   return false;
 }
@@ -143,22 +145,23 @@ bool weightGradientByLibrary(Stream &stream, const Element *in,
   cudnnConvolutionBwdFilterAlgoPerf_t
       choices[CUDNN_CONVOLUTION_BWD_FILTER_ALGO_COUNT];
   int count = 0;
-  check(cudnnGetConvolutionBackwardFilterAlgorithm_v7(
-            rank.dnn(), descriptors.in, descriptors.out,
-            descriptors.convolution, descriptors.weight,
-            CUDNN_CONVOLUTION_BWD_FILTER_ALGO_COUNT, &count, choices),
-        "choice of an algorithm");
+  if (!managed(cudnnGetConvolutionBackwardFilterAlgorithm_v7(
+                   rank.dnn(), descriptors.in, descriptors.out,
+                   descriptors.convolution, descriptors.weight,
+                   CUDNN_CONVOLUTION_BWD_FILTER_ALGO_COUNT, &count, choices),
+               "choice of an algorithm"))
+    return false;
   for (int i = 0; i < count; ++i) {
     if (!usable<Element>(choices[i], workspace))
       continue;
     const Arithmetic<Element> one = 1, none = 0;
-    check(cudnnConvolutionBackwardFilter(
-              rank.dnn(), &one, descriptors.in, in, descriptors.out, gradient,
-              descriptors.convolution, choices[i].algo, workspace.data,
-              static_cast<size_t>(workspace.bytes), &none, descriptors.weight,
-              out),
-          "gradient of weights");
-    return true;
+    if (managed(cudnnConvolutionBackwardFilter(
+                    rank.dnn(), &one, descriptors.in, in, descriptors.out,
+                    gradient, descriptors.convolution, choices[i].algo,
+                    workspace.data, static_cast<size_t>(workspace.bytes), &none,
+                    descriptors.weight, out),
+                "gradient of weights"))
+      return true;
   }
   return false;
 }

@@ -83,21 +83,23 @@ void convolution(Stream &stream, Buffers buffers, const Element *in,
     check(cudnnSetStream(rank.dnn(), streamOf(stream)), "stream");
     cudnnConvolutionFwdAlgoPerf_t choices[CUDNN_CONVOLUTION_FWD_ALGO_COUNT];
     int count = 0;
-    check(cudnnGetConvolutionForwardAlgorithm_v7(
-              rank.dnn(), descriptors.in, descriptors.weight,
-              descriptors.convolution, descriptors.out,
-              CUDNN_CONVOLUTION_FWD_ALGO_COUNT, &count, choices),
-          "choice of an algorithm");
+    if (!managed(cudnnGetConvolutionForwardAlgorithm_v7(
+                     rank.dnn(), descriptors.in, descriptors.weight,
+                     descriptors.convolution, descriptors.out,
+                     CUDNN_CONVOLUTION_FWD_ALGO_COUNT, &count, choices),
+                 "choice of an algorithm"))
+      count = 0;
     for (int i = 0; i < count; ++i) {
       if (!usable<Element>(choices[i], workspace))
         continue;
       const Arithmetic<Element> one = 1, none = 0;
-      check(cudnnConvolutionForward(
-                rank.dnn(), &one, descriptors.in, in, descriptors.weight,
-                weight, descriptors.convolution, choices[i].algo,
-                workspace.data, static_cast<size_t>(workspace.bytes), &none,
-                descriptors.out, out),
-            "convolution");
+      if (!managed(cudnnConvolutionForward(
+                       rank.dnn(), &one, descriptors.in, in, descriptors.weight,
+                       weight, descriptors.convolution, choices[i].algo,
+                       workspace.data, static_cast<size_t>(workspace.bytes),
+                       &none, descriptors.out, out),
+                   "convolution"))
+        continue;
       if (bias)
         map<3>(stream, {}, {shape.batch, shape.outChannels, plane},
                BiasKernel<Element>{bias, out, shape.outChannels, plane});
