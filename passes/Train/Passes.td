@@ -95,7 +95,8 @@ def SetPrecision : Pass<"parplan-set-precision", "::mlir::ModuleOp"> {
     * products, convolutions, attention and embeddings compute in the short
       type, and so does what is elementwise between them;
     * norms compute in f32 and hand on the short type; reductions, softmax,
-      transcendental functions and the loss compute in f32;
+      transcendental functions, the loss and products that rank experts
+      compute in f32;
     * parameters stay f32 and are cast once per step, before they are looked up
       or rearranged, so that their gradients are cast back before they are
       accumulated.

@@ -69,6 +69,9 @@ public:
       if (op.getNumOperands() > 0)
         ops.push_back(&op);
     for (Operation *op : ops)
+      if (auto choice = dyn_cast<TopKOp>(op))
+        noteRouter(choice.getInput());
+    for (Operation *op : ops)
       rewrite(op);
     // Results of @main keep their types.
     for (OpOperand &operand : body.getTerminator()->getOpOperands())
@@ -84,7 +87,23 @@ private:
   bool isLow(Value value) const { return getElement(value) == low; }
   bool isFull(Value value) const { return getElement(value) == full; }
 
+  /// The product whose result, up to a softmax, is ranked: rounding would
+  /// change the choice of experts.
+  void noteRouter(Value value) {
+    Operation *op = value.getDefiningOp();
+    if (isa_and_nonnull<MatmulOp>(op)) {
+      router.insert(op);
+      return;
+    }
+    if (op && (isShape(op) || isa<SoftmaxOp, SigmoidOp, AddOp, MulOp>(op)))
+      for (Value operand : op->getOperands())
+        if (isFull(operand))
+          noteRouter(operand);
+  }
+
   void rewrite(Operation *op) {
+    if (router.contains(op))
+      return compute(op, full);
     bool hasLow = llvm::any_of(op->getOperands(),
                                [&](Value value) { return isLow(value); });
     switch (getRule(op)) {
@@ -215,6 +234,7 @@ private:
   OpBuilder builder;
   /// The same value in the other type.
   llvm::DenseMap<Value, Value> casts;
+  llvm::DenseSet<Operation *> router;
 };
 
 struct SetPrecision : impl::SetPrecisionBase<SetPrecision> {

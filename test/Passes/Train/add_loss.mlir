@@ -2,7 +2,7 @@
 
 // The mean divides by the count of labels of the whole step.
 // CHECK-LABEL: func.func @main
-// CHECK-SAME: (%[[X:.*]]: tensor<4x3x5xf32> {parplan.batch, parplan.name = "x"}, %[[LABELS:.*]]: tensor<4x3xi64> {parplan.batch, parplan.name = "labels"}) -> (tensor<f32> {parplan.name = "loss"})
+// CHECK-SAME: (%[[X:[a-z0-9]+]]: tensor<4x3x5xf32> {parplan.batch, parplan.name = "x"}, %[[LABELS:[a-z0-9]+]]: tensor<4x3xi64> {parplan.batch, parplan.name = "labels"}) -> (tensor<f32> {parplan.name = "loss"})
 func.func @main(%x: tensor<4x3x5xf32> {parplan.batch, parplan.name = "x"}) -> (tensor<4x3x5xf32> {parplan.name = "logits"}) attributes {parplan.micro_batches = 2 : i64} {
   // CHECK: %[[LOSS:.*]], %{{.*}} = parplan.cross_entropy %[[X]], %[[LABELS]] {parplan.role = "loss"}
   // CHECK: %[[IGNORED:.*]] = parplan.constant {{.*}}dense<-100> : tensor<i64>

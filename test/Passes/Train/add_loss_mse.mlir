@@ -2,7 +2,7 @@
 
 // The mean is over 2 micro-batches of 4 x 5 elements.
 // CHECK-LABEL: func.func @main
-// CHECK-SAME: (%[[X:.*]]: tensor<4x5xf32>{{.*}}, %[[LABELS:.*]]: tensor<4x5xf32> {parplan.batch, parplan.name = "labels"}, %{{.*}}: tensor<f32> {parplan.schedule = "loss_scale"})
+// CHECK-SAME: (%[[X:[a-z0-9]+]]: tensor<4x5xf32>{{.*}}, %[[LABELS:[a-z0-9]+]]: tensor<4x5xf32> {parplan.batch, parplan.name = "labels"}, %{{.*}}: tensor<f32> {parplan.schedule = "loss_scale"})
 func.func @main(%x: tensor<4x5xf32> {parplan.batch}) -> tensor<4x5xf32> attributes {parplan.micro_batches = 2 : i64} {
   // CHECK: %[[D:.*]] = parplan.sub %[[X]], %[[LABELS]]
   // CHECK: %[[S:.*]] = parplan.mul %[[D]], %[[D]]

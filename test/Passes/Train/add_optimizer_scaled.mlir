@@ -3,7 +3,7 @@
 // A step whose scaled gradients overflow changes nothing.
 parplan.initializer @w "w" : tensor<3xf32> in "" at 0 length 12 {parplan.trained = "it is"}
 // CHECK-LABEL: func.func @main
-// CHECK-SAME: %[[INVERSE:.*]]: tensor<f32> {parplan.schedule = "inverse_loss_scale"}, %[[RATE:.*]]: tensor<f32> {parplan.schedule = "learning_rate"})
+// CHECK-SAME: %[[INVERSE:[a-z0-9]+]]: tensor<f32> {parplan.schedule = "inverse_loss_scale"}, %[[RATE:[a-z0-9]+]]: tensor<f32> {parplan.schedule = "learning_rate"})
 // CHECK-SAME: tensor<f32> {parplan.name = "gradient_norm"}, tensor<i1> {parplan.name = "overflow"}
 func.func @main(%x: tensor<3xf32> {parplan.batch}, %s: tensor<f32> {parplan.schedule = "loss_scale"}) -> (tensor<f32> {parplan.name = "loss"}, tensor<3xf32> {parplan.variable = #parplan.variable<@w>}) attributes {parplan.micro_batches = 1 : i64} {
   %w = parplan.parameter @w : tensor<3xf32>

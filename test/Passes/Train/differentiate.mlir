@@ -31,7 +31,7 @@ func.func @main(%x: tensor<4x3xf32> {parplan.batch, parplan.name = "x"}) -> (ten
 // unchanged, once per micro-batch; the seed is the scale of the loss.
 parplan.initializer @b "b" : tensor<f32> in "" at 0 length 4 {parplan.trained = "it is"}
 // CHECK-LABEL: func.func @main
-// CHECK-SAME: %[[SCALE:.*]]: tensor<f32> {parplan.schedule = "loss_scale"}
+// CHECK-SAME: %[[SCALE:[a-z0-9]+]]: tensor<f32> {parplan.schedule = "loss_scale"}
 func.func @main(%x: tensor<f32> {parplan.batch}, %scale: tensor<f32> {parplan.schedule = "loss_scale"}) -> (tensor<f32> {parplan.name = "loss"}) attributes {parplan.micro_batches = 2 : i64} {
   // CHECK: %[[COPY:.*]] = parplan.sum %[[SCALE]] {parplan.per_micro_batch, parplan.role = "gradient_sum"}
   // CHECK: parplan.accumulate %[[COPY]] {parplan.role = "gradient_sum"}

@@ -6,7 +6,7 @@ parplan.initializer @s "s" : tensor<4xf32> in "" at 80 length 16
 parplan.initializer @e "e" : tensor<3x4x4xf32> in "" at 96 length 192
 
 // CHECK-LABEL: func.func @main
-// CHECK-SAME: (%[[X:.*]]: tensor<2x4xf32>, %[[I:.*]]: tensor<2xi64>, %[[L:.*]]: tensor<2xi64>) -> tensor<2xf32>
+// CHECK-SAME: (%[[X:[a-z0-9]+]]: tensor<2x4xf32>, %[[I:[a-z0-9]+]]: tensor<2xi64>, %[[L:[a-z0-9]+]]: tensor<2xi64>) -> tensor<2xf32>
 func.func @main(%x: tensor<2x4xf32>, %ids: tensor<2xi64>, %labels: tensor<2xi64>) -> tensor<2xf32> {
   // CHECK-DAG: %[[XL:.*]] = parplan.cast %[[X]] : tensor<2x4xf32> to tensor<2x4xbf16>
   // CHECK-DAG: %[[W:.*]] = parplan.parameter @w : tensor<4x4xf32>

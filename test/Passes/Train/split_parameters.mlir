@@ -66,8 +66,10 @@ func.func @main() -> (tensor<1x5x4xf32>, tensor<4x3xf32>, tensor<2x4xf32>) {
   // CHECK: %[[P:.*]] = parplan.parameter @positions : tensor<8x4xf32>
   // CHECK: %[[S:.*]] = parplan.slice %[[P]] dims [0] from [0] to [5] step [1]
   // CHECK: %[[R:.*]] = parplan.reshape %[[S]] : tensor<5x4xf32> to tensor<1x5x4xf32>
-  // CHECK: %[[B:.*]] = parplan.slice %[[P]] dims [0] from [7] to [1] step [-2]
-  // CHECK: %[[T:.*]] = parplan.transpose %[[B]] [1, 0]
+  // CHECK: %[[PAIRS:.*]] = parplan.reshape %[[P]] : tensor<8x4xf32> to tensor<4x2x4xf32>
+  // CHECK: %[[B:.*]] = parplan.slice %[[PAIRS]] dims [0, 1] from [3, 1] to [0, 2] step [-1, 1]
+  // CHECK: %[[ROWS:.*]] = parplan.reshape %[[B]] : tensor<3x1x4xf32> to tensor<3x4xf32>
+  // CHECK: %[[T:.*]] = parplan.transpose %[[ROWS]] [1, 0]
   // CHECK: %[[F:.*]] = parplan.parameter @fixed view
   // CHECK: return %[[R]], %[[T]], %[[F]]
   %a = parplan.parameter @positions view <offset = 0, strides = [1, 4, 1]> : tensor<1x5x4xf32>
