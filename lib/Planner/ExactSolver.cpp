@@ -13,8 +13,8 @@ using namespace parplan;
 
 namespace {
 
-/// Largest table of the elimination: 2^24 costs are 128 MiB.
-constexpr int64_t tableLimit = int64_t(1) << 24;
+/// Largest table where the exact elimination was too wide.
+constexpr int64_t relaxedTableLimit = int64_t(1) << 15;
 
 using Clock = std::chrono::steady_clock;
 
@@ -22,28 +22,47 @@ using Clock = std::chrono::steady_clock;
 using GetPeak =
     llvm::function_ref<std::pair<int64_t, int>(const std::vector<int> &)>;
 
+/// The best answer of a network, or a good one where it is too wide.
+struct Minimum {
+  std::vector<int> choices;
+  double lowerBound = 0;
+  bool isExact = true;
+};
+
+Minimum minimise(const CostNetwork &network, int64_t tableLimit) {
+  CostNetwork::Reduction reduced = network.reduce();
+  if (auto elimination = reduced.network.eliminate(tableLimit))
+    return {reduced.expand(elimination->getBest()), elimination->getMinimum(),
+            true};
+  constexpr int rounds = 16;
+  CostNetwork::Elimination relaxed =
+      reduced.network.relax(std::min(tableLimit, relaxedTableLimit));
+  return {reduced.expand(reduced.network.improve(relaxed.getBest(), rounds)),
+          relaxed.getMinimum(), false};
+}
+
 /// A good plan of a mesh whose fastest does not fit: the fastest that fits
 /// among those that are best at some price of memory. First the highest price
 /// (a byte costs as much as the fastest plan), on the ops that were peaks of
 /// the plans so far, until a plan fits; then a lower one.
 std::optional<std::vector<int>>
 findSmallerPlan(const MeshProblem &meshProblem, size_t opCount,
-                double fastestSeconds, int64_t memoryLimitBytes,
+                double fastestSeconds, const PlanRequest &request,
                 GetPeak getPeak, Clock::time_point deadline) {
   std::vector<double> weights(opCount, 1.0 / static_cast<double>(opCount));
   std::optional<std::vector<int>> found;
   /// Returns the op with the peak, or nothing after a plan was found.
   auto tryPrice = [&](double exponent) -> std::optional<int> {
-    auto reduced =
-        meshProblem.getNetwork(std::exp2(exponent), weights).reduce();
-    auto elimination = reduced.network.eliminate(tableLimit);
-    if (!elimination)
+    Minimum minimum =
+        minimise(meshProblem.getNetwork(std::exp2(exponent), weights),
+                 request.tableLimit);
+    if (meshProblem.getNetwork().getCost(minimum.choices) ==
+        CostNetwork::forbidden)
       return 0;
-    std::vector<int> choices = reduced.expand(elimination->getBest());
-    auto [bytes, op] = getPeak(choices);
-    if (bytes > memoryLimitBytes)
+    auto [bytes, op] = getPeak(minimum.choices);
+    if (bytes > request.memoryLimitBytes)
       return op;
-    found = std::move(choices);
+    found = std::move(minimum.choices);
     return std::nullopt;
   };
   constexpr int rounds = 16, steps = 12;
@@ -58,7 +77,8 @@ findSmallerPlan(const MeshProblem &meshProblem, size_t opCount,
       weight *= round / (round + 1.0);
     weights[*peak] += 1 / (round + 1.0);
   }
-  double low = high - std::log2(static_cast<double>(memoryLimitBytes) + 1) - 20;
+  double low =
+      high - std::log2(static_cast<double>(request.memoryLimitBytes) + 1) - 20;
   for (int step = 0; step < steps && found && Clock::now() < deadline; ++step) {
     double middle = (low + high) / 2;
     (tryPrice(middle) ? low : high) = middle;
@@ -93,18 +113,16 @@ PlanResult parplan::solve(const PlanningProblem &problem,
       ++result.certificate.pruned;
       continue;
     }
-    CostNetwork::Reduction reduced = meshProblem.getNetwork().reduce();
-    auto fastest = reduced.network.eliminate(tableLimit);
-    if (!fastest) {
-      exact = false;
-      lowerBound = 0;
-      result.boundWithoutLimitSeconds = 0;
-      result.refusals.push_back("the graph is too wide for exact elimination");
-      continue;
-    }
-    double bound = fastest->getMinimum();
-    if (bound == CostNetwork::forbidden) {
-      result.refusals.push_back("no layout satisfies every operator");
+    Minimum fastest = minimise(meshProblem.getNetwork(), request.tableLimit);
+    exact &= fastest.isExact;
+    double bound = fastest.lowerBound;
+    if (meshProblem.getNetwork().getCost(fastest.choices) ==
+        CostNetwork::forbidden) {
+      if (!fastest.isExact)
+        lowerBound = std::min(lowerBound, bound);
+      result.refusals.push_back(
+          fastest.isExact ? "no layout satisfies every operator"
+                          : "the graph is too wide for exact elimination");
       continue;
     }
 
@@ -122,15 +140,14 @@ PlanResult parplan::solve(const PlanningProblem &problem,
     result.boundWithoutLimitSeconds =
         std::min(result.boundWithoutLimitSeconds, bound);
     std::optional<std::vector<int>> choices;
-    if (std::vector<int> best = reduced.expand(fastest->getBest());
-        fits(best)) {
-      choices = std::move(best);
+    if (fits(fastest.choices)) {
+      choices = std::move(fastest.choices);
       ++result.certificate.explored;
     } else {
       // A plan that fits, then all plans that are faster in ascending order of
       // time until one of them fits.
-      choices = findSmallerPlan(meshProblem, problem.ops.size(), bound,
-                                request.memoryLimitBytes, getPeak, deadline);
+      choices = findSmallerPlan(meshProblem, problem.ops.size(), bound, request,
+                                getPeak, deadline);
       double seconds =
           choices
               ? evaluatePlan(problem, meshProblem.getAnswer(*choices), costs)
@@ -141,7 +158,7 @@ PlanResult parplan::solve(const PlanningProblem &problem,
           20000000 / static_cast<int64_t>(problem.values.size() + 1), 2000,
           200000);
       // The whole network: what is dominated in time may need less memory.
-      auto elimination = meshProblem.getNetwork().eliminate(tableLimit);
+      auto elimination = meshProblem.getNetwork().eliminate(request.tableLimit);
       bool stopped = !elimination;
       CostNetwork::Elimination::Enumeration enumeration;
       enumeration.lowerBound = bound;

@@ -49,6 +49,17 @@ public:
   /// entries: the network is too wide for exact elimination.
   std::optional<Elimination> eliminate(int64_t tableLimit) const;
 
+  /// The same with tables that would be too large cut in parts, each with its
+  /// own minimum over the variable (mini-buckets, Dechter and Rish 2003). The
+  /// minimum is a lower bound then, and the best answer only a good start;
+  /// `enumerate` is not for it.
+  Elimination relax(int64_t tableLimit) const;
+
+  /// A better answer than `choices`, or the same: tries every choice of every
+  /// variable while its neighbours follow one after the other, until a round
+  /// changes nothing or `rounds` are over.
+  std::vector<int> improve(std::vector<int> choices, int rounds) const;
+
   /// A network with fewer choices and the same minimum.
   struct Reduction;
 
@@ -59,6 +70,13 @@ public:
 
 private:
   friend class Elimination;
+  struct Table;
+  std::optional<Elimination> eliminate(int64_t tableLimit, bool mayRelax) const;
+  /// Tables of a bucket, in groups whose variables have at most `limit` choices
+  /// together, largest first.
+  std::vector<std::vector<const Table *>>
+  groupTables(const std::vector<Table *> &tables, int64_t limit) const;
+
   struct Pair {
     int first, second;
     std::vector<double> costs;
@@ -114,6 +132,8 @@ private:
     int domain;
     std::vector<double> costs;
   };
+  static Bucket makeBucket(const CostNetwork &network, int variable,
+                           const std::vector<const Table *> &tables);
   /// Costs of all choices of a bucket's variable for chosen separators.
   const double *getChoices(const Bucket &bucket,
                            const std::vector<int> &choices) const;

@@ -36,6 +36,9 @@ struct PlanRequest {
   int64_t devicesPerNode = 0;
   /// The search over memory limits stops here; the mesh search does not.
   double timeBudgetSeconds = 60;
+  /// Largest table of the elimination: 2^24 costs are 128 MiB. A graph that
+  /// needs larger ones is planned by relaxed elimination and local search.
+  int64_t tableLimit = int64_t(1) << 24;
 };
 
 struct PlanResult {

@@ -130,6 +130,25 @@ TEST(CostNetwork, VisitsAnswersInAscendingOrder) {
   }
 }
 
+TEST(CostNetwork, RelaxesToALowerBoundAndImprovesAnAnswer) {
+  std::mt19937 random(6);
+  int reached = 0, possible = 0;
+  for (int trial = 0; trial < 300; ++trial) {
+    RandomNetwork example = makeNetwork(random);
+    CostNetwork::Elimination relaxed = example.network.relax(9);
+    double minimum = example.getAllCosts().front();
+    EXPECT_LE(relaxed.getMinimum(), minimum);
+    std::vector<int> start = relaxed.getBest();
+    std::vector<int> better = example.network.improve(start, 8);
+    EXPECT_LE(example.getCost(better), example.getCost(start));
+    EXPECT_GE(example.getCost(better), minimum);
+    possible += minimum != CostNetwork::forbidden;
+    reached +=
+        minimum != CostNetwork::forbidden && example.getCost(better) == minimum;
+  }
+  EXPECT_GT(reached, possible * 3 / 4);
+}
+
 TEST(CostNetwork, StopsAtTheNodeLimitWithALowerBound) {
   CostNetwork network;
   for (int i = 0; i < 10; ++i)

@@ -232,6 +232,20 @@ TEST(Training, ReducesATransformerBlockTwicePerDirection) {
   EXPECT_TRUE(result.certificate.exact);
 }
 
+TEST(Training, ApproximatesAGraphThatIsTooWide) {
+  Block block;
+  const PlanningProblem &problem = block.builder.problem;
+  PlanRequest request = makeRequest(1, 2);
+  double best = solveChecked(problem, request).evaluation.stepTimeSeconds;
+  request.tableLimit = 64;
+  PlanResult result = solveChecked(problem, request);
+  EXPECT_FALSE(result.certificate.exact);
+  EXPECT_LE(result.certificate.lowerBoundSeconds, best * (1 + 1e-9));
+  EXPECT_GT(result.certificate.lowerBoundSeconds, 0);
+  EXPECT_GE(result.evaluation.stepTimeSeconds, best * (1 - 1e-9));
+  EXPECT_LE(result.evaluation.stepTimeSeconds, best * 1.2);
+}
+
 /// A layer, perhaps two readers of its input, perhaps an update.
 PlanningProblem makeRandomStep(std::mt19937 &random) {
   auto pick = [&](unsigned count) { return random() % count; };

@@ -1,0 +1,236 @@
+//===- Elimination.cpp - Variable elimination, exact and relaxed ----------===//
+
+#include "parplan/Planner/CostNetwork.h"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <set>
+
+using namespace parplan;
+
+/// Costs over the choices of a few variables, the last variable fastest.
+struct CostNetwork::Table {
+  std::vector<int> scope; // ascending
+  std::vector<double> costs;
+};
+
+/// Minimum-weight order: next the variable whose table over its neighbours is
+/// smallest, ties by number.
+static std::vector<int>
+getMinimumWeightOrder(const std::vector<std::vector<double>> &unary,
+                      std::vector<std::set<int>> neighbours) {
+  auto getWeight = [&](int variable) {
+    double bits = 0;
+    for (int neighbour : neighbours[variable])
+      bits += std::log2(static_cast<double>(unary[neighbour].size()));
+    return bits;
+  };
+  std::set<std::pair<double, int>> queue;
+  std::vector<double> weights;
+  for (int variable = 0; variable < static_cast<int>(unary.size());
+       ++variable) {
+    weights.push_back(getWeight(variable));
+    queue.insert({weights.back(), variable});
+  }
+  std::vector<int> order;
+  while (!queue.empty()) {
+    int variable = queue.begin()->second;
+    queue.erase(queue.begin());
+    order.push_back(variable);
+    const std::set<int> around = std::move(neighbours[variable]);
+    for (int neighbour : around) {
+      std::set<int> &theirs = neighbours[neighbour];
+      theirs.erase(variable);
+      for (int other : around)
+        if (other != neighbour)
+          theirs.insert(other);
+      queue.erase({weights[neighbour], neighbour});
+      weights[neighbour] = getWeight(neighbour);
+      queue.insert({weights[neighbour], neighbour});
+    }
+  }
+  return order;
+}
+
+std::vector<std::vector<const CostNetwork::Table *>>
+CostNetwork::groupTables(const std::vector<Table *> &tables,
+                         int64_t limit) const {
+  std::vector<const Table *> sorted(tables.begin(), tables.end());
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const Table *first, const Table *second) {
+                     return first->costs.size() > second->costs.size();
+                   });
+  std::vector<std::vector<const Table *>> groups;
+  std::vector<std::set<int>> scopes;
+  for (const Table *table : sorted) {
+    size_t group = 0;
+    for (; group < groups.size(); ++group) {
+      std::set<int> scope = scopes[group];
+      scope.insert(table->scope.begin(), table->scope.end());
+      double entries = 1;
+      for (int variable : scope)
+        entries *= static_cast<double>(unary[variable].size());
+      if (entries > static_cast<double>(limit))
+        continue;
+      scopes[group] = std::move(scope);
+      break;
+    }
+    if (group == groups.size()) {
+      groups.emplace_back();
+      scopes.emplace_back(table->scope.begin(), table->scope.end());
+    }
+    groups[group].push_back(table);
+  }
+  return groups;
+}
+
+CostNetwork::Elimination::Bucket
+CostNetwork::Elimination::makeBucket(const CostNetwork &network, int variable,
+                                     const std::vector<const Table *> &tables) {
+  std::set<int> around;
+  for (const Table *table : tables)
+    around.insert(table->scope.begin(), table->scope.end());
+  around.erase(variable);
+
+  Elimination::Bucket bucket;
+  bucket.variable = variable;
+  bucket.separator.assign(around.begin(), around.end());
+  bucket.domain = network.getDomainSize(variable);
+  bucket.strides.resize(bucket.separator.size());
+  int64_t entries = bucket.domain;
+  for (size_t i = bucket.separator.size(); i-- > 0;) {
+    bucket.strides[i] = entries;
+    entries *= network.getDomainSize(bucket.separator[i]);
+  }
+
+  // Sum the tables over (separator.., variable), the variable fastest.
+  bucket.costs.assign(entries, 0.0);
+  for (const Table *table : tables) {
+    std::vector<int64_t> tableStrides(bucket.separator.size(), 0);
+    int64_t variableStride = 0, stride = 1;
+    for (size_t i = table->scope.size(); i-- > 0;) {
+      if (table->scope[i] == variable) {
+        variableStride = stride;
+      } else {
+        auto *it = std::find(bucket.separator.data(),
+                             bucket.separator.data() + bucket.separator.size(),
+                             table->scope[i]);
+        tableStrides[it - bucket.separator.data()] = stride;
+      }
+      stride *= network.getDomainSize(table->scope[i]);
+    }
+    std::vector<int> digits(bucket.separator.size(), 0);
+    int64_t source = 0;
+    for (int64_t row = 0; row < entries; row += bucket.domain) {
+      for (int choice = 0; choice < bucket.domain; ++choice)
+        bucket.costs[row + choice] +=
+            table->costs[source + choice * variableStride];
+      for (size_t i = digits.size(); i-- > 0;) {
+        source += tableStrides[i];
+        if (++digits[i] < network.getDomainSize(bucket.separator[i]))
+          break;
+        source -= tableStrides[i] * digits[i];
+        digits[i] = 0;
+      }
+    }
+  }
+  return bucket;
+}
+
+std::optional<CostNetwork::Elimination>
+CostNetwork::eliminate(int64_t tableLimit) const {
+  return eliminate(tableLimit, /*mayRelax=*/false);
+}
+
+CostNetwork::Elimination CostNetwork::relax(int64_t tableLimit) const {
+  return *eliminate(tableLimit, /*mayRelax=*/true);
+}
+
+std::optional<CostNetwork::Elimination>
+CostNetwork::eliminate(int64_t tableLimit, bool mayRelax) const {
+  int count = getVariableCount();
+  // A variable without choice connects nothing: its pairs are costs of the
+  // other variable.
+  std::vector<std::vector<double>> single = unary;
+  std::vector<const Pair *> real;
+  for (const Pair &pair : pairs) {
+    std::vector<double> &first = single[pair.first];
+    std::vector<double> &second = single[pair.second];
+    if (first.size() > 1 && second.size() > 1) {
+      real.push_back(&pair);
+      continue;
+    }
+    std::vector<double> &other = first.size() > 1 ? first : second;
+    for (size_t choice = 0; choice < other.size(); ++choice)
+      other[choice] += pair.costs[choice];
+  }
+  std::vector<std::set<int>> neighbours(count);
+  for (const Pair *pair : real) {
+    neighbours[pair->first].insert(pair->second);
+    neighbours[pair->second].insert(pair->first);
+  }
+  std::vector<int> order = getMinimumWeightOrder(single, neighbours);
+
+  // Tables still to be consumed, listed at every variable of their scope.
+  std::vector<std::unique_ptr<Table>> tables;
+  std::vector<std::vector<Table *>> tablesOf(count);
+  auto addTable = [&](Table table) {
+    tables.push_back(std::make_unique<Table>(std::move(table)));
+    for (int variable : tables.back()->scope)
+      tablesOf[variable].push_back(tables.back().get());
+  };
+  for (int variable = 0; variable < count; ++variable)
+    addTable({{variable}, single[variable]});
+  for (const Pair *pair : real) {
+    if (pair->first < pair->second) {
+      addTable({{pair->first, pair->second}, pair->costs});
+      continue;
+    }
+    size_t rows = unary[pair->first].size();
+    size_t columns = unary[pair->second].size();
+    std::vector<double> transposed(pair->costs.size());
+    for (size_t i = 0; i < rows; ++i)
+      for (size_t j = 0; j < columns; ++j)
+        transposed[j * rows + i] = pair->costs[i * columns + j];
+    addTable({{pair->second, pair->first}, std::move(transposed)});
+  }
+
+  Elimination result;
+  result.variableCount = count;
+  // All tables together are kept: a network of many large ones is too wide too.
+  int64_t entriesLeft = 8 * tableLimit;
+  for (int variable : order) {
+    auto groups = groupTables(tablesOf[variable], tableLimit);
+    if (groups.size() > 1 && !mayRelax)
+      return std::nullopt;
+    std::vector<Table> messages;
+    for (const std::vector<const Table *> &group : groups) {
+      Elimination::Bucket bucket =
+          Elimination::makeBucket(*this, variable, group);
+      entriesLeft -= static_cast<int64_t>(bucket.costs.size());
+      if (entriesLeft < 0 && !mayRelax)
+        return std::nullopt;
+      Table &message = messages.emplace_back();
+      message.scope = bucket.separator;
+      message.costs.resize(bucket.costs.size() / bucket.domain);
+      for (size_t row = 0; row < message.costs.size(); ++row) {
+        const double *begin = bucket.costs.data() + row * bucket.domain;
+        message.costs[row] = *std::min_element(begin, begin + bucket.domain);
+      }
+      result.buckets.push_back(std::move(bucket));
+    }
+    for (Table *table : std::vector<Table *>(tablesOf[variable])) {
+      for (int other : table->scope)
+        std::erase(tablesOf[other], table);
+      table->costs = {};
+    }
+    for (Table &message : messages) {
+      if (message.scope.empty())
+        result.minimum += message.costs.front();
+      else
+        addTable(std::move(message));
+    }
+  }
+  return result;
+}
