@@ -185,9 +185,9 @@ AttentionParts buildAttentionWeights(ComposeHelper &compose, AttentionOp op) {
       compose.reshape(scaled, {sizes.b, sizes.s, sizes.g, sizes.r, sizes.e});
   Value scores =
       compose.create<MatmulOp>(query, op.getKey(), "bsgre,btge->bgrst");
-  Value lowest =
-      compose.scalar(element, -std::numeric_limits<double>::infinity());
   auto exclude = [&](Value visible) {
+    Value lowest =
+        compose.scalar(element, -std::numeric_limits<double>::infinity());
     scores = compose.create<SelectOp>(visible, scores, lowest);
   };
   if (op.getMask()) {
