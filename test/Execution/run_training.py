@@ -1,0 +1,140 @@
+#!/usr/bin/env python3
+"""Plans, compiles and runs training steps on host ranks, and compares with what PyTorch computed and with the plan.
+
+Every training run of a model's case.json runs in the configurations below. A run passes when
+  * the loss of every step is PyTorch's within 2e-5, the global gradient norm within 1e-4 (relative);
+  * where PyTorch's weights after the last step are at hand, the saved ones differ from them by at most 1e-3 of the update;
+  * calls, bytes and order of communication and the peak of memory, on every rank, are the predicted ones, exactly;
+  * the plan has the mesh, the micro-batches and the ZeRO stage that --force asked for.
+Ends with 1 when a run failed.
+"""
+import argparse
+import json
+import os
+import struct
+import sys
+import tempfile
+
+import numpy
+
+from run_inference import Difference, check_mesh, check_prediction, execute, expect, read_json
+
+CONFIGURATIONS = [(1, ""), (4, "dp=2,tp1d=2,micro-batches=2"), (2, "dp=2,zero=1"), (4, "dp=4,zero=3"), (3, "dp=3")]
+LOSS_TOLERANCE = 2e-5
+NORM_TOLERANCE = 1e-4
+UPDATE_TOLERANCE = 1e-3
+
+
+def read_safetensors(path):
+    with open(path, "rb") as file:
+        header = json.loads(file.read(struct.unpack("<Q", file.read(8))[0]))
+        content = file.read()
+    arrays = {}
+    for name, entry in header.items():
+        if name != "__metadata__" and entry["dtype"] == "F32":
+            start, end = entry["data_offsets"]
+            arrays[name] = numpy.frombuffer(content[start:end], numpy.float32).reshape(entry["shape"])
+    return arrays
+
+
+def check_series(name, values, expected, tolerance):
+    expect(len(values) == len(expected), f"{len(values)} of {name} for {len(expected)} steps")
+    for step, (value, wanted) in enumerate(zip(values, expected)):
+        expect(abs(value - wanted) <= tolerance * abs(wanted), f"{name} of step {step} is {value:.7g}, PyTorch's {wanted:.7g}")
+
+
+def check_weights(saved, initial, expected):
+    """Returns how far the updates of all parameters together are off, relative to PyTorch's."""
+    error = norm = 0.0
+    for name in expected.files:
+        expect(name in saved, f"{name} is not in the saved weights")
+        off = saved[name].astype(numpy.float64) - expected[name]
+        moved = expected[name].astype(numpy.float64) - initial[name]
+        error, norm = error + (off ** 2).sum(), norm + (moved ** 2).sum()
+    relative = (error / norm) ** 0.5
+    expect(relative <= UPDATE_TOLERANCE, f"the update is off by {relative:.1e}, at most {UPDATE_TOLERANCE:.0e}")
+    return relative
+
+
+def check_forced(plan, forced):
+    if "micro-batches" in forced:
+        planned = plan["config"]["micro_batches"]
+        expect(planned == forced["micro-batches"], f"{forced['micro-batches']} micro-batches were forced, {planned} are planned")
+    if "zero" in forced:
+        stages = {row["zero_stage"] for row in plan["parameters"]}
+        expect(stages == {forced["zero"]}, f"ZeRO stage {forced['zero']} was forced, {sorted(stages)} are planned")
+
+
+def run(parplan, folder, case, task, ranks, specification, work):
+    forced = {key: int(size) for key, size in (part.split("=") for part in specification.split(",") if part)}
+    out, metrics_file, saved = (os.path.join(work, name) for name in ("out", "metrics.json", "trained.safetensors"))
+    command = [parplan, os.path.join(folder, "model.onnx"), "--gpus", str(ranks), "--target", "host", "-o", out, "--train",
+               "--loss", task["loss"], "--optimizer", task["optimizer"], "--global-batch", str(task["global_batch"]),
+               "--precision", "fp32", "--report-gradient-norm"]
+    if task.get("clip_norm"):
+        command += ["--clip-norm", str(task["clip_norm"])]
+    for name, value in case["dims"].items():
+        if name != "batch":
+            command += ["--dim", f"{name}={value}"]
+    if specification:
+        command += ["--force", specification]
+    execute(command)
+    plan = read_json(os.path.join(out, "plan.json"))
+    check_mesh(plan, ranks, {key: size for key, size in forced.items() if key in ("dp", "tp1d")})
+    check_forced(plan, forced)
+
+    steps = len(task["losses"])
+    execute([os.path.join(out, "program"), "--ranks", str(ranks), "--data", os.path.join(folder, task["data"]),
+             "--steps", str(steps), "--metrics", metrics_file, "--save", saved])
+    metrics = read_json(metrics_file)
+    check_series("the loss", metrics["loss"], task["losses"], LOSS_TOLERANCE)
+    check_series("the gradient norm", metrics["gradient_norm"], task["gradient_norms"], NORM_TOLERANCE)
+    verdict = "losses and norms are PyTorch's"
+    if os.path.exists(os.path.join(folder, task["weights"])):
+        off = check_weights(read_safetensors(saved), numpy.load(os.path.join(folder, "initial.npz")),
+                            numpy.load(os.path.join(folder, task["weights"])))
+        verdict += f", update off by {off:.1e}"
+    for row in metrics["communication"]["per_rank"]:
+        for count in row.values():
+            for key in ("calls", "bytes"):
+                expect(count[key] % steps == 0, "steps differ in their communication")
+                count[key] //= steps
+    check_prediction(plan, metrics, ranks)
+    return verdict
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--parplan", required=True, help="the program parplan")
+    parser.add_argument("--models", required=True, help="folder with one folder per model")
+    parser.add_argument("--case", action="append", required=True, help="the model; repeatable")
+    parser.add_argument("--run", action="append", type=int, help="only this training run of the model; repeatable")
+    parser.add_argument("--configuration", action="append", help="only this one, e.g. '4:dp=2,tp1d=2' or '3:'; repeatable")
+    options = parser.parse_args()
+    parplan = os.path.abspath(options.parplan)
+    configurations = [(int(ranks), specification) for ranks, specification in
+                      (text.split(":", 1) for text in options.configuration)] if options.configuration else CONFIGURATIONS
+
+    count = failures = 0
+    for name in options.case:
+        folder = os.path.join(options.models, name)
+        case = read_json(os.path.join(folder, "case.json"))
+        for index, task in enumerate(case["train"]):
+            if options.run and index not in options.run:
+                continue
+            # Every run on one rank; the other configurations with the first run only.
+            for ranks, specification in configurations if index == 0 or options.run else configurations[:1]:
+                count += 1
+                with tempfile.TemporaryDirectory(prefix="parplan-") as work:
+                    try:
+                        verdict = "ok: " + run(parplan, folder, case, task, ranks, specification, work)
+                    except (Difference, OSError, KeyError, ValueError) as problem:
+                        failures += 1
+                        verdict = f"FAILED: {problem if isinstance(problem, Difference) else repr(problem)}"
+                print(f"{name}, {task['optimizer']}, {ranks} ranks, {specification or 'nothing forced'}: {verdict}", flush=True)
+    print(f"{count - failures} passed, {failures} failed")
+    sys.exit(1 if failures or not count else 0)
+
+
+if __name__ == "__main__":
+    main()
