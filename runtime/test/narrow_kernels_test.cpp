@@ -232,6 +232,13 @@ TYPED_TEST(NarrowTest, IndexingAndItsAdjoints) {
   gatherGradient<float, int64_t>(this->stream(), {}, gradient.wide, ids,
                                  out.wide, 2, 5, 300, 11);
   this->compare(out, 2 * 5 * 11);
+  out = this->results(5 * 12);
+  gatherElementsGradient<TypeParam, int64_t>(this->stream(), {},
+                                             gradient.narrow, ids, out.narrow,
+                                             {5, 12}, {40, 10}, 0);
+  gatherElementsGradient<float, int64_t>(this->stream(), {}, gradient.wide, ids,
+                                         out.wide, {5, 12}, {40, 10}, 0);
+  this->compare(out, 5 * 12);
 }
 
 TYPED_TEST(NarrowTest, PoolsAndTheirAdjoints) {

@@ -67,6 +67,65 @@ inline int64_t wrapped(int64_t index, int64_t size) {
   return index >= 0 && index < size ? index : -1;
 }
 
+/// The lines of a tensor along one dimension, numbered row-major over the
+/// other dimensions.
+struct Lines {
+  Shape shape;
+  int32_t dimension;
+  int64_t count = 1, length, stride = 1;
+
+  Lines(const Shape &shape, int32_t dimension)
+      : shape(shape), dimension(dimension), length(shape.size[dimension]) {
+    for (int32_t d = 0; d < shape.rank; ++d) {
+      count *= d == dimension ? 1 : shape.size[d];
+      stride *= d > dimension ? shape.size[d] : 1;
+    }
+  }
+  /// Where the line that has this number in `of` starts; -1 where this tensor
+  /// is too small to have it.
+  int64_t startOf(int64_t line, const Lines &of) const {
+    int64_t start = 0, step = 1;
+    for (int32_t d = shape.rank - 1; d >= 0; --d) {
+      if (d != dimension) {
+        const int64_t position = line % of.shape.size[d];
+        line /= of.shape.size[d];
+        if (position >= shape.size[d])
+          return -1;
+        start += position * step;
+      }
+      step *= shape.size[d];
+    }
+    return start;
+  }
+};
+
+/// out[i] = the sum of gradient[j] over indices[j] == i, all `stride` apart.
+template <typename Element, typename Index>
+void addLine(const Element *gradient, const Index *indices, int64_t count,
+             int64_t stride, Element *out, int64_t length, int64_t outStride) {
+  for (int64_t i = 0; i < length; ++i)
+    out[i * outStride] = Element(0);
+  for (int64_t j = 0; j < count; ++j) {
+    const int64_t row = wrapped(indices[j * stride], length);
+    if (row < 0)
+      continue;
+    if constexpr (!isNarrow<Element>) {
+      out[row * outStride] += gradient[j * stride];
+    } else {
+      // The last index of a row adds up all.
+      Arithmetic<Element> sum = 0;
+      bool last = true;
+      for (int64_t k = j + 1; k < count && last; ++k)
+        last = wrapped(indices[k * stride], length) != row;
+      for (int64_t k = 0; k <= j && last; ++k)
+        if (wrapped(indices[k * stride], length) == row)
+          sum += gradient[k * stride];
+      if (last)
+        out[row * outStride] = Element(sum);
+    }
+  }
+}
+
 } // namespace
 
 template <typename Element, typename Index>
@@ -99,25 +158,12 @@ void gatherElementsGradient(Stream &stream, Buffers buffers,
                             Element *out, const Shape &dataShape,
                             const Shape &indexShape, int32_t dimension) {
   launch(stream, buffers, [=] {
-    clear(out, dataShape.elements());
-    int64_t strides[Shape::maximumRank], stride = 1;
-    for (int32_t d = dataShape.rank - 1; d >= 0; --d) {
-      strides[d] = stride;
-      stride *= dataShape.size[d];
-    }
-    const int64_t elements = indexShape.elements();
-    for (int64_t i = 0; i < elements; ++i) {
-      int64_t rest = i, at = 0;
-      for (int32_t d = indexShape.rank - 1; d >= 0; --d) {
-        const int64_t position = rest % indexShape.size[d];
-        rest /= indexShape.size[d];
-        if (d != dimension)
-          at += position * strides[d];
-      }
-      const int64_t row = wrapped(indices[i], dataShape.size[dimension]);
-      if (row >= 0)
-        out[at + row * strides[dimension]] =
-            Element(out[at + row * strides[dimension]] + gradient[i]);
+    const Lines data(dataShape, dimension), index(indexShape, dimension);
+    for (int64_t line = 0; line < data.count; ++line) {
+      const int64_t from = index.startOf(line, data);
+      addLine(gradient + (from < 0 ? 0 : from), indices + (from < 0 ? 0 : from),
+              from < 0 ? 0 : index.length, index.stride,
+              out + data.startOf(line, data), data.length, data.stride);
     }
   });
 }
