@@ -36,13 +36,27 @@ bool parplan::mayReadPending(const PlanningOp &op) {
          op.rule.linearity == Linearity::jointly;
 }
 
-bool parplan::mayStore(const PlanningOp &op) {
-  bool isOfParameter = op.accumulates || op.role == OpRole::gradientSum ||
-                       op.role == OpRole::optimizer;
-  return op.isLeader && isOfParameter && op.rule.flat && op.batchFactor < 0 &&
-         llvm::any_of(op.rule.results, [](const TensorFactors &tensor) {
-           return !tensor.empty();
-         });
+std::vector<bool> parplan::findStorable(const PlanningProblem &problem) {
+  std::vector<bool> isTrained(problem.values.size(), false);
+  for (const PlanningValue &value : problem.values)
+    if (value.updates >= 0)
+      isTrained[value.updates] = true;
+  std::vector<bool> storable;
+  for (const PlanningOp &op : problem.ops) {
+    bool isOfParameter = op.accumulates || op.role == OpRole::gradientSum ||
+                         op.role == OpRole::optimizer;
+    bool isCast = op.role == OpRole::forward && op.operands.size() == 1 &&
+                  isTrained[op.operands[0]];
+    bool hasDimensions =
+        llvm::any_of(op.rule.results, [](const TensorFactors &tensor) {
+          return !tensor.empty();
+        });
+    storable.push_back(op.isLeader && op.rule.flat && op.batchFactor < 0 &&
+                       hasDimensions && (isOfParameter || isCast));
+    if (isCast && storable.back())
+      isTrained[op.results[0]] = true;
+  }
+  return storable;
 }
 
 bool parplan::isUpdate(const PlanningProblem &problem, const PlanningOp &op) {
@@ -157,10 +171,10 @@ llvm::SmallVector<size_t> parplan::getAxisCounts(const PlanningProblem &problem,
 }
 
 /// All data axes, or the inner ones alone (hybrid sharding).
-static llvm::SmallVector<AxisList> getStorageLists(const PlanningOp &op,
-                                                   const AxisList &dataAxes) {
+static llvm::SmallVector<AxisList> getStorageLists(const AxisList &dataAxes,
+                                                   bool isStorable) {
   llvm::SmallVector<AxisList> lists = {{}};
-  if (!mayStore(op) || dataAxes.empty())
+  if (!isStorable || dataAxes.empty())
     return lists;
   lists.push_back(dataAxes);
   if (dataAxes.size() > 1)
@@ -190,7 +204,7 @@ getPendingLists(const PlanningOp &op, const AxisList &dataAxes,
 
 std::vector<FactorAssignment>
 parplan::getAssignments(const PlanningOp &op, const Mesh &mesh,
-                        llvm::ArrayRef<size_t> axisCounts) {
+                        llvm::ArrayRef<size_t> axisCounts, bool isStorable) {
   AxisList dataAxes = getDataAxes(mesh), tensorAxes = getTensorAxes(mesh);
   FactorAssignment base = FactorAssignment::getReplicated(op.rule);
   if (op.batchFactor >= 0 && maySplit(op, op.rule.factors[op.batchFactor])) {
@@ -230,7 +244,7 @@ parplan::getAssignments(const PlanningOp &op, const Mesh &mesh,
   }
   // By index: `consider` adds behind what is looked at.
   for (size_t index = 0, count = assignments.size(); index < count; ++index)
-    for (const AxisList &stored : getStorageLists(op, dataAxes))
+    for (const AxisList &stored : getStorageLists(dataAxes, isStorable))
       for (const AxisList &pending :
            getPendingLists(op, dataAxes, tensorAxes, axisCounts)) {
         FactorAssignment assignment = assignments[index];

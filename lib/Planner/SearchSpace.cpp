@@ -66,10 +66,10 @@ static bool hasContraction(const PlanningOp &op) {
 static std::vector<FactorAssignment>
 getLeaderAssignments(const PlanningProblem &problem, const PlanningOp &op,
                      const PlanRequest &request, const Mesh &mesh,
-                     llvm::ArrayRef<size_t> axisCounts,
+                     llvm::ArrayRef<size_t> axisCounts, bool isStorable,
                      std::optional<std::string> &refusal) {
   std::vector<FactorAssignment> assignments =
-      getAssignments(op, mesh, axisCounts);
+      getAssignments(op, mesh, axisCounts, isStorable);
   if (request.tensorSize && isProduct(op)) {
     auto kept = filterAssignments(op, mesh, assignments, [](Algorithm a) {
       return a == Algorithm::row || a == Algorithm::column;
@@ -91,11 +91,12 @@ getLeaderAssignments(const PlanningProblem &problem, const PlanningOp &op,
     else
       assignments = std::move(kept);
   }
-  if (request.zeroStage && mayStore(op)) {
-    // Stages 2 and 3 leave it to the costs where gradients are added up.
-    int least = isUpdate(problem, op) ? 1 : 2;
+  if (request.zeroStage && isStorable) {
+    // Sums of several gradients are left to the costs in stages 2 and 3.
+    bool updates = isUpdate(problem, op);
+    int least = updates ? 1 : op.role == OpRole::forward ? 3 : 2;
     bool isStored = *request.zeroStage >= least;
-    bool isFree = isStored && !isUpdate(problem, op) && !op.accumulates;
+    bool isFree = isStored && op.role == OpRole::gradientSum && !op.accumulates;
     std::vector<FactorAssignment> kept;
     for (const FactorAssignment &assignment : assignments)
       if (isFree || assignment.storage.empty() != isStored)
@@ -160,11 +161,12 @@ parplan::getAllowedAssignments(const PlanningProblem &problem,
                                std::optional<std::string> &refusal) {
   std::vector<std::vector<FactorAssignment>> allowed(problem.ops.size());
   llvm::SmallVector<size_t> axisCounts = getAxisCounts(problem, mesh);
+  std::vector<bool> storable = findStorable(problem);
   for (const Decision &decision : getDecisions(problem).all) {
     std::vector<std::vector<FactorAssignment>> choices;
-    for (const FactorAssignment &assignment :
-         getLeaderAssignments(problem, problem.ops[decision.leader], request,
-                              mesh, axisCounts, refusal))
+    for (const FactorAssignment &assignment : getLeaderAssignments(
+             problem, problem.ops[decision.leader], request, mesh, axisCounts,
+             storable[decision.leader], refusal))
       for (const AxisList &pending : getGradientPendings(
                problem, decision, assignment, mesh, axisCounts)) {
         auto choice =
@@ -279,6 +281,11 @@ std::vector<std::vector<Sharding>> parplan::getRestCandidates(
       applyZeroStage(list, *request.zeroStage);
     candidates[index] = list;
   }
+  // The short copy of a parameter rests as the parameter does.
+  std::vector<bool> storable = findStorable(problem);
+  for (auto [index, op] : llvm::enumerate(problem.ops))
+    if (request.zeroStage == 3 && storable[index] && op.role == OpRole::forward)
+      applyZeroStage(candidates[op.results[0]], 3);
   return candidates;
 }
 

@@ -42,9 +42,9 @@ llvm::SmallVector<size_t> getAxisCounts(const PlanningProblem &problem,
 /// pending, so that a sum is reduced once.
 bool mayReadPending(const PlanningOp &op);
 
-/// True for ops that may run on pieces of flattened blocks (ZeRO): updates, and
-/// sums of gradients of parameters.
-bool mayStore(const PlanningOp &op);
+/// Per op whether it may run on pieces of flattened blocks (ZeRO): updates,
+/// sums of gradients of parameters, and casts of trained parameters.
+std::vector<bool> findStorable(const PlanningProblem &problem);
 
 /// True for the update of a parameter.
 bool isUpdate(const PlanningProblem &problem, const PlanningOp &op);
@@ -56,11 +56,12 @@ AxisList getTensorAxes(const Mesh &mesh);
 /// The assignments of an op on `mesh`, the simplest first: data axes on the
 /// batch factor wherever it can be split; the first j tensor axes, for each j
 /// of `axisCounts`, on one factor or shared by neighbouring factors of one
-/// dimension (heads of grouped attention). Each of them also pending over, and
-/// stored over, axes that are left, where the op may be so.
+/// dimension (heads of grouped attention). Each of them also pending over axes
+/// that are left, where the op may be so, and if `isStorable` stored.
 std::vector<FactorAssignment> getAssignments(const PlanningOp &op,
                                              const Mesh &mesh,
-                                             llvm::ArrayRef<size_t> axisCounts);
+                                             llvm::ArrayRef<size_t> axisCounts,
+                                             bool isStorable = false);
 
 /// The mesh of `data` by `tensor` ranks: `dp0`, and the prime factors of
 /// `tensor` as `tp0`, `tp1`, .. with the largest first. Where `innerData`

@@ -152,6 +152,24 @@ int ProblemBuilder::addNorm(llvm::ArrayRef<int> operands) {
   return result;
 }
 
+int ProblemBuilder::addSquareSum(int value, int64_t group) {
+  PlanningOp op;
+  op.node = op.type = "SquareSum";
+  op.rule.flat = true;
+  op.rule.operands.emplace_back();
+  for (auto [dimension, size] : llvm::enumerate(problem.values[value].shape)) {
+    op.rule.factors.push_back(
+        {"d" + std::to_string(dimension), size, FactorKind::reduceSum});
+    op.rule.operands[0].push_back({static_cast<int>(dimension)});
+  }
+  op.rule.results.emplace_back();
+  op.operands = {value};
+  int result = addOp(std::move(op), {});
+  setRole(OpRole::optimizer, group);
+  problem.ops.back().perMicroBatch = false;
+  return result;
+}
+
 int ProblemBuilder::addAccumulate(int value) {
   int result = addElementwise(value, Linearity::jointly);
   PlanningOp &op = problem.ops.back();

@@ -50,6 +50,8 @@ public:
                      Linearity linearity = Linearity::none);
   /// Elementwise but for the last dimension, which is coupled.
   int addNorm(llvm::ArrayRef<int> operands);
+  /// The sum of squares, as part of the group of an update.
+  int addSquareSum(int value, int64_t group);
   /// The sum over all micro-batches of a value.
   int addAccumulate(int value);
   /// The update of a parameter and of `stateCount` states.

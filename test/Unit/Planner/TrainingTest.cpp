@@ -144,6 +144,65 @@ TEST(Training, GathersParametersForBothPassesInStageThree) {
   EXPECT_EQ(result.evaluation.parameterBytes, 16 * 16 * 4 / 2);
 }
 
+TEST(Training, CastsStoredParametersBeforeTheyAreGathered) {
+  ProblemBuilder builder;
+  int x = builder.addInput({8, 16});
+  int weight = builder.addParameter({16, 16});
+  int cast = builder.addElementwise(weight, Linearity::jointly);
+  builder.setRole(OpRole::forward, 100);
+  builder.problem.values[cast].elementBytes = 2;
+  auto layer = builder.addLayer(x, cast);
+  int ofCast = layer.addBackward(builder.addInput({8, 16})).second;
+  builder.problem.values[ofCast].elementBytes = 2;
+  int gradient = builder.addElementwise(ofCast, Linearity::jointly);
+  builder.setRole(OpRole::weightGradient, 100);
+  builder.addUpdate(weight, builder.addAccumulate(gradient));
+  const PlanningProblem &problem = builder.problem;
+  PlanResult result = solveChecked(problem, makeRequest(2, 1, 3));
+  EXPECT_TRUE(result.answer->rest[cast].isStored());
+  EXPECT_EQ(countCollectives(problem, *result.answer),
+            (Calls{{MoveKind::reduceScatter, 1}, {MoveKind::allGather, 2}}));
+  // Without storage, too, the gradient is reduced in the short type or later,
+  // but once.
+  result = solveChecked(problem, makeRequest(2, 1, 0));
+  EXPECT_EQ(countCollectives(problem, *result.answer),
+            (Calls{{MoveKind::allReduce, 1}}));
+}
+
+TEST(Training, ReducesTheSquaresOfAllGradientsOnce) {
+  ProblemBuilder builder;
+  int x = builder.addInput({8, 16});
+  std::vector<int> weights, gradients, squares;
+  std::vector<ProblemBuilder::Layer> layers;
+  for (int layer = 0; layer < 3; ++layer) {
+    weights.push_back(builder.addParameter({16, 16}));
+    layers.push_back(builder.addLayer(x, weights.back()));
+    x = layers.back().result;
+  }
+  int gradient = builder.addInput({8, 16});
+  for (int layer = 3; layer-- > 0;) {
+    auto [ofInput, ofWeight] = layers[layer].addBackward(gradient);
+    gradient = ofInput;
+    gradients.insert(gradients.begin(), ofWeight);
+  }
+  for (int layer = 0; layer < 3; ++layer)
+    squares.push_back(builder.addSquareSum(gradients[layer], 200 + layer));
+  int total = builder.addElementwise(squares, Linearity::jointly);
+  builder.setRole(OpRole::optimizer);
+  builder.markOutput(builder.addElementwise(total));
+  builder.setRole(OpRole::optimizer);
+  for (int layer = 0; layer < 3; ++layer) {
+    builder.addUpdate(weights[layer], gradients[layer]);
+    builder.problem.ops.back().group = 200 + layer;
+  }
+  const PlanningProblem &problem = builder.problem;
+  PlanResult result = solveChecked(problem, makeRequest(2, 1, 1));
+  EXPECT_EQ(countCollectives(problem, *result.answer),
+            (Calls{{MoveKind::reduceScatter, 3},
+                   {MoveKind::allGather, 3},
+                   {MoveKind::allReduce, 1}}));
+}
+
 TEST(Training, RefusesStagesWithoutDataParallelRanks) {
   PlanResult result =
       solve(makeTrainedLayer(1), makeRequest(1, 2, 3), SimpleCosts());
