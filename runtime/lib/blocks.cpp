@@ -4,6 +4,7 @@
 #include "block_walk.h"
 #include "failure.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace parplan {
@@ -38,6 +39,24 @@ int64_t pieceElements(const Program &program, int64_t elements,
   return blockOf(program, origin, elements, axes).size;
 }
 
+KeptPart keptPart(const Program &program, const Parameter &parameter,
+                  const std::vector<int64_t> &coordinates,
+                  int64_t blockElements) {
+  const bool bucket = parameter.bucketElements != 0;
+  const int64_t base = bucket ? parameter.bucketOffset : 0;
+  const Interval piece = blockOf(
+      program, coordinates, bucket ? parameter.bucketElements : blockElements,
+      parameter.storageAxes);
+  const int64_t from = std::max(piece.start, base);
+  const int64_t to = std::min(piece.start + piece.valid, base + blockElements);
+  if (to <= from)
+    return {0, 0, parameter.arenaOffset, piece.size};
+  return {from - base, to - from,
+          parameter.arenaOffset +
+              (from - piece.start) * elementBytes(parameter.type),
+          piece.size};
+}
+
 void loadBlock(EngineRank &rank, const Parameter &parameter,
                const char *initializer, int64_t elements) {
   const Program &program = rank.program();
@@ -52,25 +71,23 @@ void loadBlock(EngineRank &rank, const Parameter &parameter,
   char *source =
       initializer ? const_cast<char *>(initializer) + parameter.offset * width
                   : nullptr;
-  if (parameter.storageAxes.size == 0) {
-    const int64_t bytes = block.elements() * width;
-    rank.mark(parameter.arenaOffset, bytes);
-    Staging staging(rank, parameter.arenaOffset, bytes);
+  const KeptPart part =
+      keptPart(program, parameter, coordinates, block.elements());
+  rank.mark(parameter.arenaOffset, part.pieceElements * width);
+  if (part.count == block.elements()) {
+    Staging staging(rank, part.arenaOffset, part.count * width);
     if (source)
       block.copy(/*gather=*/true, source, staging.data());
     staging.finish();
     return;
   }
   // S6: the flattened block is cut in pieces.
-  const Interval piece =
-      blockOf(program, coordinates, block.elements(), parameter.storageAxes);
-  rank.mark(parameter.arenaOffset, piece.size * width);
-  Staging staging(rank, parameter.arenaOffset, piece.size * width);
-  if (source) {
+  Staging staging(rank, part.arenaOffset, part.count * width);
+  if (source && part.count > 0) {
     std::vector<char> whole(static_cast<size_t>(block.elements() * width));
     block.copy(/*gather=*/true, source, whole.data());
-    std::memcpy(staging.data(), whole.data() + piece.start * width,
-                static_cast<size_t>(piece.valid * width));
+    std::memcpy(staging.data(), whole.data() + part.first * width,
+                static_cast<size_t>(part.count * width));
   }
   staging.finish();
 }

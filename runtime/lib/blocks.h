@@ -15,6 +15,19 @@ int64_t blockElements(const Program &program, Table<Dimension> dimensions);
 int64_t pieceElements(const Program &program, int64_t elements,
                       Table<int32_t> axes);
 
+/// What a rank keeps of a parameter's flattened block: `count` elements from
+/// `first` on, at byte `arenaOffset`. The piece that they lie in, of the block
+/// or of its bucket, is `pieceElements` long.
+struct KeptPart {
+  int64_t first;
+  int64_t count;
+  int64_t arenaOffset;
+  int64_t pieceElements;
+};
+KeptPart keptPart(const Program &program, const Parameter &parameter,
+                  const std::vector<int64_t> &coordinates,
+                  int64_t blockElements);
+
 /// Copies this rank's block of a parameter from its initializer, `elements`
 /// dense elements of the parameter's type, into the arena; null: zeros.
 void loadBlock(EngineRank &rank, const Parameter &parameter,

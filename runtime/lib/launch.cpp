@@ -197,21 +197,33 @@ namespace {
 volatile sig_atomic_t supervisedChild = 0;
 volatile sig_atomic_t receivedSignal = 0;
 volatile sig_atomic_t firstAsks = 0;
+volatile sig_atomic_t asked = 0;
+RepeatedRequest *terminations = nullptr;
 
 void forwardSignal(int signal) {
-  const bool ask = firstAsks && signal == SIGTERM && receivedSignal == 0;
+  if (signal == SIGALRM ||
+      (firstAsks && signal == SIGTERM && !terminations->isSecond())) {
+    // Repeated: mpirun may have had no ranks yet to hand it on to.
+    asked = 1;
+    if (supervisedChild > 0)
+      kill(supervisedChild, preemptionSignal);
+    alarm(1);
+    return;
+  }
   receivedSignal = signal;
   if (supervisedChild > 0)
-    kill(supervisedChild, ask ? preemptionSignal : SIGTERM);
+    kill(supervisedChild, SIGTERM);
 }
 } // namespace
 
 int superviseLaunch(const LaunchCommand &command, bool graceful) {
+  static RepeatedRequest requests;
+  terminations = &requests;
   firstAsks = graceful;
   struct sigaction action;
   std::memset(&action, 0, sizeof action);
   action.sa_handler = forwardSignal;
-  for (int signal : {SIGINT, SIGTERM, SIGHUP})
+  for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGALRM})
     sigaction(signal, &action, nullptr);
   int failed[2];
   if (pipe(failed) != 0)
@@ -255,6 +267,8 @@ int superviseLaunch(const LaunchCommand &command, bool graceful) {
     _exit(exitInternal);
   }
   supervisedChild = child;
+  if (receivedSignal) // It came before there was anyone to tell.
+    kill(child, SIGTERM);
   close(failed[1]);
   int error = 0;
   ssize_t got;
@@ -265,15 +279,19 @@ int superviseLaunch(const LaunchCommand &command, bool graceful) {
   while (waitpid(child, &status, 0) < 0 && errno == EINTR)
     continue;
   supervisedChild = 0;
+  alarm(0);
   if (got == sizeof error)
     fail(exitDisagreement,
          "cannot start " + quoted(command.words[0]) + ": " +
              std::strerror(error) +
              "; install Open MPI, or start with --communicator local");
-  if (receivedSignal &&
-      !(WIFEXITED(status) && (WEXITSTATUS(status) == exitPreempted ||
-                              (firstAsks && WEXITSTATUS(status) == exitDone))))
+  if (receivedSignal)
     return exitInterrupted;
+  // Whoever is ended by the question has not begun: nothing is lost.
+  if (asked &&
+      (WIFSIGNALED(status) ? WTERMSIG(status) == preemptionSignal
+                           : WEXITSTATUS(status) == 128 + preemptionSignal))
+    return exitPreempted;
   if (WIFSIGNALED(status))
     return exitPeerLost;
   const int code = WEXITSTATUS(status);

@@ -1,6 +1,7 @@
 //===- signals.cpp - What ends a process from outside ---------------------===//
 
 #include "signals.h"
+#include "engine.h"
 #include "failure.h"
 
 #include <atomic>
@@ -14,6 +15,12 @@ namespace runtime {
 
 namespace {
 std::atomic<bool> preempted{false};
+}
+
+bool RepeatedRequest::isSecond() {
+  const int64_t now = monotonicNanoseconds();
+  int64_t none = 0;
+  return !first.compare_exchange_strong(none, now) && now - none > 1000000000;
 }
 
 bool preemptionRequested() { return preempted; }
@@ -38,11 +45,15 @@ void watchSignals(bool withParent, bool graceful) {
   sigaddset(&set, preemptionSignal);
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
   std::thread([withParent, graceful] {
+    RepeatedRequest terminations;
     for (;;) {
       int signal = 0;
       while (sigwait(&set, &signal) != 0)
         continue;
-      if (signal == SIGINT || !graceful || preempted.exchange(true))
+      if (graceful && signal != SIGINT)
+        preempted = true;
+      if (signal == SIGINT ||
+          (signal == SIGTERM && (!graceful || terminations.isSecond())))
         break;
     }
     // A launcher ends the remaining ranks this way when one of them failed.

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
+#include <cstdio>
 #include <cstring>
 #include <unistd.h>
 
@@ -221,8 +222,12 @@ ExitCode Loop::train(std::string &order) {
   progress.reset();
   if (!options.checkpointFolder.empty() && saved != state.step)
     checkpoints.write(state);
-  if (stop && state.step < steps)
+  if (stop && state.step < steps) {
+    if (root)
+      std::fprintf(stderr, "program: preempted after step %lld, state saved\n",
+                   static_cast<long long>(state.step));
     return exitPreempted;
+  }
   if (!options.saveFile.empty())
     saveModel(rank, world, variables, options.saveFile, run.templateFile,
               run.weightsFile);

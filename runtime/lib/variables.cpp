@@ -61,8 +61,7 @@ namespace {
 /// pieces are collected: for each block its pieces.
 struct Holder {
   int rank;
-  /// Elements of the block; `size` of them are kept, `valid` exist.
-  Interval piece;
+  KeptPart part;
   bool lastPiece;
 };
 
@@ -96,7 +95,7 @@ std::vector<Holder> holdersOf(const Program &program, int ranks,
         position = position * program.mesh[axis].size + coordinates[axis];
       holders.push_back(
           {static_cast<int>(position),
-           blockOf(program, coordinates, blockElements, parameter.storageAxes),
+           keptPart(program, parameter, coordinates, blockElements),
            piece + 1 == pieces});
     }
   }
@@ -114,18 +113,16 @@ void collectView(EngineRank &rank, World &world, const Parameter &view,
     block.resize(static_cast<size_t>(elements * width));
   for (const Holder &holder :
        holdersOf(program, world.size(), view, elements)) {
-    const int64_t bytes = holder.piece.valid * width;
-    if (world.rank() == holder.rank) {
-      const int64_t kept = holder.piece.size * width;
-      own.resize(static_cast<size_t>(kept));
-      rank.mark(view.arenaOffset, kept);
-      rank.download(view.arenaOffset, own.data(), kept);
+    const KeptPart &part = holder.part;
+    const int64_t bytes = part.count * width;
+    if (bytes > 0 && world.rank() == holder.rank) {
+      own.resize(static_cast<size_t>(bytes));
+      rank.download(part.arenaOffset, own.data(), bytes);
     }
     if (bytes > 0 && (world.rank() == 0 || world.rank() == holder.rank))
       world.sendToRoot(holder.rank, own.data(),
-                       world.rank() == 0
-                           ? block.data() + holder.piece.start * width
-                           : nullptr,
+                       world.rank() == 0 ? block.data() + part.first * width
+                                         : nullptr,
                        bytes);
     if (world.rank() == 0 && holder.lastPiece)
       BlockWalk(program, meshCoordinates(program, holder.rank), view.dimensions,
