@@ -120,6 +120,12 @@ struct Parameter {
   const char *slot = nullptr;
   /// A step changes the block, whether parameter or state.
   bool trained = false;
+  /// In a bucket: the flattened block lies at element `bucketOffset` of a flat
+  /// array of `bucketElements`, of which storageAxes keep pieces and which
+  /// starts at arenaOffset. A rank's piece of it may hold a part of the block,
+  /// or nothing. 0: the block is its own bucket.
+  int64_t bucketOffset = 0;
+  int64_t bucketElements = 0;
 };
 
 /// Where the values of an input come from.
