@@ -35,6 +35,22 @@ MaybeValues evaluateNorm(const Evaluation &evaluation);
 MaybeValues evaluateProduct(const Evaluation &evaluation);
 MaybeValues evaluateWindow(const Evaluation &evaluation);
 MaybeValues evaluateAttention(const Evaluation &evaluation);
+MaybeValues evaluateTraining(const Evaluation &evaluation);
+MaybeValues evaluateBucket(const Evaluation &evaluation);
+
+/// What all ranks hold of a bucket of `members` with whole `values`.
+Values shardBucket(llvm::ArrayRef<Tensor> values,
+                   llvm::ArrayRef<MemberAttr> members,
+                   mlir::RankedTensorType globalType, const Sharding &sharding,
+                   const Mesh &mesh);
+
+/// Inverse of `shardBucket`, appending to `values`; an error where replicas
+/// differ (S5), or padding or what lies between members is not zero (S4).
+std::optional<std::string> unshardBucket(llvm::ArrayRef<Tensor> pieces,
+                                         llvm::ArrayRef<MemberAttr> members,
+                                         mlir::RankedTensorType globalType,
+                                         const Sharding &sharding,
+                                         const Mesh &mesh, Values &values);
 
 /// What all ranks hold after a local move or a collective.
 mlir::FailureOr<Values> evaluateMove(mlir::Operation *op, const Mesh &mesh,

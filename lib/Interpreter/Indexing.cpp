@@ -38,51 +38,65 @@ Values evaluateEmbedding(const Evaluation &evaluation) {
   return {result};
 }
 
-FailureOr<Values> evaluateGather(const Evaluation &evaluation, GatherOp op) {
+Values evaluateEmbeddingGradient(const Evaluation &evaluation) {
   Tensor result = evaluation.makeResult();
-  const Tensor &data = evaluation.operand(0), &indices = evaluation.operand(1);
-  int64_t dim = op.getDim(), size = data.getShape()[dim];
-  int64_t inner = data.getStrides()[dim], count = indices.getSize();
-  for (int64_t position = 0; position < result.getSize(); ++position) {
-    int64_t rest = position % inner, which = position / inner % count;
-    int64_t outer = position / inner / count;
-    FailureOr<int64_t> index = normaliseIndex(op, indices[which].integer, size);
-    if (failed(index))
-      return failure();
-    result[position] = data[(outer * size + *index) * inner + rest];
+  const Tensor &ids = evaluation.operand(0), &gradient = evaluation.operand(1);
+  int64_t rows = result.getShape()[0], width = result.getShape()[1];
+  for (int64_t i = 0; i < ids.getSize(); ++i) {
+    int64_t row = ids[i].integer;
+    if (row < 0 || row >= rows)
+      continue;
+    for (int64_t d = 0; d < width; ++d)
+      result[row * width + d].real += gradient[i * width + d].real;
   }
-  return Values{result};
+  return {result};
 }
 
-FailureOr<Values> evaluateGatherElements(const Evaluation &evaluation,
-                                         GatherElementsOp op) {
-  Tensor result = evaluation.makeResult();
-  const Tensor &data = evaluation.operand(0), &indices = evaluation.operand(1);
+/// Positions in what a gather returns, and in the data that it reads there.
+using Correspondence = llvm::function_ref<void(int64_t, int64_t)>;
+
+LogicalResult forEachGathered(Operation *op, int64_t dim, const Tensor &data,
+                              const Tensor &indices, Correspondence body) {
+  int64_t size = data.getShape()[dim], inner = data.getStrides()[dim];
+  int64_t count = indices.getSize();
+  int64_t outerCount = data.getSize() == 0 ? 0 : data.getSize() / inner / size;
+  for (int64_t outer = 0; outer < outerCount; ++outer)
+    for (int64_t which = 0; which < count; ++which) {
+      FailureOr<int64_t> index =
+          normaliseIndex(op, indices[which].integer, size);
+      if (failed(index))
+        return failure();
+      for (int64_t rest = 0; rest < inner; ++rest)
+        body((outer * count + which) * inner + rest,
+             (outer * size + *index) * inner + rest);
+    }
+  return success();
+}
+
+LogicalResult forEachElementGathered(Operation *op, int64_t dim,
+                                     const Tensor &data, const Tensor &indices,
+                                     Correspondence body) {
   SmallVector<int64_t> strides = data.getStrides();
-  int64_t dim = op.getDim();
   bool sound = true;
-  forEachIndex(
-      result.getShape(), [&](ArrayRef<int64_t> index, int64_t position) {
-        FailureOr<int64_t> chosen =
-            sound ? normaliseIndex(op, indices[position].integer,
-                                   data.getShape()[dim])
-                  : FailureOr<int64_t>();
-        sound &= succeeded(chosen);
-        if (sound)
-          result[position] = data[getPosition(index, strides) +
-                                  (*chosen - index[dim]) * strides[dim]];
-      });
-  if (!sound)
-    return failure();
-  return Values{result};
+  forEachIndex(indices.getShape(),
+               [&](ArrayRef<int64_t> index, int64_t position) {
+                 FailureOr<int64_t> chosen =
+                     sound ? normaliseIndex(op, indices[position].integer,
+                                            data.getShape()[dim])
+                           : FailureOr<int64_t>();
+                 sound &= succeeded(chosen);
+                 if (sound)
+                   body(position, getPosition(index, strides) +
+                                      (*chosen - index[dim]) * strides[dim]);
+               });
+  return success(sound);
 }
 
-FailureOr<Values> evaluateGatherND(const Evaluation &evaluation,
-                                   GatherNDOp op) {
-  Tensor result = evaluation.makeResult();
-  const Tensor &data = evaluation.operand(0), &indices = evaluation.operand(1);
+LogicalResult forEachTupleGathered(Operation *op, int64_t batchDims,
+                                   const Tensor &data, const Tensor &indices,
+                                   Correspondence body) {
   SmallVector<int64_t> strides = data.getStrides();
-  int64_t batchDims = op.getBatchDims(), depth = indices.getShape().back();
+  int64_t depth = indices.getShape().back();
   int64_t tuples = 1, tuplesPerBatch = 1, inner = 1;
   for (int64_t dim = 0; dim + 1 < indices.getRank(); ++dim) {
     tuples *= indices.getShape()[dim];
@@ -102,8 +116,39 @@ FailureOr<Values> evaluateGatherND(const Evaluation &evaluation,
       start += *index * strides[batchDims + k];
     }
     for (int64_t i = 0; i < inner; ++i)
-      result[tuple * inner + i] = data[start + i];
+      body(tuple * inner + i, start + i);
   }
+  return success();
+}
+
+using Walk = LogicalResult (*)(Operation *, int64_t, const Tensor &,
+                               const Tensor &, Correspondence);
+
+/// Reads the data where `walk` says, which takes `parameter`.
+FailureOr<Values> gather(const Evaluation &evaluation, Walk walk,
+                         int64_t parameter) {
+  Tensor result = evaluation.makeResult();
+  const Tensor &data = evaluation.operand(0);
+  LogicalResult isGathered =
+      walk(evaluation.op, parameter, data, evaluation.operand(1),
+           [&](int64_t to, int64_t from) { result[to] = data[from]; });
+  if (failed(isGathered))
+    return failure();
+  return Values{result};
+}
+
+/// The adjoint: adds the gradient where the data was read.
+FailureOr<Values> scatter(const Evaluation &evaluation, Walk walk,
+                          int64_t parameter) {
+  Tensor result = evaluation.makeResult();
+  const Tensor &gradient = evaluation.operand(0);
+  LogicalResult isScattered =
+      walk(evaluation.op, parameter, result, evaluation.operand(1),
+           [&](int64_t from, int64_t to) {
+             result[to].real += gradient[from].real;
+           });
+  if (failed(isScattered))
+    return failure();
   return Values{result};
 }
 
@@ -164,13 +209,26 @@ Values evaluateCumSum(const Evaluation &evaluation, CumSumOp op) {
 MaybeValues evaluateIndexing(const Evaluation &evaluation) {
   return llvm::TypeSwitch<Operation *, MaybeValues>(evaluation.op)
       .Case<EmbeddingOp>([&](auto) { return evaluateEmbedding(evaluation); })
-      .Case<GatherOp>(
-          [&](GatherOp op) { return evaluateGather(evaluation, op); })
-      .Case<GatherElementsOp>([&](GatherElementsOp op) {
-        return evaluateGatherElements(evaluation, op);
+      .Case<EmbeddingGradientOp>(
+          [&](auto) { return evaluateEmbeddingGradient(evaluation); })
+      .Case<GatherOp>([&](GatherOp op) {
+        return gather(evaluation, forEachGathered, op.getDim());
       })
-      .Case<GatherNDOp>(
-          [&](GatherNDOp op) { return evaluateGatherND(evaluation, op); })
+      .Case<GatherElementsOp>([&](GatherElementsOp op) {
+        return gather(evaluation, forEachElementGathered, op.getDim());
+      })
+      .Case<GatherNDOp>([&](GatherNDOp op) {
+        return gather(evaluation, forEachTupleGathered, op.getBatchDims());
+      })
+      .Case<GatherGradientOp>([&](GatherGradientOp op) {
+        return scatter(evaluation, forEachGathered, op.getDim());
+      })
+      .Case<GatherElementsGradientOp>([&](GatherElementsGradientOp op) {
+        return scatter(evaluation, forEachElementGathered, op.getDim());
+      })
+      .Case<GatherNDGradientOp>([&](GatherNDGradientOp op) {
+        return scatter(evaluation, forEachTupleGathered, op.getBatchDims());
+      })
       .Case<TopKOp>([&](TopKOp op) { return evaluateTopK(evaluation, op); })
       .Case<CumSumOp>(
           [&](CumSumOp op) { return evaluateCumSum(evaluation, op); })

@@ -23,7 +23,8 @@ FailureOr<Values> evaluateOp(Operation *op, ArrayRef<const Tensor *> operands) {
   Evaluation evaluation{op, operands};
   for (auto *evaluate :
        {evaluateElementwise, evaluateShape, evaluateIndexing, evaluateReduction,
-        evaluateNorm, evaluateProduct, evaluateWindow, evaluateAttention}) {
+        evaluateNorm, evaluateProduct, evaluateWindow, evaluateAttention,
+        evaluateTraining, evaluateBucket}) {
     MaybeValues values = evaluate(evaluation);
     if (!values)
       continue;
@@ -40,27 +41,30 @@ FailureOr<Values> evaluateOp(Operation *op, ArrayRef<const Tensor *> operands) {
 //===----------------------------------------------------------------------===//
 
 std::string getSlotName(llvm::StringRef initializer, llvm::StringRef slot) {
-  return (initializer + "." + slot).str();
+  return (initializer + "/" + slot).str();
 }
 
-/// The whole of a parameter of `type`.
-static FailureOr<Tensor> readParameter(ParameterOp op, RankedTensorType type,
-                                       const InitializerValues &initializers) {
-  std::optional<StringRef> slot = op.getSlot();
-  auto found = initializers.find(slot ? getSlotName(op.getInitializer(), *slot)
-                                      : op.getInitializer().str());
+/// The whole of a variable of `type`, which `op` reads.
+static FailureOr<Tensor> readVariable(Operation *op, VariableAttr variable,
+                                      RankedTensorType type,
+                                      const InitializerValues &initializers) {
+  StringRef name = variable.getInitializer().getValue();
+  StringAttr slot = variable.getSlot();
+  auto found =
+      initializers.find(slot ? getSlotName(name, slot.getValue()) : name.str());
   if (slot && found == initializers.end())
     return Tensor(type);
   if (found == initializers.end())
-    return op.emitOpError("there is no value for ") << op.getInitializerAttr();
+    return op->emitOpError("there is no value for ")
+           << variable.getInitializer();
   const Tensor &whole = found->second;
-  std::optional<ViewAttr> view = op.getView();
+  ViewAttr view = variable.getView();
   if (!view)
     return whole;
   Tensor value(type);
   forEachIndex(type.getShape(), [&](ArrayRef<int64_t> index, int64_t position) {
     value[position] =
-        whole[view->getOffset() + getPosition(index, view->getStrides())];
+        whole[view.getOffset() + getPosition(index, view.getStrides())];
   });
   return value;
 }
@@ -137,6 +141,8 @@ private:
     }
     if (auto parameter = dyn_cast<ParameterOp>(op))
       return evaluateParameter(parameter);
+    if (auto bucket = dyn_cast<BucketParameterOp>(op))
+      return evaluateBucketParameter(bucket);
     if (auto start = dyn_cast<BlockStartOp>(op))
       return evaluateBlockStart(start);
     if (auto clearing = dyn_cast<ClearPaddingOp>(op))
@@ -180,7 +186,8 @@ private:
       return op.emitOpError("has no ") << attributes::globalType;
     if (global)
       type = cast<RankedTensorType>(global.getValue());
-    FailureOr<Tensor> whole = readParameter(op, type, initializers);
+    FailureOr<Tensor> whole =
+        readVariable(op, op.getVariable(), type, initializers);
     if (failed(whole))
       return failure();
     if (!mesh)
@@ -190,6 +197,27 @@ private:
       return op.emitOpError("has no ") << attributes::shardings;
     return define(cast<OpResult>(op.getResult()),
                   shard(*whole, *sharding.resolve(*mesh), *mesh));
+  }
+
+  LogicalResult evaluateBucketParameter(BucketParameterOp op) {
+    auto global = op->getAttrOfType<TypeAttr>(attributes::globalType);
+    ShardingAttr sharding = getSharding(op.getResult());
+    if (!mesh || !global || !sharding)
+      return op.emitOpError("is read on ranks, and needs ")
+             << attributes::globalType << " and " << attributes::shardings;
+    Values values;
+    SmallVector<MemberAttr> members(op.getMembers().getAsRange<MemberAttr>());
+    for (MemberAttr member : members) {
+      FailureOr<Tensor> value = readVariable(op, member.getVariable(),
+                                             member.getType(), initializers);
+      if (failed(value))
+        return failure();
+      values.push_back(std::move(*value));
+    }
+    return define(cast<OpResult>(op.getResult()),
+                  shardBucket(values, members,
+                              cast<RankedTensorType>(global.getValue()),
+                              *sharding.resolve(*mesh), *mesh));
   }
 
   LogicalResult evaluateBlockStart(BlockStartOp op) {
@@ -276,8 +304,8 @@ interpretRanks(func::FuncOp function, ArrayRef<Tensor> arguments,
       Machine(initializers, &mesh, observer).run(function, std::move(inputs));
   if (failed(results))
     return failure();
-  std::vector<Tensor> values(results->size());
-  for (unsigned index = 0; index < values.size(); ++index) {
+  std::vector<Tensor> values;
+  for (auto [index, blocks] : llvm::enumerate(*results)) {
     auto sharding =
         function.getResultAttrOfType<ShardingAttr>(index, attributes::sharding);
     auto global =
@@ -286,9 +314,17 @@ interpretRanks(func::FuncOp function, ArrayRef<Tensor> arguments,
       return function.emitOpError("result ")
              << index << " has no "
              << (sharding ? attributes::globalType : attributes::sharding);
-    if (auto fault = unshard((*results)[index],
-                             cast<RankedTensorType>(global.getValue()),
-                             *sharding.resolve(mesh), mesh, values[index]))
+    auto type = cast<RankedTensorType>(global.getValue());
+    auto bucket =
+        function.getResultAttrOfType<ArrayAttr>(index, attributes::bucket);
+    std::optional<std::string> fault =
+        bucket ? unshardBucket(
+                     blocks,
+                     SmallVector<MemberAttr>(bucket.getAsRange<MemberAttr>()),
+                     type, *sharding.resolve(mesh), mesh, values)
+               : unshard(blocks, type, *sharding.resolve(mesh), mesh,
+                         values.emplace_back());
+    if (fault)
       return function.emitOpError("result ") << index << ": " << *fault;
   }
   return values;

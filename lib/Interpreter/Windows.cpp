@@ -47,37 +47,73 @@ private:
   SmallVector<int64_t> inputStrides;
 };
 
-Values evaluateConvolution(const Evaluation &evaluation, ConvOp op) {
-  Tensor result = evaluation.makeResult();
-  const Tensor &input = evaluation.operand(0), &weight = evaluation.operand(1);
-  const Tensor *bias = op.getBias() ? &evaluation.operand(2) : nullptr;
+/// Calls `body` with the positions in input, weight and output of every product
+/// of a convolution.
+template <typename Op>
+void forEachProduct(Op op, const Tensor &input, const Tensor &weight,
+                    const Tensor &output,
+                    llvm::function_ref<void(int64_t, int64_t, int64_t)> body) {
   SmallVector<int64_t> inputStrides = input.getStrides();
   SmallVector<int64_t> weightStrides = weight.getStrides();
   int64_t channels = weight.getShape()[1];
   int64_t outputsPerGroup = weight.getShape()[0] / op.getGroups();
   WindowWalk walk(input, weight.getShape().drop_front(2), op.getStrides(),
                   op.getPads(), op.getDilations());
-  forEachIndex(result.getShape(), [&](ArrayRef<int64_t> index,
+  forEachIndex(output.getShape(), [&](ArrayRef<int64_t> index,
                                       int64_t position) {
     int64_t firstChannel = index[1] / outputsPerGroup * channels;
-    double sum = bias ? (*bias)[index[1]].real : 0;
     walk.run(index.drop_front(2), [&](int64_t offset, int64_t tap) {
       for (int64_t channel = 0; offset >= 0 && channel < channels; ++channel)
-        sum += input[index[0] * inputStrides[0] +
-                     (firstChannel + channel) * inputStrides[1] + offset]
-                   .real *
-               weight[index[1] * weightStrides[0] + channel * weightStrides[1] +
-                      tap]
-                   .real;
+        body(index[0] * inputStrides[0] +
+                 (firstChannel + channel) * inputStrides[1] + offset,
+             index[1] * weightStrides[0] + channel * weightStrides[1] + tap,
+             position);
     });
-    result[position].real = sum;
   });
+}
+
+Values evaluateConvolution(const Evaluation &evaluation, ConvOp op) {
+  Tensor result = evaluation.makeResult();
+  const Tensor &input = evaluation.operand(0), &weight = evaluation.operand(1);
+  if (op.getBias()) {
+    int64_t inner = result.getStrides()[1], channels = result.getShape()[1];
+    for (int64_t i = 0; i < result.getSize(); ++i)
+      result[i] = evaluation.operand(2)[i / inner % channels];
+  }
+  forEachProduct(op, input, weight, result,
+                 [&](int64_t from, int64_t tap, int64_t to) {
+                   result[to].real += input[from].real * weight[tap].real;
+                 });
+  return {result};
+}
+
+Values evaluateInputGradient(const Evaluation &evaluation,
+                             ConvInputGradientOp op) {
+  Tensor result = evaluation.makeResult();
+  const Tensor &gradient = evaluation.operand(0);
+  const Tensor &weight = evaluation.operand(1);
+  forEachProduct(op, result, weight, gradient,
+                 [&](int64_t from, int64_t tap, int64_t to) {
+                   result[from].real += gradient[to].real * weight[tap].real;
+                 });
+  return {result};
+}
+
+Values evaluateWeightGradient(const Evaluation &evaluation,
+                              ConvWeightGradientOp op) {
+  Tensor result = evaluation.makeResult();
+  const Tensor &input = evaluation.operand(0);
+  const Tensor &gradient = evaluation.operand(1);
+  forEachProduct(op, input, result, gradient,
+                 [&](int64_t from, int64_t tap, int64_t to) {
+                   result[tap].real += input[from].real * gradient[to].real;
+                 });
   return {result};
 }
 
 /// Calls `body` with the output position, the start of its channel and index.
 void forEachPooled(
-    const Tensor &input, Tensor &result,
+    const Tensor &input, const Tensor &result,
     llvm::function_ref<void(int64_t, int64_t, ArrayRef<int64_t>)> body) {
   SmallVector<int64_t> strides = input.getStrides();
   forEachIndex(result.getShape(),
@@ -104,9 +140,34 @@ Values evaluateMaxPool(const Evaluation &evaluation, MaxPoolOp op) {
   return {result};
 }
 
-Values evaluateAveragePool(const Evaluation &evaluation, AveragePoolOp op) {
+/// The first maximum of a window takes the gradient.
+Values evaluateMaxPoolGradient(const Evaluation &evaluation,
+                               MaxPoolGradientOp op) {
   Tensor result = evaluation.makeResult();
   const Tensor &input = evaluation.operand(0);
+  const Tensor &gradient = evaluation.operand(1);
+  WindowWalk walk(input, op.getWindow(), op.getStrides(), op.getPads(),
+                  op.getDilations());
+  forEachPooled(input, gradient,
+                [&](int64_t position, int64_t start, ArrayRef<int64_t> index) {
+                  int64_t best = -1;
+                  walk.run(index, [&](int64_t offset, int64_t) {
+                    if (offset >= 0 && (best < 0 || input[start + offset].real >
+                                                        input[best].real))
+                      best = start + offset;
+                  });
+                  if (best >= 0)
+                    result[best].real += gradient[position].real;
+                });
+  return {result};
+}
+
+/// Calls `body` with every position of `output`, the positions of `input` that
+/// it averages, and the count that it divides by.
+template <typename Op>
+void forEachAverage(
+    Op op, const Tensor &input, const Tensor &output,
+    llvm::function_ref<void(int64_t, ArrayRef<int64_t>, double)> body) {
   WindowWalk walk(input, op.getWindow(), op.getStrides(), op.getPads(),
                   op.getDilations());
   // Padding counts, what a rounded-up output hangs over behind it does not.
@@ -122,18 +183,42 @@ Values evaluateAveragePool(const Evaluation &evaluation, AveragePoolOp op) {
     }
     return true;
   };
-  forEachPooled(input, result,
+  forEachPooled(input, output,
                 [&](int64_t position, int64_t start, ArrayRef<int64_t> index) {
-                  double sum = 0;
+                  SmallVector<int64_t> averaged;
                   int64_t count = 0;
                   walk.run(index, [&](int64_t offset, int64_t tap) {
                     if (offset >= 0)
-                      sum += input[start + offset].real;
+                      averaged.push_back(start + offset);
                     count += offset >= 0 || (op.getCountIncludePad() &&
                                              isInsidePadding(index, tap));
                   });
-                  result[position].real = sum / static_cast<double>(count);
+                  body(position, averaged, static_cast<double>(count));
                 });
+}
+
+Values evaluateAveragePool(const Evaluation &evaluation, AveragePoolOp op) {
+  Tensor result = evaluation.makeResult();
+  const Tensor &input = evaluation.operand(0);
+  forEachAverage(op, input, result,
+                 [&](int64_t to, ArrayRef<int64_t> from, double count) {
+                   double sum = 0;
+                   for (int64_t position : from)
+                     sum += input[position].real;
+                   result[to].real = sum / count;
+                 });
+  return {result};
+}
+
+Values evaluateAveragePoolGradient(const Evaluation &evaluation,
+                                   AveragePoolGradientOp op) {
+  Tensor result = evaluation.makeResult();
+  const Tensor &gradient = evaluation.operand(0);
+  forEachAverage(op, result, gradient,
+                 [&](int64_t to, ArrayRef<int64_t> from, double count) {
+                   for (int64_t position : from)
+                     result[position].real += gradient[to].real / count;
+                 });
   return {result};
 }
 
@@ -147,6 +232,18 @@ MaybeValues evaluateWindow(const Evaluation &evaluation) {
           [&](MaxPoolOp op) { return evaluateMaxPool(evaluation, op); })
       .Case<AveragePoolOp>(
           [&](AveragePoolOp op) { return evaluateAveragePool(evaluation, op); })
+      .Case<ConvInputGradientOp>([&](ConvInputGradientOp op) {
+        return evaluateInputGradient(evaluation, op);
+      })
+      .Case<ConvWeightGradientOp>([&](ConvWeightGradientOp op) {
+        return evaluateWeightGradient(evaluation, op);
+      })
+      .Case<MaxPoolGradientOp>([&](MaxPoolGradientOp op) {
+        return evaluateMaxPoolGradient(evaluation, op);
+      })
+      .Case<AveragePoolGradientOp>([&](AveragePoolGradientOp op) {
+        return evaluateAveragePoolGradient(evaluation, op);
+      })
       .Default([](auto) { return std::nullopt; });
 }
 

@@ -43,6 +43,7 @@ using RankObserver = llvm::function_ref<mlir::LogicalResult(
 /// Results of a localised function on all ranks of the mesh in lock step.
 /// Arguments and results are global: they are cut by `parplan.sharding`, and
 /// joined with the checks that replicas agree (S5) and padding is zero (S4).
+/// A result that is a bucket gives one value per member.
 mlir::FailureOr<std::vector<Tensor>>
 interpretRanks(mlir::func::FuncOp function, llvm::ArrayRef<Tensor> arguments,
                const InitializerValues &initializers = {},
