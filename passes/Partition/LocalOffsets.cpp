@@ -100,15 +100,14 @@ Value createLocalMask(OpBuilder &builder, AffineMaskOp mask,
   return builder.create<BroadcastOp>(location, type, inside);
 }
 
-void shiftIds(EmbeddingOp local, int64_t rowCount, ArrayRef<int> axes,
+void shiftIds(OpOperand &ids, int64_t rowCount, ArrayRef<int> axes,
               const ShardingAccess &access) {
-  OpBuilder builder(local);
-  Value ids = local.getIds();
-  Value start = createStart(
-      builder, local.getLoc(), rowCount, axes,
-      cast<RankedTensorType>(ids.getType()).getElementType(), access);
-  local.getIdsMutable().set(
-      builder.create<SubOp>(local.getLoc(), ids, start).getResult());
+  OpBuilder builder(ids.getOwner());
+  Location location = ids.getOwner()->getLoc();
+  auto type = cast<RankedTensorType>(ids.get().getType());
+  Value start = createStart(builder, location, rowCount, axes,
+                            type.getElementType(), access);
+  ids.set(builder.create<SubOp>(location, ids.get(), start));
 }
 
 void shiftQueries(AttentionOp local, int64_t queryCount, ArrayRef<int> axes,

@@ -25,10 +25,11 @@ mlir::Value createLocalMask(mlir::OpBuilder &builder, AffineMaskOp mask,
                             const Sharding &sharding,
                             const ShardingAccess &access);
 
-/// Makes `local`, the clone of an embedding whose table of `rowCount` rows is
-/// split by `axes`, look up ids relative to the first row of the block. Ids of
-/// other blocks then lie outside the table or meet its zero padding.
-void shiftIds(EmbeddingOp local, int64_t rowCount, llvm::ArrayRef<int> axes,
+/// Makes the owner of `ids`, the clone of an embedding or of its gradient whose
+/// table of `rowCount` rows is split by `axes`, read ids relative to the first
+/// row of the block. Ids of other blocks then lie outside the table or in its
+/// padding.
+void shiftIds(mlir::OpOperand &ids, int64_t rowCount, llvm::ArrayRef<int> axes,
               const ShardingAccess &access);
 
 /// Adds the first query of the block to the offset of `local`, the clone of a

@@ -177,19 +177,24 @@ private:
     if (auto embedding = dyn_cast<EmbeddingOp>(local)) {
       AxisList axes = getAxes(/*operand=*/1, /*dim=*/0);
       if (!axes.empty())
-        shiftIds(embedding, getTensorType(op->getOperand(1)).getDimSize(0),
-                 axes, access);
+        shiftIds(embedding.getIdsMutable(),
+                 getTensorType(op->getOperand(1)).getDimSize(0), axes, access);
+    } else if (auto gradient = dyn_cast<EmbeddingGradientOp>(local)) {
+      AxisList axes = getMadeSharding(rule, assignment, /*result=*/0).dims[0];
+      if (!axes.empty())
+        shiftIds(gradient.getIdsMutable(),
+                 getTensorType(op->getResult(0)).getDimSize(0), axes, access);
     } else if (auto attention = dyn_cast<AttentionOp>(local)) {
       AxisList axes = getAxes(/*operand=*/0, /*dim=*/1);
       if (attention.getCausal() && !axes.empty())
         shiftQueries(attention, getTensorType(op->getOperand(0)).getDimSize(1),
                      axes, access);
-    } else if (auto convolution = dyn_cast<ConvOp>(local)) {
+    } else if (isa<ConvOp, ConvInputGradientOp, ConvWeightGradientOp>(local)) {
       // Split groups: a rank has those of its channels.
-      int64_t channels = getTensorType(convolution.getInput()).getDimSize(1);
-      int64_t perGroup = getTensorType(convolution.getWeight()).getDimSize(1);
-      if (convolution.getGroups() > 1)
-        convolution.setGroups(channels / perGroup);
+      if (std::optional<int> groups = rule.findFactor("g"))
+        local->setAttr("groups",
+                       OpBuilder(local).getI64IntegerAttr(getLocalFactorSizes(
+                           rule, assignment, access.getMesh())[*groups]));
     } else if (isa<ReduceOp>(local)) {
       DimBlocks padded =
           getPaddedMaximumDims(rule, assignment, access.getMesh());
