@@ -99,7 +99,7 @@ LogicalResult verifyVariables(func::FuncOp function,
     Attribute variable = function.getResultAttr(index, attributes::variable);
     if (!variable)
       continue;
-    ArrayRef<ParameterOp> found = readers[variable];
+    SmallVector<ParameterOp, 1> &found = readers[variable];
     if (found.size() != 1) {
       sound = false;
       function.emitOpError("result ")

@@ -8,10 +8,13 @@
 
 #include "dialects/exec/ExecDialect.h"
 #include "dialects/parplan/ParplanDialect.h"
+#include "passes/Memory/Passes.h"
 #include "passes/Partition/Passes.h"
+#include "passes/Pipeline/Passes.h"
 #include "passes/Plan/Passes.h"
 #include "passes/Schedule/Passes.h"
 #include "passes/Simplify/Passes.h"
+#include "passes/Train/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Transforms/Passes.h"
@@ -26,9 +29,12 @@ void registerAllPasses() {
   mlir::registerCanonicalizerPass();
   mlir::registerCSEPass();
   registerPlanPasses();
+  registerMemoryPasses();
   registerPartitionPasses();
+  registerPipelinePasses();
   registerSchedulePasses();
   registerSimplifyPasses();
+  registerTrainPasses();
 }
 
 } // namespace parplan

@@ -103,3 +103,52 @@ func.func @pending_terms_are_added_before_the_reduction(
     parplan.shardings = [#parplan.sharding<@mesh, [{}, {}]>]} : tensor<4x6xf32>, tensor<6xf32>
   return %d : tensor<4x6xf32>
 }
+
+// -----
+
+parplan.mesh @mesh <["dp0"=2 data]>
+parplan.initializer @w "w" : tensor<8x6xf32> in "" at 0 length 192
+
+// A stored variable is gathered for the forward and again for the backward
+// pass (S15), both per micro-batch as their readers. The gradient is reduced
+// right behind its sum, before ops that do not wait for it; the update is flat,
+// and its result leaves where it rests.
+// CHECK-LABEL: func.func @stored_variable
+func.func @stored_variable(
+    %x: tensor<4x8xf32> {parplan.batch, parplan.sharding = #parplan.sharding<@mesh, [{"dp0"}, {}]>},
+    %rate: tensor<f32> {parplan.sharding = #parplan.sharding<@mesh, []>})
+    -> (tensor<8x6xf32> {parplan.variable = #parplan.variable<@w>, parplan.sharding = #parplan.sharding<@mesh, [{}, {}], stored = {"dp0"}>},
+        tensor<4x8xf32> {parplan.sharding = #parplan.sharding<@mesh, [{"dp0"}, {}]>})
+    attributes {parplan.micro_batches = 1 : i64} {
+  // CHECK: %[[W:.*]] = parplan.parameter @w
+  %w = parplan.parameter @w {parplan.shardings = [#parplan.sharding<@mesh, [{}, {}], stored = {"dp0"}>]} : tensor<8x6xf32>
+  // CHECK: %[[FORWARD:.*]] = parplan.reshard %[[W]] to <@mesh, [{}, {}]> {parplan.group = 0 : i64, parplan.per_micro_batch}
+  // CHECK-NEXT: %[[Y:.*]] = parplan.matmul "mk,kn->mn" %{{.*}}, %[[FORWARD]]
+  %y = parplan.matmul "mk,kn->mn" %x, %w {parplan.per_micro_batch, parplan.group = 0 : i64,
+    parplan.factors = #parplan.factors<@mesh, {m = ["dp0"]}>,
+    parplan.shardings = [#parplan.sharding<@mesh, [{"dp0"}, {}]>]} : tensor<4x8xf32>, tensor<8x6xf32>
+  // CHECK-NEXT: %[[PART:.*]] = parplan.matmul "mk,mn->kn"
+  %g = parplan.matmul "mk,mn->kn" %x, %y {parplan.per_micro_batch, parplan.group = 0 : i64, parplan.role = "weight_gradient",
+    parplan.factors = #parplan.factors<@mesh, {m = ["dp0"]}>,
+    parplan.shardings = [#parplan.sharding<@mesh, [{}, {}], partial = sum{"dp0"}>]} : tensor<4x8xf32>, tensor<4x6xf32>
+  // CHECK-NEXT: %[[SUM:.*]] = parplan.accumulate %[[PART]]
+  // CHECK-NEXT: %[[REDUCED:.*]] = parplan.reshard %[[SUM]] to <@mesh, [{}, {}], stored = {"dp0"}> {parplan.role = "gradient_sum"}
+  %sum = parplan.accumulate %g {parplan.role = "gradient_sum",
+    parplan.factors = #parplan.factors<@mesh, {}, pending = {"dp0"}>,
+    parplan.shardings = [#parplan.sharding<@mesh, [{}, {}], partial = sum{"dp0"}>]} : tensor<8x6xf32>
+  // CHECK-NEXT: %[[BACKWARD:.*]] = parplan.reshard %[[W]] to <@mesh, [{}, {}]> {parplan.group = 0 : i64, parplan.per_micro_batch, parplan.role = "input_gradient"}
+  // CHECK-NEXT: %[[D:.*]] = parplan.matmul "mn,kn->mk" %[[Y]], %[[BACKWARD]]
+  %d = parplan.matmul "mn,kn->mk" %y, %w {parplan.per_micro_batch, parplan.group = 0 : i64, parplan.role = "input_gradient",
+    parplan.factors = #parplan.factors<@mesh, {m = ["dp0"]}>,
+    parplan.shardings = [#parplan.sharding<@mesh, [{"dp0"}, {}]>]} : tensor<4x6xf32>, tensor<8x6xf32>
+  %total = parplan.accumulate %d {
+    parplan.factors = #parplan.factors<@mesh, {d0 = ["dp0"]}>,
+    parplan.shardings = [#parplan.sharding<@mesh, [{"dp0"}, {}]>]} : tensor<4x8xf32>
+  // CHECK: %[[NEW:.*]] = parplan.optimizer_update sgd %[[W]], %[[REDUCED]]
+  %new = parplan.optimizer_update sgd %w, %sum learning_rate %rate betas 0.9, 0.999 epsilon 1.0e-8 weight_decay 0.0 momentum 0.0 {
+    parplan.role = "optimizer",
+    parplan.factors = #parplan.factors<@mesh, {}, stored = {"dp0"}>,
+    parplan.shardings = [#parplan.sharding<@mesh, [{}, {}], stored = {"dp0"}>]} : tensor<8x6xf32>, tensor<8x6xf32>, tensor<f32>
+  // CHECK: return %[[NEW]]
+  return %new, %total : tensor<8x6xf32>, tensor<4x8xf32>
+}

@@ -87,3 +87,26 @@ func.func @global_type_is_no_type(
   %b = parplan.neg %a {parplan.global_type = 4 : i64} : tensor<4xf32>
   return
 }
+
+// -----
+
+parplan.mesh @mesh <["dp0"=2 data]>
+parplan.initializer @w "w" : tensor<8xf32> in "" at 0 length 32
+
+// expected-error@+1 {{S14: result 0 replaces #parplan.variable<@w>, which rests in [{}] stored={dp0}, and ends in [{}]}}
+func.func @elsewhere() -> (tensor<8xf32> {parplan.variable = #parplan.variable<@w>, parplan.global_type = tensor<8xf32>, parplan.sharding = #parplan.sharding<@mesh, [{}]>}) {
+  %w = parplan.parameter @w {parplan.global_type = tensor<8xf32>, parplan.shardings = [#parplan.sharding<@mesh, [{}], stored = {"dp0"}>]} : tensor<4xf32>
+  %all = parplan.all_gather %w axes <"dp0"> dim -1 to <@mesh, [{}]> {parplan.global_type = tensor<8xf32>} : tensor<4xf32> -> tensor<8xf32>
+  return %all : tensor<8xf32>
+}
+
+// -----
+
+parplan.mesh @mesh <["dp0"=2 data]>
+parplan.initializer @w "w" : tensor<8xf32> in "" at 0 length 32
+
+// expected-error@+1 {{result 0 replaces #parplan.variable<@w, slot = "exp_avg">, which 0 parameters read}}
+func.func @nothing_reads() -> (tensor<8xf32> {parplan.variable = #parplan.variable<@w, slot = "exp_avg">, parplan.global_type = tensor<8xf32>, parplan.sharding = #parplan.sharding<@mesh, [{}]>}) {
+  %w = parplan.parameter @w {parplan.global_type = tensor<8xf32>, parplan.shardings = [#parplan.sharding<@mesh, [{}]>]} : tensor<8xf32>
+  return %w : tensor<8xf32>
+}

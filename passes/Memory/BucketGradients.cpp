@@ -1,0 +1,129 @@
+//===- BucketGradients.cpp - Updates in buckets ---------------------------===//
+//
+// Part of parplan.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/Memory/BucketBuilder.h"
+#include "passes/Memory/Passes.h"
+
+#include "mlir/Pass/PassManager.h"
+
+using namespace mlir;
+
+namespace parplan {
+
+#define GEN_PASS_DEF_BUCKETGRADIENTS
+#include "passes/Memory/Passes.h.inc"
+
+namespace {
+
+using Bucket = SmallVector<const UpdateLane *>;
+
+/// Equal lanes in order, each as long as it fits into `limit`.
+std::vector<Bucket> divide(ArrayRef<UpdateLane> lanes, int64_t limit,
+                           const ShardingAccess &access) {
+  struct Open {
+    size_t bucket;
+    int64_t bytes = 0;
+  };
+  std::vector<Bucket> buckets;
+  llvm::StringMap<Open> open;
+  for (const UpdateLane &lane : lanes) {
+    RankedTensorType type = lane.getBlockType(access);
+    int64_t bytes =
+        type.getNumElements() * getElementBytes(type.getElementType());
+    auto [found, isNew] = open.try_emplace(lane.signature);
+    Open &current = found->second;
+    if (isNew || current.bytes + bytes > limit) {
+      current = {buckets.size()};
+      buckets.emplace_back();
+    }
+    current.bytes += bytes;
+    buckets[current.bucket].push_back(&lane);
+  }
+  return buckets;
+}
+
+/// Puts the results of buckets where the first of their members was.
+void replaceResults(func::FuncOp function, ArrayRef<BucketResult> results) {
+  Operation *terminator = function.getBody().front().getTerminator();
+  llvm::DenseMap<unsigned, const BucketResult *> replaced;
+  for (const BucketResult &result : results)
+    for (unsigned index : result.replaced)
+      replaced[index] = &result;
+  SmallVector<Value> values;
+  SmallVector<DictionaryAttr> attributeLists;
+  for (OpOperand &operand : terminator->getOpOperands()) {
+    unsigned index = operand.getOperandNumber();
+    const BucketResult *result = replaced.lookup(index);
+    if (!result) {
+      values.push_back(operand.get());
+      attributeLists.push_back(function.getResultAttrDict(index));
+    } else if (index == *llvm::min_element(result->replaced)) {
+      values.push_back(result->value);
+      attributeLists.push_back(result->attributes);
+    }
+  }
+  terminator->setOperands(values);
+  function.setFunctionType(FunctionType::get(function.getContext(),
+                                             function.getArgumentTypes(),
+                                             TypeRange(ValueRange(values))));
+  function.setAllResultAttrs(attributeLists);
+}
+
+void eraseUnused(ArrayRef<const UpdateLane *> lanes) {
+  SmallVector<Operation *> ops;
+  for (const UpdateLane *lane : lanes) {
+    ops.append(lane->ops.begin(), lane->ops.end());
+    ops.append(lane->sources.begin(), lane->sources.end());
+  }
+  llvm::sort(ops, [](Operation *left, Operation *right) {
+    return right->isBeforeInBlock(left);
+  });
+  for (Operation *op : ops)
+    if (op->use_empty())
+      op->erase();
+}
+
+struct BucketGradientsPass : impl::BucketGradientsBase<BucketGradientsPass> {
+  using BucketGradientsBase::BucketGradientsBase;
+
+  void runOnOperation() override {
+    FailureOr<ShardingAccess> access = ShardingAccess::create(getOperation());
+    if (failed(access))
+      return signalPassFailure();
+    if (bytes > 0)
+      for (auto function : getOperation().getOps<func::FuncOp>())
+        run(function, *access);
+  }
+
+  void run(func::FuncOp function, const ShardingAccess &access) {
+    std::vector<UpdateLane> lanes = findUpdateLanes(function, access);
+    SmallVector<BucketResult> results;
+    SmallVector<const UpdateLane *> replaced;
+    for (const Bucket &bucket : divide(lanes, bytes, access)) {
+      if (bucket.size() < 2)
+        continue;
+      BucketBuilder builder(access, bucket);
+      if (!builder.isPossible())
+        continue;
+      results.append(builder.build());
+      replaced.append(bucket.begin(), bucket.end());
+    }
+    if (results.empty())
+      return;
+    replaceResults(function, results);
+    eraseUnused(replaced);
+  }
+};
+
+} // namespace
+
+void buildMemoryPipeline(OpPassManager &manager, int64_t bucketBytes) {
+  if (bucketBytes > 0)
+    manager.addPass(createBucketGradients({bucketBytes}));
+  manager.addPass(createPrefetchGathers());
+}
+
+} // namespace parplan

@@ -1,0 +1,38 @@
+//===- Passes.td - Memory of a training step -*- tablegen -*-===//
+
+#ifndef PARPLAN_PASSES_MEMORY_PASSES_TD
+#define PARPLAN_PASSES_MEMORY_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def BucketGradients : Pass<"parplan-bucket-gradients", "::mlir::ModuleOp"> {
+  let summary = "Reduces gradients and updates variables in buckets";
+  let description = [{
+    In: the local program of a step, its micro-batches unrolled.
+
+    Variables whose gradients are reduced, updated and gathered by the same moves
+    and updates, one after the other, become members of one bucket, until it
+    holds `bytes`. Their gradients are packed where the last one is complete; the
+    moves, the update and the square sum run once, on flat buckets. A bucket is
+    cut as a whole: it is padded once. Variables that are stored share a bucket
+    within a block of the model only.
+
+    Out: `pack`, `unpack` and `bucket_parameter`; results of buckets have
+    `parplan.bucket` in place of `parplan.variable`.
+  }];
+  let options = [
+    Option<"bytes", "bytes", "int64_t", "0",
+           "gradient bytes after which a bucket is closed; 0: no buckets">
+  ];
+}
+
+def PrefetchGathers : Pass<"parplan-prefetch-gathers", "::mlir::ModuleOp"> {
+  let summary = "Gathers stored variables while the ones before are in use";
+  let description = [{
+    Gathers of stored variables that are needed together, in one pass over one
+    block of the model, move to where the gathers before them were: what is
+    gathered next is on its way while the current one is read.
+  }];
+}
+
+#endif // PARPLAN_PASSES_MEMORY_PASSES_TD
