@@ -143,12 +143,15 @@ void DimensionAttr::print(AsmPrinter &printer) const {
 }
 
 Attribute BlockAttr::parse(AsmParser &parser, Type) {
-  std::string name;
+  std::string name, slot;
   FlatSymbolRefAttr source;
   int64_t offset = 0;
   SmallVector<DimensionAttr> dims;
   AxisListAttr storage = AxisListAttr::get(parser.getContext(), {});
   if (parser.parseLess() || parser.parseString(&name))
+    return {};
+  if (succeeded(parser.parseOptionalKeyword("slot")) &&
+      parser.parseString(&slot))
     return {};
   if (succeeded(parser.parseOptionalKeyword("from")) &&
       (parser.parseAttribute(source) || parser.parseKeyword("at") ||
@@ -163,12 +166,16 @@ Attribute BlockAttr::parse(AsmParser &parser, Type) {
     return {};
   if (parser.parseGreater())
     return {};
-  return get(parser.getContext(), StringAttr::get(parser.getContext(), name),
+  MLIRContext *context = parser.getContext();
+  return get(context, StringAttr::get(context, name),
+             slot.empty() ? StringAttr() : StringAttr::get(context, slot),
              source, offset, dims, storage);
 }
 
 void BlockAttr::print(AsmPrinter &printer) const {
   printer << '<' << getName();
+  if (getSlot())
+    printer << " slot " << getSlot();
   if (getSource())
     printer << " from " << getSource() << " at " << getOffset();
   printer << " dims [";
@@ -181,6 +188,45 @@ void BlockAttr::print(AsmPrinter &printer) const {
     getStorage().print(printer);
   }
   printer << '>';
+}
+
+Attribute BucketAttr::parse(AsmParser &parser, Type) {
+  int64_t elements = 0;
+  AxisListAttr storage = AxisListAttr::get(parser.getContext(), {});
+  SmallVector<int64_t> offsets;
+  SmallVector<BlockAttr> members;
+  auto parseMember = [&]() -> ParseResult {
+    if (parser.parseInteger(offsets.emplace_back()) || parser.parseColon())
+      return failure();
+    members.push_back(
+        llvm::dyn_cast_if_present<BlockAttr>(BlockAttr::parse(parser, Type())));
+    return success(bool(members.back()));
+  };
+  if (parser.parseLess() || parser.parseInteger(elements))
+    return {};
+  if (succeeded(parser.parseOptionalKeyword("storage")) &&
+      parseAxes(parser, storage))
+    return {};
+  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Square,
+                                     parseMember) ||
+      parser.parseGreater())
+    return {};
+  return get(parser.getContext(), elements, storage, offsets, members);
+}
+
+void BucketAttr::print(AsmPrinter &printer) const {
+  printer << '<' << getElements();
+  if (!getStorage().getNames().empty()) {
+    printer << " storage ";
+    getStorage().print(printer);
+  }
+  printer << " [";
+  llvm::interleaveComma(llvm::zip_equal(getOffsets(), getMembers()), printer,
+                        [&](auto member) {
+                          printer << std::get<0>(member) << " : ";
+                          std::get<1>(member).print(printer);
+                        });
+  printer << "]>";
 }
 
 static constexpr std::pair<WorkKind, StringLiteral> workKinds[] = {

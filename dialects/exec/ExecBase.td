@@ -19,7 +19,7 @@ def Exec_Dialect : Dialect {
     communication stream, events between the two. Every decision is taken; the
     emitter prints one statement per op.
 
-    Constraints of the dialect are numbered E1 to E14 (docs/spec.md).
+    Constraints of the dialect are numbered E1 to E16 (docs/spec.md).
   }];
   let dependentDialects = ["::parplan::ParplanDialect"];
   let useDefaultTypePrinterParser = 1;
@@ -77,14 +77,29 @@ def Exec_BlockAttr : Exec_Attr<"Block", "block"> {
     Inputs and outputs name the tensor of the model; parameters name the
     `parplan.initializer` or `exec.data` that they read, and the element
     (i0, i1, ..) of the global view is element `offset + sum stride_d * i_d` of it.
-    Example:
-    `#exec.block<"fc1.weight" from @w0 at 0 dims [8 over <> stride 15,
-    15 over <"tp0"> stride 1] storage <>>`.
+    States name the initializer of their parameter, whose shape they have, and
+    their `slot`. Example:
+    `#exec.block<"fc1.weight" slot "exp_avg" from @w0 at 0 dims [8 over <> stride
+    15, 15 over <"tp0"> stride 1] storage <>>`.
   }];
   let parameters = (ins "::mlir::StringAttr":$name,
-      "::mlir::FlatSymbolRefAttr":$source, "int64_t":$offset,
+      "::mlir::StringAttr":$slot, "::mlir::FlatSymbolRefAttr":$source, "int64_t":$offset,
       ArrayRefParameter<"::parplan::exec::DimensionAttr">:$dims,
       "::parplan::AxisListAttr":$storage);
+  let hasCustomAssemblyFormat = 1;
+}
+
+def Exec_BucketAttr : Exec_Attr<"Bucket", "bucket"> {
+  let summary = "Blocks of variables in one flat buffer";
+  let description = [{
+    Member i lies, flattened, at element `offsets[i]` of `elements`, of which
+    `storage` keeps pieces (S6). Between members are zeros. Example:
+    `#exec.bucket<1024 storage <"dp0"> [0 : <"w" from @w0 at 0 dims [8 over <>
+    stride 1]>, 64 : ..]>`.
+  }];
+  let parameters = (ins "int64_t":$elements, "::parplan::AxisListAttr":$storage,
+      ArrayRefParameter<"int64_t">:$offsets,
+      ArrayRefParameter<"::parplan::exec::BlockAttr">:$members);
   let hasCustomAssemblyFormat = 1;
 }
 

@@ -16,7 +16,17 @@ class Exec_Enum<string name, string summary, list<I32EnumAttrCase> cases>
 def Exec_BufferKindEnum : Exec_Enum<"BufferKind", "what a buffer holds", [
     I32EnumAttrCase<"parameter", 0>, I32EnumAttrCase<"input", 1>,
     I32EnumAttrCase<"output", 2>, I32EnumAttrCase<"activation", 3>,
-    I32EnumAttrCase<"workspace", 4>]>;
+    I32EnumAttrCase<"workspace", 4>, I32EnumAttrCase<"state", 5>]>;
+
+/// What the loop around a training step does with an input or output.
+def Exec_RoleEnum : Exec_Enum<"BufferRole", "part in a training step", [
+    // Inputs; data where there is none.
+    I32EnumAttrCase<"labels", 0>, I32EnumAttrCase<"learning_rate", 1>,
+    I32EnumAttrCase<"step_size", 2>, I32EnumAttrCase<"bias_correction2_sqrt", 3>,
+    I32EnumAttrCase<"loss_scale", 4>, I32EnumAttrCase<"inverse_loss_scale", 5>,
+    // Outputs.
+    I32EnumAttrCase<"loss", 6>, I32EnumAttrCase<"gradient_norm", 7>,
+    I32EnumAttrCase<"overflow", 8>]>;
 
 def Exec_StreamEnum : Exec_Enum<"StreamKind", "queue of work", [
     I32EnumAttrCase<"compute", 0>, I32EnumAttrCase<"communication", 1>]>;

@@ -32,8 +32,47 @@ int64_t getStorageBytes(mlir::Type elementType);
 
 namespace parplan::exec {
 
+/// The buffer that an operand of a statement is, or is a view of; null for
+/// anything else.
+BufferOp getBuffer(mlir::Value operand);
+/// Where in the arena an operand of a statement starts, in bytes.
+int64_t getArenaOffset(mlir::Value operand);
+inline BufferType getBufferType(mlir::Value operand) {
+  return mlir::cast<BufferType>(operand.getType());
+}
+
+/// Bytes of the arena.
+struct ByteRange {
+  int64_t offset = 0;
+  int64_t end = 0;
+
+  bool meets(const ByteRange &other) const {
+    return offset < other.end && other.offset < end;
+  }
+};
+/// The bytes of an operand of a statement.
+ByteRange getByteRange(mlir::Value operand);
+
 /// The shapes that the runtime's kernels take, for their workspace formulas.
-runtime::ConvolutionShape getRuntimeShape(ConvolutionOp op);
+/// Of adjoints it is the shape of the convolution that they belong to.
+template <typename Convolution>
+runtime::ConvolutionShape getRuntimeShape(Convolution op) {
+  runtime::ConvolutionShape shape = {};
+  shape.batch = op.getBatch();
+  shape.inChannels = op.getInChannels();
+  shape.outChannels = op.getOutChannels();
+  shape.groups = op.getGroups();
+  shape.spatialRank = static_cast<int32_t>(op.getIn().size());
+  for (int32_t d = 0; d < shape.spatialRank; ++d) {
+    shape.in[d] = op.getIn()[d];
+    shape.out[d] = op.getOut()[d];
+    shape.kernel[d] = op.getWindow()[d];
+    shape.stride[d] = op.getStrides()[d];
+    shape.dilation[d] = op.getDilations()[d];
+    shape.padLow[d] = op.getPadsLow()[d];
+  }
+  return shape;
+}
 runtime::AttentionShape getRuntimeShape(AttentionOp op);
 
 } // namespace parplan::exec

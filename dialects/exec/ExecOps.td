@@ -27,27 +27,30 @@ def Exec_ProgramOp : Exec_Op<"program", [Symbol, SymbolTable, NoTerminator,
   let summary = "The program of every rank";
   let description = [{
     Holds `exec.communicator` and `exec.kernel` symbols, buffers, then statements
-    and events in the order of issue.
+    and events in the order of issue. A training step has `micro_batches`: its
+    batched inputs have the dimensions [micro-batches, samples of one, ..].
 
     Constraints:
     * E1: `arena` is the highest end of a buffer;
     * E2: buffers whose live ranges meet do not share bytes of the arena;
     * E3: every statement lies in the live ranges of its buffers, and the range
-      is exactly from the first to the last; parameters, inputs and outputs
-      live to the end, parameters and inputs from the start;
-    * E4: a buffer is written before it is read, unless it is a parameter or an
-      input; parameters and inputs are never written;
+      is exactly from the first to the last; parameters, states, inputs and
+      outputs live to the end, all but outputs of these from the start;
+    * E4: a buffer is written before it is read, unless it is a parameter, a
+      state or an input. Of these, the trained ones and no others are written;
+      no later statement reads, or writes but by `copy`, bytes that were
+      written: until then readers find the values of before the step;
     * E5: of two statements on different streams that touch the same bytes, one
       of them writing, the second waits for an event recorded after the first;
     * E6: a wait has an earlier record of its event on the other stream; events
       are below `events`.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, Parplan_MeshAttr:$mesh,
-      I64Attr:$arena, I64Attr:$events);
+      I64Attr:$arena, I64Attr:$events, OptionalAttr<I64Attr>:$micro_batches);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
-    $sym_name `mesh` $mesh `arena` $arena `events` $events attr-dict-with-keyword
-    $body
+    $sym_name `mesh` $mesh `arena` $arena `events` $events
+    (`micro_batches` $micro_batches^)? attr-dict-with-keyword $body
   }];
   let hasRegionVerifier = 1;
   let extraClassDeclaration = [{
@@ -88,20 +91,55 @@ def Exec_BufferOp : Exec_Op<"buffer", [HasParent<"ProgramOp">]> {
   let summary = "A dense array at an offset of the arena";
   let description = [{
     `live` is the range of statements between which the buffer holds a value, both
-    included; -1 is the start of the step, the number of statements its end.
+    included; -1 is the start of the step, the number of statements its end. A
+    state is zero at the start of a run. A `trained` parameter or state has a new
+    value after the step.
 
     Constraints:
-    * E8: `offset` is a multiple of 64; parameters, inputs and outputs have a
-      block whose local shape under the mesh has as many elements as the buffer;
-      activations and workspaces have none.
+    * E8: `offset` is a multiple of 64; parameters, states, inputs and outputs
+      have a block whose local shape under the mesh has as many elements as the
+      buffer; activations and workspaces have none. Parameters and states, and
+      no others, name a source; states, and no others, a slot. Only these two
+      are trained; inputs and outputs have roles of their own; only inputs are
+      batched. In place of its block a parameter or state may have a bucket:
+      the buffer is a piece of it, and its members lie inside, in ascending
+      order, without overlap.
   }];
   let arguments = (ins Exec_BufferKindEnum:$kind, I64Attr:$offset, I64Attr:$first,
-      I64Attr:$last, OptionalAttr<Exec_BlockAttr>:$block);
+      I64Attr:$last, UnitAttr:$trained, OptionalAttr<Exec_RoleEnum>:$role,
+      UnitAttr:$batched, OptionalAttr<Exec_BlockAttr>:$block,
+      OptionalAttr<Exec_BucketAttr>:$bucket);
   let results = (outs Exec_BufferType:$result);
   let assemblyFormat = [{
-    $kind `at` $offset `live` $first `to` $last (`block` $block^)? attr-dict
-    `:` type($result)
+    $kind `at` $offset `live` $first `to` $last (`trained` $trained^)?
+    (`role` $role^)? (`batched` $batched^)? (`block` $block^)?
+    (`bucket` $bucket^)? attr-dict `:` type($result)
   }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Holds a value before the step: a parameter, a state or an input.
+    bool isPermanent();
+    /// The blocks of its bucket, or its one block, or none.
+    ::llvm::SmallVector<BlockAttr> getBlocks();
+    /// The first byte and the one after the last.
+    int64_t getEnd() { return getOffset() + getType().getByteSize(); }
+  }];
+}
+
+def Exec_ViewOp : Exec_Op<"view", [HasParent<"ProgramOp">]> {
+  let summary = "An array inside of a buffer, `offset` bytes from its start";
+  let description = [{
+    Statements take views as they take buffers. It needs no memory and is no
+    statement.
+
+    Constraints:
+    * E15: a view is of a buffer, lies inside of it, and `offset` is a multiple of
+      the bytes of its elements.
+  }];
+  let arguments = (ins Exec_BufferType:$buffer, I64Attr:$offset);
+  let results = (outs Exec_BufferType:$result);
+  let assemblyFormat =
+      "$buffer `at` $offset attr-dict `:` type($buffer) `to` type($result)";
   let hasVerifier = 1;
 }
 
@@ -478,6 +516,8 @@ def Exec_ExchangeOp : Exec_Statement<"exchange",
     `count` $count `bytes` $bytes attr-dict `:` type($input) `,` type($output)
   }];
 }
+
+include "dialects/exec/ExecTrainingOps.td"
 
 class Exec_EventOp<string mnemonic> : Exec_Op<mnemonic, [HasParent<"ProgramOp">]> {
   let arguments = (ins I64Attr:$event, Exec_StreamEnum:$stream);

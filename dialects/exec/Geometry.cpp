@@ -4,77 +4,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/exec/ExecOps.h"
+#include "dialects/exec/GeometryChecks.h"
 
 using namespace mlir;
 using namespace parplan;
 using namespace parplan::exec;
-
-//===----------------------------------------------------------------------===//
-// Helpers
-//===----------------------------------------------------------------------===//
-
-static int64_t product(ArrayRef<int64_t> sizes) {
-  int64_t count = 1;
-  for (int64_t size : sizes)
-    count *= size;
-  return count;
-}
-
-static BufferType getBuffer(Value value) {
-  return cast<BufferType>(value.getType());
-}
-
-/// `buffer` has `elements` elements.
-static LogicalResult expectElements(Operation *op, Value buffer,
-                                    int64_t elements, StringRef name) {
-  if (!buffer)
-    return success();
-  int64_t count = getBuffer(buffer).getElementCount();
-  if (count != elements)
-    return op->emitOpError() << name << " has " << count << " elements, not "
-                             << elements << " (E9)";
-  return success();
-}
-
-/// Elements that extents and strides reach lie in `buffer`.
-static LogicalResult expectReach(Operation *op, Value buffer, int64_t offset,
-                                 ArrayRef<int64_t> extents,
-                                 ArrayRef<int64_t> strides, StringRef name) {
-  if (extents.size() != strides.size())
-    return op->emitOpError()
-           << name << " needs " << extents.size() << " strides (E9)";
-  if (llvm::is_contained(extents, 0))
-    return success();
-  int64_t low = offset, high = offset;
-  for (auto [extent, stride] : llvm::zip_equal(extents, strides)) {
-    if (extent < 0)
-      return op->emitOpError() << name << " has a negative extent (E9)";
-    int64_t span = (extent - 1) * stride;
-    (span < 0 ? low : high) += span;
-  }
-  int64_t count = getBuffer(buffer).getElementCount();
-  if (low < 0 || high >= count)
-    return op->emitOpError() << name << " reaches elements " << low << " to "
-                             << high << " of " << count << " (E9)";
-  return success();
-}
-
-/// All of `buffers` that are there have one element type.
-static LogicalResult expectSameType(Operation *op,
-                                    std::initializer_list<Value> buffers) {
-  Type type;
-  for (Value buffer : buffers) {
-    if (!buffer)
-      continue;
-    Type next = getBuffer(buffer).getElementType();
-    if (type && next != type)
-      return op->emitOpError()
-             << "mixes " << type << " and " << next << " (E9)";
-    type = next;
-  }
-  return success();
-}
 
 static LogicalResult expectRows(Operation *op, Value input, Value output,
                                 int64_t outer, int64_t length, int64_t inner) {
@@ -116,84 +50,21 @@ LogicalResult MatmulOp::verifyGeometry() {
   return success();
 }
 
-runtime::ConvolutionShape exec::getRuntimeShape(ConvolutionOp op) {
-  runtime::ConvolutionShape shape = {};
-  shape.batch = op.getBatch();
-  shape.inChannels = op.getInChannels();
-  shape.outChannels = op.getOutChannels();
-  shape.groups = op.getGroups();
-  shape.spatialRank = static_cast<int32_t>(op.getIn().size());
-  for (int32_t d = 0; d < shape.spatialRank; ++d) {
-    shape.in[d] = op.getIn()[d];
-    shape.out[d] = op.getOut()[d];
-    shape.kernel[d] = op.getWindow()[d];
-    shape.stride[d] = op.getStrides()[d];
-    shape.dilation[d] = op.getDilations()[d];
-    shape.padLow[d] = op.getPadsLow()[d];
-  }
-  return shape;
-}
-
-/// One to three spatial dimensions, and as many entries in every list.
-static LogicalResult
-expectSpatial(Operation *op, std::initializer_list<ArrayRef<int64_t>> lists) {
-  size_t rank = lists.begin()->size();
-  if (rank < 1 || rank > 3)
-    return op->emitOpError("needs one to three spatial dimensions (E9)");
-  for (ArrayRef<int64_t> list : lists)
-    if (list.size() != rank)
-      return op->emitOpError("needs ") << rank << " entries per list (E9)";
-  return success();
-}
-
 unsigned ConvolutionOp::getWrittenCount() { return getWorkspace() ? 2 : 1; }
 
 LogicalResult ConvolutionOp::verifyGeometry() {
-  if (failed(expectSpatial(*this, {getIn(), getOut(), getWindow(), getStrides(),
-                                   getDilations(), getPadsLow()})) ||
-      failed(expectSameType(*this,
-                            {getInput(), getWeight(), getBias(), getOutput()})))
+  if (failed(expectConvolution(*this, getInput(), getWeight(), getOutput())) ||
+      failed(expectSameType(*this, {getInput(), getBias()})) ||
+      failed(expectElements(*this, getBias(), getOutChannels(), "bias")))
     return failure();
-  int64_t groups = getGroups();
-  if (groups < 1 || getInChannels() % groups || getOutChannels() % groups)
-    return emitOpError("has ") << groups
-                               << " groups that do not divide the "
-                                  "channels (E9)";
-  if (failed(expectElements(*this, getInput(),
-                            getBatch() * getInChannels() * product(getIn()),
-                            "input")) ||
-      failed(expectElements(*this, getWeight(),
-                            getOutChannels() * (getInChannels() / groups) *
-                                product(getWindow()),
-                            "weight")) ||
-      failed(expectElements(*this, getBias(), getOutChannels(), "bias")) ||
-      failed(expectElements(*this, getOutput(),
-                            getBatch() * getOutChannels() * product(getOut()),
-                            "output")))
-    return failure();
-  int64_t needed = runtime::convolutionWorkspaceBytes(
-      getRuntimeShape(*this),
-      getStorageBytes(getBuffer(getOutput()).getElementType()));
-  int64_t given = getWorkspace() ? getBuffer(getWorkspace()).getByteSize() : 0;
-  if (given != needed)
-    return emitOpError("has ")
-           << given << " bytes of workspace, not " << needed << " (E9)";
-  return success();
+  return expectWorkspace(
+      *this, getWorkspace(),
+      runtime::convolutionWorkspaceBytes(getRuntimeShape(*this),
+                                         getElementBytes(getOutput())));
 }
 
 LogicalResult PoolOp::verifyGeometry() {
-  if (failed(expectSpatial(*this,
-                           {getIn(), getOut(), getWindow(), getStrides(),
-                            getDilations(), getPadsLow(), getPadsHigh()})) ||
-      failed(expectSameType(*this, {getInput(), getOutput()})) ||
-      failed(expectElements(*this, getInput(),
-                            getBatch() * getChannels() * product(getIn()),
-                            "input")) ||
-      failed(expectElements(*this, getOutput(),
-                            getBatch() * getChannels() * product(getOut()),
-                            "output")))
-    return failure();
-  return success();
+  return expectPool(*this, getInput(), getOutput());
 }
 
 //===----------------------------------------------------------------------===//
@@ -215,7 +86,7 @@ runtime::AttentionShape exec::getRuntimeShape(AttentionOp op) {
   llvm::copy(op.getValueStrides(), shape.valueStride);
   llvm::copy(op.getOutputStrides(), shape.outStride);
   if (op.getMask()) {
-    shape.mask = getBuffer(op.getMask()).getElementType().isInteger(1)
+    shape.mask = getBufferType(op.getMask()).getElementType().isInteger(1)
                      ? runtime::MaskKind::Bool
                      : runtime::MaskKind::Float;
     llvm::copy(op.getMaskStrides(), shape.maskStride);
@@ -262,14 +133,10 @@ LogicalResult AttentionOp::verifyGeometry() {
     return failure();
   if (failed(expectElements(*this, getQueryOffset(), 1, "offset")))
     return failure();
-  int64_t needed = runtime::attentionWorkspaceBytes(
-      getRuntimeShape(*this),
-      getStorageBytes(getBuffer(getOutput()).getElementType()));
-  int64_t given = getWorkspace() ? getBuffer(getWorkspace()).getByteSize() : 0;
-  if (given != needed)
-    return emitOpError("has ")
-           << given << " bytes of workspace, not " << needed << " (E9)";
-  return success();
+  return expectWorkspace(
+      *this, getWorkspace(),
+      runtime::attentionWorkspaceBytes(getRuntimeShape(*this),
+                                       getElementBytes(getOutput())));
 }
 
 //===----------------------------------------------------------------------===//
@@ -327,7 +194,7 @@ LogicalResult TopKOp::verifyGeometry() {
     return emitOpError("takes ")
            << getCount() << " of " << getLength() << " elements (E9)";
   if (getIndices() &&
-      !getBuffer(getIndices()).getElementType().isSignlessInteger(64))
+      !getBufferType(getIndices()).getElementType().isSignlessInteger(64))
     return emitOpError("writes indices that are not i64 (E9)");
   if (failed(expectElements(*this, getInput(),
                             getOuter() * getLength() * getInner(), "input")) ||
@@ -446,7 +313,8 @@ LogicalResult CollectiveOp::verifyGeometry() {
     counted = inCount = outCount = count * ranks;
     break;
   }
-  BufferType input = getBuffer(getInput()), output = getBuffer(getOutput());
+  BufferType input = getBufferType(getInput()),
+             output = getBufferType(getOutput());
   if (input.getElementType() != output.getElementType())
     return emitOpError("mixes ") << input.getElementType() << " and "
                                  << output.getElementType() << " (E13)";
@@ -490,7 +358,8 @@ LogicalResult ExchangeOp::verifyGeometry() {
   if (!inverse)
     return emitOpError("needs inverse permutations of ")
            << ranks << " positions (E14)";
-  BufferType input = getBuffer(getInput()), output = getBuffer(getOutput());
+  BufferType input = getBufferType(getInput()),
+             output = getBufferType(getOutput());
   int64_t count = getCount();
   if (input.getElementType() != output.getElementType() ||
       input.getElementCount() != count || output.getElementCount() != count ||

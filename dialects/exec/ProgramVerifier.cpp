@@ -17,24 +17,7 @@ using namespace parplan::exec;
 
 namespace {
 
-struct Span {
-  int64_t offset = 0;
-  int64_t end = 0;
-
-  bool meets(const Span &other) const {
-    return offset < other.end && other.offset < end;
-  }
-};
-
-Span getSpan(BufferOp buffer) {
-  int64_t offset = buffer.getOffset();
-  return {offset, offset + buffer.getType().getByteSize()};
-}
-
-bool isPermanent(BufferOp buffer) {
-  return buffer.getKind() == BufferKind::parameter ||
-         buffer.getKind() == BufferKind::input;
-}
+ByteRange getSpan(BufferOp buffer) { return getByteRange(buffer.getResult()); }
 
 /// E1 and E2: a sweep over the statements with the live buffers by offset.
 class MemoryCheck {
@@ -75,7 +58,7 @@ private:
   }
 
   LogicalResult insert(BufferOp buffer) {
-    Span span = getSpan(buffer);
+    ByteRange span = getSpan(buffer);
     if (span.offset == span.end)
       return success();
     auto above = live.lower_bound(span.offset);
@@ -123,13 +106,33 @@ public:
 private:
   struct Touch {
     int64_t statement;
-    Span span;
+    ByteRange span;
     bool writes;
     Operation *op;
   };
   struct Use {
     int64_t first = -1;
     int64_t last = -1;
+    /// Of variables: what has written to them.
+    SmallVector<Touch, 1> written;
+    /// Of others: their written bytes, start to end, apart from each other.
+    std::map<int64_t, int64_t> covered;
+
+    void cover(ByteRange range) {
+      auto next = covered.upper_bound(range.offset);
+      if (next != covered.begin() && std::prev(next)->second >= range.offset)
+        --next;
+      while (next != covered.end() && next->first <= range.end) {
+        range.offset = std::min(range.offset, next->first);
+        range.end = std::max(range.end, next->second);
+        next = covered.erase(next);
+      }
+      covered[range.offset] = range.end;
+    }
+    bool covers(const ByteRange &range) const {
+      auto next = covered.upper_bound(range.offset);
+      return next != covered.begin() && std::prev(next)->second >= range.end;
+    }
   };
   struct Record {
     StreamKind stream;
@@ -152,20 +155,17 @@ private:
   }
 
   LogicalResult touch(Operation *op, Value value, int stream, bool writes) {
-    auto buffer = value.getDefiningOp<BufferOp>();
+    BufferOp buffer = getBuffer(value);
     if (!buffer)
       return op->emitOpError("takes no exec.buffer (E3)");
+    ByteRange span = getByteRange(value);
     Use &use = uses[buffer];
-    if (use.first < 0) {
+    if (use.first < 0)
       use.first = number;
-      if (!writes && !isPermanent(buffer))
-        return op->emitOpError("reads a buffer before it is written (E4)");
-    }
-    if (writes && isPermanent(buffer))
-      return op->emitOpError("writes to ")
-             << (buffer.getKind() == BufferKind::input ? "an input"
-                                                       : "a parameter")
-             << " (E4)";
+    if (failed(buffer.isPermanent()
+                   ? checkVariable(op, buffer, use, span, writes)
+                   : checkWritten(op, use, span, writes)))
+      return failure();
     use.last = number;
     if (number < static_cast<int64_t>(buffer.getFirst()) ||
         number > static_cast<int64_t>(buffer.getLast()))
@@ -173,7 +173,6 @@ private:
              << number << ", its buffer lives from "
              << static_cast<int64_t>(buffer.getFirst()) << " to "
              << static_cast<int64_t>(buffer.getLast()) << " (E3)";
-    Span span = getSpan(buffer);
     for (int other = 0; other < streamCount; ++other) {
       if (other == stream)
         continue;
@@ -190,6 +189,41 @@ private:
     }
     touches[stream].push_back({number, span, writes, op});
     return success();
+  }
+
+  /// E4 of what holds a value from before the step.
+  LogicalResult checkVariable(Operation *op, BufferOp buffer, Use &use,
+                              ByteRange span, bool writes) {
+    if (writes && buffer.getKind() == BufferKind::input)
+      return op->emitOpError("writes to an input (E4)");
+    if (writes && !buffer.getTrained())
+      return op->emitOpError("writes to a parameter or state that is not "
+                             "trained (E4)");
+    for (const Touch &before : use.written) {
+      if (!before.span.meets(span) ||
+          (writes && isa<CopyOp>(op) && isa<CopyOp>(before.op)))
+        continue;
+      InFlightDiagnostic diagnostic =
+          op->emitOpError(writes ? "writes a value of the next step again (E4)"
+                                 : "reads a value of the next step (E4)");
+      diagnostic.attachNote(before.op->getLoc()) << "written here";
+      return diagnostic;
+    }
+    if (writes)
+      use.written.push_back({number, span, true, op});
+    return success();
+  }
+
+  /// E4 of what holds no value at the start: all bytes were written.
+  LogicalResult checkWritten(Operation *op, Use &use, ByteRange span,
+                             bool writes) {
+    if (writes) {
+      use.cover(span);
+      return success();
+    }
+    if (span.offset == span.end ? use.last >= 0 : use.covers(span))
+      return success();
+    return op->emitOpError("reads a buffer before it is written (E4)");
   }
 
   LogicalResult visit(RecordOp record) {
@@ -216,13 +250,15 @@ private:
   LogicalResult checkRanges() {
     for (BufferOp buffer : program.getBody().front().getOps<BufferOp>()) {
       Use use = uses.lookup(buffer);
-      int64_t first = isPermanent(buffer) ? -1 : use.first;
-      int64_t lastUse =
-          isPermanent(buffer) || buffer.getKind() == BufferKind::output
-              ? number
-              : use.last;
-      if (first < 0 && !isPermanent(buffer))
+      bool isPermanent = buffer.isPermanent();
+      int64_t first = isPermanent ? -1 : use.first;
+      int64_t lastUse = isPermanent || buffer.getKind() == BufferKind::output
+                            ? number
+                            : use.last;
+      if (first < 0 && !isPermanent)
         return buffer.emitOpError("is never used (E3)");
+      if (buffer.getTrained() && use.written.empty())
+        return buffer.emitOpError("is trained but never written (E4)");
       if (static_cast<int64_t>(buffer.getFirst()) != first ||
           static_cast<int64_t>(buffer.getLast()) != lastUse)
         return buffer.emitOpError("lives from ")

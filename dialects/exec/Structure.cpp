@@ -1,6 +1,6 @@
 //===- Structure.cpp - Programs, communicators and buffers ----------------===//
 //
-// Part of parplan. E7 and E8 of docs/spec.md.
+// Part of parplan. E7, E8 and E15 of docs/spec.md.
 //
 //===----------------------------------------------------------------------===//
 
@@ -42,38 +42,142 @@ LogicalResult CommunicatorOp::verify() {
   return success();
 }
 
-LogicalResult BufferOp::verify() {
-  if (static_cast<int64_t>(getOffset()) < 0 ||
-      getOffset() % bufferAlignment != 0)
+//===----------------------------------------------------------------------===//
+// Buffers and views
+//===----------------------------------------------------------------------===//
+
+BufferOp exec::getBuffer(Value operand) {
+  if (auto view = operand.getDefiningOp<ViewOp>())
+    operand = view.getBuffer();
+  return operand.getDefiningOp<BufferOp>();
+}
+
+int64_t exec::getArenaOffset(Value operand) {
+  int64_t offset = getBuffer(operand).getOffset();
+  if (auto view = operand.getDefiningOp<ViewOp>())
+    offset += view.getOffset();
+  return offset;
+}
+
+ByteRange exec::getByteRange(Value operand) {
+  int64_t offset = getArenaOffset(operand);
+  return {offset, offset + getBufferType(operand).getByteSize()};
+}
+
+bool BufferOp::isPermanent() {
+  return getKind() == BufferKind::parameter || getKind() == BufferKind::state ||
+         getKind() == BufferKind::input;
+}
+
+LogicalResult ViewOp::verify() {
+  if (!getBuffer().getDefiningOp<BufferOp>())
+    return emitOpError("is of no exec.buffer (E15)");
+  int64_t offset = getOffset();
+  int64_t bytes = getBuffer().getType().getByteSize();
+  if (offset < 0 || offset + getType().getByteSize() > bytes)
+    return emitOpError("reaches bytes ")
+           << offset << " to " << offset + getType().getByteSize() << " of "
+           << bytes << " (E15)";
+  if (offset % getStorageBytes(getType().getElementType()))
     return emitOpError("has the offset ")
-           << getOffset() << ", no multiple of " << bufferAlignment << " (E8)";
-  bool isInterface = getKind() == BufferKind::parameter ||
-                     getKind() == BufferKind::input ||
-                     getKind() == BufferKind::output;
-  if (isInterface != getBlock().has_value())
-    return emitOpError(isInterface ? "needs a block (E8)" : "has a block (E8)");
-  if (!isInterface)
-    return success();
-  Mesh mesh = cast<ProgramOp>((*this)->getParentOp()).getMesh().getMesh();
+           << offset << ", no multiple of an element (E15)";
+  return success();
+}
+
+/// The elements of the block under the mesh; fails on an unknown axis.
+static FailureOr<int64_t> countBlockElements(BlockAttr block,
+                                             const Mesh &mesh) {
   int64_t elements = 1;
-  for (DimensionAttr dimension : getBlock()->getDims()) {
+  for (DimensionAttr dimension : block.getDims()) {
     FailureOr<AxisList> axes = dimension.getAxes().resolve(mesh);
     if (failed(axes))
-      return emitOpError("has a block over an unknown axis (E8)");
+      return failure();
     int64_t size = dimension.getSize();
     for (int axis : *axes)
       size = ceilDivide(size, mesh.getAxis(axis).size);
     elements *= size;
   }
-  FailureOr<AxisList> storage = getBlock()->getStorage().resolve(mesh);
+  FailureOr<AxisList> storage = block.getStorage().resolve(mesh);
   if (failed(storage))
-    return emitOpError("has a block over an unknown axis (E8)");
-  elements = ceilDivide(elements, mesh.getWidth(*storage));
-  if (elements != getType().getElementCount())
-    return emitOpError("holds ")
-           << getType().getElementCount() << " elements, its block " << elements
+    return failure();
+  return ceilDivide(elements, mesh.getWidth(*storage));
+}
+
+SmallVector<BlockAttr> BufferOp::getBlocks() {
+  if (std::optional<BucketAttr> bucket = getBucket())
+    return llvm::to_vector(bucket->getMembers());
+  if (std::optional<BlockAttr> block = getBlock())
+    return {*block};
+  return {};
+}
+
+/// Members lie inside of the bucket, and the buffer is a piece of it.
+static LogicalResult verifyBucket(BufferOp op, const Mesh &mesh) {
+  BucketAttr bucket = *op.getBucket();
+  int64_t end = 0;
+  for (auto [offset, member] :
+       llvm::zip_equal(bucket.getOffsets(), bucket.getMembers())) {
+    FailureOr<int64_t> elements = countBlockElements(member, mesh);
+    if (failed(elements) || !member.getStorage().getNames().empty())
+      return op.emitOpError("has a member that is stored or over an unknown "
+                            "axis (E8)");
+    if (offset < end)
+      return op.emitOpError("has members that overlap at element ")
+             << offset << " (E8)";
+    end = offset + *elements;
+  }
+  FailureOr<AxisList> storage = bucket.getStorage().resolve(mesh);
+  if (failed(storage) || end > bucket.getElements())
+    return op.emitOpError("has a bucket over an unknown axis or of less than "
+                          "its members (E8)");
+  int64_t piece = ceilDivide(bucket.getElements(), mesh.getWidth(*storage));
+  if (piece != op.getType().getElementCount())
+    return op.emitOpError("holds ")
+           << op.getType().getElementCount() << " elements, its piece " << piece
            << " (E8)";
-  if ((getKind() == BufferKind::parameter) != bool(getBlock()->getSource()))
-    return emitOpError("a parameter, and nothing else, has a source (E8)");
+  return success();
+}
+
+LogicalResult BufferOp::verify() {
+  if (static_cast<int64_t>(getOffset()) < 0 ||
+      getOffset() % bufferAlignment != 0)
+    return emitOpError("has the offset ")
+           << getOffset() << ", no multiple of " << bufferAlignment << " (E8)";
+  bool isVariable =
+      getKind() == BufferKind::parameter || getKind() == BufferKind::state;
+  bool isInput = getKind() == BufferKind::input;
+  bool isOutput = getKind() == BufferKind::output;
+  bool isInterface = isVariable || isInput || isOutput;
+  bool hasBucket = isVariable && getBucket().has_value();
+  if (getBucket() && (!isVariable || getBlock()))
+    return emitOpError("has a bucket (E8)");
+  if ((isInterface && !hasBucket) != getBlock().has_value())
+    return emitOpError(isInterface ? "needs a block (E8)" : "has a block (E8)");
+  if (getTrained() && !isVariable)
+    return emitOpError("is trained but no parameter or state (E8)");
+  if (getRole() && !(*getRole() < BufferRole::loss ? isInput : isOutput))
+    return emitOpError("has the role of another kind (E8)");
+  if (getBatched() && (!isInput || getType().getShape().size() < 2))
+    return emitOpError(
+        "is batched but no input of micro-batches and samples (E8)");
+  for (BlockAttr block : getBlocks()) {
+    if (isVariable != bool(block.getSource()))
+      return emitOpError("a parameter or state, and nothing else, has a source "
+                         "(E8)");
+    if ((getKind() == BufferKind::state) != bool(block.getSlot()))
+      return emitOpError("a state, and nothing else, has a slot (E8)");
+  }
+  Mesh mesh = cast<ProgramOp>((*this)->getParentOp()).getMesh().getMesh();
+  if (hasBucket)
+    return verifyBucket(*this, mesh);
+  if (!isInterface)
+    return success();
+  FailureOr<int64_t> elements = countBlockElements(*getBlock(), mesh);
+  if (failed(elements))
+    return emitOpError("has a block over an unknown axis (E8)");
+  if (*elements != getType().getElementCount())
+    return emitOpError("holds ")
+           << getType().getElementCount() << " elements, its block "
+           << *elements << " (E8)";
   return success();
 }

@@ -10,6 +10,9 @@
 #include "dialects/exec/ExecOps.h"
 #include "parplan/Support/Diagnostics.h"
 
+#include "parplan_runtime/tables.h"
+
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,12 +20,37 @@ namespace parplan {
 
 struct WeightLayout;
 
+/// An initializer in trained.onnx.template: runtime::SavedTensor.
+struct SavedInitializer {
+  std::string name;
+  /// TensorProto.DataType.
+  int32_t onnxType = 0;
+  std::vector<int64_t> shape;
+  int64_t fileOffset = 0;
+  int64_t bytes = 0;
+};
+
+/// What a training program is told beside its statements: runtime::Training.
+struct EmitTraining {
+  double learningRate = 0.0;
+  runtime::LearningRateSchedule schedule = {};
+  /// 0: the loss is not scaled.
+  double initialLossScale = 0.0;
+  uint64_t seed = 0;
+  std::string modelSha256 = {};
+  /// Labels are below it, or -100; 0: any value.
+  int64_t classes = 0;
+  std::vector<SavedInitializer> saved = {};
+};
+
 struct EmitOptions {
   /// The model's name, for messages of the program.
   std::string modelName;
   /// SHA-256 of the order of communication, one for all ranks or one for each;
   /// empty: the program does not check it.
   std::vector<std::string> orderDigests = {};
+  /// Read only for a program with micro-batches.
+  EmitTraining training = {};
 };
 
 /// Statements that begin on `line` (from 1) of the text and the ONNX nodes

@@ -4,11 +4,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "lib/Target/Emitter.h"
+#include "lib/Target/StatementPrinter.h"
 
 #include "parplan/Support/Text.h"
-
-#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 
@@ -17,21 +15,6 @@ namespace parplan {
 namespace {
 
 constexpr llvm::StringLiteral nodesName = "exec.nodes";
-
-exec::BufferOp getBuffer(Value value) {
-  return value.getDefiningOp<exec::BufferOp>();
-}
-
-Type getElementType(Value value) {
-  return getBuffer(value).getType().getElementType();
-}
-
-std::string list(ArrayRef<int64_t> values) {
-  std::string text = "{";
-  for (auto [index, value] : llvm::enumerate(values))
-    text += (index ? ", " : "") + std::to_string(value);
-  return text + "}";
-}
 
 StringRef getReduction(ReduceKind kind) {
   switch (kind) {
@@ -45,109 +28,31 @@ StringRef getReduction(ReduceKind kind) {
   return "";
 }
 
-StringRef print(bool value) { return value ? "true" : "false"; }
-
 /// Names of the constants with the peers of an exchange.
 std::string getPeersName(StringRef kind, size_t number) {
   return (kind + Twine(number)).str();
 }
 
 /// Prints statements; an overload of `emit` per op.
-class StatementEmitter {
+class StatementEmitter : public StatementPrinter {
 public:
-  explicit StatementEmitter(Emitter &emitter)
-      : emitter(emitter), out(emitter.out()) {}
+  using StatementPrinter::StatementPrinter;
 
   /// False where there is no rule.
   bool run(Operation *op) {
-    static const Table table =
-        makeTable<exec::LaunchOp, exec::MatmulOp, exec::ConvolutionOp,
-                  exec::PoolOp, exec::AttentionOp, exec::ReduceOp,
-                  exec::SoftmaxOp, exec::LayerNormOp, exec::RMSNormOp,
-                  exec::CumSumOp, exec::TopKOp, exec::EmbeddingOp,
-                  exec::GatherOp, exec::GatherElementsOp, exec::GatherNDOp,
-                  exec::CopyOp, exec::ZeroOp, exec::CollectiveOp,
-                  exec::ExchangeOp, exec::RecordOp, exec::WaitOp>();
+    static const auto table = makeRules<
+        StatementEmitter, exec::LaunchOp, exec::MatmulOp, exec::ConvolutionOp,
+        exec::PoolOp, exec::AttentionOp, exec::ReduceOp, exec::SoftmaxOp,
+        exec::LayerNormOp, exec::RMSNormOp, exec::CumSumOp, exec::TopKOp,
+        exec::EmbeddingOp, exec::GatherOp, exec::GatherElementsOp,
+        exec::GatherNDOp, exec::CopyOp, exec::ZeroOp, exec::CollectiveOp,
+        exec::ExchangeOp, exec::RecordOp, exec::WaitOp>();
     auto rule = table.find(op->getName().getTypeID());
     if (rule == table.end())
-      return false;
+      return emitTrainingStatement(emitter, op);
     rule->second(*this, op);
     return true;
   }
-
-private:
-  using Rule = void (*)(StatementEmitter &, Operation *);
-  using Table = llvm::DenseMap<TypeID, Rule>;
-
-  template <typename... Ops> static Table makeTable() {
-    Table table;
-    (table.insert(
-         {TypeID::get<Ops>(), [](StatementEmitter &self,
-                                 Operation *op) { self.emit(cast<Ops>(op)); }}),
-     ...);
-    return table;
-  }
-
-  //===--------------------------------------------------------------------===//
-  // Parts of calls
-  //===--------------------------------------------------------------------===//
-
-  /// `{{0, 64}, {64, 32}}`: every buffer that the statement touches, once.
-  std::string ranges(Operation *op) {
-    llvm::SetVector<Value> touched(op->operand_begin(), op->operand_end());
-    std::string text = "{";
-    for (auto [index, value] : llvm::enumerate(touched))
-      text += (index ? ", " : "") +
-              list({static_cast<int64_t>(getBuffer(value).getOffset()),
-                    getBuffer(value).getType().getByteSize()});
-    return text + "}";
-  }
-
-  std::string pointer(Value value) {
-    if (!value)
-      return "nullptr";
-    return ("rank.at<" +
-            emitter.getTypeName(getElementType(value), value.getLoc()) + ">(" +
-            Twine(getBuffer(value).getOffset()) + ")")
-        .str();
-  }
-
-  /// For calls that take an ElementType.
-  std::string bytePointer(Value value, int64_t offset = 0) {
-    int64_t bytes = offset * exec::getStorageBytes(getElementType(value));
-    return "rank.at<char>(" +
-           std::to_string(static_cast<int64_t>(getBuffer(value).getOffset()) +
-                          bytes) +
-           ")";
-  }
-
-  std::string workspace(Value value) {
-    if (!value)
-      return "Workspace{}";
-    return "rank.workspace(" + std::to_string(getBuffer(value).getOffset()) +
-           ", " + std::to_string(getBuffer(value).getType().getByteSize()) +
-           ")";
-  }
-
-  std::string type(Value value) {
-    return emitter.getTypeName(getElementType(value), value.getLoc()).str();
-  }
-  std::string elementType(Value value) {
-    return emitter.getElementTypeName(getElementType(value), value.getLoc())
-        .str();
-  }
-
-  /// Begins `name(compute, {ranges}, `.
-  raw_ostream &call(const Twine &name, Operation *op) {
-    return out << name << "(compute, " << ranges(op) << ", ";
-  }
-
-  static std::string print(const llvm::APFloat &value) {
-    char buffer[40];
-    snprintf(buffer, sizeof buffer, "%.17g", value.convertToDouble());
-    return buffer;
-  }
-  static StringRef print(bool value) { return parplan::print(value); }
 
   //===--------------------------------------------------------------------===//
   // Launches
@@ -191,13 +96,8 @@ private:
   void emit(exec::ConvolutionOp op) {
     call("convolution<" + type(op.getInput()) + ">", op)
         << pointer(op.getInput()) << ", " << pointer(op.getWeight()) << ", "
-        << pointer(op.getBias()) << ", " << pointer(op.getOutput())
-        << ", ConvolutionShape{" << op.getBatch() << ", " << op.getInChannels()
-        << ", " << op.getOutChannels() << ", " << op.getGroups() << ", "
-        << op.getIn().size() << ", " << list(op.getIn()) << ", "
-        << list(op.getOut()) << ", " << list(op.getWindow()) << ", "
-        << list(op.getStrides()) << ", " << list(op.getDilations()) << ", "
-        << list(op.getPadsLow()) << "}, " << workspace(op.getWorkspace())
+        << pointer(op.getBias()) << ", " << pointer(op.getOutput()) << ", "
+        << convolutionShape(op) << ", " << workspace(op.getWorkspace())
         << ");\n";
   }
 
@@ -205,13 +105,8 @@ private:
     call((op.getMax() ? "maxPool<" : "averagePool<") + type(op.getInput()) +
              ">",
          op)
-        << pointer(op.getInput()) << ", " << pointer(op.getOutput())
-        << ", PoolShape{" << op.getBatch() << ", " << op.getChannels() << ", "
-        << op.getIn().size() << ", " << list(op.getIn()) << ", "
-        << list(op.getOut()) << ", " << list(op.getWindow()) << ", "
-        << list(op.getStrides()) << ", " << list(op.getDilations()) << ", "
-        << list(op.getPadsLow()) << ", " << list(op.getPadsHigh()) << ", "
-        << print(op.getCountIncludePad()) << "});\n";
+        << pointer(op.getInput()) << ", " << pointer(op.getOutput()) << ", "
+        << poolShape(op, op.getCountIncludePad()) << ");\n";
   }
 
   void emit(exec::AttentionOp op) {
@@ -328,7 +223,7 @@ private:
 
   void emit(exec::ZeroOp op) {
     call("zero", op) << bytePointer(op.getOutput()) << ", "
-                     << getBuffer(op.getOutput()).getType().getByteSize()
+                     << exec::getBufferType(op.getOutput()).getByteSize()
                      << ");\n";
   }
 
@@ -375,14 +270,13 @@ private:
         << ");\n";
   }
 
-  Emitter &emitter;
-  raw_indented_ostream &out;
   /// Exchanges so far.
   size_t exchanges = 0;
 };
 
 bool isDeclaration(Operation &op) {
-  return isa<exec::KernelOp, exec::CommunicatorOp, exec::BufferOp>(op);
+  return isa<exec::KernelOp, exec::CommunicatorOp, exec::BufferOp,
+             exec::ViewOp>(op);
 }
 
 } // namespace
@@ -390,7 +284,7 @@ bool isDeclaration(Operation &op) {
 void Emitter::emitExchangeTables() {
   auto emitPeers = [&](StringRef kind, size_t number, ArrayRef<int64_t> peers) {
     stream << "constexpr int32_t " << getPeersName(kind, number)
-           << "[] = " << list(peers) << ";\n";
+           << "[] = " << printList(peers) << ";\n";
   };
   size_t number = 0;
   for (auto op : program.getBody().front().getOps<exec::ExchangeOp>()) {

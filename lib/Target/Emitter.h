@@ -45,9 +45,13 @@ public:
 private:
   // EmitTables.cpp
   void emitTables();
+  std::string printParameter(exec::BufferOp buffer, exec::BlockAttr block,
+                             int64_t bucketOffset);
+  std::string printTensor(exec::BufferOp buffer);
   void emitTensors(exec::BufferKind kind, llvm::StringRef table);
   void emitParameters();
   void emitOrderDigests();
+  void emitTraining();
   void emitProgramTable();
   /// The name of a table of axes, `{}` for none; declares it before.
   std::string getAxesTable(AxisListAttr axes);

@@ -45,27 +45,31 @@ const WeightPiece &WeightLayout::get(StringRef symbol) const {
   return pieces[found->second];
 }
 
+/// Appends the source of that symbol if the layout does not have it.
+static void addSource(WeightLayout &layout, SymbolTable &symbols,
+                      StringRef symbol) {
+  auto [place, isNew] =
+      layout.bySymbol.try_emplace(symbol.str(), layout.pieces.size());
+  if (!isNew)
+    return;
+  Operation *source = symbols.lookup(symbol);
+  PARPLAN_CHECK(source && (isa<InitializerOp, exec::DataOp>(source)),
+                "a parameter reads @", symbol.str(), ", which does not exist");
+  WeightPiece piece = describe(source);
+  piece.offset = (layout.totalBytes + weightAlignment - 1) / weightAlignment *
+                 weightAlignment;
+  layout.totalBytes = piece.offset + piece.bytes;
+  layout.pieces.push_back(std::move(piece));
+}
+
 WeightLayout layoutWeights(exec::ProgramOp program) {
   WeightLayout layout;
   // Without the cache every parameter would search all symbols before it.
   SymbolTable symbols(program->getParentOp());
   for (auto buffer : program.getBody().front().getOps<exec::BufferOp>()) {
-    if (!buffer.getBlock() || !buffer.getBlock()->getSource())
-      continue;
-    StringRef symbol = buffer.getBlock()->getSource().getValue();
-    auto [place, isNew] =
-        layout.bySymbol.try_emplace(symbol.str(), layout.pieces.size());
-    if (!isNew)
-      continue;
-    Operation *source = symbols.lookup(symbol);
-    PARPLAN_CHECK(source && (isa<InitializerOp, exec::DataOp>(source)),
-                  "a parameter reads @", symbol.str(),
-                  ", which does not exist");
-    WeightPiece piece = describe(source);
-    piece.offset = (layout.totalBytes + weightAlignment - 1) / weightAlignment *
-                   weightAlignment;
-    layout.totalBytes = piece.offset + piece.bytes;
-    layout.pieces.push_back(std::move(piece));
+    if (buffer.getKind() == exec::BufferKind::parameter)
+      for (exec::BlockAttr block : buffer.getBlocks())
+        addSource(layout, symbols, block.getSource().getValue());
   }
   return layout;
 }

@@ -72,14 +72,6 @@ private:
     return success();
   }
 
-  /// The buffer of the result; that of the input where nothing else reads it.
-  Value defineInPlace() {
-    if (!placement.canReuse(input, op))
-      return placement.define(result);
-    placement.map(result, getInput());
-    return getInput();
-  }
-
   LogicalResult call(CollectiveForm form, AxisListAttr axes, Value in,
                      Value out, int64_t count, int64_t countedElements,
                      ReduceKindAttr kind = {},
@@ -239,7 +231,7 @@ private:
     if (placement.getWidth(move.getAxes()) == 1)
       return alias();
     Value in = getInput();
-    Value out = defineInPlace();
+    Value out = placement.defineInPlace(result, input);
     int64_t count = getTensorType(input).getNumElements();
     return call(CollectiveForm::all_reduce, move.getAxes(), in, out, count,
                 count, move.getKindAttr());
@@ -298,7 +290,7 @@ private:
     if (placement.getWidth(move.getAxes()) == 1)
       return alias();
     Value in = getInput();
-    Value out = defineInPlace();
+    Value out = placement.defineInPlace(result, input);
     int64_t count = getTensorType(input).getNumElements();
     return call(CollectiveForm::broadcast, move.getAxes(), in, out, count,
                 count, {}, move.getRoot());

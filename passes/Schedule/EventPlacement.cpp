@@ -70,9 +70,8 @@ private:
   }
 
   static Touch getTouch(Value value, int64_t position, bool writes) {
-    auto buffer = value.getDefiningOp<exec::BufferOp>();
-    int64_t offset = buffer.getOffset();
-    return {position, offset, offset + buffer.getType().getByteSize(), writes};
+    exec::ByteRange range = exec::getByteRange(value);
+    return {position, range.offset, range.end, writes};
   }
 
   /// Events are used again once they were waited for.

@@ -37,6 +37,8 @@ BufferUse getUse(exec::BufferKind kind) {
   switch (kind) {
   case exec::BufferKind::parameter:
     return BufferUse::parameter;
+  case exec::BufferKind::state:
+    return BufferUse::optimizer;
   case exec::BufferKind::workspace:
     return BufferUse::workspace;
   case exec::BufferKind::input:
@@ -66,7 +68,20 @@ public:
       buffers[buffer] = static_cast<int>(common.buffers.size());
       common.buffers.push_back(
           {getUse(buffer.getKind()), static_cast<int64_t>(buffer.getOffset()),
-           buffer.getType().getByteSize(), buffer.getBlock().has_value()});
+           buffer.getType().getByteSize(), !buffer.getBlocks().empty()});
+    }
+    // Views of what is resident touch nothing more; of others they are ranges
+    // of their own: what was not touched is no part of the peak.
+    for (auto view : body.getOps<exec::ViewOp>()) {
+      exec::BufferOp buffer = exec::getBuffer(view);
+      if (!buffer.getBlocks().empty()) {
+        buffers[view] = buffers.lookup(buffer);
+        continue;
+      }
+      buffers[view] = static_cast<int>(common.buffers.size());
+      common.buffers.push_back({getUse(buffer.getKind()),
+                                exec::getArenaOffset(view),
+                                view.getType().getByteSize(), false});
     }
     bool differs = !body.getOps<exec::ExchangeOp>().empty();
     int64_t ranks = differs ? result.mesh.getRankCount() : 1;
@@ -122,8 +137,11 @@ private:
     ProgramStatement statement;
     statement.stream = static_cast<int>(op.getStreamKind());
     llvm::SetVector<Value> touched(op->operand_begin(), op->operand_end());
-    for (Value value : touched)
-      statement.buffers.push_back(buffers.lookup(value.getDefiningOp()));
+    for (Value value : touched) {
+      int index = buffers.lookup(value.getDefiningOp());
+      if (!llvm::is_contained(statement.buffers, index))
+        statement.buffers.push_back(index);
+    }
     return statement;
   }
 

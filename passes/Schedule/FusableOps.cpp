@@ -99,7 +99,7 @@ bool isIndexing(Operation *op) {
 
 bool isFusable(Operation *op) {
   return isFree(op) || isIndexing(op) || getFunction(op) ||
-         isa<PadOp, ClearPaddingOp, ShardSliceOp, PendOp>(op);
+         isa<SumOp, PadOp, ClearPaddingOp, ShardSliceOp, PendOp>(op);
 }
 
 bool dividesEvenly(ShardSliceOp op, int64_t size) {

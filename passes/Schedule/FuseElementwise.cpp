@@ -7,6 +7,7 @@
 #include "passes/Schedule/KernelBuilder.h"
 #include "passes/Schedule/Origins.h"
 #include "passes/Schedule/Passes.h"
+#include "passes/Schedule/Variables.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/StringMap.h"
@@ -46,6 +47,8 @@ bool isRoot(Operation *op) {
     return !isAttentionView(transpose);
   // Every reshape is an alias of its operand's bytes.
   if (isa<ReshapeOp>(op))
+    return false;
+  if (auto slice = dyn_cast<SliceOp>(op); slice && isInputView(slice))
     return false;
   return isFusable(op) || isa<ConcatOp, RopeOp>(op);
 }

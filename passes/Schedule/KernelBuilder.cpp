@@ -246,8 +246,13 @@ Value KernelBuilder::computeElementwise(Operation *op, const IndexMap &map,
   SmallVector<Value> operands;
   for (Value operand : op->getOperands())
     operands.push_back(evaluate(operand, broadcastMap(map, operand), guard));
-  return apply(*getFunction(op), operands,
-               getTensorType(op->getResult(0)).getElementType());
+  Type type = getTensorType(op->getResult(0)).getElementType();
+  if (!isa<SumOp>(op))
+    return apply(*getFunction(op), operands, type);
+  Value total = operands.front();
+  for (Value next : ArrayRef<Value>(operands).drop_front())
+    total = apply(ScalarFunction::add, {total, next}, type);
+  return total;
 }
 
 Value KernelBuilder::computeConstant(ConstantOp op) {

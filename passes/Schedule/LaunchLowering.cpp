@@ -4,9 +4,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "passes/Schedule/LaunchBuilder.h"
 #include "passes/Schedule/MatmulForm.h"
-#include "passes/Schedule/Origins.h"
-#include "passes/Schedule/Placement.h"
+#include "passes/Schedule/Variables.h"
 
 #include "parplan/Support/Check.h"
 
@@ -18,14 +18,6 @@ namespace parplan {
 
 namespace {
 
-RankedTensorType getTensorType(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
-ArrayRef<int64_t> getShape(Value value) {
-  return getTensorType(value).getShape();
-}
-
 SmallVector<int64_t> getRowMajorStrides(ArrayRef<int64_t> shape) {
   SmallVector<int64_t> strides(shape.size(), 1);
   for (size_t dim = shape.size(); dim-- > 1;)
@@ -33,23 +25,9 @@ SmallVector<int64_t> getRowMajorStrides(ArrayRef<int64_t> shape) {
   return strides;
 }
 
-/// A tensor seen as [outer][length][inner].
-struct Rows {
-  int64_t outer, length, inner;
-};
-
-/// Rows along the dimensions [first, end).
-Rows getRows(ArrayRef<int64_t> shape, size_t first, size_t end) {
-  return {countElements(shape.take_front(first)),
-          countElements(shape.slice(first, end - first)),
-          countElements(shape.drop_front(end))};
-}
-
-class LaunchLowering {
+class LaunchLowering : public LaunchBuilder {
 public:
-  LaunchLowering(Operation *op, Placement &placement)
-      : op(op), placement(placement), builder(placement.getStatements()),
-        location(op->getLoc()) {}
+  using LaunchBuilder::LaunchBuilder;
 
   LogicalResult run() {
     return llvm::TypeSwitch<Operation *, LogicalResult>(op)
@@ -58,87 +36,28 @@ public:
               RMSNormOp, CumSumOp, TopKOp, EmbeddingOp, GatherOp,
               GatherElementsOp, GatherNDOp>(
             [&](auto concrete) { return lower(concrete); })
-        .Default([&](Operation *) {
-          return op->emitOpError("has no kernel: it should have been fused or "
-                                 "decomposed before placement");
-        });
+        .Default([&](Operation *) { return lowerTraining(op, placement); });
   }
 
 private:
-  //===--------------------------------------------------------------------===//
-  // Helpers
-  //===--------------------------------------------------------------------===//
-
-  Value get(Value tensor) const {
-    return tensor ? placement.lookup(tensor) : Value();
-  }
-
-  exec::CostAttr getCost() {
-    auto rules = cast<ShardingRuleOpInterface>(op);
-    SmallVector<int64_t> sizes;
-    for (const auto &factor : rules.getShardingRule().factors)
-      sizes.push_back(factor.size);
-    return exec::CostAttr::get(builder.getContext(),
-                               cast<CostOpInterface>(op).getLocalCost(sizes));
-  }
-
-  LogicalResult done(Operation *statement) {
-    Operation *origins[] = {op};
-    setOrigins(statement, origins);
-    return success();
-  }
-
-  /// The runtime's kernels that compute exist for these types.
-  LogicalResult requireFloat(Value value) {
-    Type type = getTensorType(value).getElementType();
-    if (type.isF32() || type.isF64())
-      return success();
-    return op->emitOpError("has no kernel for elements of type ") << type;
-  }
-
-  IntegerAttr integer(int64_t value) {
-    return builder.getI64IntegerAttr(value);
-  }
-  UnitAttr flag(bool value) {
-    return value ? builder.getUnitAttr() : UnitAttr();
-  }
-
-  template <typename Range> DenseI64ArrayAttr list(const Range &values) {
-    return builder.getDenseI64ArrayAttr(
-        SmallVector<int64_t>(values.begin(), values.end()));
-  }
-  DenseI64ArrayAttr list(std::initializer_list<int64_t> values) {
-    return builder.getDenseI64ArrayAttr(values);
-  }
-
   //===--------------------------------------------------------------------===//
   // Kernels
   //===--------------------------------------------------------------------===//
 
   /// An operand whose elements the kernel reads only where it writes them.
   Value findInPlace(exec::MapOp map, exec::KernelOp kernel) {
-    exec::StoreOp store;
-    for (auto next : kernel.getBody().front().getOps<exec::StoreOp>()) {
-      if (store)
-        return {};
-      store = next;
-    }
+    if (placement.isAssigned(map.getResult()))
+      return {};
     for (auto [number, input] : llvm::enumerate(map.getInputs())) {
       if (getTensorType(input).getElementType() !=
               getTensorType(map.getResult()).getElementType() ||
           getTensorType(input).getNumElements() !=
               getTensorType(map.getResult()).getNumElements() ||
           llvm::count_if(map.getInputs(), [&](Value other) {
-            return get(other) == get(input);
+            return Placement::shareBytes(get(other), get(input));
           }) != 1)
         continue;
-      bool matches = true;
-      for (auto load : kernel.getBody().front().getOps<exec::LoadOp>())
-        if (load.getInput() == number)
-          matches &= load.getOffset() == store.getOffset() &&
-                     load.getStrides() == store.getStrides() &&
-                     load.getDynamic().empty() && !load.getCondition();
-      if (matches && placement.canReuse(input, map))
+      if (loadsWhereItStores(kernel, number) && placement.canReuse(input, map))
         return input;
     }
     return {};
@@ -216,14 +135,6 @@ private:
         list({form->result[0], form->result[1]}), list(form->batch),
         list(form->lhsBatch), list(form->rhsBatch), list(form->resultBatch),
         getCost()));
-  }
-
-  /// Every second entry, from `first`.
-  DenseI64ArrayAttr everySecond(ArrayRef<int64_t> values, size_t first) {
-    SmallVector<int64_t> result;
-    for (size_t index = first; index < values.size(); index += 2)
-      result.push_back(values[index]);
-    return list(result);
   }
 
   LogicalResult lower(ConvOp conv) {
@@ -327,11 +238,6 @@ private:
                 exec::getRuntimeShape(launch), getElementBytes(output))))
       launch.getWorkspaceMutable().assign(workspace);
     return done(launch);
-  }
-
-  static int64_t getElementBytes(Value buffer) {
-    return exec::getStorageBytes(
-        cast<exec::BufferType>(buffer.getType()).getElementType());
   }
 
   //===--------------------------------------------------------------------===//
@@ -477,11 +383,6 @@ private:
         integer(countElements(shape.drop_front(batchDims + indexed))),
         getCost()));
   }
-
-  Operation *op;
-  Placement &placement;
-  OpBuilder &builder;
-  Location location;
 };
 
 } // namespace

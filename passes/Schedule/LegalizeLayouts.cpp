@@ -133,28 +133,106 @@ Value createTranspose(OpBuilder &builder, Operation *origin, Value input,
   return transpose;
 }
 
-/// Brings a product to batch-major order with explicit transposes.
+/// The types of a product's operands and result.
+struct ProductTypes {
+  RankedTensorType lhs, rhs, result;
+};
+
+ProductTypes getTypes(MatmulOp op) {
+  return {getTensorType(op.getLhs()), getTensorType(op.getRhs()),
+          getTensorType(op.getResult())};
+}
+
+SmallVector<int64_t> permuteShape(RankedTensorType type, StringRef from,
+                                  StringRef to) {
+  SmallVector<int64_t> shape;
+  for (char letter : to)
+    shape.push_back(type.getDimSize(from.find(letter)));
+  return shape;
+}
+
+/// The letters with which the product has a form after the cheapest transposes:
+/// of one side, two, or all to batch-major order.
+Letters findLetters(MatmulOp op) {
+  Letters own = getLetters(op);
+  ProductTypes types = getTypes(op);
+  MatmulLetters roles = classifyLetters(own.view());
+  // Summed dimensions that lie side by side in one operand can stay there.
+  std::string summedOfRhs;
+  for (char letter : own.rhs)
+    if (roles.summed.find(letter) != std::string::npos)
+      summedOfRhs += letter;
+  Letters best;
+  int64_t fewest = INT64_MAX;
+  for (const std::string &summed : {roles.summed, summedOfRhs})
+    for (unsigned moved = 1; moved < 8; ++moved) {
+      Letters letters = own;
+      int64_t elements = 0;
+      if (moved & 1) {
+        letters.lhs = roles.batch + roles.rows + summed;
+        elements += types.lhs.getNumElements();
+      }
+      if (moved & 2) {
+        letters.rhs = roles.batch + summed + roles.columns;
+        elements += types.rhs.getNumElements();
+      }
+      if (moved & 4) {
+        letters.result = roles.batch + roles.rows + roles.columns;
+        elements += types.result.getNumElements();
+      }
+      if (elements < fewest &&
+          getMatmulForm(
+              letters.view(), permuteShape(types.lhs, own.lhs, letters.lhs),
+              permuteShape(types.rhs, own.rhs, letters.rhs),
+              permuteShape(types.result, own.result, letters.result))) {
+        fewest = elements;
+        best = letters;
+      }
+    }
+  return best;
+}
+
+/// Brings a product to a form with explicit transposes.
 void transposeToForm(MatmulOp op) {
   Letters letters = getLetters(op);
-  MatmulLetters roles = classifyLetters(letters.view());
-  Letters wanted{roles.batch + roles.rows + roles.summed,
-                 roles.batch + roles.summed + roles.columns,
-                 roles.batch + roles.rows + roles.columns};
+  Letters wanted = findLetters(op);
   OpBuilder builder(op);
   Value lhs =
       createTranspose(builder, op, op.getLhs(), letters.lhs, wanted.lhs);
   Value rhs =
       createTranspose(builder, op, op.getRhs(), letters.rhs, wanted.rhs);
-  SmallVector<int64_t> shape;
   RankedTensorType type = getTensorType(op.getResult());
-  for (char letter : wanted.result)
-    shape.push_back(type.getDimSize(letters.result.find(letter)));
-  MatmulOp product = rebuild(op, lhs, rhs, wanted, type.clone(shape));
+  MatmulOp product =
+      rebuild(op, lhs, rhs, wanted,
+              type.clone(permuteShape(type, letters.result, wanted.result)));
   builder.setInsertionPointAfter(product);
   Value result = createTranspose(builder, op, product.getResult(),
                                  wanted.result, letters.result);
   op.getResult().replaceAllUsesWith(result);
   op.erase();
+}
+
+//===----------------------------------------------------------------------===//
+// Sums
+//===----------------------------------------------------------------------===//
+
+/// A kernel takes only so many tensors: a longer sum goes on where the one
+/// before has ended, from left to right.
+constexpr size_t maximumAddends = 16;
+
+void splitSum(SumOp op) {
+  if (op.getInputs().size() <= maximumAddends)
+    return;
+  OpBuilder builder(op);
+  SmallVector<Value> rest(op.getInputs());
+  while (rest.size() > maximumAddends) {
+    auto part = builder.create<SumOp>(
+        op.getLoc(), op.getType(), ArrayRef(rest).take_front(maximumAddends));
+    copyOrigin(op, part);
+    rest.erase(rest.begin(), rest.begin() + maximumAddends);
+    rest.insert(rest.begin(), part.getResult());
+  }
+  op.getInputsMutable().assign(rest);
 }
 
 //===----------------------------------------------------------------------===//
@@ -231,12 +309,15 @@ struct LegalizeLayoutsPass : impl::LegalizeLayoutsBase<LegalizeLayoutsPass> {
     // Collected first: handlers erase and replace what they visit.
     SmallVector<MatmulOp> products;
     SmallVector<ReduceOp> reductions;
+    SmallVector<SumOp> sums;
     SmallVector<BatchNormOp> norms;
     for (Operation &op : function.getBody().front()) {
       if (auto product = dyn_cast<MatmulOp>(op))
         products.push_back(product);
       else if (auto reduction = dyn_cast<ReduceOp>(op))
         reductions.push_back(reduction);
+      else if (auto sum = dyn_cast<SumOp>(op))
+        sums.push_back(sum);
       else if (auto norm = dyn_cast<BatchNormOp>(op))
         norms.push_back(norm);
     }
@@ -247,6 +328,8 @@ struct LegalizeLayoutsPass : impl::LegalizeLayoutsBase<LegalizeLayoutsPass> {
     }
     for (ReduceOp reduction : reductions)
       splitReduction(reduction);
+    for (SumOp sum : sums)
+      splitSum(sum);
     for (BatchNormOp norm : norms)
       decompose(cast<DecomposableOpInterface>(norm.getOperation()));
   }

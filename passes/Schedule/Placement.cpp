@@ -27,21 +27,15 @@ static RankedTensorType getTensorType(Value value) {
   return cast<RankedTensorType>(value.getType());
 }
 
-static bool isInterface(BufferOp buffer) {
-  return buffer.getBlock().has_value();
-}
-
-static bool isPermanent(BufferOp buffer) {
-  return buffer.getKind() == BufferKind::parameter ||
-         buffer.getKind() == BufferKind::input;
-}
+static bool isInterface(BufferOp buffer) { return !buffer.getBlocks().empty(); }
 
 Placement::Placement(ModuleOp module, StringRef name, MeshAttr meshAttr)
     : context(module.getContext()), mesh(meshAttr.getMesh()),
       declarations(module.getContext()), statements(module.getContext()) {
   OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
   program = builder.create<exec::ProgramOp>(module.getLoc(), name, meshAttr,
-                                            /*arena=*/0, /*events=*/0);
+                                            /*arena=*/0, /*events=*/0,
+                                            /*micro_batches=*/IntegerAttr());
   Block &body = program.getBody().emplaceBlock();
   statements.setInsertionPointToEnd(&body);
 }
@@ -62,7 +56,8 @@ Value Placement::createBuffer(BufferKind kind, ArrayRef<int64_t> shape,
   declareNext();
   auto buffer = declarations.create<BufferOp>(
       program.getLoc(), exec::BufferType::get(context, shape, type), kind,
-      /*offset=*/0, /*first=*/0, /*last=*/0, block);
+      /*offset=*/0, /*first=*/0, /*last=*/0, /*trained=*/false,
+      exec::BufferRoleAttr(), /*batched=*/false, block, exec::BucketAttr());
   lastDeclaration = buffer;
   return buffer;
 }
@@ -83,35 +78,74 @@ Value Placement::createInterface(BufferKind kind, RankedTensorType type,
   return createBuffer(kind, type.getShape(), type.getElementType(), block);
 }
 
+Value Placement::createBucket(BufferKind kind, RankedTensorType type,
+                              exec::BucketAttr bucket) {
+  Value buffer = createBuffer(kind, type.getShape(), type.getElementType(), {});
+  buffer.getDefiningOp<BufferOp>().setBucketAttr(bucket);
+  return buffer;
+}
+
 Value Placement::define(Value tensor) {
-  RankedTensorType type = getTensorType(tensor);
-  Value buffer = createActivation(type.getShape(), type.getElementType());
+  Value buffer = assigned.lookup(tensor);
+  if (!buffer) {
+    RankedTensorType type = getTensorType(tensor);
+    buffer = createActivation(type.getShape(), type.getElementType());
+  }
   map(tensor, buffer);
+  return buffer;
+}
+
+Value Placement::defineInPlace(Value result, Value operand) {
+  if (isAssigned(result) || !canReuse(operand, result.getDefiningOp()))
+    return define(result);
+  Value buffer = lookup(operand);
+  map(result, buffer);
   return buffer;
 }
 
 void Placement::map(Value tensor, Value buffer) {
   buffers[tensor] = buffer;
-  holders[buffer].push_back(tensor);
+  holders[exec::getBuffer(buffer)].push_back(tensor);
 }
 
 bool Placement::canReuse(Value tensor, Operation *user) const {
-  Value buffer = lookup(tensor);
-  if (buffer.getDefiningOp<BufferOp>().getKind() != BufferKind::activation)
+  Value place = lookup(tensor);
+  BufferOp buffer = exec::getBuffer(place);
+  if (buffer.getKind() != BufferKind::activation)
     return false;
   // Aliases hold the same bytes: none of them may be read later.
-  auto found = holders.find(buffer);
+  auto found = holders.find(buffer.getResult());
   return llvm::all_of(found->second, [&](Value holder) {
-    return llvm::all_of(holder.getUsers(), [&](Operation *reader) {
-      return reader == user || reader->isBeforeInBlock(user);
-    });
+    return !shareBytes(lookup(holder), place) ||
+           llvm::all_of(holder.getUsers(), [&](Operation *reader) {
+             return reader == user || reader->isBeforeInBlock(user);
+           });
   });
+}
+
+bool Placement::shareBytes(Value left, Value right) {
+  return exec::getBuffer(left) == exec::getBuffer(right) &&
+         exec::getByteRange(left).meets(exec::getByteRange(right));
+}
+
+Value Placement::createView(Value buffer, int64_t offset,
+                            ArrayRef<int64_t> shape, Type elementType) {
+  if (auto outer = buffer.getDefiningOp<exec::ViewOp>()) {
+    offset += outer.getOffset();
+    buffer = outer.getBuffer();
+  }
+  auto type = exec::BufferType::get(context, shape, elementType);
+  if (offset == 0 && type == buffer.getType())
+    return buffer;
+  return statements.create<exec::ViewOp>(program.getLoc(), type, buffer,
+                                         offset);
 }
 
 exec::BlockAttr Placement::getBlock(StringRef name, RankedTensorType global,
                                     ShardingAttr sharding,
                                     FlatSymbolRefAttr source, int64_t offset,
-                                    ArrayRef<int64_t> strides) {
+                                    ArrayRef<int64_t> strides,
+                                    StringAttr slot) {
   auto none = AxisListAttr::get(context, ArrayRef<StringAttr>());
   SmallVector<exec::DimensionAttr> dims(global.getRank());
   int64_t rowMajor = 1;
@@ -122,8 +156,8 @@ exec::BlockAttr Placement::getBlock(StringRef name, RankedTensorType global,
                                  strides.empty() ? rowMajor : strides[dim]);
     rowMajor *= global.getDimSize(dim);
   }
-  return exec::BlockAttr::get(context, StringAttr::get(context, name), source,
-                              offset, dims,
+  return exec::BlockAttr::get(context, StringAttr::get(context, name), slot,
+                              source, offset, dims,
                               sharding ? sharding.getStorage() : none);
 }
 
@@ -161,6 +195,9 @@ FlatSymbolRefAttr Placement::getCommunicator(AxisListAttr axes) {
 
 Placement::Memory Placement::placeBuffers() {
   Block &body = program.getBody().front();
+  for (auto view : llvm::make_early_inc_range(body.getOps<exec::ViewOp>()))
+    if (view->use_empty())
+      view.erase();
   DenseMap<Operation *, std::pair<int64_t, int64_t>> uses;
   int64_t number = 0;
   for (Operation &op : body) {
@@ -168,7 +205,7 @@ Placement::Memory Placement::placeBuffers() {
       continue;
     for (Value operand : op.getOperands()) {
       auto [place, isNew] =
-          uses.try_emplace(operand.getDefiningOp(), number, number);
+          uses.try_emplace(exec::getBuffer(operand), number, number);
       place->second.second = number;
     }
     ++number;
@@ -177,16 +214,16 @@ Placement::Memory Placement::placeBuffers() {
   std::vector<Lifetime> lifetimes;
   for (BufferOp buffer : llvm::make_early_inc_range(body.getOps<BufferOp>())) {
     auto use = uses.find(buffer);
-    if (use == uses.end() && !isPermanent(buffer)) {
+    if (use == uses.end() && !buffer.isPermanent()) {
       buffer.erase();
       continue;
     }
-    int64_t first = isPermanent(buffer) ? -1 : use->second.first;
+    int64_t first = buffer.isPermanent() ? -1 : use->second.first;
     int64_t last = isInterface(buffer) ? number : use->second.second;
     buffer.setFirst(first);
     buffer.setLast(last);
-    (isPermanent(buffer) ? resident : moving).push_back(buffer);
-    if (!isPermanent(buffer))
+    (buffer.isPermanent() ? resident : moving).push_back(buffer);
+    if (!buffer.isPermanent())
       lifetimes.push_back({buffer.getType().getByteSize(), first, last});
   }
   auto alignUp = [](int64_t bytes) {

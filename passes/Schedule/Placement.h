@@ -10,6 +10,7 @@
 #include "dialects/exec/ExecOps.h"
 #include "dialects/parplan/ParplanOps.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
 
@@ -37,12 +38,28 @@ public:
     return buffers.lookup(tensor);
   }
   void map(mlir::Value tensor, mlir::Value buffer);
-  /// A new activation for `tensor`.
+  /// A new activation for `tensor`, or where it was assigned to.
   mlir::Value define(mlir::Value tensor);
+
+  /// Lets the definition of `tensor` write to `buffer`.
+  void assign(mlir::Value tensor, mlir::Value buffer) {
+    assigned[tensor] = buffer;
+  }
+  bool isAssigned(mlir::Value tensor) const { return assigned.count(tensor); }
 
   /// Whether `user` is the last to read the activation that holds `tensor`: it
   /// may write its result there.
   bool canReuse(mlir::Value tensor, mlir::Operation *user) const;
+  /// The buffer of `operand` for `result` if it is free by then, else a new
+  /// one. For statements that may write where they read.
+  mlir::Value defineInPlace(mlir::Value result, mlir::Value operand);
+
+  /// Whether two arrays have bytes in common.
+  static bool shareBytes(mlir::Value left, mlir::Value right);
+
+  /// The array of `shape` that starts `offset` bytes into `buffer`.
+  mlir::Value createView(mlir::Value buffer, int64_t offset,
+                         llvm::ArrayRef<int64_t> shape, mlir::Type elementType);
 
   mlir::Value createActivation(llvm::ArrayRef<int64_t> shape,
                                mlir::Type elementType);
@@ -52,13 +69,18 @@ public:
                               mlir::RankedTensorType type,
                               exec::BlockAttr block);
 
+  /// The array of a bucket of variables.
+  mlir::Value createBucket(exec::BufferKind kind, mlir::RankedTensorType type,
+                           exec::BucketAttr bucket);
+
   /// The block of `global` that `sharding` gives a rank; row-major strides
   /// unless `strides` are given.
   exec::BlockAttr getBlock(llvm::StringRef name, mlir::RankedTensorType global,
                            ShardingAttr sharding,
                            mlir::FlatSymbolRefAttr source = {},
                            int64_t offset = 0,
-                           llvm::ArrayRef<int64_t> strides = {});
+                           llvm::ArrayRef<int64_t> strides = {},
+                           mlir::StringAttr slot = {});
 
   //===--------------------------------------------------------------------===//
   // Communicators
@@ -96,8 +118,9 @@ private:
   mlir::Operation *lastCommunicator = nullptr;
   mlir::OpBuilder statements;
   llvm::DenseMap<mlir::Value, mlir::Value> buffers;
-  /// The tensors that were mapped to a buffer.
+  /// The tensors that were mapped to a buffer or to views of it.
   llvm::DenseMap<mlir::Value, llvm::SmallVector<mlir::Value, 2>> holders;
+  llvm::DenseMap<mlir::Value, mlir::Value> assigned;
   llvm::DenseMap<AxisListAttr, mlir::FlatSymbolRefAttr> communicators;
 };
 
@@ -107,6 +130,20 @@ llvm::LogicalResult lowerLaunch(mlir::Operation *op, Placement &placement);
 
 /// Appends the statements of a collective or of a view of bytes.
 llvm::LogicalResult lowerMove(mlir::Operation *op, Placement &placement);
+
+/// Lets operands of `parplan.pack` be made inside of their buckets, where they
+/// serve nothing else. Kernels are in the program by then.
+void assignPacks(mlir::func::FuncOp function, Placement &placement);
+/// Appends what completes a bucket, and defines it.
+void lowerPack(PackOp op, Placement &placement);
+/// Defines the results as views of the bucket.
+void lowerUnpack(UnpackOp op, Placement &placement);
+/// Defines a bucket of parameters or states.
+void defineBucket(BucketParameterOp op, Placement &placement);
+
+/// Appends a copy of all of `from` to `to`.
+void copyBuffer(mlir::Location location, mlir::Value from, mlir::Value to,
+                Placement &placement);
 
 /// Inserts records and waits where a statement touches bytes that the other
 /// stream writes, or writes bytes that the other stream touches.

@@ -6,6 +6,7 @@
 
 #include "passes/Schedule/Passes.h"
 #include "passes/Schedule/Placement.h"
+#include "passes/Schedule/Variables.h"
 
 #include "dialects/parplan/ParplanOps.h"
 #include "parplan/Support/Check.h"
@@ -38,9 +39,27 @@ public:
   Placement &getPlacement() { return placement; }
 
   LogicalResult run() {
+    // Before kernels leave the module: it looks at them.
+    FailureOr<SmallVector<VariableResult>> placed =
+        placeVariables(function, placement.getMesh());
+    if (failed(placed))
+      return failure();
+    variables = std::move(*placed);
+    microBatches =
+        function->getAttrOfType<IntegerAttr>(attributes::microBatches);
+    placement.getProgram().setMicroBatchesAttr(microBatches);
     for (BlockArgument argument : function.getArguments())
       defineInput(argument);
     moveKernels();
+    for (const VariableResult &variable : variables) {
+      if (auto parameter = dyn_cast<ParameterOp>(variable.parameter))
+        defineParameter(parameter);
+      else
+        defineBucket(cast<BucketParameterOp>(variable.parameter), placement);
+      if (variable.written)
+        placement.assign(variable.written, getVariableBuffer(variable));
+    }
+    assignPacks(function, placement);
     for (Operation &op : function.getBody().front())
       if (failed(translate(&op)))
         return failure();
@@ -77,9 +96,25 @@ private:
         getGlobalType(function.getArgAttr(index, globalTypeName),
                       argument.getType()),
         function.getArgAttrOfType<ShardingAttr>(index, attributes::sharding));
-    placement.map(argument,
-                  placement.createInterface(exec::BufferKind::input,
-                                            getTensorType(argument), block));
+    Value buffer = placement.createInterface(exec::BufferKind::input,
+                                             getTensorType(argument), block);
+    placement.map(argument, buffer);
+    if (!microBatches)
+      return;
+    auto input = buffer.getDefiningOp<exec::BufferOp>();
+    auto schedule =
+        function.getArgAttrOfType<StringAttr>(index, attributes::schedule);
+    setRole(input, schedule ? schedule.getValue() : block.getName().getValue(),
+            /*isInput=*/true);
+    if (function.getArgAttr(index, attributes::batch))
+      input.setBatched(true);
+  }
+
+  /// The roles of a training step's inputs and outputs are called as they are.
+  static void setRole(exec::BufferOp buffer, StringRef name, bool isInput) {
+    std::optional<exec::BufferRole> role = exec::symbolizeBufferRole(name);
+    if (role && (*role < exec::BufferRole::loss) == isInput)
+      buffer.setRole(role);
   }
 
   static ShardingAttr getResultSharding(Operation *op) {
@@ -88,7 +123,8 @@ private:
   }
 
   void defineParameter(ParameterOp op) {
-    if (op->use_empty())
+    if (placement.lookup(op.getResult()) ||
+        (op->use_empty() && !isVariable(op)))
       return;
     auto initializer =
         symbols.lookup<InitializerOp>(op.getInitializerAttr().getValue());
@@ -105,13 +141,24 @@ private:
     }
     exec::BlockAttr block = placement.getBlock(
         initializer.getName(), getGlobalType(global, op.getType()), sharding,
-        op.getInitializerAttr(), offset, strides);
+        op.getInitializerAttr(), offset, strides, op.getSlotAttr());
     // Tied weights in one layout are one buffer.
     auto [place, isNew] = parameters.try_emplace({block, op.getType()});
     if (isNew)
       place->second = placement.createInterface(
-          exec::BufferKind::parameter, getTensorType(op.getResult()), block);
+          op.getSlot() ? exec::BufferKind::state : exec::BufferKind::parameter,
+          getTensorType(op.getResult()), block);
     placement.map(op.getResult(), place->second);
+  }
+
+  Value getVariableBuffer(const VariableResult &variable) const {
+    return placement.lookup(variable.parameter->getResult(0));
+  }
+
+  bool isVariable(ParameterOp op) const {
+    return llvm::any_of(variables, [&](const VariableResult &variable) {
+      return variable.parameter == op;
+    });
   }
 
   void defineConstant(ConstantOp op) {
@@ -133,12 +180,13 @@ private:
         placement.createInterface(exec::BufferKind::parameter, type, block));
   }
 
-  /// The buffer of a result becomes an output; what is an input, a parameter or
-  /// an output already is copied.
+  /// The buffer of a result becomes an output; what is an input, a parameter, a
+  /// part of something or an output already is copied.
   void defineOutputs(func::ReturnOp op) {
-    OpBuilder &builder = placement.getStatements();
     for (OpOperand &operand : op->getOpOperands()) {
       unsigned index = operand.getOperandNumber();
+      if (getVariable(function, index))
+        continue;
       RankedTensorType type = getTensorType(operand.get());
       exec::BlockAttr block = placement.getBlock(
           getName(function.getResultAttr(index, attributes::name)),
@@ -146,30 +194,52 @@ private:
           function.getResultAttrOfType<ShardingAttr>(index,
                                                      attributes::sharding));
       Value buffer = placement.lookup(operand.get());
-      auto source = buffer.getDefiningOp<exec::BufferOp>();
-      if (source.getKind() == exec::BufferKind::activation) {
-        source.setKind(exec::BufferKind::output);
-        source.setBlockAttr(block);
-        outputs.push_back(source);
-        continue;
+      auto output = buffer.getDefiningOp<exec::BufferOp>();
+      if (output && output.getKind() == exec::BufferKind::activation) {
+        output.setKind(exec::BufferKind::output);
+        output.setBlockAttr(block);
+      } else {
+        Value copy =
+            placement.createInterface(exec::BufferKind::output, type, block);
+        copyBuffer(op.getLoc(), buffer, copy, placement);
+        output = copy.getDefiningOp<exec::BufferOp>();
       }
-      Value copy =
-          placement.createInterface(exec::BufferKind::output, type, block);
-      int64_t count = type.getNumElements();
-      int64_t bytes = count * exec::getStorageBytes(type.getElementType());
-      OpCost cost;
-      cost.kind = WorkKind::copy;
-      cost.bytesRead = cost.bytesWritten = bytes;
-      builder.create<exec::CopyOp>(
-          op.getLoc(), buffer, copy, ArrayRef<int64_t>{count}, 0,
-          ArrayRef<int64_t>{1}, 0, ArrayRef<int64_t>{1},
-          exec::CostAttr::get(builder.getContext(), cost));
-      outputs.push_back(copy.getDefiningOp<exec::BufferOp>());
+      if (microBatches)
+        setRole(output, block.getName(), /*isInput=*/false);
+      outputs.push_back(output);
     }
     // In the order of the function's results.
     for (exec::BufferOp output : outputs)
       if (Operation *last = findLastBuffer(); last != output)
         output->moveAfter(last);
+  }
+
+  /// Copies the new values that were not written in place, last of all.
+  void storeVariables(func::ReturnOp op) {
+    SmallVector<std::pair<Value, Value>> copies;
+    for (const VariableResult &variable : variables) {
+      Value from = placement.lookup(op.getOperand(variable.index));
+      Value to = getVariableBuffer(variable);
+      auto buffer = to.getDefiningOp<exec::BufferOp>();
+      if (variable.written)
+        buffer.setTrained(true);
+      if (exec::getBuffer(from) == buffer)
+        continue;
+      // Another variable's old value, which may be overwritten before.
+      if (exec::BufferKind kind = exec::getBuffer(from).getKind();
+          kind == exec::BufferKind::parameter ||
+          kind == exec::BufferKind::state) {
+        exec::BufferType type = exec::getBufferType(from);
+        Value kept =
+            placement.createActivation(type.getShape(), type.getElementType());
+        copyBuffer(op.getLoc(), from, kept, placement);
+        from = kept;
+      }
+      buffer.setTrained(true);
+      copies.push_back({from, to});
+    }
+    for (auto [from, to] : copies)
+      copyBuffer(op.getLoc(), from, to, placement);
   }
 
   Operation *findLastBuffer() {
@@ -190,6 +260,18 @@ private:
           defineParameter(parameter);
           return success();
         })
+        .Case([&](BucketParameterOp bucket) {
+          defineBucket(bucket, placement);
+          return success();
+        })
+        .Case([&](PackOp pack) {
+          lowerPack(pack, placement);
+          return success();
+        })
+        .Case([&](UnpackOp unpack) {
+          lowerUnpack(unpack, placement);
+          return success();
+        })
         .Case([&](ConstantOp constant) {
           defineConstant(constant);
           return success();
@@ -200,12 +282,14 @@ private:
           return success();
         })
         .Case([&](TransposeOp transpose) { return translate(transpose); })
+        .Case([&](SliceOp slice) { return translate(slice); })
         .Case([&](exec::EmptyOp empty) {
           placement.define(empty.getResult());
           return success();
         })
         .Case([&](func::ReturnOp end) {
           defineOutputs(end);
+          storeVariables(end);
           return success();
         })
         .Case<AllReduceOp, AllGatherOp, ReduceScatterOp, AllToAllOp,
@@ -228,6 +312,19 @@ private:
     return success();
   }
 
+  LogicalResult translate(SliceOp slice) {
+    if (!isInputView(slice))
+      return slice.emitOpError("is left: it needs parplan-fuse-elementwise");
+    RankedTensorType type = getTensorType(slice.getResult());
+    placement.map(
+        slice.getResult(),
+        placement.createView(placement.lookup(slice.getInput()),
+                             getViewOffset(slice) *
+                                 exec::getStorageBytes(type.getElementType()),
+                             type.getShape(), type.getElementType()));
+    return success();
+  }
+
   ModuleOp module;
   /// Initializers by name: there are thousands.
   SymbolTable symbols;
@@ -236,6 +333,9 @@ private:
   llvm::DenseMap<std::pair<Attribute, Type>, Value> parameters;
   llvm::MapVector<Attribute, FlatSymbolRefAttr> data;
   SmallVector<exec::BufferOp> outputs;
+  SmallVector<VariableResult> variables;
+  /// Of a training step.
+  IntegerAttr microBatches;
 };
 
 struct ToExecPass : impl::ToExecBase<ToExecPass> {

@@ -1,0 +1,112 @@
+//===- StatementPrinter.h - Parts of calls of the runtime -------*- C++ -*-===//
+//
+// Part of parplan.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PARPLAN_LIB_TARGET_STATEMENTPRINTER_H
+#define PARPLAN_LIB_TARGET_STATEMENTPRINTER_H
+
+#include "lib/Target/Emitter.h"
+
+namespace parplan {
+
+/// `{1, 2}`
+std::string printList(llvm::ArrayRef<int64_t> values);
+/// So many digits that the number is the same when it is read.
+std::string printReal(double value);
+inline std::string printReal(const llvm::APFloat &value) {
+  return printReal(value.convertToDouble());
+}
+
+/// What printers of statements share.
+class StatementPrinter {
+public:
+  explicit StatementPrinter(Emitter &emitter)
+      : emitter(emitter), out(emitter.out()) {}
+
+protected:
+  static mlir::Type getElementType(mlir::Value value) {
+    return exec::getBufferType(value).getElementType();
+  }
+
+  /// `{{0, 64}, {64, 32}}`: all bytes that the statement touches, each operand
+  /// once.
+  std::string ranges(mlir::Operation *op);
+  /// `rank.at<float>(64)`, or `nullptr` for none.
+  std::string pointer(mlir::Value value);
+  /// For calls that take an ElementType.
+  std::string bytePointer(mlir::Value value, int64_t offset = 0);
+  std::string workspace(mlir::Value value);
+
+  std::string type(mlir::Value value) {
+    return emitter.getTypeName(getElementType(value), value.getLoc()).str();
+  }
+  std::string elementType(mlir::Value value) {
+    return emitter.getElementTypeName(getElementType(value), value.getLoc())
+        .str();
+  }
+
+  /// Begins `name(compute, {ranges}, `.
+  llvm::raw_ostream &call(const llvm::Twine &name, mlir::Operation *op) {
+    return out << name << "(compute, " << ranges(op) << ", ";
+  }
+
+  template <typename Convolution> std::string convolutionShape(Convolution op) {
+    return ("ConvolutionShape{" + llvm::Twine(op.getBatch()) + ", " +
+            llvm::Twine(op.getInChannels()) + ", " +
+            llvm::Twine(op.getOutChannels()) + ", " +
+            llvm::Twine(op.getGroups()) + ", " +
+            llvm::Twine(op.getIn().size()) + ", " + printList(op.getIn()) +
+            ", " + printList(op.getOut()) + ", " + printList(op.getWindow()) +
+            ", " + printList(op.getStrides()) + ", " +
+            printList(op.getDilations()) + ", " + printList(op.getPadsLow()) +
+            "}")
+        .str();
+  }
+
+  template <typename Pool>
+  std::string poolShape(Pool op, bool countIncludePad) {
+    return ("PoolShape{" + llvm::Twine(op.getBatch()) + ", " +
+            llvm::Twine(op.getChannels()) + ", " +
+            llvm::Twine(op.getIn().size()) + ", " + printList(op.getIn()) +
+            ", " + printList(op.getOut()) + ", " + printList(op.getWindow()) +
+            ", " + printList(op.getStrides()) + ", " +
+            printList(op.getDilations()) + ", " + printList(op.getPadsLow()) +
+            ", " + printList(op.getPadsHigh()) + ", " + print(countIncludePad) +
+            "}")
+        .str();
+  }
+
+  static std::string list(llvm::ArrayRef<int64_t> values) {
+    return printList(values);
+  }
+  static std::string print(const llvm::APFloat &value) {
+    return printReal(value);
+  }
+  static llvm::StringRef print(bool value) { return value ? "true" : "false"; }
+
+  Emitter &emitter;
+  mlir::raw_indented_ostream &out;
+};
+
+/// A printer's rules: its overload of `emit` for each of `Ops`.
+template <typename Printer, typename... Ops>
+llvm::DenseMap<mlir::TypeID, void (*)(Printer &, mlir::Operation *)>
+makeRules() {
+  llvm::DenseMap<mlir::TypeID, void (*)(Printer &, mlir::Operation *)> rules;
+  (rules.insert({mlir::TypeID::get<Ops>(),
+                 [](Printer &self, mlir::Operation *op) {
+                   self.emit(mlir::cast<Ops>(op));
+                 }}),
+   ...);
+  return rules;
+}
+
+/// Prints a statement that only training steps have; false where there is no
+/// rule.
+bool emitTrainingStatement(Emitter &emitter, mlir::Operation *op);
+
+} // namespace parplan
+
+#endif // PARPLAN_LIB_TARGET_STATEMENTPRINTER_H
