@@ -187,8 +187,7 @@ ExitCode runProcess(Run &run) {
 } // namespace
 
 int runProgram(const Program &program, int argc, char **argv) {
-  // Nothing is lost of a request to save that comes early.
-  holdPreemption();
+  prepareSignals();
   // The watchdog and the failure hook see the run until the process ends.
   static Run *current = nullptr;
   current = new Run(program, parseOptions(program, argc, argv));

@@ -1,4 +1,4 @@
-//===- sha256.h - The digest of the order of communication ----------------===//
+//===- sha256.h - Digests of files and of the order of communication ------===//
 
 #ifndef PARPLAN_RUNTIME_LIB_SHA256_H
 #define PARPLAN_RUNTIME_LIB_SHA256_H
@@ -19,7 +19,7 @@ public:
   std::string finish();
 
 private:
-  void compress(const unsigned char *block);
+  void compress(const unsigned char *blocks, size_t count);
 
   uint32_t state[8];
   unsigned char pending[64];

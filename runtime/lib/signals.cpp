@@ -25,7 +25,9 @@ bool RepeatedRequest::isSecond() {
 
 bool preemptionRequested() { return preempted; }
 
-void holdPreemption() {
+void prepareSignals() {
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
   sigset_t set;
   sigemptyset(&set);
   sigaddset(&set, preemptionSignal);

@@ -30,9 +30,10 @@ private:
 /// only makes `preemptionRequested` true.
 void watchSignals(bool withParent, bool graceful);
 bool preemptionRequested();
-/// Keeps the signal by which ranks are asked to save their state until
-/// watchSignals looks for it.
-void holdPreemption();
+/// At the start of the program: a full disk and a reader of messages that is
+/// gone are errors of writing, which end nothing by themselves; the signal by
+/// which ranks are asked to save their state waits for watchSignals.
+void prepareSignals();
 
 } // namespace runtime
 } // namespace parplan

@@ -494,6 +494,21 @@ TEST_F(CheckpointTest, PassesOverWhatIsDamaged) {
                 "no checkpoint in");
 }
 
+TEST_F(CheckpointTest, AFullDiskLeavesWhatWasThere) {
+  expectRun(program("two", "--steps 2 " + checkpoints()));
+  const std::string before =
+      contents(file("checkpoints/step-00000002/state.safetensors"));
+  // Half a kibibyte for each file.
+  expectFailure("ulimit -f 1; " + file("two") +
+                    " --communicator local --data " + file("data") +
+                    " --steps 4 " + checkpoints(),
+                74, "cannot write");
+  EXPECT_EQ(checkpointNames().front(), "step-00000002");
+  EXPECT_EQ(contents(file("checkpoints/step-00000002/state.safetensors")),
+            before);
+  expectResumes(2);
+}
+
 TEST_F(CheckpointTest, RefusesThoseOfOtherModels) {
   expectRun(program("two", "--steps 2 " + checkpoints()));
   expectFailure(program("other", "--steps 4 " + checkpoints()), 78,
