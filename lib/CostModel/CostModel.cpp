@@ -250,11 +250,11 @@ double CostModel::getSendSeconds(const RankGroup &group, int64_t bytes) const {
 
 double CostModel::getNcclSeconds(CollectiveKind kind, const RankGroup &group,
                                  int64_t bytes) const {
-  if (kind == CollectiveKind::send)
-    return getSendSeconds(group, bytes);
+  // A call costs its offset whatever it moves, or sends would seem free.
   const CollectiveCurve &curve = cluster.description.collectives;
   double seconds =
-      kind == CollectiveKind::allToAll
+      kind == CollectiveKind::send ? getSendSeconds(group, bytes)
+      : kind == CollectiveKind::allToAll
           ? getAllToAllSeconds(group, bytes)
           : getNcclModel(group).choose(kind, bytes).microseconds * 1e-6;
   double factor = curve.factor;

@@ -148,24 +148,28 @@ std::vector<std::string> parplan::verifyAnswer(const PlanningProblem &problem,
     return problems;
 
   ReshardCache reshards(mesh);
+  auto check = [&](int index, const std::string &what, const Sharding &from,
+                   const Sharding &to) {
+    const PlanningValue &value = problem.values[index];
+    std::string path =
+        "leads from " + toString(from, mesh) + " to " + toString(to, mesh);
+    if (!reshards.get(value.shape, from, to).found)
+      problems.push_back(what + ": no reshard " + path);
+    else if (!mayReshard(value, mesh, from, to))
+      problems.push_back(what + ": a reshard " + path +
+                         ", and gathers a dimension that is to stay split");
+  };
   for (auto [index, op] : llvm::enumerate(problem.ops))
-    for (auto [position, result] : llvm::enumerate(op.results)) {
-      Sharding made = getMadeSharding(op.rule, answer.assignments[index],
-                                      static_cast<int>(position));
-      if (!reshards.get(problem.values[result].shape, made, answer.rest[result])
-               .found)
-        problems.push_back("operator '" + op.node + "' (" + op.type +
-                           "): no reshard leads from " + toString(made, mesh) +
-                           " to " + toString(answer.rest[result], mesh));
-    }
+    for (auto [position, result] : llvm::enumerate(op.results))
+      check(result, "operator '" + op.node + "' (" + op.type + ")",
+            getMadeSharding(op.rule, answer.assignments[index],
+                            static_cast<int>(position)),
+            answer.rest[result]);
   auto copies = getCopies(problem, answer);
   for (auto [index, value] : llvm::enumerate(problem.values))
     for (const ValueCopy &copy : copies[index])
-      if (!reshards.get(value.shape, answer.rest[index], copy.layout).found)
-        problems.push_back("value '" + value.name +
-                           "': no reshard leads from " +
-                           toString(answer.rest[index], mesh) + " to " +
-                           toString(copy.layout, mesh));
+      check(static_cast<int>(index), "value '" + value.name + "'",
+            answer.rest[index], copy.layout);
   return problems;
 }
 

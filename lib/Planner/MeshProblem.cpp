@@ -97,6 +97,8 @@ int MeshProblem::getRest(size_t value, const std::vector<int> &choices) const {
 double MeshProblem::getPathSeconds(size_t value, const Sharding &from,
                                    const Sharding &to) {
   const PlanningValue &description = problem.values[value];
+  if (!mayReshard(description, mesh, from, to))
+    return CostNetwork::forbidden;
   const ReshardPath &path = reshards.get(description.shape, from, to);
   return path.found ? costs.getPathSeconds(path, mesh, description.shape,
                                            description.elementBytes)

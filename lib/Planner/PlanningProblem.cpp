@@ -125,6 +125,15 @@ int64_t parplan::getResultRepeat(const PlanningProblem &problem,
   return op.accumulates ? 1 : getRepeat(problem, op);
 }
 
+bool parplan::mayReshard(const PlanningValue &value, const Mesh &mesh,
+                         const Sharding &from, const Sharding &to) {
+  return value.keptDimension < 0 ||
+         llvm::all_of(from.dims[value.keptDimension], [&](int axis) {
+           return mesh.getAxis(axis).role == AxisRole::data ||
+                  llvm::is_contained(to.dims[value.keptDimension], axis);
+         });
+}
+
 CopyReader parplan::getCopyReader(const PlanningOp &op) {
   return {op.role, op.perMicroBatch || op.accumulates};
 }

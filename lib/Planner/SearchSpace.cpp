@@ -70,7 +70,8 @@ getLeaderAssignments(const PlanningProblem &problem, const PlanningOp &op,
                      std::optional<std::string> &refusal) {
   std::vector<FactorAssignment> assignments =
       getAssignments(op, mesh, axisCounts, isStorable);
-  if (request.tensorSize && isProduct(op)) {
+  // The bias of a Gemm is no product: split, it would cost a second call.
+  if (request.tensorSize && isProduct(op) && hasContraction(op)) {
     auto kept = filterAssignments(op, mesh, assignments, [](Algorithm a) {
       return a == Algorithm::row || a == Algorithm::column;
     });

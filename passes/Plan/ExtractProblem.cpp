@@ -5,6 +5,7 @@
 #include "passes/Plan/GraphProblem.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
 
 using namespace mlir;
 using namespace parplan;
@@ -117,8 +118,23 @@ private:
     }
     if (planned.group >= 0 && planned.isLeader)
       leaders[planned.group] = static_cast<int>(graph.ops.size());
+    if (auto entropy = dyn_cast<CrossEntropyOp>(op))
+      keepClassesSplit(entropy.getLogits());
     graph.ops.push_back(&op);
     graph.problem.ops.push_back(std::move(planned));
+  }
+
+  /// Logits whose classes are split are never gathered for their loss, nor is
+  /// what they are cast from.
+  void keepClassesSplit(Value logits) {
+    for (;;) {
+      PlanningValue &value = graph.problem.values[numbers.lookup(logits)];
+      value.keptDimension = static_cast<int>(value.shape.size()) - 1;
+      auto cast = logits.getDefiningOp<CastOp>();
+      if (!cast)
+        return;
+      logits = cast.getInput();
+    }
   }
 
   void addTraining(Operation &op, PlanningOp &planned) const {

@@ -29,6 +29,9 @@ struct PlanningValue {
   bool isOutput = false;
   /// The dimension that carries the batch, or -1.
   int batchDimension = -1;
+  /// The dimension that is never gathered once it is split over tensor axes
+  /// (the classes of logits), or -1.
+  int keptDimension = -1;
   /// The parameter or state that this result replaces, or -1. It is written
   /// where that one lies, so both rest alike, and no op reads it.
   int updates = -1;
@@ -82,6 +85,11 @@ std::optional<std::string> verifyProblem(const PlanningProblem &problem);
 /// How often an op runs in a step, and how often its results are made.
 int64_t getRepeat(const PlanningProblem &problem, const PlanningOp &op);
 int64_t getResultRepeat(const PlanningProblem &problem, const PlanningOp &op);
+
+/// False for a reshard that takes axes other than those of the data from the
+/// dimension that is to stay split.
+bool mayReshard(const PlanningValue &value, const Mesh &mesh,
+                const Sharding &from, const Sharding &to);
 
 /// What an op is as a reader.
 CopyReader getCopyReader(const PlanningOp &op);

@@ -305,6 +305,35 @@ TEST(Training, ApproximatesAGraphThatIsTooWide) {
   EXPECT_LE(result.evaluation.stepTimeSeconds, best * 1.2);
 }
 
+TEST(Training, NeverGathersClassesThatAreSplit) {
+  ProblemBuilder builder;
+  int x = builder.addInput({8, 16});
+  int logits = builder.addLayer(x, builder.addParameter({16, 512})).result;
+  int loss = builder.addNorm(logits);
+  builder.setRole(OpRole::loss);
+  builder.markOutput(loss);
+  PlanningProblem &problem = builder.problem;
+  PlanRequest request = makeRequest(1, 2);
+  // The product is split as it is forced; the loss wants whole rows.
+  request.forcedAlgorithms = {{"MatMul", Algorithm::column}};
+  PlanResult result = solveChecked(problem, request);
+  EXPECT_EQ(
+      getUseSharding(problem.ops[1].rule, result.answer->assignments[1], 0)
+          .dims[1]
+          .size(),
+      0u);
+  PlanningAnswer gathered = *result.answer;
+  problem.values[logits].keptDimension = 1;
+  EXPECT_FALSE(verifyAnswer(problem, gathered).empty());
+  problem.ops[1].coupledReductions = 3;
+  result = solveChecked(problem, request);
+  EXPECT_EQ(
+      getUseSharding(problem.ops[1].rule, result.answer->assignments[1], 0)
+          .dims[1]
+          .size(),
+      1u);
+}
+
 /// A layer, perhaps two readers of its input, perhaps an update.
 PlanningProblem makeRandomStep(std::mt19937 &random) {
   auto pick = [&](unsigned count) { return random() % count; };
