@@ -63,33 +63,59 @@ void returnResult(mlir::func::FuncOp function, mlir::Value value) {
       function.getContext(), function.getArgumentTypes(), value.getType()));
 }
 
-TEST_P(Decompositions, ComputeTheSame) {
-  OpFixture fixture(GetParam().op, GetParam().arguments);
-  ASSERT_TRUE(fixture.module);
+/// Compares every result of the op with that of its parts.
+void checkDecomposition(OpFixture &fixture, std::vector<Tensor> arguments) {
   mlir::Operation *op = fixture.getOp();
   mlir::func::FuncOp function = fixture.getFunction();
-  std::mt19937 engine(1);
-  std::vector<Tensor> arguments;
-  for (mlir::Type type : function.getArgumentTypes())
-    arguments.push_back(
-        makeRandom(mlir::cast<mlir::RankedTensorType>(type), engine));
-
-  returnResult(function, op->getResult(0));
-  std::vector<double> whole = run(function, arguments);
-  ASSERT_FALSE(whole.empty());
-
+  llvm::SmallVector<std::vector<double>> whole;
+  for (mlir::Value result : op->getResults()) {
+    returnResult(function, result);
+    whole.push_back(run(function, arguments));
+    ASSERT_FALSE(whole.back().empty());
+  }
   mlir::OpBuilder builder(op);
   llvm::SmallVector<mlir::Value> parts =
       mlir::cast<DecomposableOpInterface>(op).decompose(builder);
-  ASSERT_EQ(parts.size(), 1u);
-  ASSERT_EQ(parts[0].getType(), op->getResult(0).getType());
+  ASSERT_EQ(parts.size(), whole.size());
+  for (auto [part, result] : llvm::zip(parts, op->getResults()))
+    ASSERT_EQ(part.getType(), result.getType());
   returnResult(function, parts[0]);
   op->erase();
   ASSERT_TRUE(mlir::succeeded(mlir::verify(*fixture.module)));
-  std::vector<double> decomposed = run(function, arguments);
-  ASSERT_EQ(decomposed.size(), whole.size());
-  for (size_t i = 0; i < whole.size(); ++i)
-    EXPECT_NEAR(decomposed[i], whole[i], 1e-9) << i;
+  for (auto [part, expected] : llvm::zip(parts, whole)) {
+    returnResult(function, part);
+    std::vector<double> decomposed = run(function, arguments);
+    ASSERT_EQ(decomposed.size(), expected.size());
+    for (size_t i = 0; i < expected.size(); ++i)
+      EXPECT_NEAR(decomposed[i], expected[i], 1e-9) << i;
+  }
+}
+
+TEST_P(Decompositions, ComputeTheSame) {
+  OpFixture fixture(GetParam().op, GetParam().arguments);
+  ASSERT_TRUE(fixture.module);
+  std::mt19937 engine(1);
+  std::vector<Tensor> arguments;
+  for (mlir::Type type : fixture.getFunction().getArgumentTypes())
+    arguments.push_back(
+        makeRandom(mlir::cast<mlir::RankedTensorType>(type), engine));
+  checkDecomposition(fixture, std::move(arguments));
+}
+
+TEST(CrossEntropy, EqualsItsDecomposition) {
+  OpFixture fixture("%y:2 = parplan.cross_entropy %0, %1 : tensor<2x3x5xf64>, "
+                    "tensor<2x3xi64>",
+                    {"2x3x5xf64", "2x3xi64"});
+  ASSERT_TRUE(fixture.module);
+  std::mt19937 engine(1);
+  std::vector<Tensor> arguments;
+  for (mlir::Type type : fixture.getFunction().getArgumentTypes())
+    arguments.push_back(
+        makeRandom(mlir::cast<mlir::RankedTensorType>(type), engine));
+  const int64_t labels[] = {0, 4, -100, 2, 3, 1};
+  for (auto [i, label] : llvm::enumerate(labels))
+    arguments[1][i].integer = label;
+  checkDecomposition(fixture, std::move(arguments));
 }
 
 const char *const queries = "2x5x6x4xf64", *const keys = "2x7x3x4xf64",
@@ -100,6 +126,9 @@ const std::string attentionTypes =
 INSTANTIATE_TEST_SUITE_P(
     All, Decompositions,
     testing::Values(
+        Case{"square_sum",
+             "%y = parplan.square_sum %0 : tensor<2x3xf64>",
+             {"2x3xf64"}},
         Case{"silu", "%y = parplan.silu %0 : tensor<6xf64>", {"6xf64"}},
         Case{"gelu", "%y = parplan.gelu %0 : tensor<6xf64>", {"6xf64"}},
         Case{"gelu_tanh",

@@ -68,6 +68,8 @@ std::string printRule(const ShardingRule &rule) {
     text += " jointly";
   if (rule.linearity == Linearity::separately)
     text += " separately";
+  if (rule.flat)
+    text += " flat";
   return text;
 }
 
@@ -93,7 +95,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"neg",
              "parplan.neg %0 : tensor<2x1x3xf32>",
              {"2x1x3xf32"},
-             "d0=2, d2=3 : [d0, -, d2] -> [d0, -, d2] jointly",
+             "d0=2, d2=3 : [d0, -, d2] -> [d0, -, d2] jointly flat",
              "d0 d2"},
         Case{"exp",
              "parplan.exp %0 : tensor<2xf32>",
@@ -134,12 +136,27 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"widening_cast",
              "parplan.cast %0 : tensor<2xbf16> to tensor<2xf32>",
              {"2xbf16"},
-             "d0=2 : [d0] -> [d0] jointly",
+             "d0=2 : [d0] -> [d0] jointly flat",
              "d0"},
         Case{"narrowing_cast",
              "parplan.cast %0 : tensor<2xf32> to tensor<2xbf16>",
              {"2xf32"},
-             "d0=2 : [d0] -> [d0]",
+             "d0=2 : [d0] -> [d0] flat",
+             "d0"},
+        Case{"scaling",
+             "parplan.mul %0, %1 : tensor<2xf32>, tensor<f32>",
+             {"2xf32", "f32"},
+             "d0=2 : [d0], [] -> [d0] separately flat",
+             "d0"},
+        Case{"shift",
+             "parplan.add %0, %1 : tensor<2xf32>, tensor<f32>",
+             {"2xf32", "f32"},
+             "d0=2 : [d0], [] -> [d0] jointly",
+             ""},
+        Case{"difference",
+             "parplan.sub %0, %0 : tensor<2xf32>, tensor<2xf32>",
+             {"2xf32"},
+             "d0=2 : [d0], [d0] -> [d0] jointly flat",
              "d0"}),
     [](const auto &info) { return info.param.name; });
 
@@ -319,6 +336,122 @@ INSTANTIATE_TEST_SUITE_P(
              "b=2, s=5, t=5 coupled, g=6, e=8 coupled, f=8 : [b, s, g, e], [b, "
              "t, g, e], [b, t, g, f] -> [b, s, g, f]",
              "b g e f"}),
+    [](const auto &info) { return info.param.name; });
+
+INSTANTIATE_TEST_SUITE_P(
+    Training, Rules,
+    testing::Values(
+        Case{"accumulate",
+             "parplan.accumulate %0 : tensor<2x3xf32>",
+             {"2x3xf32"},
+             "d0=2, d1=3 : [d0, d1] -> [d0, d1] jointly flat",
+             "d0 d1"},
+        Case{"accumulate_scalar",
+             "parplan.accumulate %0 : tensor<f32>",
+             {"f32"},
+             " : [] -> [] jointly",
+             ""},
+        Case{"sum_of_three",
+             "parplan.sum %0, %1, %0 : tensor<2x3xf32>",
+             {"2x3xf32", "2x3xf32"},
+             "d0=2, d1=3 : [d0, d1], [d0, d1], [d0, d1] -> [d0, d1] jointly "
+             "flat",
+             "d0 d1"},
+        Case{"square_sum",
+             "parplan.square_sum %0 : tensor<2x3xf32>",
+             {"2x3xf32"},
+             "d0=2 sum, d1=3 sum : [d0, d1] -> [] flat",
+             "d0 d1"},
+        Case{"sgd",
+             "parplan.optimizer_update sgd %0, %0 learning_rate %1 betas 0.0, "
+             "0.0 epsilon 0.0 weight_decay 0.0 momentum 0.0 : tensor<2x3xf32>, "
+             "tensor<2x3xf32>, tensor<f32>",
+             {"2x3xf32", "f32"},
+             "d0=2, d1=3 : [d0, d1], [d0, d1], [] -> [d0, d1] flat",
+             "d0 d1"},
+        Case{"adam",
+             "parplan.optimizer_update adam %0, %0 states %0, %0 learning_rate "
+             "%1 step_size %1 bias_correction2_sqrt %1 scale %1 skip %2 betas "
+             "0.9, 0.999 epsilon 1.0e-8 weight_decay 0.0 momentum 0.0 : "
+             "tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, "
+             "tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<i1>",
+             {"2xf32", "f32", "i1"},
+             "d0=2 : [d0], [d0], [d0], [d0], [], [], [], [], [] -> [d0], [d0], "
+             "[d0] flat",
+             "d0"},
+        Case{
+            "cross_entropy",
+            "parplan.cross_entropy %0, %1 : tensor<2x3x7xf32>, tensor<2x3xi64>",
+            {"2x3x7xf32", "2x3xi64"},
+            "d0=2, d1=3, v=7 coupled : [d0, d1, v], [d0, d1] -> [d0, d1], "
+            "[d0, d1]",
+            ""},
+        Case{"embedding_gradient",
+             "parplan.embedding_gradient %0, %1 : tensor<2x3xi64>, "
+             "tensor<2x3x4xf32> to tensor<7x4xf32>",
+             {"2x3xi64", "2x3x4xf32"},
+             "b=2 sum, s=3 sum, v=7, d=4 : [b, s], [b, s, d] -> [v, d]",
+             "b s d"},
+        Case{"gather_gradient",
+             "parplan.gather_gradient %0, %1 dim 1 : tensor<2x3xf32>, "
+             "tensor<3xi64> to tensor<2x7xf32>",
+             {"2x3xf32", "3xi64"},
+             "d0=2, i0=3 sum, out0_1=7 blocked : [d0, i0], [i0] -> [d0, "
+             "out0_1]",
+             "d0 i0 out0_1"},
+        Case{"gather_elements_gradient",
+             "parplan.gather_elements_gradient %0, %1 dim 1 : tensor<2x3xf32>, "
+             "tensor<2x3xi64> to tensor<2x7xf32>",
+             {"2x3xf32", "2x3xi64"},
+             "d0=2, d1=3 sum, out0_1=7 blocked : [d0, d1], [d0, d1] -> [d0, "
+             "out0_1]",
+             "d0 d1 out0_1"},
+        Case{"gather_elements_gradient_of_a_part",
+             "parplan.gather_elements_gradient %0, %1 dim 1 : tensor<2x3xf32>, "
+             "tensor<2x3xi64> to tensor<5x7xf32>",
+             {"2x3xf32", "2x3xi64"},
+             "d0=2 blocked, d1=3 sum, out0_0=5 blocked, out0_1=7 blocked : "
+             "[d0, d1], [d0, d1] -> [out0_0, out0_1]",
+             "d0 d1 out0_0 out0_1"},
+        Case{"gather_nd_gradient",
+             "parplan.gather_nd_gradient %0, %1 batch_dims 1 : "
+             "tensor<2x3x5xf32>, tensor<2x3x1xi64> to tensor<2x7x5xf32>",
+             {"2x3x5xf32", "2x3x1xi64"},
+             "i0=2, i1=3 sum, d2=5, out0_1=7 blocked : [i0, i1, d2], [i0, i1, "
+             "-] -> [i0, out0_1, d2]",
+             "i0 i1 d2 out0_1"},
+        Case{"conv_input_gradient",
+             "parplan.conv_input_gradient %0, %1 strides [1] pads [1, 1] "
+             "dilations [1] groups 2 : tensor<2x6x5xf32>, tensor<6x4x3xf32> to "
+             "tensor<2x8x5xf32>",
+             {"2x6x5xf32", "6x4x3xf32"},
+             "n=2, g=2, co=3 sum, ci=4, x0=5 blocked, w0=3 blocked, y0=5 "
+             "blocked : [n, g co, y0], [g co, ci, w0] -> [n, g ci, x0] "
+             "separately",
+             "n g co ci x0 w0 y0"},
+        Case{"conv_weight_gradient",
+             "parplan.conv_weight_gradient %0, %1 strides [1] pads [1, 1] "
+             "dilations [1] groups 2 : tensor<2x8x5xf32>, tensor<2x6x5xf32> to "
+             "tensor<6x4x3xf32>",
+             {"2x8x5xf32", "2x6x5xf32"},
+             "n=2 sum, g=2, co=3, ci=4, x0=5 blocked, w0=3 blocked, y0=5 "
+             "blocked : [n, g ci, x0], [n, g co, y0] -> [g co, ci, w0] "
+             "separately",
+             "n g co ci x0 w0 y0"},
+        Case{"max_pool_gradient",
+             "parplan.max_pool_gradient %0, %1 window [2] strides [2] pads [0, "
+             "0] dilations [1] : tensor<2x8x4xf32>, tensor<2x8x2xf32>",
+             {"2x8x4xf32", "2x8x2xf32"},
+             "n=2, c=8, in0_2=4 blocked, in1_2=2 blocked, out0_2=4 blocked : "
+             "[n, c, in0_2], [n, c, in1_2] -> [n, c, out0_2]",
+             "n c in0_2 in1_2 out0_2"},
+        Case{"average_pool_gradient",
+             "parplan.average_pool_gradient %0 window [2] strides [2] pads [0, "
+             "0] dilations [1] : tensor<2x8x2xf32> to tensor<2x8x4xf32>",
+             {"2x8x2xf32"},
+             "n=2, c=8, in0_2=2 blocked, out0_2=4 blocked : [n, c, in0_2] -> "
+             "[n, c, out0_2] jointly",
+             "n c in0_2 out0_2"}),
     [](const auto &info) { return info.param.name; });
 
 INSTANTIATE_TEST_SUITE_P(

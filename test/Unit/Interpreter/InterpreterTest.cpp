@@ -299,6 +299,25 @@ TEST_F(Interpreter, ReadsParametersThroughViews) {
   EXPECT_THAT(messages, HasSubstr("there is no value for @w"));
 }
 
+TEST_F(Interpreter, ReadsStatesOrZeros) {
+  func::FuncOp function = parse(R"(
+    parplan.initializer @w "w" : tensor<2xf16> in "" at 0 length 4
+    func.func @f() -> tensor<2xf32> {
+      %r = parplan.parameter @w slot "exp_avg" : tensor<2xf32>
+      return %r : tensor<2xf32>
+    })");
+  auto results = interpret(function, {});
+  ASSERT_TRUE(succeeded(results));
+  EXPECT_EQ(getNumbers(results->front()), (Numbers{0, 0}));
+  Tensor state(RankedTensorType::get({2}, Float32Type::get(&context)));
+  state[1].real = 3;
+  InitializerValues initializers;
+  initializers[getSlotName("w", "exp_avg")] = state;
+  results = interpret(function, {}, initializers);
+  ASSERT_TRUE(succeeded(results));
+  EXPECT_EQ(getNumbers(results->front()), (Numbers{0, 3}));
+}
+
 TEST_F(Interpreter, ReportsIndicesOutsideOfTheData) {
   run(R"(%t = parplan.constant dense<[1.0, 2.0]> : tensor<2xf32>
       %i = parplan.constant dense<[2]> : tensor<1xi64>
