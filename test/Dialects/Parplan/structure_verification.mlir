@@ -227,5 +227,5 @@ func.func private @unknown_field() attributes {s = #parplan.sharding<@mesh, [{}]
 
 // -----
 
-// expected-error@+1 {{a factor assignment has no field stored}}
-func.func private @unknown_field() attributes {s = #parplan.factors<@mesh, {}, stored = {"x"}>}
+// expected-error@+1 {{a factor assignment has no field kept}}
+func.func private @unknown_field() attributes {s = #parplan.factors<@mesh, {}, kept = {"x"}>}

@@ -1,7 +1,7 @@
 // RUN: parplan-opt %s -verify-diagnostics -split-input-file
 
 func.func @sum_of_nothing() {
-  // expected-error@+1 {{needs at least one input}}
+  // expected-error@+1 {{expected 1 or more operands, but found 0}}
   %r = "parplan.sum"() : () -> tensor<2xf32>
   return
 }
