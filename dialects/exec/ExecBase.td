@@ -19,7 +19,7 @@ def Exec_Dialect : Dialect {
     communication stream, events between the two. Every decision is taken; the
     emitter prints one statement per op.
 
-    Constraints of the dialect are numbered E1 to E16 (docs/spec.md).
+    Constraints of the dialect are numbered E1 to E15 (docs/spec.md).
   }];
   let dependentDialects = ["::parplan::ParplanDialect"];
   let useDefaultTypePrinterParser = 1;

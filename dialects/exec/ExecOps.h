@@ -21,6 +21,10 @@ class ProgramOp;
 
 /// The bytes that element type takes in a buffer.
 int64_t getStorageBytes(mlir::Type elementType);
+/// Floats of 16 bits: stored so, computed as f32.
+inline bool isNarrow(mlir::Type elementType) {
+  return elementType.isBF16() || elementType.isF16();
+}
 } // namespace parplan::exec
 
 #include "dialects/exec/ExecInterfaces.h.inc"

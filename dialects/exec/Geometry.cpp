@@ -29,7 +29,8 @@ LogicalResult MatmulOp::verifyGeometry() {
     return emitOpError("needs m, n, k and two strides per operand (E9)");
   if (getBatch().size() > 4)
     return emitOpError("has more than four batch dimensions (E9)");
-  if (failed(expectSameType(*this, {getLhs(), getRhs(), getOutput()})))
+  if (failed(expectSameType(*this, {getLhs(), getRhs()})) ||
+      failed(expectSumType(*this, getLhs(), getOutput())))
     return failure();
   int64_t m = getShape()[0], n = getShape()[1], k = getShape()[2];
   auto check = [&](Value buffer, int64_t rows, int64_t columns,

@@ -57,6 +57,13 @@ LogicalResult exec::expectSameType(Operation *op, ArrayRef<Value> buffers) {
   return success();
 }
 
+LogicalResult exec::expectSumType(Operation *op, Value input, Value sum) {
+  if (sum && isNarrow(getBufferType(input).getElementType()) &&
+      getBufferType(sum).getElementType().isF32())
+    return success();
+  return expectSameType(op, {input, sum});
+}
+
 LogicalResult exec::expectWorkspace(Operation *op, Value workspace,
                                     int64_t bytes) {
   int64_t given = workspace ? getBufferType(workspace).getByteSize() : 0;

@@ -36,6 +36,11 @@ llvm::LogicalResult expectReach(mlir::Operation *op, mlir::Value buffer,
 llvm::LogicalResult expectSameType(mlir::Operation *op,
                                    llvm::ArrayRef<mlir::Value> buffers);
 
+/// `sum`, if it is there, has the element type of `input`, or f32 for one of 16
+/// bits.
+llvm::LogicalResult expectSumType(mlir::Operation *op, mlir::Value input,
+                                  mlir::Value sum);
+
 /// The workspace, null for none, has exactly `bytes`.
 llvm::LogicalResult expectWorkspace(mlir::Operation *op, mlir::Value workspace,
                                     int64_t bytes);

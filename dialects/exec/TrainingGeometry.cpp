@@ -18,7 +18,8 @@ unsigned CrossEntropyOp::getWrittenCount() { return getLogSumExp() ? 2 : 1; }
 
 LogicalResult CrossEntropyOp::verifyGeometry() {
   int64_t rows = getRows();
-  if (failed(expectSameType(*this, {getLogits(), getLoss(), getLogSumExp()})) ||
+  if (failed(expectSumType(*this, getLogits(), getLoss())) ||
+      failed(expectSumType(*this, getLogits(), getLogSumExp())) ||
       failed(
           expectElements(*this, getLogits(), rows * getClasses(), "logits")) ||
       failed(expectElements(*this, getLabels(), rows, "labels")) ||
@@ -29,7 +30,7 @@ LogicalResult CrossEntropyOp::verifyGeometry() {
 }
 
 LogicalResult SquareSumOp::verifyGeometry() {
-  if (failed(expectSameType(*this, {getInput(), getOutput()})) ||
+  if (failed(expectSumType(*this, getInput(), getOutput())) ||
       failed(expectElements(*this, getOutput(), 1, "output")))
     return failure();
   return success();
@@ -59,8 +60,7 @@ LogicalResult UpdateOp::verifyGeometry() {
     return emitOpError("takes the numbers of another optimizer (E9)");
   if (getSkip() && !getBufferType(getSkip()).getElementType().isInteger(1))
     return emitOpError("skips by a value that is not i1 (E9)");
-  SmallVector<Value> arrays = {getParameter(), getGradient(),
-                               getNewParameter()};
+  SmallVector<Value> arrays = {getParameter(), getNewParameter()};
   arrays.append(getStates().begin(), getStates().end());
   arrays.append(getNewStates().begin(), getNewStates().end());
   Value scalars[] = {getLearningRate(), getStepSize(), getBiasCorrection2Sqrt(),
@@ -73,7 +73,9 @@ LogicalResult UpdateOp::verifyGeometry() {
     if (failed(expectElements(*this, scalar, 1, "a scalar")))
       return failure();
   llvm::append_range(arrays, scalars);
-  if (failed(expectElements(*this, getSkip(), 1, "skip")) ||
+  if (failed(expectElements(*this, getGradient(), count, "gradient")) ||
+      failed(expectSumType(*this, getGradient(), getParameter())) ||
+      failed(expectElements(*this, getSkip(), 1, "skip")) ||
       failed(expectSameType(*this, arrays)))
     return failure();
   return success();

@@ -109,6 +109,9 @@ const char *getPattern(ScalarFunction function) {
 
 /// ONNX's rounding and saturation.
 const char *getCastPattern(Type from, Type to) {
+  // What is stored so is rounded where it is made so.
+  if (exec::isNarrow(to))
+    return "static_cast<float>({1}(static_cast<float>({0})))";
   if (to.isInteger(1))
     return "{0} != 0";
   if (isa<FloatType>(from) && to.isInteger(64))
@@ -197,16 +200,29 @@ public:
   }
 
 private:
+  StringRef getStoredName(Type type) {
+    return emitter.getTypeName(type, kernel.getLoc());
+  }
+  /// Numbers of 16 bits are widened where they are loaded.
+  StringRef getScalarName(Type type) {
+    return exec::isNarrow(type) ? "float" : getStoredName(type);
+  }
+
   void emit(Operation *op) {
     if (auto store = dyn_cast<exec::StoreOp>(op)) {
       out << "    out[" << printIndex(store.getOffset(), store.getStrides())
-          << "] = " << names[store.getValue()] << ";\n";
+          << "] = ";
+      if (exec::isNarrow(kernel.getOutput()))
+        out << getStoredName(kernel.getOutput()) << "("
+            << names[store.getValue()] << ");\n";
+      else
+        out << names[store.getValue()] << ";\n";
       return;
     }
     std::string name = "v" + std::to_string(nextName++);
     Value result = op->getResult(0);
-    out << "    const " << emitter.getTypeName(result.getType(), op->getLoc())
-        << " " << name << " = ";
+    out << "    const " << getScalarName(result.getType()) << " " << name
+        << " = ";
     if (auto load = dyn_cast<exec::LoadOp>(op))
       out << printLoad(load);
     else if (auto literal = dyn_cast<exec::LiteralOp>(op))
@@ -249,9 +265,8 @@ private:
         "in" + std::to_string(load.getInput()) + "[" + index + "]";
     if (!load.getCondition())
       return element;
-    StringRef type = emitter.getTypeName(load.getType(), load.getLoc());
-    return names[load.getCondition()] + " ? " + element + " : " + type.str() +
-           "(0)";
+    return names[load.getCondition()] + " ? " + element + " : " +
+           getScalarName(load.getType()).str() + "(0)";
   }
 
   std::string printApply(exec::ApplyOp apply) {
@@ -261,7 +276,7 @@ private:
     if (apply.getFunction() == ScalarFunction::cast)
       return llvm::formatv(
           getCastPattern(apply.getOperands()[0].getType(), apply.getType()),
-          operands[0], emitter.getTypeName(apply.getType(), apply.getLoc()));
+          operands[0], getStoredName(apply.getType()));
     const char *pattern = getPattern(apply.getFunction());
     if (operands.size() == 1)
       return llvm::formatv(pattern, operands[0]);

@@ -40,6 +40,10 @@ TypeNames getTypeNames(Type type) {
     return {"double", "Float64"};
   if (type.isF32())
     return {"float", "Float32"};
+  if (type.isBF16())
+    return {"BFloat16", "BFloat16"};
+  if (type.isF16())
+    return {"Float16", "Float16"};
   if (type.isUnsignedInteger(8))
     return {"uint8_t", "UInt8"};
   if (type.isSignlessInteger(64))
@@ -85,11 +89,6 @@ StringRef Emitter::getTypeName(Type type, mlir::Location) {
 }
 
 StringRef Emitter::getElementTypeName(Type type, mlir::Location location) {
-  // Half precision can be moved.
-  if (type.isF16())
-    return getQualifiedName("Float16");
-  if (type.isBF16())
-    return getQualifiedName("BFloat16");
   TypeNames names = getTypeNames(type);
   if (names.element.empty()) {
     (void)getTypeName(type, location);

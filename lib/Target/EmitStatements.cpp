@@ -77,7 +77,8 @@ public:
   }
 
   void emit(exec::MatmulOp op) {
-    call("matmul<" + type(op.getLhs()) + ">", op)
+    bool widens = getElementType(op.getLhs()) != getElementType(op.getOutput());
+    call("matmul<" + type(op.getLhs()) + (widens ? ", float>" : ">"), op)
         << pointer(op.getLhs()) << ", " << pointer(op.getRhs()) << ", "
         << pointer(op.getOutput()) << ", MatmulShape{";
     SmallVector<int64_t> numbers(op.getShape());

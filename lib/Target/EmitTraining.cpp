@@ -65,7 +65,11 @@ public:
     auto state = [&](OperandRange states, size_t index) {
       return pointer(index < states.size() ? states[index] : Value());
     };
-    call("optimizerUpdate<" + element + ">", op)
+    bool widens =
+        getElementType(op.getGradient()) != getElementType(op.getParameter());
+    call("optimizerUpdate<" + element +
+             (widens ? ", " + type(op.getGradient()) + ">" : ">"),
+         op)
         << "OptimizerShape" << printOptimizer(op) << ", OptimizerScalars<"
         << element << ">{" << pointer(op.getLearningRate()) << ", "
         << pointer(op.getStepSize()) << ", "

@@ -60,11 +60,19 @@ protected:
     return mlir::success();
   }
 
-  /// The runtime's kernels that compute exist for these types.
+  /// Kernels that compute exist for these types.
   llvm::LogicalResult requireFloat(mlir::Value value) {
     mlir::Type type = getTensorType(value).getElementType();
-    if (type.isF32() || type.isF64())
-      return mlir::success();
+    return type.isF32() || type.isF64() ? mlir::success() : rejectType(type);
+  }
+  /// Others widen 16-bit elements where they read them.
+  llvm::LogicalResult requireAnyFloat(mlir::Value value) {
+    mlir::Type type = getTensorType(value).getElementType();
+    return type.isF32() || type.isF64() || exec::isNarrow(type)
+               ? mlir::success()
+               : rejectType(type);
+  }
+  llvm::LogicalResult rejectType(mlir::Type type) {
     return op->emitOpError("has no kernel for elements of type ") << type;
   }
 

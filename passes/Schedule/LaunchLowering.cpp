@@ -121,7 +121,7 @@ private:
   //===--------------------------------------------------------------------===//
 
   LogicalResult lower(MatmulOp product) {
-    if (failed(requireFloat(product.getLhs())))
+    if (failed(requireAnyFloat(product.getLhs())))
       return failure();
     std::optional<MatmulForm> form = getMatmulForm(product);
     if (!form)
@@ -138,7 +138,7 @@ private:
   }
 
   LogicalResult lower(ConvOp conv) {
-    if (failed(requireFloat(conv.getInput())))
+    if (failed(requireAnyFloat(conv.getInput())))
       return failure();
     ArrayRef<int64_t> in = getShape(conv.getInput());
     ArrayRef<int64_t> weight = getShape(conv.getWeight());
@@ -161,7 +161,7 @@ private:
 
   template <typename Pool>
   LogicalResult lowerPool(Pool pool, bool isMax, bool countsPadding) {
-    if (failed(requireFloat(pool.getInput())))
+    if (failed(requireAnyFloat(pool.getInput())))
       return failure();
     ArrayRef<int64_t> in = getShape(pool.getInput());
     ArrayRef<int64_t> out = getShape(pool.getResult());
@@ -203,7 +203,7 @@ private:
   }
 
   LogicalResult lower(AttentionOp attention) {
-    if (failed(requireFloat(attention.getQuery())))
+    if (failed(requireAnyFloat(attention.getQuery())))
       return failure();
     ArrayRef<int64_t> query = getShape(attention.getQuery());
     ArrayRef<int64_t> key = getShape(attention.getKey());

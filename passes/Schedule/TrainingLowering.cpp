@@ -21,7 +21,7 @@ public:
   LogicalResult run() {
     if (isa<ParplanDialect>(op->getDialect()) && op->getNumResults() > 0 &&
         isa<FloatType>(getTensorType(op->getResult(0)).getElementType()) &&
-        failed(requireFloat(op->getResult(0))))
+        failed(requireAnyFloat(op->getResult(0))))
       return failure();
     return llvm::TypeSwitch<Operation *, LogicalResult>(op)
         .Case<CrossEntropyOp, SquareSumOp, OptimizerUpdateOp,
@@ -41,7 +41,7 @@ private:
   //===--------------------------------------------------------------------===//
 
   LogicalResult lower(CrossEntropyOp entropy) {
-    if (failed(requireFloat(entropy.getLogits())))
+    if (failed(requireAnyFloat(entropy.getLogits())))
       return failure();
     ArrayRef<int64_t> shape = getShape(entropy.getLogits());
     Value logits = get(entropy.getLogits()), labels = get(entropy.getLabels());
@@ -56,7 +56,7 @@ private:
   }
 
   LogicalResult lower(SquareSumOp sum) {
-    if (failed(requireFloat(sum.getInput())))
+    if (failed(requireAnyFloat(sum.getInput())))
       return failure();
     Value input = get(sum.getInput());
     Value output = placement.define(sum.getResult());
@@ -65,6 +65,8 @@ private:
   }
 
   LogicalResult lower(OptimizerUpdateOp update) {
+    if (failed(requireFloat(update.getParameter())))
+      return failure();
     Value parameter = get(update.getParameter());
     Value gradient = get(update.getGradient());
     SmallVector<Value> states, newStates;

@@ -165,8 +165,145 @@ exec.program @activation_with_block mesh <["tp0"=2 tensor]> arena 64 events 0 {
 // -----
 
 exec.program @parameter_without_source mesh <["tp0"=2 tensor]> arena 64 events 0 {
-  // expected-error@+1 {{a parameter, and nothing else, has a source (E8)}}
+  // expected-error@+1 {{a parameter or state, and nothing else, has a source (E8)}}
   %x = exec.buffer parameter at 0 live -1 to 0 block <"x" dims [16 over <> stride 1]> : <16xf32>
+}
+
+// -----
+
+parplan.initializer @w0 "w" : tensor<16xf32> in "" at 0 length 64
+exec.program @frozen mesh <["tp0"=2 tensor]> arena 64 events 0 {
+  %w = exec.buffer parameter at 0 live -1 to 1 block <"w" from @w0 at 0 dims [16 over <> stride 1]> : <16xf32>
+  // expected-error@+1 {{writes to a parameter or state that is not trained (E4)}}
+  exec.zero %w : <16xf32>
+}
+
+// -----
+
+parplan.initializer @w0 "w" : tensor<16xf32> in "" at 0 length 64
+exec.program @new_value mesh <["tp0"=2 tensor]> arena 128 events 0 {
+  %w = exec.buffer parameter at 0 live -1 to 2 trained block <"w" from @w0 at 0 dims [16 over <> stride 1]> : <16xf32>
+  %y = exec.buffer output at 64 live 1 to 2 block <"y" dims [16 over <> stride 1]> : <16xf32>
+  // expected-note@+1 {{written here}}
+  exec.zero %w : <16xf32>
+  // expected-error@+1 {{reads a value of the next step (E4)}}
+  exec.copy %w at 0 [1] into %y at 0 [1] extents [16] : <16xf32>, <16xf32>
+}
+
+// -----
+
+// The bytes count, not the buffer.
+parplan.initializer @w0 "w" : tensor<16xf32> in "" at 0 length 64
+exec.program @part_of_new_value mesh <["tp0"=2 tensor]> arena 96 events 0 {
+  %w = exec.buffer parameter at 0 live -1 to 3 trained block <"w" from @w0 at 0 dims [16 over <> stride 1]> : <16xf32>
+  %y = exec.buffer output at 64 live 1 to 3 block <"y" dims [8 over <> stride 1]> : <8xf32>
+  %low = exec.view %w at 0 : <16xf32> to <8xf32>
+  %high = exec.view %w at 32 : <16xf32> to <8xf32>
+  // expected-note@+1 {{written here}}
+  exec.zero %low : <8xf32>
+  exec.copy %high at 0 [1] into %y at 0 [1] extents [8] : <8xf32>, <8xf32>
+  // expected-error@+1 {{reads a value of the next step (E4)}}
+  exec.copy %low at 0 [1] into %y at 0 [1] extents [8] : <8xf32>, <8xf32>
+}
+
+// -----
+
+parplan.initializer @w0 "w" : tensor<16xf32> in "" at 0 length 64
+exec.program @written_twice mesh <["tp0"=2 tensor]> arena 64 events 0 {
+  %m = exec.buffer state at 0 live -1 to 2 trained block <"w" slot "exp_avg" from @w0 at 0 dims [16 over <> stride 1]> : <16xf32>
+  // expected-note@+1 {{written here}}
+  exec.zero %m : <16xf32>
+  // expected-error@+1 {{writes a value of the next step again (E4)}}
+  exec.zero %m : <16xf32>
+}
+
+// -----
+
+parplan.initializer @w0 "w" : tensor<16xf32> in "" at 0 length 64
+exec.program @not_updated mesh <["tp0"=2 tensor]> arena 64 events 0 {
+  // expected-error@+1 {{is trained but never written (E4)}}
+  %w = exec.buffer parameter at 0 live -1 to 0 trained block <"w" from @w0 at 0 dims [16 over <> stride 1]> : <16xf32>
+}
+
+// -----
+
+exec.program @partly_written mesh <["tp0"=2 tensor]> arena 128 events 0 {
+  %t = exec.buffer activation at 0 live 0 to 1 : <16xf32>
+  %low = exec.view %t at 0 : <16xf32> to <8xf32>
+  %y = exec.buffer output at 64 live 1 to 2 block <"y" dims [16 over <> stride 1]> : <16xf32>
+  exec.zero %low : <8xf32>
+  // expected-error@+1 {{reads a buffer before it is written (E4)}}
+  exec.copy %t at 0 [1] into %y at 0 [1] extents [16] : <16xf32>, <16xf32>
+}
+
+// -----
+
+exec.program @long_view mesh <["tp0"=2 tensor]> arena 64 events 0 {
+  %x = exec.buffer input at 0 live -1 to 0 block <"x" dims [16 over <> stride 1]> : <16xf32>
+  // expected-error@+1 {{reaches bytes 36 to 68 of 64 (E15)}}
+  %low = exec.view %x at 36 : <16xf32> to <8xf32>
+}
+
+// -----
+
+exec.program @crooked_view mesh <["tp0"=2 tensor]> arena 64 events 0 {
+  %x = exec.buffer input at 0 live -1 to 0 block <"x" dims [16 over <> stride 1]> : <16xf32>
+  // expected-error@+1 {{has the offset 2, no multiple of an element (E15)}}
+  %low = exec.view %x at 2 : <16xf32> to <8xf32>
+}
+
+// -----
+
+exec.program @view_of_view mesh <["tp0"=2 tensor]> arena 64 events 0 {
+  %x = exec.buffer input at 0 live -1 to 0 block <"x" dims [16 over <> stride 1]> : <16xf32>
+  %low = exec.view %x at 0 : <16xf32> to <8xf32>
+  // expected-error@+1 {{is of no exec.buffer (E15)}}
+  %lower = exec.view %low at 0 : <8xf32> to <4xf32>
+}
+
+// -----
+
+exec.program @trained_input mesh <["tp0"=2 tensor]> arena 64 events 0 {
+  // expected-error@+1 {{is trained but no parameter or state (E8)}}
+  %x = exec.buffer input at 0 live -1 to 0 trained block <"x" dims [16 over <> stride 1]> : <16xf32>
+}
+
+// -----
+
+exec.program @role mesh <["tp0"=2 tensor]> arena 64 events 0 {
+  // expected-error@+1 {{has the role of another kind (E8)}}
+  %x = exec.buffer input at 0 live -1 to 0 role loss block <"x" dims [16 over <> stride 1]> : <16xf32>
+}
+
+// -----
+
+exec.program @batched mesh <["tp0"=2 tensor]> arena 64 events 0 {
+  // expected-error@+1 {{is batched but no input of micro-batches and samples (E8)}}
+  %x = exec.buffer input at 0 live -1 to 0 batched block <"x" dims [16 over <> stride 1]> : <16xf32>
+}
+
+// -----
+
+parplan.initializer @w0 "w" : tensor<16xf32> in "" at 0 length 64
+exec.program @slot_of_parameter mesh <["tp0"=2 tensor]> arena 64 events 0 {
+  // expected-error@+1 {{a state, and nothing else, has a slot (E8)}}
+  %w = exec.buffer parameter at 0 live -1 to 0 block <"w" slot "exp_avg" from @w0 at 0 dims [16 over <> stride 1]> : <16xf32>
+}
+
+// -----
+
+parplan.initializer @w0 "w" : tensor<16xf32> in "" at 0 length 64
+exec.program @bucket_members mesh <["tp0"=2 tensor]> arena 128 events 0 {
+  // expected-error@+1 {{has members that overlap at element 8 (E8)}}
+  %w = exec.buffer parameter at 0 live -1 to 0 bucket <32 [0 : <"w" from @w0 at 0 dims [16 over <> stride 1]>, 8 : <"w" from @w0 at 0 dims [16 over <> stride 1]>]> : <32xf32>
+}
+
+// -----
+
+parplan.initializer @w0 "w" : tensor<16xf32> in "" at 0 length 64
+exec.program @bucket_piece mesh <["tp0"=2 tensor]> arena 128 events 0 {
+  // expected-error@+1 {{holds 32 elements, its piece 16 (E8)}}
+  %w = exec.buffer parameter at 0 live -1 to 0 bucket <32 storage <"tp0"> [0 : <"w" from @w0 at 0 dims [16 over <> stride 1]>]> : <32xf32>
 }
 
 // -----
