@@ -67,12 +67,14 @@ CostNetwork MeshProblem::getNetwork(double secondsPerByte,
     weightBefore.push_back(weightBefore.back() + weight);
   CostNetwork priced = network;
   for (size_t value = 0; value < problem.values.size(); ++value) {
-    auto [first, last] = liveRanges[value];
-    double price =
-        secondsPerByte * (weightBefore[last + 1] - weightBefore[first]);
     std::vector<double> seconds;
-    for (int64_t bytes : choiceBytes[value])
-      seconds.push_back(price * static_cast<double>(bytes));
+    for (const std::vector<Live> &lives : choiceLives[value]) {
+      seconds.push_back(0);
+      for (const Live &live : lives)
+        seconds.back() +=
+            secondsPerByte * static_cast<double>(live.bytes) *
+            (weightBefore[live.last + 1] - weightBefore[live.first]);
+    }
     priced.addCosts(variableOf[value], seconds);
     int writer = writers[value].op;
     if (writer < 0)
@@ -146,7 +148,7 @@ void MeshProblem::addValues() {
       // Written where the variable lies, after all that read it.
       variableOf.push_back(variableOf[updated]);
       valueChoices.push_back(valueChoices[updated]);
-      choiceBytes.emplace_back(valueChoices[updated].size(), 0);
+      choiceLives.emplace_back(valueChoices[updated].size());
     } else {
       ValueCopies copies = getCopies(value);
       addChoices(value, copies);
@@ -182,7 +184,9 @@ ValueCopies MeshProblem::getCopies(size_t value) const {
       });
       size_t number = kind - copies.kinds.begin();
       if (kind == copies.kinds.end())
-        copies.kinds.push_back({use, description, getRepeat(problem, op)});
+        copies.kinds.push_back(
+            {use, description, getRepeat(problem, op), reader.op, reader.op});
+      copies.kinds[number].lastUse = reader.op;
       PARPLAN_CHECK(number < 64, "a value has at most 64 kinds of copies");
       reading->needs[choice] |= CopySet(1) << number;
     }
@@ -198,7 +202,7 @@ void MeshProblem::addChoices(size_t value, const ValueCopies &copies) {
 
   std::vector<ValueChoice> choices;
   std::vector<double> seconds;
-  choiceBytes.emplace_back();
+  choiceLives.emplace_back();
   for (auto [rest, sharding] : llvm::enumerate(rests[value])) {
     std::vector<double> kindSeconds;
     for (const ValueCopies::Kind &kind : copies.kinds)
@@ -218,15 +222,24 @@ void MeshProblem::addChoices(size_t value, const ValueCopies &copies) {
     }
     for (CopySet set : sets) {
       double sum = 0;
-      int64_t bytes = restBytes[value][rest];
+      std::vector<Live> lives = {{restBytes[value][rest],
+                                  liveRanges[value].first,
+                                  liveRanges[value].second}};
       for (size_t kind = 0; kind < copies.kinds.size(); ++kind)
         if (set >> kind & 1) {
           sum += kindSeconds[kind];
-          bytes += kindBytes[kind];
+          Live live = {kindBytes[kind], copies.kinds[kind].firstUse,
+                       copies.kinds[kind].lastUse};
+          // What shares the copy may read it later.
+          for (size_t other = kind + 1; other < copies.kinds.size(); ++other)
+            if (copies.normalise(CopySet(1) << other, sharding) == CopySet(1)
+                                                                       << kind)
+              live.last = std::max(live.last, copies.kinds[other].lastUse);
+          lives.push_back(live);
         }
       choices.push_back({static_cast<int>(rest), set});
       seconds.push_back(sum);
-      choiceBytes.back().push_back(bytes);
+      choiceLives.back().push_back(std::move(lives));
     }
   }
   variableOf.push_back(network.addVariable(std::move(seconds)));

@@ -28,6 +28,8 @@ struct ValueCopies {
     Sharding layout;
     CopyReader reader;
     int64_t repeat;
+    /// First and last op that may read it.
+    int firstUse, lastUse;
   };
   std::vector<Kind> kinds;
 
@@ -100,8 +102,13 @@ private:
   std::vector<std::vector<ValueChoice>> valueChoices;
   std::vector<std::vector<int64_t>> restBytes;
   std::vector<int64_t> leastBytes;
-  /// Per value the bytes of every choice, and the ops while it is live.
-  std::vector<std::vector<int64_t>> choiceBytes;
+  /// Bytes that are live from one op to another, both included.
+  struct Live {
+    int64_t bytes;
+    int first, last;
+  };
+  /// Per value and choice what lives: the value at rest, and its copies.
+  std::vector<std::vector<std::vector<Live>>> choiceLives;
   std::vector<std::pair<int, int>> liveRanges;
   struct Reader {
     int op;
