@@ -38,6 +38,9 @@ private:
   using Key = std::function<int64_t(const Lifetime &)>;
 
   static constexpr int rounds = 15;
+  /// Pairs of neighbours that are looked at in all: programs with very many
+  /// buffers are packed in fewer orders.
+  static constexpr int64_t budget = 600'000'000;
 
   /// Large first; ties by position, so that the result is always the same.
   static std::vector<Key> getKeys() {
@@ -112,6 +115,8 @@ private:
   /// earlier. True when the bound is reached.
   bool improve(Order order, Fit fit) {
     for (int round = 0; round <= rounds; ++round) {
+      if (spent > budget)
+        return false;
       std::vector<int64_t> offsets = place(order, fit);
       int64_t peak = 0;
       for (size_t index = 0; index < lifetimes.size(); ++index)
@@ -129,11 +134,12 @@ private:
     return false;
   }
 
-  std::vector<int64_t> place(const Order &order, Fit fit) const {
+  std::vector<int64_t> place(const Order &order, Fit fit) {
     std::vector<int64_t> offsets(lifetimes.size(), -1);
     std::vector<std::pair<int64_t, int64_t>> taken;
     for (size_t index : order) {
       taken.clear();
+      spent += static_cast<int64_t>(neighbours[index].size());
       for (size_t other : neighbours[index])
         if (offsets[other] >= 0)
           taken.push_back(
@@ -163,6 +169,7 @@ private:
   const std::vector<Lifetime> &lifetimes;
   int64_t alignment;
   int64_t lowerBound = 0;
+  int64_t spent = 0;
   std::vector<Order> neighbours;
   Packing best;
 };

@@ -45,12 +45,42 @@ func.func @shared_transpose(%x: tensor<4x8xf32>, %w: tensor<6x8xf32>) -> (tensor
 // Two summed dimensions that no stride joins.
 // CHECK-LABEL: func.func @split_sum
 func.func @split_sum(%x: tensor<3x4x5xf32>, %w: tensor<5x3x6xf32>) -> tensor<4x6xf32> {
-  // CHECK-NEXT: %[[LHS:.*]] = parplan.transpose %{{.*}} [1, 0, 2] : tensor<3x4x5xf32>
-  // CHECK-NEXT: %[[RHS:.*]] = parplan.transpose %{{.*}} [1, 0, 2] : tensor<5x3x6xf32>
-  // CHECK-NEXT: parplan.matmul "mpk,pkn->mn" %[[LHS]], %[[RHS]]
+  // CHECK-NEXT: %[[LHS:.*]] = parplan.transpose %{{.*}} [1, 2, 0] : tensor<3x4x5xf32>
+  // CHECK-NEXT: parplan.matmul "mkp,kpn->mn" %[[LHS]], %{{.*}}
   // CHECK-NEXT: return
   %y = parplan.matmul "pmk,kpn->mn" %x, %w : tensor<3x4x5xf32>, tensor<5x3x6xf32>
   return %y : tensor<4x6xf32>
+}
+
+// The products of a backward pass need no copies: rows and samples are one sum, heads are batches.
+// CHECK-LABEL: func.func @backward
+func.func @backward(%x: tensor<2x5x8xf32>, %dy: tensor<2x5x6xf32>, %w: tensor<8x6xf32>, %p: tensor<2x3x5x5xf32>, %do: tensor<2x5x3x4xf32>, %wo: tensor<3x4x8xf32>) -> (tensor<8x6xf32>, tensor<2x5x8xf32>, tensor<2x5x3x4xf32>, tensor<3x4x8xf32>) {
+  // CHECK-NOT: parplan.transpose
+  %dw = parplan.matmul "bsk,bsn->kn" %x, %dy : tensor<2x5x8xf32>, tensor<2x5x6xf32>
+  %dx = parplan.matmul "bsn,kn->bsk" %dy, %w : tensor<2x5x6xf32>, tensor<8x6xf32>
+  %dv = parplan.matmul "bhst,bshe->bthe" %p, %do : tensor<2x3x5x5xf32>, tensor<2x5x3x4xf32>
+  %dwo = parplan.matmul "bshe,bsk->hek" %do, %x : tensor<2x5x3x4xf32>, tensor<2x5x8xf32>
+  // CHECK: return
+  return %dw, %dx, %dv, %dwo : tensor<8x6xf32>, tensor<2x5x8xf32>, tensor<2x5x3x4xf32>, tensor<3x4x8xf32>
+}
+
+// Groups of query heads are summed in the gradient of a key: the smaller operand is transposed.
+// CHECK-LABEL: func.func @backward_grouped
+func.func @backward_grouped(%p: tensor<2x3x2x7x7xf32>, %do: tensor<2x7x3x2x4xf32>) -> tensor<2x7x3x4xf32> {
+  // CHECK-NEXT: %[[DO:.*]] = parplan.transpose %{{.*}} : tensor<2x7x3x2x4xf32>
+  // CHECK-NEXT: parplan.matmul "bgrst,bgrse->btge" %{{.*}}, %[[DO]]
+  // CHECK-NEXT: return
+  %dk = parplan.matmul "bgrst,bsgre->btge" %p, %do : tensor<2x3x2x7x7xf32>, tensor<2x7x3x2x4xf32>
+  return %dk : tensor<2x7x3x4xf32>
+}
+
+// A long sum is one of parts, from left to right.
+// CHECK-LABEL: func.func @long_sum
+func.func @long_sum(%a: tensor<f32>, %b: tensor<f32>) -> tensor<f32> {
+  // CHECK-NEXT: %[[S:.*]] = parplan.sum %[[A:[^,]*]], %[[A]], %[[A]], %[[A]], %[[A]], %[[A]], %[[A]], %[[A]], %[[A]], %[[A]], %[[A]], %[[A]], %[[A]], %[[A]], %[[A]], %[[A]] :
+  // CHECK-NEXT: parplan.sum %[[S]], %[[B:[^,]*]], %[[B]] :
+  %s = parplan.sum %a, %a, %a, %a, %a, %a, %a, %a, %a, %a, %a, %a, %a, %a, %a, %a, %b, %b : tensor<f32>
+  return %s : tensor<f32>
 }
 
 // The innermost dimension of the result is a batch: neither rows nor columns have stride 1.

@@ -16,7 +16,7 @@ func.func @main(
         tensor<4x3x3x3xf32> {parplan.name = "momentum_w"}, tensor<4x3x3x3xf32> {parplan.name = "momentum_b"}, tensor<4x3x3x3xf32> {parplan.name = "sgd_w"}) {
   %loss, %lse = parplan.cross_entropy %logits, %labels : tensor<2x5x6xf32>, tensor<2x5xi64>
   // The gradient of the mean loss: one kernel.
-  %classes = parplan.iota dim 2 : tensor<2x5x6xi64>
+  %classes = parplan.iota 2 : tensor<2x5x6xi64>
   %lr3 = parplan.reshape %labels : tensor<2x5xi64> to tensor<2x5x1xi64>
   %hit = parplan.compare eq %classes, %lr3 : tensor<2x5x6xi64>, tensor<2x5x1xi64>
   %one = parplan.constant dense<1.0> : tensor<f32>
