@@ -104,6 +104,10 @@ private:
       return number(value);
     }
     if (!isBehindMove(op)) {
+      // Pieces of members are no pieces of a bucket.
+      ShardingAttr sharding = parplan::getSharding(value);
+      if (!sharding || !sharding.getStorage().getNames().empty())
+        return false;
       lane.leaves.push_back(value);
       text << "leaf";
       return number(value);

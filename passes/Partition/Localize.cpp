@@ -41,9 +41,16 @@ public:
     size_t argumentCount = body.getNumArguments();
     if (failed(addArguments(function, body)))
       return failure();
-    for (Operation *op : globalOps)
+    for (Operation *op : globalOps) {
+      Operation *previous = op->getPrevNode();
       if (failed(localize(function, op)))
         return failure();
+      // Also what shifts positions and clears padding runs when the op does.
+      for (Operation *local = previous ? previous->getNextNode()
+                                       : &body.front();
+           local != op; local = local->getNextNode())
+        copyOrigin(op, local);
+    }
     for (Operation *op : llvm::reverse(globalOps))
       op->erase();
     body.eraseArguments(0, argumentCount);

@@ -207,6 +207,21 @@ struct UnrollMicroBatchesPass
         signalPassFailure();
   }
 
+  /// A piece of a flattened block has no dimension of micro-batches.
+  static LogicalResult verifyBatches(func::FuncOp function) {
+    bool sound = true;
+    for (unsigned index = 0; index < function.getNumArguments(); ++index) {
+      auto sharding =
+          function.getArgAttrOfType<ShardingAttr>(index, attributes::sharding);
+      if (!function.getArgAttr(index, attributes::batch) || !sharding ||
+          sharding.getStorage().getNames().empty())
+        continue;
+      sound = false;
+      function.emitError("argument ") << index << " is a batch and stored";
+    }
+    return success(sound);
+  }
+
   static LogicalResult unroll(func::FuncOp function) {
     auto count = function->getAttrOfType<IntegerAttr>(attributes::microBatches);
     if (!count) {
@@ -219,7 +234,7 @@ struct UnrollMicroBatchesPass
       return success(sound);
     }
     FailureOr<StepStages> stages = StepStages::create(function);
-    if (failed(stages))
+    if (failed(stages) || failed(verifyBatches(function)))
       return failure();
     Unroller(function, *stages, count.getInt()).run();
     return success();

@@ -95,3 +95,11 @@ func.func @inference(%x: tensor<2xf32>) -> tensor<2xf32> {
   %y = parplan.accumulate %x : tensor<2xf32>
   return %y : tensor<2xf32>
 }
+
+// -----
+
+parplan.mesh @mesh <["dp0"=2 data]>
+// expected-error@+1 {{argument 0 is a batch and stored}}
+func.func @stored_batch(%x: tensor<2xf32> {parplan.batch, parplan.global_type = tensor<4xf32>, parplan.sharding = #parplan.sharding<@mesh, [{}], stored = {"dp0"}>}) attributes {parplan.micro_batches = 2 : i64} {
+  return
+}

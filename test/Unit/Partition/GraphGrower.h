@@ -26,10 +26,16 @@ struct Range {
 /// anew: as arguments, parameters or constants.
 class GraphGrower {
 public:
-  GraphGrower(mlir::MLIRContext &context, Random &random);
+  /// With `microBatches`, a training step of so many.
+  GraphGrower(mlir::MLIRContext &context, Random &random,
+              int64_t microBatches = 0);
 
-  /// Completes the function, which returns the last values.
-  Graph finish();
+  /// Completes the function, which returns the last values and `variables`,
+  /// each with what it replaces.
+  Graph
+  finish(llvm::ArrayRef<std::pair<mlir::Value, VariableAttr>> variables = {});
+
+  int64_t getMicroBatches() const { return graph.microBatches; }
 
   mlir::OpBuilder builder;
   Random &random;
@@ -51,9 +57,23 @@ public:
   mlir::Value makeSplat(double value);
   Shape makeShape(size_t rank);
 
+  /// New values that every micro-batch has its own of.
+  mlir::Value makeBatch(llvm::ArrayRef<int64_t> shape);
+  /// A scalar argument.
+  mlir::Value makeScheduled(llvm::StringRef schedule, double value);
+  /// A parameter, or with `slot` a state of one, of numbers in [low, high].
+  mlir::Value makeVariable(llvm::StringRef initializer, llvm::StringRef slot,
+                           llvm::ArrayRef<int64_t> shape, int64_t low,
+                           int64_t high);
+
   Range getRange(mlir::Value value) const { return ranges.lookup(value); }
+  /// True for values that differ between micro-batches.
+  bool isOfMicroBatch(mlir::Value value) const;
+  llvm::ArrayRef<mlir::Value> getValues() const { return values; }
   /// Makes a result part of the graph; keeps its magnitude small.
   void add(mlir::Value value, double bound, bool isExact);
+  /// Says that a result may be as large, and rounded.
+  void note(double bound, bool isExact);
 
   template <typename Op, typename... Arguments>
   Op create(Arguments &&...arguments) {
@@ -63,12 +83,21 @@ public:
 
 private:
   mlir::Value makeInput(mlir::RankedTensorType type, int64_t low, int64_t high);
+  Tensor makeContent(mlir::RankedTensorType type, int64_t low, int64_t high);
+  mlir::Value addArgument(mlir::RankedTensorType type, int64_t low,
+                          int64_t high, bool isBatched);
   mlir::Value makeParameter(const Tensor &value);
+  void addInitializer(llvm::StringRef name, const Tensor &value);
+  /// Sums what would be returned per micro-batch, and says which ops run so.
+  mlir::Value accumulate(mlir::Value value);
+  void markMicroBatchOps();
   mlir::Value makeConstant(const Tensor &value);
 
   Graph graph;
   mlir::func::FuncOp function;
   std::vector<mlir::Value> values;
+  llvm::DenseSet<mlir::Value> batches;
+  std::vector<llvm::StringRef> schedules;
   llvm::DenseMap<mlir::Value, Range> ranges;
   double largestInexact = 0;
 };

@@ -115,6 +115,62 @@ bool reduceByMaximum(func::FuncOp function, Random &random) {
   return static_cast<bool>(op);
 }
 
+/// A reduction of a gradient, or of its part.
+template <typename Op> bool isOfGradient(Op op) {
+  auto role = op->template getAttrOfType<StringAttr>(attributes::role);
+  return role && (role == roles::gradientSum || role == roles::weightGradient);
+}
+
+/// S17
+bool forgetGradientReduction(func::FuncOp function, Random &random) {
+  return skip(pickOp<AllReduceOp>(function, random, isOfGradient<AllReduceOp>));
+}
+
+/// S20: the squares of every replica.
+bool countNormTwice(func::FuncOp function, Random &random) {
+  Mesh mesh = getOnlyMesh(function->getParentOp()).getMesh().getMesh();
+  auto op = pickOp<AllReduceOp>(function, random, [&](AllReduceOp op) {
+    return isa_and_nonnull<SquareSumOp>(op.getInput().getDefiningOp()) &&
+           static_cast<int>(op.getAxes().getNames().size()) <
+               mesh.getAxisCount();
+  });
+  if (!op)
+    return false;
+  SmallVector<StringAttr> names;
+  for (int axis = 0; axis < mesh.getAxisCount(); ++axis)
+    names.push_back(StringAttr::get(op.getContext(), mesh.getAxis(axis).name));
+  op.setAxesAttr(AxisListAttr::get(op.getContext(), names));
+  return true;
+}
+
+/// Pieces of the flattened block that start one element late.
+bool storePiecesOffByOne(func::FuncOp function, Random &random) {
+  auto op = pickOp<ShardSliceOp>(function, random, [](ShardSliceOp op) {
+    return static_cast<int64_t>(op.getDim()) == -1 &&
+           op.getResult().getType().getDimSize(0) > 1;
+  });
+  if (!op)
+    return false;
+  OpBuilder builder(op.getContext());
+  builder.setInsertionPointAfter(op);
+  int64_t size = op.getResult().getType().getDimSize(0);
+  auto slice = [&](int64_t from, int64_t to) -> Value {
+    return builder.create<SliceOp>(op.getLoc(), op.getResult(),
+                                   ArrayRef<int64_t>(0), ArrayRef(from),
+                                   ArrayRef(to), ArrayRef<int64_t>(1));
+  };
+  SmallVector<Value> parts = {slice(1, size), slice(0, 1)};
+  auto rolled = builder.create<ConcatOp>(op.getLoc(), parts, /*dim=*/0);
+  for (StringRef name : {attributes::globalType, attributes::shardings})
+    if (Attribute value = op->getAttr(name))
+      rolled->setAttr(name, value);
+  rolled->setAttr(attributes::shardings,
+                  builder.getArrayAttr({op.getOutShardingAttr()}));
+  op.getResult().replaceUsesWithIf(
+      rolled, [](OpOperand &use) { return !isa<SliceOp>(use.getOwner()); });
+  return true;
+}
+
 constexpr Mutant mutants[] = {
     {"forgotten all-reduce", 80, forgetAllReduce},
     {"forgotten reduce-scatter", 60, forgetReduceScatter},
@@ -125,6 +181,10 @@ constexpr Mutant mutants[] = {
     {"flat blocks", 30, cutFlatBlocks},
     {"gather in the wrong order", 60, gatherInWrongOrder},
     {"maximum instead of sum", 60, reduceByMaximum},
+    {"forgotten reduction of a gradient", 80, forgetGradientReduction, true},
+    {"forgotten reduction of pieces", 60, forgetReduceScatter, true},
+    {"norm counted twice", 60, countNormTwice, true},
+    {"pieces off by one", 60, storePiecesOffByOne, true},
 };
 
 } // namespace

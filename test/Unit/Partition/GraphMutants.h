@@ -19,6 +19,8 @@ struct Mutant {
   int percent;
   /// Plants the fault at one random place; false where there is none.
   bool (*plant)(mlir::func::FuncOp function, Random &random);
+  /// Planted into training steps, not into other graphs.
+  bool isOfStep = false;
 };
 
 llvm::ArrayRef<Mutant> getMutants();

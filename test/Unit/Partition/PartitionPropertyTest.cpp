@@ -1,8 +1,9 @@
 //===- PartitionPropertyTest.cpp - N ranks equal one ----------------------===//
 //
-// Part of parplan. Random graphs, meshes and decisions: the partitioned program
-// on N interpreted ranks computes what the graph computes on one, exactly where
-// all values are integral. Faults planted into the local program are noticed.
+// Part of parplan. Random graphs, training steps, meshes and decisions: the
+// partitioned program on N interpreted ranks computes what the graph computes
+// on one, exactly where all values are integral. Faults planted into the local
+// program are noticed.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,7 +12,9 @@
 #include "RandomPlan.h"
 
 #include "parplan/Interpreter/Interpreter.h"
+#include "passes/Memory/Passes.h"
 #include "passes/Partition/Passes.h"
+#include "passes/Pipeline/Passes.h"
 
 #include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
@@ -28,7 +31,7 @@ using namespace mlir;
 namespace parplan::test {
 namespace {
 
-constexpr uint64_t graphCount = 2400;
+constexpr uint64_t graphCount = 2400, stepCount = 1200;
 
 /// PARPLAN_FIRST_SEED and PARPLAN_GRAPHS run other and more cases.
 uint64_t readSetting(const char *name, uint64_t usual) {
@@ -61,17 +64,59 @@ LogicalResult checkBlocks(OpResult result, llvm::ArrayRef<Tensor> blocks) {
   return success();
 }
 
+/// A value that a run gives, and the variable that it replaces, or null.
+struct Outcome {
+  Attribute variable;
+  Tensor value;
+};
+
+/// The outcomes of a function without variables in order, then those with.
+std::vector<Outcome> getOutcomes(func::FuncOp function,
+                                 llvm::ArrayRef<Tensor> values) {
+  std::vector<Outcome> outcomes;
+  auto add = [&](Attribute variable) {
+    outcomes.push_back({variable, values[outcomes.size()]});
+  };
+  for (unsigned index = 0; index < function.getNumResults(); ++index)
+    if (auto bucket =
+            function.getResultAttrOfType<ArrayAttr>(index, attributes::bucket))
+      for (auto member : bucket.getAsRange<MemberAttr>())
+        add(member.getVariable());
+    else
+      add(function.getResultAttr(index, attributes::variable));
+  auto print = [](Attribute variable) {
+    std::string text;
+    llvm::raw_string_ostream stream(text);
+    if (variable)
+      stream << variable;
+    return text;
+  };
+  llvm::stable_sort(outcomes, [&](const Outcome &left, const Outcome &right) {
+    return print(left.variable) < print(right.variable);
+  });
+  return outcomes;
+}
+
 /// One random case: a graph, its values on one rank, and its local program.
 class Case {
 public:
-  explicit Case(uint64_t seed)
+  using MakeGraph = Graph (*)(MLIRContext &, Random &);
+
+  explicit Case(uint64_t seed, MakeGraph makeGraph = makeRandomGraph)
       : random(seed), handler(&getContext(), [&](Diagnostic &diagnostic) {
           messages += diagnostic.str() + "\n";
           return success();
         }) {
-    graph = makeRandomGraph(getContext(), random);
-    expected = interpret(getFunction(*graph.module), graph.arguments,
-                         graph.initializers);
+    graph = makeGraph(getContext(), random);
+    OwningOpRef<ModuleOp> whole = graph.module->clone();
+    PassManager manager(&getContext());
+    buildPipelinePipeline(manager);
+    if (succeeded(manager.run(*whole))) {
+      FailureOr<std::vector<Tensor>> values =
+          interpret(getFunction(*whole), graph.arguments, graph.initializers);
+      if (succeeded(values))
+        expected = getOutcomes(getFunction(*whole), *values);
+    }
     writeRandomPlan(*graph.module, random);
   }
 
@@ -95,6 +140,10 @@ public:
     planned = graph.module->clone();
     PassManager manager(&getContext());
     buildPartitionPipeline(manager);
+    buildPipelinePipeline(manager);
+    constexpr int64_t bucketBytes[] = {0, 400, 1 << 20};
+    if (graph.microBatches > 0)
+      buildMemoryPipeline(manager, random.pick(bucketBytes));
     return succeeded(verify(*planned)) && succeeded(manager.run(*graph.module));
   }
 
@@ -102,20 +151,22 @@ public:
   std::string findFault() {
     if (failed(expected))
       return "one rank: " + messages;
-    FailureOr<std::vector<Tensor>> actual =
+    FailureOr<std::vector<Tensor>> values =
         interpretRanks(getFunction(*graph.module), graph.arguments,
                        graph.initializers, checkBlocks);
-    if (failed(actual))
+    if (failed(values))
       return messages;
+    std::vector<Outcome> actual =
+        getOutcomes(getFunction(*graph.module), *values);
     for (size_t result = 0; result < expected->size(); ++result)
-      for (int64_t i = 0; i < (*expected)[result].getSize(); ++i) {
-        double wanted = (*expected)[result].getNumber(i);
-        double found = (*actual)[result].getNumber(i);
+      for (int64_t i = 0; i < (*expected)[result].value.getSize(); ++i) {
+        double wanted = (*expected)[result].value.getNumber(i);
+        double found = actual[result].value.getNumber(i);
         bool isEqual = wanted == found ||
                        (std::isnan(wanted) && std::isnan(found)) ||
                        std::abs(wanted - found) <= graph.tolerance;
         if (!isEqual)
-          return "result " + std::to_string(result) + " element " +
+          return "outcome " + std::to_string(result) + " element " +
                  std::to_string(i) + ": " + std::to_string(found) + ", not " +
                  std::to_string(wanted);
       }
@@ -136,23 +187,35 @@ public:
   ScopedDiagnosticHandler handler;
   Graph graph;
   OwningOpRef<ModuleOp> planned;
-  FailureOr<std::vector<Tensor>> expected;
+  FailureOr<std::vector<Outcome>> expected = failure();
 };
 
-TEST(PartitionProperty, RanksTogetherComputeWhatOneComputes) {
+/// Runs cases up to the first that fails. Returns how many are exact, and
+/// counts the ops of the local programs.
+int runCases(uint64_t usualCount, Case::MakeGraph makeGraph,
+             std::map<std::string, int> &opCounts) {
   int exact = 0;
-  std::map<std::string, int> opCounts;
   uint64_t first = readSetting("PARPLAN_FIRST_SEED", 0);
-  uint64_t last = first + readSetting("PARPLAN_GRAPHS", graphCount);
+  uint64_t last = first + readSetting("PARPLAN_GRAPHS", usualCount);
   for (uint64_t seed = first; seed < last; ++seed) {
-    Case test(seed);
-    ASSERT_TRUE(test.partition())
+    Case test(seed, makeGraph);
+    bool isPartitioned = test.partition();
+    EXPECT_TRUE(isPartitioned)
         << "seed " << seed << ": " << test.messages << test.print();
-    ASSERT_EQ(test.findFault(), "") << "seed " << seed << "\n" << test.print();
+    std::string fault = isPartitioned ? test.findFault() : "";
+    EXPECT_EQ(fault, "") << "seed " << seed << "\n" << test.print();
+    if (testing::Test::HasFailure())
+      break;
     exact += test.graph.tolerance == 0;
     test.graph.module->walk(
         [&](Operation *op) { ++opCounts[op->getName().getStringRef().str()]; });
   }
+  return exact;
+}
+
+TEST(PartitionProperty, RanksTogetherComputeWhatOneComputes) {
+  std::map<std::string, int> opCounts;
+  int exact = runCases(graphCount, makeRandomGraph, opCounts);
   // The cases reach what they are about.
   EXPECT_GT(exact, static_cast<int>(graphCount) / 5);
   for (const char *name :
@@ -162,12 +225,23 @@ TEST(PartitionProperty, RanksTogetherComputeWhatOneComputes) {
     EXPECT_GT(opCounts[std::string("parplan.") + name], 20) << name;
 }
 
+TEST(PartitionProperty, RanksTogetherTrainAsOneTrains) {
+  std::map<std::string, int> opCounts;
+  int exact = runCases(stepCount, makeRandomStep, opCounts);
+  EXPECT_GT(exact, static_cast<int>(stepCount) / 5);
+  for (const char *name :
+       {"all_reduce", "all_gather", "reduce_scatter", "shard_slice", "pend",
+        "storage_view", "square_sum", "sum", "optimizer_update",
+        "bucket_parameter", "pack", "unpack"})
+    EXPECT_GT(opCounts[std::string("parplan.") + name], 20) << name;
+}
+
 class PartitionMutants : public testing::TestWithParam<Mutant> {};
 
 TEST_P(PartitionMutants, AreNoticed) {
   int planted = 0, noticed = 0;
   for (uint64_t seed = 0; seed < graphCount && planted < 100; ++seed) {
-    Case test(seed);
+    Case test(seed, GetParam().isOfStep ? makeRandomStep : makeRandomGraph);
     if (!test.partition() ||
         !GetParam().plant(Case::getFunction(*test.graph.module), test.random))
       continue;

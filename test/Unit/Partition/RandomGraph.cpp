@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "GraphAdjoints.h"
 #include "GraphGrower.h"
 
 #include <cmath>
@@ -265,10 +266,10 @@ void growNorm(GraphGrower &grower) {
 Graph makeRandomGraph(MLIRContext &context, Random &random) {
   GraphGrower grower(context, random);
   using Grow = void (*)(GraphGrower &);
-  constexpr Grow families[] = {growElementwise, growElementwise, growShape,
-                               growShape,       growIndexing,    growReduction,
-                               growNorm,        growMatmul,      growMatmul,
-                               growWindow,      growAttention};
+  constexpr Grow families[] = {
+      growElementwise, growElementwise, growShape,   growShape,  growIndexing,
+      growReduction,   growNorm,        growMatmul,  growMatmul, growWindow,
+      growAttention,   growAdjoint,     growAdjoint, growLoss};
   for (int64_t i = random.between(3, 8); i > 0; --i)
     random.pick(families)(grower);
   return grower.finish();

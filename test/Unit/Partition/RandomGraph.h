@@ -47,10 +47,17 @@ struct Graph {
   InitializerValues initializers;
   /// Results may differ by this; 0 where all values are integral.
   double tolerance = 0;
+  /// Of a training step; 0 for others.
+  int64_t microBatches = 0;
 };
 
 /// A graph of three to eight ops over small tensors.
 Graph makeRandomGraph(mlir::MLIRContext &context, Random &random);
+
+/// A training step: values of micro-batches, their sums, which later values of
+/// micro-batches read too, and updates of one to three variables. Batched
+/// arguments have the dimension of micro-batches.
+Graph makeRandomStep(mlir::MLIRContext &context, Random &random);
 
 } // namespace parplan::test
 

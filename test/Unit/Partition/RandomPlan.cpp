@@ -26,19 +26,31 @@ class Planner {
 public:
   Planner(ModuleOp module, Mesh meshOfModule, Random &random)
       : mesh(std::move(meshOfModule)), random(random),
-        symbol(FlatSymbolRefAttr::get(module.getContext(), "mesh")) {}
+        symbol(FlatSymbolRefAttr::get(module.getContext(), "mesh")),
+        isUniform(random.chance(50)) {}
 
   void run(func::FuncOp function) {
-    for (BlockArgument argument : function.getArguments())
-      function.setArgAttr(argument.getArgNumber(), attributes::sharding,
-                          getAttr(makeSharding(argument, random.chance(20))));
+    for (BlockArgument argument : function.getArguments()) {
+      unsigned index = argument.getArgNumber();
+      bool canBeStored =
+          cast<RankedTensorType>(argument.getType()).getRank() > 0 &&
+          !function.getArgAttr(index, attributes::batch);
+      function.setArgAttr(
+          index, attributes::sharding,
+          getAttr(makeSharding(argument, canBeStored && random.chance(20))));
+    }
     for (Operation &op : function.getBody().front().without_terminator())
       plan(&op);
     Operation *terminator = function.getBody().front().getTerminator();
-    for (OpOperand &operand : terminator->getOpOperands())
-      function.setResultAttr(
-          operand.getOperandNumber(), attributes::sharding,
-          getAttr(makeSharding(operand.get(), /*isStored=*/false)));
+    for (OpOperand &operand : terminator->getOpOperands()) {
+      unsigned index = operand.getOperandNumber();
+      // A variable ends where it rests.
+      Attribute sharding =
+          variables.lookup(function.getResultAttr(index, attributes::variable));
+      if (!sharding)
+        sharding = getAttr(makeSharding(operand.get(), /*isStored=*/false));
+      function.setResultAttr(index, attributes::sharding, sharding);
+    }
   }
 
 private:
@@ -69,6 +81,8 @@ private:
   }
 
   void plan(Operation *op) {
+    if (isUniform && isOfUpdate(op))
+      return planUpdate(op);
     ShardingRule rule = cast<ShardingRuleOpInterface>(op).getShardingRule();
     FactorAssignment assignment = makeAssignment(op, rule);
     op->setAttr(attributes::factors,
@@ -84,6 +98,52 @@ private:
                              static_cast<int>(result.getResultNumber())))));
     op->setAttr(attributes::shardings,
                 ArrayAttr::get(op->getContext(), atRest));
+    if (auto parameter = dyn_cast<ParameterOp>(op))
+      variables[parameter.getVariable()] = atRest.front();
+  }
+
+  /// Variables, and what gradients of whole variables go through.
+  static bool isOfUpdate(Operation *op) {
+    if (auto parameter = dyn_cast<ParameterOp>(op))
+      return parameter.getSlot() || parameter.getInitializer().starts_with("v");
+    auto role = op->getAttrOfType<StringAttr>(attributes::role);
+    return role && isa<AccumulateOp, SquareSumOp, OptimizerUpdateOp>(op);
+  }
+
+  /// Decides on dimensions of no variable and alike for all of them, so that
+  /// they can share buckets.
+  void planUpdate(Operation *op) {
+    ShardingRule rule = cast<ShardingRuleOpInterface>(op).getShardingRule();
+    auto assignment = FactorAssignment::getReplicated(rule);
+    StringRef name = op->getName().getStringRef();
+    auto [known, isNew] = uniform.try_emplace(name);
+    if (isNew)
+      for (int axis : makeAxes())
+        (random.chance(50) ? known->second.pending : known->second.storage)
+            .push_back(axis);
+    llvm::sort(known->second.pending);
+    if (rule.flat)
+      assignment.storage = known->second.storage;
+    if (rule.linearity == Linearity::jointly && !isa<SquareSumOp>(op))
+      assignment.pending = known->second.pending;
+    op->setAttr(attributes::factors,
+                FactorsAttr::get(symbol, mesh, rule, assignment));
+    SmallVector<Attribute> atRest;
+    for (OpResult result : op->getResults()) {
+      Sharding made = getMadeSharding(
+          rule, assignment, static_cast<int>(result.getResultNumber()));
+      if (isa<ParameterOp>(op)) {
+        auto type = cast<RankedTensorType>(result.getType());
+        made = Sharding::getReplicated(type.getRank());
+        if (rule.flat || type.getRank() > 0)
+          made.storage = known->second.storage;
+      }
+      atRest.push_back(getAttr(made));
+    }
+    op->setAttr(attributes::shardings,
+                ArrayAttr::get(op->getContext(), atRest));
+    if (auto parameter = dyn_cast<ParameterOp>(op))
+      variables[parameter.getVariable()] = atRest.front();
   }
 
   FactorAssignment makeAssignment(Operation *op, const ShardingRule &rule) {
@@ -93,7 +153,9 @@ private:
                          .isInteger(1);
     for (int axis : makeAxes()) {
       AxisList *list = nullptr;
-      if (!rule.factors.empty() && random.chance(75))
+      if (rule.flat && random.chance(40))
+        list = &assignment.storage;
+      else if (!rule.factors.empty() && random.chance(75))
         list = &assignment.axes[random.below(rule.factors.size())];
       else if (rule.linearity != Linearity::none && isNumber &&
                random.chance(60))
@@ -132,6 +194,10 @@ private:
   Mesh mesh;
   Random &random;
   FlatSymbolRefAttr symbol;
+  DenseMap<Attribute, Attribute> variables;
+  /// In updates: what is decided by the name of the op.
+  bool isUniform;
+  llvm::StringMap<FactorAssignment> uniform;
 };
 
 } // namespace
