@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/parplan/PaddingId.h"
 #include "dialects/parplan/ParplanOps.h"
 
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -147,7 +148,7 @@ ParplanDialect::verifyOperationAttribute(Operation *op,
   if (name == attributes::perMicroBatch && !isa<UnitAttr>(value))
     return op->emitOpError() << "'" << name << "' must be a unit attribute";
   bool isInteger = name == attributes::block || name == attributes::node ||
-                   name == attributes::group;
+                   name == attributes::group || name == attributes::paddingId;
   if (isInteger && (!isa<IntegerAttr>(value) ||
                     !cast<IntegerAttr>(value).getType().isInteger(64)))
     return op->emitOpError() << "'" << name << "' must be an i64 attribute";
@@ -230,9 +231,8 @@ LogicalResult ParplanDialect::verifyRegionResultAttribute(
     if (failed(sharding))
       return failure();
     // A variable rests stored where the update is.
-    bool isVariable =
-        function.getResultAttr(index, attributes::variable) ||
-        function.getResultAttr(index, attributes::bucket);
+    bool isVariable = function.getResultAttr(index, attributes::variable) ||
+                      function.getResultAttr(index, attributes::bucket);
     if (sharding->isPartial() || (sharding->isStored() && !isVariable))
       return op->emitOpError()
              << "result " << index

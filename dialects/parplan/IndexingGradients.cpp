@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/parplan/GradientBuilder.h"
+#include "dialects/parplan/PaddingId.h"
 
 using namespace mlir;
 
@@ -13,8 +14,19 @@ namespace parplan {
 
 OperandGradients EmbeddingOp::buildBackward(GradientBuilder &gradients,
                                             ArrayRef<Value> resultGradients) {
+  Value ids = getIds();
+  if (auto padding =
+          (*this)->getAttrOfType<IntegerAttr>(attributes::paddingId)) {
+    // Ids outside of the table give nothing.
+    Type element = getElementTypeOrSelf(ids);
+    Value isPadding = gradients.create<CompareOp>(
+        ComparePredicate::eq, ids,
+        gradients.scalar(element, static_cast<double>(padding.getInt())));
+    ids = gradients.create<SelectOp>(isPadding, gradients.scalar(element, -1),
+                                     ids);
+  }
   return {Value(), gradients.create<EmbeddingGradientOp>(
-                       getTable().getType(), getIds(), resultGradients[0])};
+                       getTable().getType(), ids, resultGradients[0])};
 }
 
 OperandGradients GatherOp::buildBackward(GradientBuilder &gradients,

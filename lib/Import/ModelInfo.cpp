@@ -32,6 +32,12 @@ std::string ModelInfo::getNodeOperator(size_t node) const {
   return model->getModel().graph().node(int(node)).op_type();
 }
 
+std::optional<int64_t> ModelInfo::getPaddingId(size_t node) const {
+  PARPLAN_CHECK(node < getNodeCount(), "no node ", node);
+  return importer::readPaddingId(model->file.getBytes(),
+                                 model->filtered.nodes[node]);
+}
+
 Location ModelInfo::locateNode(size_t node) const {
   return Location::atNode(getPath(), int64_t(node), getNodeName(node),
                           getNodeOperator(node));

@@ -49,6 +49,8 @@ public:
   std::string getNodeName(size_t node) const;
   /// ONNX operator of a node.
   std::string getNodeOperator(size_t node) const;
+  /// For a node that looks up embeddings: the id whose row is not trained.
+  std::optional<int64_t> getPaddingId(size_t node) const;
   /// `model.onnx: node 412 '/h.3/mlp/MatMul' (MatMul)`.
   Location locateNode(size_t node) const;
   /// Of the whole file; reads all of it.

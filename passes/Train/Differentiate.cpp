@@ -31,8 +31,9 @@ public:
         builder(body.getTerminator()) {
     for (Operation &op : body.without_terminator())
       forward.push_back(&op);
+    SymbolTable symbols(function->getParentOp());
     for (auto parameter : function.getOps<ParameterOp>())
-      if (InitializerOp initializer = getInitializer(parameter);
+      if (InitializerOp initializer = getInitializer(parameter, symbols);
           isTrained(initializer) && !parameter.getSlot()) {
         leaves[initializer].push_back(parameter);
         wanted.push_back(parameter);

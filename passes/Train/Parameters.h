@@ -42,8 +42,9 @@ struct TrainedParameter {
 /// Every initializer that `parplan-select-parameters` has looked at.
 std::vector<TrainedParameter> listParameters(mlir::ModuleOp module);
 
-/// The initializer that a parameter reads.
-InitializerOp getInitializer(ParameterOp parameter);
+/// The initializer that a parameter reads. A table, because looking a symbol up
+/// in the module searches it.
+InitializerOp getInitializer(ParameterOp parameter, mlir::SymbolTable &symbols);
 bool isTrained(InitializerOp initializer);
 
 } // namespace parplan

@@ -20,9 +20,8 @@ namespace parplan {
 #define GEN_PASS_DEF_SELECTPARAMETERS
 #include "passes/Train/Passes.h.inc"
 
-InitializerOp getInitializer(ParameterOp parameter) {
-  auto initializer = SymbolTable::lookupNearestSymbolFrom<InitializerOp>(
-      parameter, parameter.getInitializerAttr());
+InitializerOp getInitializer(ParameterOp parameter, SymbolTable &symbols) {
+  auto initializer = symbols.lookup<InitializerOp>(parameter.getInitializer());
   PARPLAN_CHECK(initializer, "a parameter reads an initializer");
   return initializer;
 }
@@ -128,8 +127,9 @@ struct SelectParameters : impl::SelectParametersBase<SelectParameters> {
     if (!function)
       return signalPassFailure();
     reach = findReach(function);
+    SymbolTable symbols(getOperation());
     for (auto parameter : function.getOps<ParameterOp>())
-      readers[getInitializer(parameter)].push_back(parameter);
+      readers[getInitializer(parameter, symbols)].push_back(parameter);
     auto initializers = getOperation().getOps<InitializerOp>();
     hasMarks = llvm::any_of(initializers, [&](InitializerOp initializer) {
       return getMark(initializer) != InitializerMark::none;

@@ -173,8 +173,9 @@ struct SplitParameters : impl::SplitParametersBase<SplitParameters> {
     if (!function)
       return signalPassFailure();
     llvm::MapVector<InitializerOp, SmallVector<ParameterOp>> readers;
+    SymbolTable symbols(getOperation());
     for (auto parameter : function.getOps<ParameterOp>())
-      if (InitializerOp initializer = getInitializer(parameter);
+      if (InitializerOp initializer = getInitializer(parameter, symbols);
           isTrained(initializer) && !parameter.getSlot())
         readers[initializer].push_back(parameter);
     for (auto &[initializer, parameters] : readers)

@@ -73,9 +73,10 @@ private:
   /// variable.
   void verifyVariables() {
     llvm::DenseMap<Attribute, ParameterOp> parameters;
+    SymbolTable symbols(function->getParentOp());
     for (auto parameter : function.getOps<ParameterOp>()) {
       bool changes =
-          parameter.getSlot() || isTrained(getInitializer(parameter));
+          parameter.getSlot() || isTrained(getInitializer(parameter, symbols));
       if (!changes)
         continue;
       auto [entry, isNew] =

@@ -6,6 +6,8 @@
 
 #include "lib/Import/Emit/Emitter.h"
 
+#include "dialects/parplan/PaddingId.h"
+
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 using namespace mlir;
@@ -45,7 +47,7 @@ RankedTensorType Emitter::getType(ValueId id) {
 }
 
 mlir::Location Emitter::getLocation(uint32_t node) {
-  return FileLineColLoc::get(file, node, 0);
+  return FileLineColLoc::get(file, node, 1);
 }
 
 void Emitter::countUses() {
@@ -138,6 +140,10 @@ void Emitter::emitOp(const Op &op) {
   NamedAttribute named[] = {{nodeName, builder.getI64IntegerAttr(op.node)},
                             {operatorName, onnxOp}};
   operation->setDiscardableAttrs(named);
+  if (isa<EmbeddingOp>(operation))
+    if (std::optional<int64_t> id = imported.info->getPaddingId(op.node))
+      operation->setAttr(attributes::paddingId,
+                         builder.getI64IntegerAttr(*id));
 }
 
 mlir::Value Emitter::operand(const Op &op, size_t index) {

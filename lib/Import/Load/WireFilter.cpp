@@ -8,6 +8,8 @@
 
 #include "lib/Import/Load/WireReader.h"
 
+#include <charconv>
+
 namespace parplan::importer {
 
 namespace {
@@ -46,6 +48,35 @@ enum EntryField { entryKey = 1, entryValue = 2 };
 
 constexpr std::string_view kindKey =
     "pkg.torch.export.graph_signature.InputSpec.kind";
+
+constexpr std::string_view callKey = "pkg.torch.onnx.fx_node";
+
+/// `.. aten.embedding.default](args = (%weight, %ids, 0), kwargs = ..`: the
+/// third argument, -1 where there is none.
+std::optional<int64_t> parsePaddingId(std::string_view call) {
+  constexpr std::string_view callee = "aten.embedding.default](args = (";
+  size_t start = call.find(callee);
+  if (start == std::string_view::npos)
+    return std::nullopt;
+  std::string_view arguments = call.substr(start + callee.size());
+  arguments = arguments.substr(0, arguments.find(')'));
+  for (int skipped = 0; skipped < 2; ++skipped) {
+    size_t comma = arguments.find(',');
+    if (comma == std::string_view::npos)
+      return std::nullopt;
+    arguments.remove_prefix(comma + 1);
+  }
+  arguments = arguments.substr(0, arguments.find(','));
+  while (!arguments.empty() && arguments.front() == ' ')
+    arguments.remove_prefix(1);
+  int64_t id = -1;
+  auto [end, error] = std::from_chars(arguments.data(),
+                                      arguments.data() + arguments.size(), id);
+  if (error != std::errc() || end != arguments.data() + arguments.size() ||
+      id < 0)
+    return std::nullopt;
+  return id;
+}
 
 class Filter {
 public:
@@ -218,6 +249,27 @@ std::string readNodeName(std::string_view file, FileSpan span) {
       output = field.content;
   }
   return std::string(name.empty() ? output : name);
+}
+
+std::optional<int64_t> readPaddingId(std::string_view file, FileSpan span) {
+  WireReader reader(file.substr(span.offset, span.length));
+  WireField field;
+  while (reader.next(field)) {
+    if (field.number != nodeMetadata || field.type != WireField::bytes)
+      continue;
+    std::string_view key, value;
+    WireReader entry(field.content);
+    WireField part;
+    while (entry.next(part)) {
+      if (part.number == entryKey)
+        key = part.content;
+      else if (part.number == entryValue)
+        value = part.content;
+    }
+    if (key == callKey)
+      return parsePaddingId(value);
+  }
+  return std::nullopt;
 }
 
 } // namespace parplan::importer

@@ -51,6 +51,10 @@ std::optional<FilteredModel> filterModel(std::string_view file,
 /// The name of a node that lies at `span`, or its first output if it has none.
 std::string readNodeName(std::string_view file, FileSpan span);
 
+/// The id whose row an embedding does not train (PyTorch's `padding_idx`), as
+/// PyTorch's exporter notes it on the node at `span`. ONNX has no place for it.
+std::optional<int64_t> readPaddingId(std::string_view file, FileSpan span);
+
 } // namespace parplan::importer
 
 #endif // PARPLAN_LIB_IMPORT_LOAD_WIREFILTER_H

@@ -50,3 +50,20 @@ func.func @main(%x: tensor<f32> {parplan.batch}) -> (tensor<f32> {parplan.name =
   %loss = parplan.accumulate %x : tensor<f32>
   return %loss : tensor<f32>
 }
+
+// -----
+
+// PyTorch does not train the row of the padding id through the lookup.
+parplan.initializer @table "table" : tensor<5x2xf32> in "" at 0 length 40 {parplan.trained = "it is"}
+// CHECK-LABEL: func.func @main
+func.func @main(%ids: tensor<4xi64> {parplan.batch}) -> (tensor<f32> {parplan.name = "loss"}) attributes {parplan.micro_batches = 1 : i64} {
+  // CHECK: %[[IS_PADDING:.*]] = parplan.compare eq %arg0, %{{.*}} {
+  // CHECK: %[[OUTSIDE:.*]] = parplan.constant {{.*}}dense<-1> : tensor<i64>
+  // CHECK: %[[IDS:.*]] = parplan.select %[[IS_PADDING]], %[[OUTSIDE]], %arg0
+  // CHECK: parplan.embedding_gradient %[[IDS]],
+  %table = parplan.parameter @table : tensor<5x2xf32>
+  %rows = parplan.embedding %ids, %table {parplan.padding_id = 3 : i64} : tensor<4xi64>, tensor<5x2xf32>
+  %r = parplan.reduce sum %rows dims [0, 1] : tensor<4x2xf32>
+  %loss = parplan.accumulate %r : tensor<f32>
+  return %loss : tensor<f32>
+}
