@@ -3,15 +3,20 @@
 #include "lib/Driver/Backend.h"
 
 #include "dialects/exec/ExecOps.h"
+#include "dialects/parplan/ParplanOps.h"
 #include "lib/Driver/IRDumper.h"
 #include "lib/Driver/Phase.h"
+#include "lib/Import/Save/ModelTemplate.h"
 #include "lib/Target/Compile.h"
 #include "lib/Target/EmitProgram.h"
 #include "lib/Target/Manifest.h"
 #include "lib/Target/WeightLayout.h"
+#include "parplan/Planner/Candidates.h"
 #include "parplan/Support/Check.h"
 #include "parplan/Support/Files.h"
+#include "passes/Memory/Passes.h"
 #include "passes/Partition/Passes.h"
+#include "passes/Pipeline/Passes.h"
 #include "passes/Schedule/ExtractProgram.h"
 #include "passes/Schedule/Passes.h"
 
@@ -28,8 +33,25 @@ static exec::ProgramOp getProgram(mlir::ModuleOp module) {
   return *programs.begin();
 }
 
+int64_t parplan::getBucketBytes(const Mesh &mesh, const PlanCosts &costs) {
+  AxisList axes = getDataAxes(mesh);
+  if (axes.empty())
+    return 0;
+  // Half of a larger bucket takes half the time: nothing is left to gain.
+  constexpr int64_t least = int64_t(1) << 20, most = int64_t(1) << 28;
+  constexpr double saturation = 0.55;
+  int64_t bytes = least;
+  auto getSeconds = [&](int64_t size) {
+    return costs.getCollectiveSeconds(MoveKind::allReduce, mesh, axes, size);
+  };
+  while (bytes < most && getSeconds(bytes) > saturation * getSeconds(2 * bytes))
+    bytes *= 2;
+  return bytes;
+}
+
 std::optional<LoweredProgram> parplan::lower(const Frontend &frontend,
                                              const PlanningAnswer &answer,
+                                             const PlanCosts &costs,
                                              IRDumper &dumper,
                                              DiagnosticEngine &engine) {
   // The plan goes into the module that the problem refers to; a copy is
@@ -42,6 +64,18 @@ std::optional<LoweredProgram> parplan::lower(const Frontend &frontend,
   if (!runPhase(*lowered.module, "partition", buildPartitionPipeline, engine))
     return std::nullopt;
   dumper.dump(*lowered.module, "partition");
+  if (frontend.isTraining()) {
+    if (!runPhase(*lowered.module, "pipeline", buildPipelinePipeline, engine))
+      return std::nullopt;
+    dumper.dump(*lowered.module, "pipeline");
+    int64_t bucketBytes = getBucketBytes(answer.mesh, costs);
+    auto build = [&](mlir::OpPassManager &manager) {
+      buildMemoryPipeline(manager, bucketBytes);
+    };
+    if (!runPhase(*lowered.module, "memory", build, engine))
+      return std::nullopt;
+    dumper.dump(*lowered.module, "memory");
+  }
   if (!runPhase(*lowered.module, "schedule", buildSchedulePipeline, engine))
     return std::nullopt;
   dumper.dump(*lowered.module, "schedule");
@@ -64,6 +98,62 @@ static std::string findRuntimeFile() {
   return std::string(path);
 }
 
+/// Classes of the labels of a step: those of the logits; 0 without them.
+static int64_t getClassCount(mlir::func::FuncOp step) {
+  int64_t classes = 0;
+  step.walk([&](CrossEntropyOp loss) {
+    classes = loss.getLogits().getType().getShape().back();
+  });
+  return classes;
+}
+
+static runtime::LearningRateSchedule
+getSchedule(const LearningRateOptions &options) {
+  runtime::LearningRateSchedule schedule;
+  switch (options.kind) {
+  case LearningRateKind::constant:
+    schedule.kind = runtime::LearningRateKind::Constant;
+    break;
+  case LearningRateKind::linear:
+    schedule.kind = runtime::LearningRateKind::Linear;
+    break;
+  case LearningRateKind::cosine:
+    schedule.kind = runtime::LearningRateKind::Cosine;
+    break;
+  }
+  schedule.warmup = options.warmupSteps;
+  schedule.total = options.totalSteps;
+  schedule.final = options.finalFraction;
+  return schedule;
+}
+
+/// What the loop around a training step needs to know. Writes the template of
+/// the trained model where a program is built.
+static bool describeTraining(const Frontend &frontend,
+                             const CompileOptions &options,
+                             const std::string &templatePath,
+                             EmitTraining &training, DiagnosticEngine &engine) {
+  training.learningRate = options.training->optimizer.learningRate;
+  training.schedule = getSchedule(options.learningRate);
+  training.seed = static_cast<uint64_t>(options.seed.value_or(0));
+  training.modelSha256 = frontend.model.info->computeSha256();
+  training.classes = getClassCount(frontend.getMain());
+  // As torch.amp begins.
+  if (options.training->precision == ComputePrecision::fp16)
+    training.initialLossScale = 65536;
+  if (options.emit != EmitStage::executable)
+    return true;
+  std::optional<ModelTemplate> content =
+      writeModelTemplate(*frontend.model.info, templatePath, engine);
+  if (!content)
+    return false;
+  for (TemplateInitializer &initializer : content->initializers)
+    training.saved.push_back({std::move(initializer.name), initializer.onnxType,
+                              std::move(initializer.shape), initializer.offset,
+                              initializer.bytes});
+  return true;
+}
+
 bool parplan::emitProgram(const Frontend &frontend,
                           const LoweredProgram &lowered,
                           const CompileOptions &options,
@@ -76,6 +166,12 @@ bool parplan::emitProgram(const Frontend &frontend,
   emit.modelName = llvm::sys::path::filename(options.modelPath).str();
   for (const RankPrediction &rank : lowered.prediction.ranks)
     emit.orderDigests.push_back(rank.orderDigest);
+  constexpr const char *templateName = "trained.onnx.template";
+  if (options.training &&
+      !describeTraining(frontend, options,
+                        directory.getPath() + "/" + templateName, emit.training,
+                        engine))
+    return false;
   EmittedProgram emitted = emitProgram(program, weights, emit, engine);
   if (engine.hasErrors())
     return false;
@@ -105,6 +201,13 @@ bool parplan::emitProgram(const Frontend &frontend,
     if (!sha256)
       return false;
     files.push_back({"weights.bin", weights.totalBytes, *sha256});
+    if (options.training) {
+      std::optional<ManifestFile> trained =
+          describeFile(directory.getPath(), templateName, engine);
+      if (!trained)
+        return false;
+      files.push_back(std::move(*trained));
+    }
 
     std::optional<CompileCommands> commands = readCompileCommands(
         findRuntimeFile(),

@@ -9,6 +9,7 @@
 
 #include "lib/Driver/Frontend.h"
 #include "lib/Driver/Options.h"
+#include "parplan/Planner/PlanCosts.h"
 #include "parplan/Simulator/Simulator.h"
 
 namespace parplan {
@@ -22,11 +23,16 @@ struct LoweredProgram {
   Prediction prediction;
 };
 
-/// Applies a plan to a copy of the module and runs the phases partition and
+/// Gradient bytes of a bucket: as few as do not make reductions over the data
+/// axes dearer.
+int64_t getBucketBytes(const Mesh &mesh, const PlanCosts &costs);
+
+/// Applies a plan to a copy of the module and runs the phases from partition to
 /// schedule. Whatever fails here is our fault and reported as such.
 std::optional<LoweredProgram> lower(const Frontend &frontend,
                                     const PlanningAnswer &answer,
-                                    IRDumper &dumper, DiagnosticEngine &engine);
+                                    const PlanCosts &costs, IRDumper &dumper,
+                                    DiagnosticEngine &engine);
 
 /// Writes the source, the weights, the source map and the manifest, and builds
 /// the executable, as far as `options.emit` goes. False after an error.

@@ -5,6 +5,7 @@
 #include "lib/Driver/Frontend.h"
 #include "lib/Driver/IRDumper.h"
 #include "lib/Driver/Planning.h"
+#include "lib/Driver/TrainingSpec.h"
 #include "lib/Report/PlanDocument.h"
 #include "parplan/Cluster/Presets.h"
 #include "parplan/Planner/ClusterCosts.h"
@@ -45,10 +46,45 @@ void checkConsistency(const PlanClaims &claims, const std::string &file,
          "devices");
 }
 
+Precision parsePrecision(const std::string &text) {
+  return text == "bf16"   ? Precision::bf16
+         : text == "fp16" ? Precision::fp16
+                          : Precision::fp32;
+}
+
+/// The options that made a training step, from its plan.
+std::optional<TrainingOptions> getTrainingOptions(const PlanClaims &claims,
+                                                  DiagnosticEngine &engine) {
+  if (!claims.training)
+    return std::nullopt;
+  const TrainingSummary &summary = *claims.training;
+  TrainingOptions options;
+  parseLoss(summary.loss, options, engine);
+  options.optimizer = parseOptimizer(summary.optimizer, engine);
+  options.clipNorm = summary.clipNorm;
+  options.reportGradientNorm = summary.reportGradientNorm;
+  options.frozen = summary.frozen;
+  options.microBatches = summary.microBatches;
+  switch (parsePrecision(claims.precision)) {
+  case Precision::fp32:
+    break;
+  case Precision::bf16:
+    options.precision = ComputePrecision::bf16;
+    break;
+  case Precision::fp16:
+    options.precision = ComputePrecision::fp16;
+    break;
+  }
+  return options;
+}
+
 /// Replays the plan on its model.
 void replay(const Json &document, const PlanClaims &claims,
-            const std::string &planPath, const ImportOptions &options,
+            const std::string &planPath, const ImportOptions &import,
             DiagnosticEngine &engine) {
+  FrontendOptions options{import, getTrainingOptions(claims, engine)};
+  if (engine.hasErrors())
+    return;
   auto context = makeContext();
   IRDumper dumper("", engine);
   std::optional<Frontend> frontend =
@@ -72,9 +108,9 @@ void replay(const Json &document, const PlanClaims &claims,
     engine.error(codes::planRefuted, Location::inFile(planPath)) << violation;
   if (engine.hasErrors())
     return;
-  CostModel model(*cluster, Precision::fp32);
-  PlanEvaluation evaluation =
-      evaluatePlan(problem, *answer, ClusterCosts(model));
+  CostModel model(*cluster, parsePrecision(claims.precision));
+  ClusterCosts costs(model);
+  PlanEvaluation evaluation = evaluatePlan(problem, *answer, costs);
   if (!areClose(evaluation.stepTimeSeconds, claims.stepTimeSeconds))
     engine.error(codes::planRefuted, Location::inFile(planPath))
         << "the step takes " << formatSeconds(evaluation.stepTimeSeconds)
@@ -83,7 +119,7 @@ void replay(const Json &document, const PlanClaims &claims,
 
   // Communication, its order and memory are those of the lowered program.
   std::optional<LoweredProgram> lowered =
-      lower(*frontend, *answer, dumper, engine);
+      lower(*frontend, *answer, costs, dumper, engine);
   if (!lowered)
     return;
   Json prediction = toJson(lowered->prediction);
@@ -116,6 +152,8 @@ parplan::checkPlan(const std::string &planPath, const std::string &modelPath,
     options.dims.insert(claims->dimensions.begin(), claims->dimensions.end());
     for (const auto &[name, value] : dimensions)
       options.dims[name] = value;
+    if (claims->training)
+      options.globalBatch = claims->batch;
     replay(*document, *claims, planPath, options, engine);
   }
   if (!engine.hasErrors())

@@ -44,6 +44,10 @@ CommandResult checkPlan(const std::string &planPath,
                         const std::map<std::string, int64_t> &dimensions,
                         DiagnosticEngine &engine);
 
+/// Says in words what a plan does and costs, and which parameters it trains.
+CommandResult explainPlan(const std::string &planPath,
+                          DiagnosticEngine &engine);
+
 } // namespace parplan
 
 #endif // PARPLAN_DRIVER_COMMANDS_H

@@ -9,6 +9,7 @@
 #include "lib/Driver/Frontend.h"
 #include "lib/Driver/IRDumper.h"
 #include "lib/Driver/Planning.h"
+#include "lib/Driver/TrainingSpec.h"
 #include "lib/Report/PlanDocument.h"
 #include "parplan/Planner/ClusterCosts.h"
 #include "parplan/Support/DiagnosticCodes.h"
@@ -54,9 +55,11 @@ void weakenCertificate(Certificate &certificate, double boundSeconds) {
 /// less; when every estimate is, the plan with the smallest one is tried.
 std::optional<PlannedProgram>
 planAndLower(const Frontend &frontend, const CompileOptions &options,
-             const ClusterCosts &costs, int64_t memoryLimitBytes,
-             IRDumper &dumper, DiagnosticEngine &engine) {
+             const Cluster &cluster, int64_t memoryLimitBytes, IRDumper &dumper,
+             DiagnosticEngine &engine) {
   constexpr int attempts = 8;
+  CostModel model(cluster, getPrecision(options));
+  ClusterCosts costs(model);
   Stopwatch searchTime;
   bool isGiven = !options.planPath.empty();
   std::string modelSha256 =
@@ -71,8 +74,8 @@ planAndLower(const Frontend &frontend, const CompileOptions &options,
     attemptOptions.timeBudgetSeconds =
         std::max(options.timeBudgetSeconds - searchTime.getSeconds(), 0.01);
     std::optional<Plan> plan =
-        makePlan(frontend.graph.problem, attemptOptions, modelSha256, costs,
-                 budget, isSmallest ? nullptr : &smallestBytes, engine);
+        makePlan(frontend.graph.problem, attemptOptions, cluster, modelSha256,
+                 costs, budget, isSmallest ? nullptr : &smallestBytes, engine);
     if (!plan && !isSmallest && smallestBytes) {
       budget = *smallestBytes;
       continue;
@@ -81,7 +84,7 @@ planAndLower(const Frontend &frontend, const CompileOptions &options,
       return std::nullopt;
     boundSeconds = std::min(boundSeconds, plan->boundWithoutLimitSeconds);
     std::optional<LoweredProgram> lowered =
-        lower(frontend, plan->answer, dumper, engine);
+        lower(frontend, plan->answer, costs, dumper, engine);
     if (!lowered)
       return std::nullopt;
     arenaBytes = lowered->prediction.getPeakBytes();
@@ -101,6 +104,118 @@ planAndLower(const Frontend &frontend, const CompileOptions &options,
       options, memoryLimitBytes,
       "the smallest that was lowered takes " + formatBytes(arenaBytes), engine);
   return std::nullopt;
+}
+
+ImportOptions getImportOptions(const CompileOptions &options) {
+  ImportOptions import;
+  import.path = options.modelPath;
+  import.dims.insert(options.dimensions.begin(), options.dimensions.end());
+  import.globalBatch = options.globalBatch;
+  import.needWeights = options.emit == EmitStage::executable;
+  return import;
+}
+
+/// A forward pass runs once: its batch is the one that the model has.
+bool checkBatch(const CompileOptions &options, const ModelInfo &info,
+                DiagnosticEngine &engine) {
+  if (options.training || !options.globalBatch ||
+      info.batch == options.globalBatch)
+    return true;
+  engine.error(codes::unsupportedOption, Location::inFile(options.modelPath))
+      << "--global-batch " << *options.globalBatch
+      << ": the model has a fixed batch of " << info.batch.value_or(1)
+      << ", and running it several times a step is not built yet";
+  return false;
+}
+
+/// A model with its plan, for the number of micro-batches of the plan.
+struct PlannedModel {
+  Frontend frontend;
+  PlannedProgram program;
+  double importSeconds = 0;
+  double searchSeconds = 0;
+};
+
+bool lacksMemoryOnly(const DiagnosticEngine &engine) {
+  return llvm::all_of(engine.getDiagnostics(), [](const Diagnostic &entry) {
+    return entry.severity != Severity::error ||
+           entry.code.number == codes::noPlanFits.number;
+  });
+}
+
+/// A plan that is given was made for a number of micro-batches.
+bool adoptMicroBatches(const std::string &planPath, TrainingOptions &training,
+                       DiagnosticEngine &engine) {
+  std::optional<PlanClaims> claims = readPlanClaims(planPath, engine);
+  if (!claims)
+    return false;
+  if (!claims->training) {
+    engine.error(codes::planMismatch, Location::inFile(planPath))
+        << "the plan is of a forward pass, --train asks for a training step";
+    return false;
+  }
+  training.microBatches = claims->training->microBatches;
+  return true;
+}
+
+/// Runs the frontend and plans. Unless micro-batches are forced, a training
+/// step has as few as possible, and more when no plan fits.
+std::optional<PlannedModel>
+planModel(mlir::MLIRContext &context, const CompileOptions &options,
+          const Cluster &cluster, int64_t memoryLimitBytes, IRDumper &dumper,
+          DiagnosticEngine &engine) {
+  FrontendOptions request{getImportOptions(options), options.training};
+  if (request.training && !options.planPath.empty() &&
+      !adoptMicroBatches(options.planPath, *request.training, engine))
+    return std::nullopt;
+  std::vector<int64_t> counts = {
+      request.training ? request.training->microBatches : 1};
+  for (size_t index = 0; index < counts.size(); ++index) {
+    if (request.training)
+      request.training->microBatches = counts[index];
+    DiagnosticEngine attempt;
+    Stopwatch importTime;
+    std::optional<Frontend> frontend =
+        runFrontend(context, request, dumper, attempt);
+    double importSeconds = importTime.getSeconds();
+    if (frontend && counts[index] == 0)
+      counts = getMicroBatchCounts(*frontend);
+    Stopwatch searchTime;
+    std::optional<PlannedProgram> program;
+    if (frontend && checkBatch(options, *frontend->model.info, attempt))
+      program = planAndLower(*frontend, options, cluster, memoryLimitBytes,
+                             dumper, attempt);
+    bool isLast = index + 1 == counts.size();
+    if (!program && !isLast && lacksMemoryOnly(attempt))
+      continue;
+    engine.append(std::move(attempt));
+    if (!program)
+      return std::nullopt;
+    return PlannedModel{std::move(*frontend), std::move(*program),
+                        importSeconds, searchTime.getSeconds()};
+  }
+  return std::nullopt;
+}
+
+std::optional<TrainingSummary> describeTraining(const CompileOptions &options,
+                                                const Frontend &frontend) {
+  if (!options.training)
+    return std::nullopt;
+  const TrainingOptions &training = *options.training;
+  TrainingSummary summary;
+  summary.microBatches = frontend.microBatches;
+  summary.loss = printLoss(training);
+  summary.optimizer = printOptimizer(training.optimizer);
+  summary.learningRateSchedule =
+      printLearningRateSchedule(options.learningRate);
+  summary.clipNorm = training.clipNorm;
+  summary.reportGradientNorm = training.reportGradientNorm;
+  summary.frozen = training.frozen;
+  summary.forcedZeroStage = options.force.zeroStage;
+  for (const TrainedParameter &parameter : frontend.parameters)
+    summary.parameters[parameter.name] = {parameter.isTrained,
+                                          parameter.reason};
+  return summary;
 }
 
 std::string describe(const PlanSummary &summary, const std::string &directory) {
@@ -143,55 +258,38 @@ CommandResult parplan::compile(const CompileOptions &options,
 
   auto context = makeContext();
   IRDumper dumper(options.dumpDirectory, engine);
-  ImportOptions import;
-  import.path = options.modelPath;
-  import.dims.insert(options.dimensions.begin(), options.dimensions.end());
-  import.globalBatch = options.globalBatch;
-  import.needWeights = options.emit == EmitStage::executable;
-  Stopwatch importTime;
-  std::optional<Frontend> frontend =
-      runFrontend(*context, import, dumper, engine);
-  if (!frontend)
-    return result;
-  const ModelInfo &info = *frontend->model.info;
-  if (options.globalBatch && info.batch != options.globalBatch) {
-    engine.error(codes::unsupportedOption, Location::inFile(options.modelPath))
-        << "--global-batch " << *options.globalBatch
-        << ": the model has a fixed batch of " << info.batch.value_or(1)
-        << ", and running it several times a step is not built yet";
-    return result;
-  }
-  if (output.verbose)
-    result.text +=
-        "imported in " + formatSeconds(importTime.getSeconds()) + "\n";
-
-  CostModel model(*cluster, Precision::fp32);
-  ClusterCosts costs(model);
   int64_t memoryLimitBytes =
       options.memoryLimitBytes.value_or(cluster->getDevice().memoryBytes);
-  Stopwatch searchTime;
-  std::optional<PlannedProgram> planned =
-      planAndLower(*frontend, options, costs, memoryLimitBytes, dumper, engine);
+  std::optional<PlannedModel> planned =
+      planModel(*context, options, *cluster, memoryLimitBytes, dumper, engine);
   if (!planned)
     return result;
+  const Frontend &frontend = planned->frontend;
+  const ModelInfo &info = *frontend.model.info;
+  if (output.verbose)
+    result.text += "imported in " + formatSeconds(planned->importSeconds) +
+                   ", planned in " + formatSeconds(planned->searchSeconds) +
+                   "\n";
 
   std::map<std::string, int64_t> dimensions = options.dimensions;
   if (info.batch && !info.batchSymbol.empty())
-    dimensions[info.batchSymbol] = *info.batch; // of --global-batch too
+    dimensions[info.batchSymbol] = frontend.globalBatch;
+  const Plan &plan = planned->program.plan;
   PlanSummary summary{{options.modelPath, info.computeSha256(),
                        info.parameterCount,
                        static_cast<int64_t>(info.getNodeCount()),
-                       info.batch.value_or(1), std::move(dimensions)},
+                       frontend.globalBatch, std::move(dimensions)},
                       getClusterSource(options),
                       *cluster,
-                      Precision::fp32,
+                      getPrecision(options),
                       memoryLimitBytes,
-                      frontend->graph.problem,
-                      planned->plan.answer,
-                      planned->plan.evaluation,
-                      planned->plan.certificate,
-                      planned->lowered.prediction,
-                      {searchTime.getSeconds(), 1, options.seed.value_or(0)}};
+                      describeTraining(options, frontend),
+                      frontend.graph.problem,
+                      plan.answer,
+                      plan.evaluation,
+                      plan.certificate,
+                      planned->program.lowered.prediction,
+                      {planned->searchSeconds, 1, options.seed.value_or(0)}};
   Json document = toJson(summary);
 
   std::optional<OutputDirectory> directory =
@@ -200,7 +298,8 @@ CommandResult parplan::compile(const CompileOptions &options,
       !directory->writeFile("plan.json", printJson(document), engine))
     return result;
   if (options.emit != EmitStage::plan &&
-      !emitProgram(*frontend, planned->lowered, options, *directory, engine))
+      !emitProgram(frontend, planned->program.lowered, options, *directory,
+                   engine))
     return result;
   if (!directory->commit(engine))
     return result;

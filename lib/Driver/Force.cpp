@@ -94,8 +94,8 @@ std::vector<std::string_view> splitEntries(std::string_view text) {
 
 class ForceParser {
 public:
-  ForceParser(int64_t gpus, DiagnosticEngine &engine)
-      : gpus(gpus), engine(engine) {}
+  ForceParser(int64_t gpus, bool isTraining, DiagnosticEngine &engine)
+      : gpus(gpus), isTraining(isTraining), engine(engine) {}
 
   ForceOptions parse(std::string_view text) {
     for (std::string_view entry : splitEntries(text)) {
@@ -107,6 +107,7 @@ public:
         parseEntry(entry);
     }
     checkProduct();
+    checkZero();
     return std::move(force);
   }
 
@@ -198,12 +199,25 @@ private:
       force.dataSize = parseInteger(value);
     else if (key.name == "tp1d")
       force.tensorSize = parseInteger(value);
+    else if (key.name == "micro-batches" && isTraining)
+      force.microBatches = parseInteger(value);
+    else if (key.name == "zero" && isTraining)
+      force.zeroStage = static_cast<int>(*parseInteger(value));
     else if (value != key.neutral)
-      engine.error(codes::unsupportedOption)
-              .help("this version plans data parallelism (dp) and 1D tensor "
-                    "parallelism (tp1d)")
-          << "--force: " << std::string(key.name) << "=" << escapeName(value)
-          << " is not carried out yet";
+      refuse(key, value);
+  }
+
+  void refuse(const ForceKey &key, std::string_view value) {
+    DiagnosticBuilder error = engine.error(codes::unsupportedOption);
+    error << "--force: " << std::string(key.name) << "=" << escapeName(value);
+    if (key.name == "micro-batches" || key.name == "zero") {
+      error << " is for training";
+      error.help("add --train");
+      return;
+    }
+    error << " is not carried out yet";
+    error.help("this version plans data parallelism (dp, zero, micro-batches) "
+               "and 1D tensor parallelism (tp1d)");
   }
 
   void parseNode(std::string_view entry) {
@@ -252,7 +266,22 @@ private:
           << " devices, --gpus asks for " << gpus;
   }
 
+  /// ZeRO spreads what replicas would hold alike.
+  void checkZero() {
+    if (engine.hasErrors() || force.zeroStage.value_or(0) == 0)
+      return;
+    int64_t replicas =
+        force.dataSize.value_or(gpus / force.tensorSize.value_or(1));
+    if (replicas == 1)
+      engine.error(codes::impossibleForce)
+              .help(gpus > 1 ? "give dp=2 or more, or zero=0"
+                             : "use --gpus 2 or more, or zero=0")
+          << "--force: zero=" << *force.zeroStage
+          << " needs data parallelism, and there is one replica";
+  }
+
   int64_t gpus;
+  bool isTraining;
   DiagnosticEngine &engine;
   ForceOptions force;
   int64_t product = 1;
@@ -263,6 +292,6 @@ private:
 } // namespace
 
 ForceOptions parplan::parseForce(std::string_view text, int64_t gpus,
-                                 DiagnosticEngine &engine) {
-  return ForceParser(gpus, engine).parse(text);
+                                 bool isTraining, DiagnosticEngine &engine) {
+  return ForceParser(gpus, isTraining, engine).parse(text);
 }

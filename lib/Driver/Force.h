@@ -12,10 +12,11 @@
 
 namespace parplan {
 
-/// Reads the comma-separated list of `--force` for `gpus` devices. Reports
-/// every entry that is malformed, unknown, impossible on that many devices, or
-/// not yet carried out; the result is complete only without errors.
-ForceOptions parseForce(std::string_view text, int64_t gpus,
+/// Reads the comma-separated list of `--force` for `gpus` devices, for a
+/// training step or a forward pass. Reports every entry that is malformed,
+/// unknown, impossible on that many devices, or not yet carried out; the result
+/// is complete only without errors.
+ForceOptions parseForce(std::string_view text, int64_t gpus, bool isTraining,
                         DiagnosticEngine &engine);
 
 } // namespace parplan

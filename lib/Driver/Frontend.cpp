@@ -28,6 +28,10 @@ mlir::func::FuncOp Frontend::getMain() const {
   return function;
 }
 
+bool Frontend::isTraining() const {
+  return getMain()->hasAttr(attributes::microBatches);
+}
+
 /// Reports every op that needs a kernel which exists for f32 and f64 only.
 static void checkElementTypes(mlir::func::FuncOp function,
                               const ModelInfo &info, DiagnosticEngine &engine) {
@@ -49,13 +53,95 @@ static void checkElementTypes(mlir::func::FuncOp function,
   });
 }
 
+/// The model with the batch of one micro-batch. A symbolic batch is bound to
+/// it; a fixed one is left to the train phase, which gets its size.
+static bool importStep(mlir::MLIRContext &context, FrontendOptions &options,
+                       Frontend &frontend, DiagnosticEngine &engine) {
+  frontend.model = importModel(context, options.import, engine);
+  if (!frontend.model || engine.hasErrors())
+    return false;
+  const ModelInfo &info = *frontend.model.info;
+  int64_t modelBatch = info.batch.value_or(1);
+  frontend.globalBatch = options.import.globalBatch.value_or(modelBatch);
+  if (!options.training)
+    return true;
+  TrainingOptions &training = *options.training;
+  if (training.microBatches == 0)
+    training.microBatches = getMicroBatchCounts(frontend).front();
+  frontend.microBatches = training.microBatches;
+  int64_t batch = frontend.globalBatch / training.microBatches;
+  bool isFixed = info.batchSymbol.empty();
+  if (frontend.globalBatch % training.microBatches != 0 ||
+      (isFixed && modelBatch % batch != 0)) {
+    DiagnosticBuilder error = engine.error(
+        codes::badMicroBatches, Location::inFile(options.import.path));
+    error << training.microBatches << " micro-batches of "
+          << frontend.globalBatch << " samples";
+    if (isFixed)
+      error << " do not fit the model's fixed batch of " << modelBatch;
+    error << ": a micro-batch has a whole number of samples"
+          << (isFixed ? " that divides the model's batch" : "");
+    return false;
+  }
+  training.microBatchSize = batch;
+  if (isFixed || batch == modelBatch)
+    return true;
+  options.import.dims.erase(info.batchSymbol);
+  options.import.globalBatch = batch;
+  frontend.model = importModel(context, options.import, engine);
+  return frontend.model && !engine.hasErrors();
+}
+
+/// Makes a training step of the simplified module.
+static bool train(Frontend &frontend, const TrainingOptions &options,
+                  DiagnosticEngine &engine) {
+  const ModelInfo &info = *frontend.model.info;
+  InitializerMarks marks = [&](llvm::StringRef name) {
+    switch (info.getMark(name)) {
+    case ParameterMark::parameter:
+      return InitializerMark::parameter;
+    case ParameterMark::buffer:
+      return InitializerMark::buffer;
+    case ParameterMark::none:
+      break;
+    }
+    return InitializerMark::none;
+  };
+  mlir::ModuleOp module = *frontend.model.module;
+  auto build = [&](mlir::OpPassManager &manager) {
+    buildTrainPipeline(manager, options, marks);
+  };
+  if (!runModelPhase(module, "train", build, info, codes::cannotTrain, engine))
+    return false;
+  frontend.parameters = listParameters(module);
+  return runPhase(
+      module, "train",
+      [](mlir::OpPassManager &manager) { manager.addPass(createVerifyStep()); },
+      engine);
+}
+
+std::vector<int64_t> parplan::getMicroBatchCounts(const Frontend &frontend) {
+  const ModelInfo &info = *frontend.model.info;
+  std::vector<int64_t> counts;
+  for (int64_t count = 1; count <= frontend.globalBatch; ++count) {
+    if (frontend.globalBatch % count != 0 ||
+        (!counts.empty() && count < 2 * counts.back()))
+      continue;
+    if (info.batchSymbol.empty() &&
+        info.batch.value_or(1) % (frontend.globalBatch / count) != 0)
+      continue;
+    counts.push_back(count);
+  }
+  return counts;
+}
+
 std::optional<Frontend> parplan::runFrontend(mlir::MLIRContext &context,
-                                             const ImportOptions &options,
+                                             const FrontendOptions &given,
                                              IRDumper &dumper,
                                              DiagnosticEngine &engine) {
+  FrontendOptions options = given;
   Frontend frontend;
-  frontend.model = importModel(context, options, engine);
-  if (!frontend.model || engine.hasErrors())
+  if (!importStep(context, options, frontend, engine))
     return std::nullopt;
   mlir::ModuleOp module = *frontend.model.module;
   dumper.dump(module, "import");
@@ -66,6 +152,11 @@ std::optional<Frontend> parplan::runFrontend(mlir::MLIRContext &context,
   checkElementTypes(frontend.getMain(), info, engine);
   if (engine.hasErrors())
     return std::nullopt;
+  if (options.training) {
+    if (!train(frontend, *options.training, engine))
+      return std::nullopt;
+    dumper.dump(module, "train");
+  }
   frontend.graph = extractProblem(frontend.getMain(), [&](int64_t node) {
     return info.getNodeName(static_cast<size_t>(node));
   });

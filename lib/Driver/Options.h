@@ -8,6 +8,7 @@
 #define PARPLAN_DRIVER_OPTIONS_H
 
 #include "parplan/Planner/Solver.h"
+#include "passes/Train/TrainingOptions.h"
 
 #include <cstdint>
 #include <map>
@@ -35,7 +36,20 @@ struct OutputOptions {
 struct ForceOptions {
   std::optional<int64_t> dataSize;
   std::optional<int64_t> tensorSize;
+  std::optional<int64_t> microBatches;
+  std::optional<int> zeroStage;
   std::vector<ForcedAlgorithm> nodes;
+};
+
+enum class LearningRateKind { constant, linear, cosine };
+
+/// How the learning rate changes: up over `warmupSteps`, then by the kind to
+/// `finalFraction` of itself at `totalSteps`.
+struct LearningRateOptions {
+  LearningRateKind kind = LearningRateKind::constant;
+  int64_t warmupSteps = 0;
+  int64_t totalSteps = 0;
+  double finalFraction = 0;
 };
 
 struct CompileOptions {
@@ -47,6 +61,10 @@ struct CompileOptions {
   std::map<std::string, int64_t> dimensions;
   std::optional<int64_t> globalBatch;
   ForceOptions force;
+  /// Without it, a forward pass. Its micro-batches are the planner's to choose
+  /// unless `force` says.
+  std::optional<TrainingOptions> training;
+  LearningRateOptions learningRate;
   std::optional<int64_t> memoryLimitBytes;
   double timeBudgetSeconds = 60;
   std::optional<int64_t> seed;

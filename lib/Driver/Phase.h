@@ -7,6 +7,7 @@
 #ifndef PARPLAN_DRIVER_PHASE_H
 #define PARPLAN_DRIVER_PHASE_H
 
+#include "lib/Import/ModelInfo.h"
 #include "parplan/Support/Diagnostics.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -20,6 +21,13 @@ namespace parplan {
 bool runPhase(mlir::ModuleOp module, llvm::StringRef phase,
               llvm::function_ref<void(mlir::OpPassManager &)> build,
               DiagnosticEngine &engine);
+
+/// The same for passes whose errors and warnings are about the model: they get
+/// `code`, at the node of their location.
+bool runModelPhase(mlir::ModuleOp module, llvm::StringRef phase,
+                   llvm::function_ref<void(mlir::OpPassManager &)> build,
+                   const ModelInfo &info, const DiagnosticCode &code,
+                   DiagnosticEngine &engine);
 
 } // namespace parplan
 

@@ -26,6 +26,20 @@ std::optional<Cluster> parplan::chooseCluster(const CompileOptions &options,
   return makeCluster(std::move(*description), options.gpus, engine);
 }
 
+Precision parplan::getPrecision(const CompileOptions &options) {
+  if (!options.training)
+    return Precision::fp32;
+  switch (options.training->precision) {
+  case ComputePrecision::fp32:
+    return Precision::fp32;
+  case ComputePrecision::bf16:
+    return Precision::bf16;
+  case ComputePrecision::fp16:
+    return Precision::fp16;
+  }
+  return Precision::fp32;
+}
+
 void parplan::reportNoPlanFits(const CompileOptions &options,
                                int64_t memoryLimitBytes,
                                const std::string &reason,
@@ -60,6 +74,15 @@ static void reportNoPlan(const PlanResult &result,
         << " devices was found that does what is asked for";
   for (const std::string &refusal : result.refusals)
     error.note(refusal);
+}
+
+std::optional<PlanClaims> parplan::readPlanClaims(const std::string &path,
+                                                  DiagnosticEngine &engine) {
+  std::optional<std::string> text =
+      readFile(path, codes::unreadablePlan, engine);
+  std::optional<Json> document =
+      text ? parseJson(*text, path, codes::badPlan, engine) : std::nullopt;
+  return document ? readClaims(*document, path, engine) : std::nullopt;
 }
 
 bool parplan::confirmModel(const std::string &planSha256,
@@ -98,13 +121,12 @@ readPlanFile(const PlanningProblem &problem, const CompileOptions &options,
   return answer;
 }
 
-std::optional<Plan> parplan::makePlan(const PlanningProblem &problem,
-                                      const CompileOptions &options,
-                                      const std::string &modelSha256,
-                                      const PlanCosts &costs,
-                                      int64_t memoryLimitBytes,
-                                      std::optional<int64_t> *smallestBytes,
-                                      DiagnosticEngine &engine) {
+std::optional<Plan>
+parplan::makePlan(const PlanningProblem &problem, const CompileOptions &options,
+                  const Cluster &cluster, const std::string &modelSha256,
+                  const PlanCosts &costs, int64_t memoryLimitBytes,
+                  std::optional<int64_t> *smallestBytes,
+                  DiagnosticEngine &engine) {
   Plan plan;
   double objectiveSeconds = 0;
   if (!options.planPath.empty()) {
@@ -120,6 +142,8 @@ std::optional<Plan> parplan::makePlan(const PlanningProblem &problem,
     request.dataSize = options.force.dataSize;
     request.tensorSize = options.force.tensorSize;
     request.forcedAlgorithms = options.force.nodes;
+    request.zeroStage = options.force.zeroStage;
+    request.devicesPerNode = cluster.getDevicesPerNode();
     request.timeBudgetSeconds = options.timeBudgetSeconds;
     PlanResult result = solve(problem, request, costs);
     if (!result.answer && smallestBytes &&

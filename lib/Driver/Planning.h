@@ -8,6 +8,7 @@
 #define PARPLAN_DRIVER_PLANNING_H
 
 #include "lib/Driver/Options.h"
+#include "lib/Report/PlanDocument.h"
 #include "parplan/Cluster/Cluster.h"
 #include "parplan/Planner/PlanCosts.h"
 #include "parplan/Planner/PlanningAnswer.h"
@@ -28,6 +29,9 @@ std::optional<Cluster> chooseCluster(const CompileOptions &options,
 void reportNoPlanFits(const CompileOptions &options, int64_t memoryLimitBytes,
                       const std::string &reason, DiagnosticEngine &engine);
 
+/// What products are computed in.
+Precision getPrecision(const CompileOptions &options);
+
 /// A plan with what it costs.
 struct Plan {
   PlanningAnswer answer;
@@ -38,6 +42,10 @@ struct Plan {
   double boundWithoutLimitSeconds = 0;
 };
 
+/// What the plan.json at `path` says of itself; reports what is wrong with it.
+std::optional<PlanClaims> readPlanClaims(const std::string &path,
+                                         DiagnosticEngine &engine);
+
 /// False, after reporting, when `plan.json` is of a model with another SHA-256.
 bool confirmModel(const std::string &planSha256, const std::string &modelSha256,
                   const std::string &planPath, DiagnosticEngine &engine);
@@ -47,12 +55,11 @@ bool confirmModel(const std::string &planSha256, const std::string &modelSha256,
 /// confirms either. Reports E40xx where there is none. With `smallestBytes`, it
 /// reports nothing where only the estimated peaks of memory are too large, and
 /// sets it to the smallest of them.
-std::optional<Plan> makePlan(const PlanningProblem &problem,
-                             const CompileOptions &options,
-                             const std::string &modelSha256,
-                             const PlanCosts &costs, int64_t memoryLimitBytes,
-                             std::optional<int64_t> *smallestBytes,
-                             DiagnosticEngine &engine);
+std::optional<Plan>
+makePlan(const PlanningProblem &problem, const CompileOptions &options,
+         const Cluster &cluster, const std::string &modelSha256,
+         const PlanCosts &costs, int64_t memoryLimitBytes,
+         std::optional<int64_t> *smallestBytes, DiagnosticEngine &engine);
 
 } // namespace parplan
 

@@ -5,6 +5,7 @@
 #include "parplan/Planner/Candidates.h"
 #include "parplan/Planner/ClusterCosts.h"
 #include "parplan/Planner/Evaluator.h"
+#include "parplan/Planner/Solver.h"
 #include "parplan/Support/Version.h"
 
 using namespace parplan;
@@ -44,15 +45,17 @@ Json describeValue(const PlanningValue &value, const Sharding &sharding,
   return object;
 }
 
+/// The communication of a path that is walked `repeat` times per step.
 void addCollectives(Json &list, const ReshardPath &path,
-                    const PlanningValue &value, const Mesh &mesh) {
+                    const PlanningValue &value, const Mesh &mesh,
+                    int64_t repeat) {
   for (const Move &move : path.moves)
     if (!move.isLocal())
       list.push_back(
           {{"kind", stringifyCollectiveKind(getCollectiveKind(move.kind))},
            {"axes", axisNames(move.axes, mesh)},
            {"bytes", move.sizeElements * value.elementBytes},
-           {"count", 1}});
+           {"count", repeat}});
 }
 
 double getFlops(const PlanningOp &op) {
@@ -66,21 +69,48 @@ double getFlops(const PlanningOp &op) {
   return flops;
 }
 
+/// Per op the one that decides for it: itself, or the leader of its group.
+std::vector<size_t> findLeaders(const PlanningProblem &problem) {
+  std::map<int64_t, size_t> leaderOf;
+  for (auto [index, op] : llvm::enumerate(problem.ops))
+    if (op.group >= 0 && op.isLeader)
+      leaderOf[op.group] = index;
+  std::vector<size_t> leaders;
+  for (auto [index, op] : llvm::enumerate(problem.ops)) {
+    auto leader = leaderOf.find(op.group);
+    leaders.push_back(leader == leaderOf.end() ? index : leader->second);
+  }
+  return leaders;
+}
+
+/// The decision for one op, as `readAnswer` reads it back.
+void addAssignment(Json &object, const PlanningOp &op,
+                   const FactorAssignment &assignment, const Mesh &mesh) {
+  Json factors = Json::object();
+  for (auto [factor, axes] : llvm::zip_equal(op.rule.factors, assignment.axes))
+    if (!axes.empty())
+      factors[factor.name] = axisNames(axes, mesh);
+  object["factors"] = std::move(factors);
+  if (!assignment.pending.empty()) {
+    object["pending"] = axisNames(assignment.pending, mesh);
+    object["pending_operand"] = assignment.pendingOperand;
+  }
+  if (!assignment.storage.empty())
+    object["stored"] = axisNames(assignment.storage, mesh);
+}
+
 Json describeOperators(const PlanSummary &summary) {
   const PlanningProblem &problem = summary.problem;
   const PlanningAnswer &answer = summary.answer;
   const Mesh &mesh = answer.mesh;
   ReshardCache reshards(mesh);
   auto copies = getCopies(problem, answer);
+  std::vector<size_t> leaders = findLeaders(problem);
 
   Json operators = Json::array();
   for (auto [index, op] : llvm::enumerate(problem.ops)) {
     const FactorAssignment &assignment = answer.assignments[index];
-    Json factors = Json::object();
-    for (auto [factor, axes] :
-         llvm::zip_equal(op.rule.factors, assignment.axes))
-      if (!axes.empty())
-        factors[factor.name] = axisNames(axes, mesh);
+    size_t leader = leaders[index];
     Json inputs = Json::array(), outputs = Json::array(),
          collectives = Json::array();
     for (auto [position, operand] : llvm::enumerate(op.operands)) {
@@ -97,7 +127,7 @@ Json describeOperators(const PlanSummary &summary) {
           addCollectives(
               collectives,
               reshards.get(value.shape, answer.rest[operand], copy.layout),
-              value, mesh);
+              value, mesh, copy.repeat);
     }
     for (auto [position, result] : llvm::enumerate(op.results)) {
       const PlanningValue &value = problem.values[result];
@@ -107,21 +137,23 @@ Json describeOperators(const PlanSummary &summary) {
                                   getMadeSharding(op.rule, assignment,
                                                   static_cast<int>(position)),
                                   answer.rest[result]),
-                     value, mesh);
+                     value, mesh, getResultRepeat(problem, op));
     }
-    operators.push_back(
-        {{"node", op.node},
-         {"index", op.nodeIndex},
-         {"op", op.type},
-         {"stage", 0},
-         {"algorithm",
-          stringifyAlgorithm(getAlgorithm(op, assignment, mesh)).str()},
-         {"factors", std::move(factors)},
-         {"inputs", std::move(inputs)},
-         {"outputs", std::move(outputs)},
-         {"recompute", "keep"},
-         {"flops", getFlops(op)},
-         {"collectives", std::move(collectives)}});
+    // The gradients of a product follow its algorithm.
+    Algorithm algorithm =
+        getAlgorithm(problem.ops[leader], answer.assignments[leader], mesh);
+    Json object = {
+        {"node", op.node}, {"index", op.nodeIndex},
+        {"op", op.type},   {"role", stringifyOpRole(op.role).str()},
+        {"stage", 0},      {"algorithm", stringifyAlgorithm(algorithm).str()}};
+    addAssignment(object, op, assignment, mesh);
+    object.update({{"inputs", std::move(inputs)},
+                   {"outputs", std::move(outputs)},
+                   {"recompute", "keep"},
+                   {"flops", getFlops(op)},
+                   {"repeat", getRepeat(problem, op)},
+                   {"collectives", std::move(collectives)}});
+    operators.push_back(std::move(object));
   }
   return operators;
 }
@@ -134,14 +166,35 @@ Json describeValues(const PlanSummary &summary, ValueKind kind) {
       continue;
     Json object = {{"name", value.name}, {"shape", value.shape}};
     addSharding(object, rest, summary.answer.mesh);
-    if (kind == ValueKind::parameter) {
-      object["zero_stage"] = 0;
-      object["tier"] = "hbm";
-      object["optimizer_tier"] = "none";
-    }
     values.push_back(std::move(object));
   }
   return values;
+}
+
+Json describeParameters(const PlanSummary &summary) {
+  Json list = describeValues(summary, ValueKind::parameter);
+  size_t position = 0;
+  for (auto [index, value] : llvm::enumerate(summary.problem.values)) {
+    if (value.kind != ValueKind::parameter)
+      continue;
+    Json &object = list[position++];
+    const auto &training = summary.training;
+    object["zero_stage"] =
+        training
+            ? getZeroStage(summary.problem, summary.answer,
+                           static_cast<int>(index), training->forcedZeroStage)
+            : 0;
+    object["tier"] = "hbm";
+    object["optimizer_tier"] = training ? "hbm" : "none";
+    if (!training)
+      continue;
+    auto known = training->parameters.find(value.name);
+    if (known == training->parameters.end())
+      continue;
+    object["trained"] = known->second.isTrained;
+    object["reason"] = known->second.reason;
+  }
+  return list;
 }
 
 Json describeMesh(const PlanSummary &summary) {
@@ -176,7 +229,9 @@ Json describePrediction(const PlanSummary &summary) {
   double seconds = evaluation.stepTimeSeconds;
   double flops = 0;
   for (const PlanningOp &op : summary.problem.ops)
-    flops += getFlops(op);
+    if (op.role != OpRole::optimizer)
+      flops +=
+          getFlops(op) * static_cast<double>(getRepeat(summary.problem, op));
   double peak = summary.cluster.getDevice().getMatrixPeak(summary.precision) *
                 static_cast<double>(summary.cluster.deviceCount);
 
@@ -192,9 +247,33 @@ Json describePrediction(const PlanSummary &summary) {
         {"data_communication", evaluation.dataCommunicationSeconds},
         {"pipeline_bubble", 0},
         {"offload", 0},
-        {"optimizer", 0}}}};
+        {"optimizer", evaluation.optimizerSeconds}}}};
   predicted.update(toJson(summary.prediction));
   return predicted;
+}
+
+Json describeConfig(const PlanSummary &summary) {
+  const auto &training = summary.training;
+  int64_t microBatches = training ? training->microBatches : 1;
+  Json config = {
+      {"global_batch", summary.model.batch},
+      {"micro_batches", microBatches},
+      {"micro_batch", summary.model.batch / microBatches},
+      {"dimensions", Json(summary.model.dimensions)},
+      {"precision", stringifyPrecision(summary.precision)},
+      {"optimizer", training ? training->optimizer : std::string("none")},
+      {"schedule", "gpipe"}};
+  if (!training)
+    return config;
+  config["loss"] = training->loss;
+  config["lr_schedule"] = training->learningRateSchedule;
+  if (training->clipNorm)
+    config["clip_norm"] = *training->clipNorm;
+  config["report_gradient_norm"] = training->reportGradientNorm;
+  config["frozen"] = training->frozen;
+  if (training->forcedZeroStage)
+    config["zero"] = *training->forcedZeroStage;
+  return config;
 }
 
 } // namespace
@@ -221,15 +300,8 @@ Json parplan::toJson(const PlanSummary &summary) {
         {"nodes", cluster.getNodeCount()},
         {"device", cluster.getDevice().name},
         {"memory_bytes", summary.memoryLimitBytes}}},
-      {"mode", "inference"},
-      {"config",
-       {{"global_batch", summary.model.batch},
-        {"micro_batches", 1},
-        {"micro_batch", summary.model.batch},
-        {"dimensions", Json(summary.model.dimensions)},
-        {"precision", stringifyPrecision(summary.precision)},
-        {"optimizer", "none"},
-        {"schedule", "gpipe"}}},
+      {"mode", summary.training ? "train" : "inference"},
+      {"config", describeConfig(summary)},
       {"mesh", describeMesh(summary)},
       {"stages", Json::array({{{"index", 0},
                                {"ranks", std::move(ranks)},
@@ -237,7 +309,8 @@ Json parplan::toJson(const PlanSummary &summary) {
                                {"nodes", {0, std::max<int64_t>(lastOp, 0)}}}})},
       {"inputs", describeValues(summary, ValueKind::input)},
       {"operators", describeOperators(summary)},
-      {"parameters", describeValues(summary, ValueKind::parameter)},
+      {"parameters", describeParameters(summary)},
+      {"states", describeValues(summary, ValueKind::state)},
       {"predicted", describePrediction(summary)},
       {"certificate",
        {{"upper_bound_s", certificate.upperBoundSeconds},

@@ -15,6 +15,7 @@
 #include "parplan/Support/Json.h"
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,27 @@ struct ModelSummary {
   std::map<std::string, int64_t> dimensions;
 };
 
+/// An initializer of a model that is trained.
+struct ParameterSummary {
+  bool isTrained = false;
+  /// Why, or why not.
+  std::string reason;
+};
+
+/// A training step, by the options that made it (docs/cli.md).
+struct TrainingSummary {
+  int64_t microBatches = 1;
+  std::string loss;
+  std::string optimizer;
+  std::string learningRateSchedule;
+  std::optional<double> clipNorm;
+  bool reportGradientNorm = false;
+  std::vector<std::string> frozen;
+  std::optional<int> forcedZeroStage;
+  /// By name.
+  std::map<std::string, ParameterSummary> parameters;
+};
+
 struct SearchSummary {
   double wallSeconds = 0;
   int threads = 1;
@@ -45,6 +67,8 @@ struct PlanSummary {
   Cluster cluster;
   Precision precision = Precision::fp32;
   int64_t memoryLimitBytes = 0;
+  /// Without it, a forward pass.
+  std::optional<TrainingSummary> training;
   const PlanningProblem &problem;
   const PlanningAnswer &answer;
   const PlanEvaluation &evaluation;
@@ -72,6 +96,9 @@ struct PlanClaims {
   int64_t gpus = 1;
   int64_t batch = 1;
   std::map<std::string, int64_t> dimensions;
+  std::string precision;
+  /// Without its parameters.
+  std::optional<TrainingSummary> training;
   int64_t memoryLimitBytes = 0;
   double stepTimeSeconds = 0;
   double upperBoundSeconds = 0;

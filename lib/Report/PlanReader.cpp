@@ -24,6 +24,7 @@ public:
       answer.rest.push_back(Sharding::getReplicated(value.shape.size()));
     readList("inputs", ValueKind::input);
     readList("parameters", ValueKind::parameter);
+    readList("states", ValueKind::state);
     readOperators();
     if (engine.hasErrors())
       return std::nullopt;
@@ -180,6 +181,16 @@ private:
       else if (axes)
         assignment.axes[*factor] = std::move(*axes);
     }
+    if (object.contains("stored"))
+      if (auto axes = readAxes(object["stored"], path + ".stored"))
+        assignment.storage = std::move(*axes);
+    if (object.contains("pending")) {
+      if (auto axes = readAxes(object["pending"], path + ".pending"))
+        assignment.pending = std::move(*axes);
+      JsonReader reader(object, file, path, codes::planMismatch, engine);
+      assignment.pendingOperand = static_cast<int>(
+          reader.getInteger("pending_operand", 0, 1 << 20).value_or(0));
+    }
     answer.assignments.push_back(std::move(assignment));
     if (outputs->size() != op.results.size()) {
       fail(path + ".outputs")
@@ -207,6 +218,26 @@ parplan::readAnswer(const Json &document, const std::string &file,
   return AnswerReader(document, file, problem, engine).read();
 }
 
+/// What made a training step, from the configuration of its plan.
+static TrainingSummary readTraining(JsonReader &config, const Json &object) {
+  TrainingSummary training;
+  training.microBatches = config.getInteger("micro_batches", 1).value_or(1);
+  training.loss = config.getString("loss").value_or("");
+  training.optimizer = config.getString("optimizer").value_or("");
+  training.learningRateSchedule = config.getString("lr_schedule").value_or("");
+  if (object.contains("clip_norm"))
+    training.clipNorm = config.getNumber("clip_norm");
+  if (object.contains("zero"))
+    if (auto stage = config.getInteger("zero", 0, 3))
+      training.forcedZeroStage = static_cast<int>(*stage);
+  training.reportGradientNorm =
+      config.getBool("report_gradient_norm").value_or(false);
+  for (const std::string &glob :
+       config.getStrings("frozen").value_or(std::vector<std::string>()))
+    training.frozen.push_back(glob);
+  return training;
+}
+
 std::optional<PlanClaims> parplan::readClaims(const Json &document,
                                               const std::string &file,
                                               DiagnosticEngine &engine) {
@@ -230,6 +261,9 @@ std::optional<PlanClaims> parplan::readClaims(const Json &document,
   if (auto dimensions = config->getObject("dimensions"))
     for (const auto &[name, value] : document["config"]["dimensions"].items())
       claims.dimensions[name] = dimensions->getInteger(name, 1).value_or(1);
+  claims.precision = config->getString("precision").value_or("fp32");
+  if (top.getString("mode").value_or("") == "train")
+    claims.training = readTraining(*config, document["config"]);
   claims.stepTimeSeconds = predicted->getNumber("step_time_s").value_or(0);
   claims.upperBoundSeconds =
       certificate->getNumber("upper_bound_s").value_or(0);

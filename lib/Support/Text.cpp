@@ -175,6 +175,12 @@ std::string parplan::printByteSize(int64_t bytes) {
   return std::to_string(bytes);
 }
 
+std::string parplan::formatNumber(double number) {
+  char text[32];
+  auto end = std::to_chars(text, text + sizeof text, number);
+  return std::string(text, end.ptr);
+}
+
 std::string parplan::formatBytes(int64_t bytes) {
   static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
   double value = static_cast<double>(bytes);

@@ -8,6 +8,7 @@
 #include "tools/parplan/CommandLine.h"
 
 #include "lib/Driver/Force.h"
+#include "lib/Driver/TrainingSpec.h"
 #include "parplan/Support/DiagnosticCodes.h"
 #include "parplan/Support/Text.h"
 
@@ -64,12 +65,19 @@ void addCompileOptions(CLI::App &app, Words &words) {
   app.add_option("--emit", words.emit, "stop after plan, ir, source or exe");
   app.add_option("--dump-ir", words.dumpIr, "write the module of every phase");
   app.add_flag("--train", words.train, "build a training step");
-  app.add_option("--loss", words.loss);
-  app.add_option("--optimizer", words.optimizer);
-  app.add_option("--lr-schedule", words.schedule);
-  app.add_option("--clip-norm", words.clipNorm);
-  app.add_option("--freeze", words.freezes)->allow_extra_args(false);
-  app.add_flag("--report-gradient-norm", words.reportGradientNorm);
+  app.add_option("--loss", words.loss,
+                 "cross-entropy, mse or output:NAME of the model");
+  app.add_option("--optimizer", words.optimizer,
+                 "sgd, momentum, adam or adamw, as adamw:lr=3e-4,beta2=0.95");
+  app.add_option("--lr-schedule", words.schedule,
+                 "constant, linear or cosine, as cosine:warmup=10,total=1000");
+  app.add_option("--clip-norm", words.clipNorm,
+                 "largest global norm of the gradients");
+  app.add_option("--freeze", words.freezes,
+                 "GLOB: parameters that stay as they are; repeatable")
+      ->allow_extra_args(false);
+  app.add_flag("--report-gradient-norm", words.reportGradientNorm,
+               "compute the global norm of the gradients in every step");
 }
 
 class Checker {
@@ -158,8 +166,8 @@ public:
     options.globalBatch =
         getPositive("--global-batch", words.globalBatch, maxDimension);
     if (!words.forces.empty())
-      options.force =
-          parseForce(joinText(words.forces, ","), options.gpus, engine);
+      options.force = parseForce(joinText(words.forces, ","), options.gpus,
+                                 words.train, engine);
     if (words.memoryLimit) {
       options.memoryLimitBytes = parseByteSize(*words.memoryLimit);
       if (!options.memoryLimitBytes || *options.memoryLimitBytes < 1)
@@ -186,8 +194,7 @@ public:
     size_t emit = getChoice("--emit", words.emit,
                             {"plan", "ir", "source", "exe"}, planOnly ? 0 : 3);
     options.emit = static_cast<EmitStage>(emit);
-    checkPrecision();
-    refuseTraining();
+    readTraining(options);
     return options;
   }
 
@@ -204,32 +211,50 @@ private:
     return name + ".parplan";
   }
 
-  void checkPrecision() {
+  void readTraining(CompileOptions &options) {
     size_t precision =
         getChoice("--precision", words.precision, {"fp32", "bf16", "fp16"}, 0);
+    if (!words.train)
+      return refuseTraining(precision);
+    TrainingOptions &training = options.training.emplace();
+    if (words.loss)
+      parseLoss(*words.loss, training, engine);
+    if (words.optimizer)
+      training.optimizer = parseOptimizer(*words.optimizer, engine);
+    if (words.schedule)
+      options.learningRate = parseLearningRateSchedule(*words.schedule, engine);
+    if (words.clipNorm) {
+      training.clipNorm = parseNumber(*words.clipNorm);
+      if (!training.clipNorm || !(*training.clipNorm > 0))
+        fail("--clip-norm", *words.clipNorm, "a positive number");
+    }
+    training.frozen = words.freezes;
+    training.reportGradientNorm = words.reportGradientNorm;
+    training.precision = static_cast<ComputePrecision>(precision);
+    training.microBatches = options.force.microBatches.value_or(0);
+  }
+
+  /// Options that mean nothing for a forward pass.
+  void refuseTraining(size_t precision) {
     if (precision != 0)
       engine.error(codes::unsupportedOption)
               .help("leave it out, or use --precision fp32")
-          << "--precision " << *words.precision << " is not carried out yet";
-  }
-
-  void refuseTraining() {
+          << "--precision " << *words.precision
+          << ": forward passes compute in the types of the model";
     struct TrainingOption {
       std::string_view name;
       bool isGiven;
     };
     for (TrainingOption option :
-         {TrainingOption{"--train", words.train},
-          {"--loss", words.loss.has_value()},
+         {TrainingOption{"--loss", words.loss.has_value()},
           {"--optimizer", words.optimizer.has_value()},
           {"--lr-schedule", words.schedule.has_value()},
           {"--clip-norm", words.clipNorm.has_value()},
           {"--freeze", !words.freezes.empty()},
           {"--report-gradient-norm", words.reportGradientNorm}})
       if (option.isGiven)
-        engine.error(codes::unsupportedOption)
-                .help("this version builds forward passes")
-            << std::string(option.name) << ": training is not built yet";
+        engine.error(codes::conflictingOptions).help("add --train")
+            << std::string(option.name) << " is for training";
   }
 
   const Words &words;
@@ -244,6 +269,7 @@ struct CommandName {
 constexpr CommandName commandNames[] = {
     {"plan", Command::plan, "stop after the plan"},
     {"check", Command::check, "replay a plan with the independent evaluator"},
+    {"explain", Command::explain, "say what a plan does and what it trains"},
     {"ops", Command::ops, "list the operators of a model and their support"},
     {"clusters", Command::clusters, "list the presets, or print one as JSON"},
 };
@@ -324,6 +350,9 @@ CommandLine parplan::parseCommandLine(const std::vector<std::string> &arguments,
   case Command::check:
     app.add_option("PLAN", words.positionals, "plan.json, and the ONNX model");
     addDimensionOption(app, words);
+    break;
+  case Command::explain:
+    app.add_option("PLAN", words.positionals, "plan.json");
     break;
   default:
     app.add_option("NAME", words.positionals, "a preset or a cluster file");

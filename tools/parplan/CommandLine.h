@@ -15,7 +15,16 @@
 
 namespace parplan {
 
-enum class Command { compile, plan, check, ops, clusters, version, help };
+enum class Command {
+  compile,
+  plan,
+  check,
+  explain,
+  ops,
+  clusters,
+  version,
+  help
+};
 
 /// What `parplan ARGUMENTS` asks for.
 struct CommandLine {
@@ -23,7 +32,8 @@ struct CommandLine {
   OutputOptions output;
   /// compile and plan.
   CompileOptions compile;
-  /// check: the plan and, optionally, the model; ops: the model; clusters:
+  /// check: the plan and, optionally, the model; explain: the plan; ops: the
+  /// model; clusters:
   /// optionally a name or file.
   std::vector<std::string> arguments;
   /// ops and check: values of symbolic dimensions.

@@ -54,6 +54,8 @@ CommandResult run(const CommandLine &line, DiagnosticEngine &engine) {
     return compile(line.compile, line.output, engine);
   case Command::check:
     return checkPlan(getArgument(0), getArgument(1), line.dimensions, engine);
+  case Command::explain:
+    return explainPlan(getArgument(0), engine);
   case Command::ops:
     return listOperators(getArgument(0), line.dimensions, engine);
   case Command::clusters:

@@ -63,6 +63,9 @@ std::optional<int64_t> parseInteger(std::string_view text);
 /// A finite decimal number that fills the whole text.
 std::optional<double> parseNumber(std::string_view text);
 
+/// The shortest text that `parseNumber` reads as the same number.
+std::string formatNumber(double number);
+
 /// A non-negative number of bytes: `4096`, `8K`, `1.5G`; K M G T are powers of
 /// 1024, in either case; fractions of a byte are dropped.
 std::optional<int64_t> parseByteSize(std::string_view text);

@@ -135,7 +135,7 @@ public:
       // Until now offsets count from the start of the graph's content.
       PieceList header;
       header.addHeader(modelGraph, graph.bytes);
-      for (SavedInitializer &initializer : result.initializers)
+      for (TemplateInitializer &initializer : result.initializers)
         initializer.offset += file.bytes + header.bytes;
       file.addMessage(modelGraph, std::move(graph));
     }

@@ -12,7 +12,7 @@
 namespace parplan {
 
 /// An initializer of the model, and where its bytes lie in the template.
-struct SavedInitializer {
+struct TemplateInitializer {
   std::string name;
   /// ONNX's number of the data type.
   int32_t onnxType = 0;
@@ -24,7 +24,7 @@ struct SavedInitializer {
 struct ModelTemplate {
   /// In the order of the file; without those of types that the dialect does
   /// not have.
-  std::vector<SavedInitializer> initializers;
+  std::vector<TemplateInitializer> initializers;
   /// ONNX files end below 2 GiB: a larger template only holds bytes.
   bool isModel = true;
 };

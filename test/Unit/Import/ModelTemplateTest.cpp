@@ -63,7 +63,7 @@ TEST(ModelTemplate, HoldsTypedDataRaw) {
   Written written = writeTemplate(parseWeighted());
   ASSERT_TRUE(written.result) << written.diagnostics.render();
   ASSERT_EQ(written.result->initializers.size(), 1u);
-  const SavedInitializer &saved = written.result->initializers[0];
+  const TemplateInitializer &saved = written.result->initializers[0];
   EXPECT_EQ(saved.name, "w");
   EXPECT_EQ(saved.shape, std::vector<int64_t>{2});
   EXPECT_EQ(written.bytes.substr(saved.offset, saved.bytes), one + two);
