@@ -13,14 +13,14 @@ func.func @two_micro_batches(
     %x: tensor<2x3xf32> {parplan.batch, parplan.global_type = tensor<4x3xf32>, parplan.sharding = #parplan.sharding<@mesh, [{"dp0"}, {}]>},
     %weight: tensor<2xf32> {parplan.batch, parplan.global_type = tensor<4xf32>, parplan.sharding = #parplan.sharding<@mesh, [{"dp0"}]>})
     -> (tensor<3x5xf32> {parplan.sharding = #parplan.sharding<@mesh, [{}, {}]>}) attributes {parplan.micro_batches = 2 : i64} {
-  // CHECK: %[[P:.*]] = parplan.parameter @w
-  // CHECK-NEXT: %[[W0S:.*]] = parplan.slice %[[WEIGHT]] dims [0] from [0] to [1] step [1]
+  // CHECK: %[[W0S:.*]] = parplan.slice %[[WEIGHT]] dims [0] from [0] to [1] step [1]
   // CHECK-NEXT: %[[W0:.*]] = parplan.reshape %[[W0S]] {parplan.global_type = tensor<4xf32>
   // CHECK-NEXT: %[[N0:.*]] = parplan.reduce sum %[[W0]]
+  // CHECK-NEXT: %[[P:.*]] = parplan.parameter @w
   // CHECK-NEXT: %[[W1S:.*]] = parplan.slice %[[WEIGHT]] dims [0] from [1] to [2] step [1]
   // CHECK-NEXT: %[[W1:.*]] = parplan.reshape %[[W1S]]
   // CHECK-NEXT: %[[N1:.*]] = parplan.reduce sum %[[W1]]
-  // CHECK-NEXT: %[[N:.*]] = parplan.add %[[N0]], %[[N1]] {parplan.role = "loss"}
+  // CHECK-NEXT: %[[N:.*]] = parplan.add %[[N0]], %[[N1]] {parplan.role = "loss"
   // CHECK-NEXT: %[[COUNT:.*]] = parplan.all_reduce sum %[[N]]
   // CHECK-NEXT: parplan.slice %[[X]] dims [0] from [0] to [1] step [1] {parplan.global_type = tensor<1x4x3xf32>
   // CHECK-NEXT: %[[X0:.*]] = parplan.reshape

@@ -174,8 +174,8 @@ bool storePiecesOffByOne(func::FuncOp function, Random &random) {
 constexpr Mutant mutants[] = {
     {"forgotten all-reduce", 80, forgetAllReduce},
     {"forgotten reduce-scatter", 60, forgetReduceScatter},
-    {"dirty padding", 80, leavePaddingDirty},
-    {"unmasked maximum", 4, leaveMaximumUnmasked},
+    {"dirty padding", 70, leavePaddingDirty},
+    {"unmasked maximum", 1, leaveMaximumUnmasked},
     {"pend on all ranks", 60, pendOnAllRanks},
     {"blocks that start at zero", 60, startAllBlocksAtZero},
     {"flat blocks", 30, cutFlatBlocks},

@@ -15,7 +15,7 @@ namespace parplan::test {
 struct Mutant {
   const char *name;
   /// The share of plants that at least must be noticed. Some change nothing:
-  /// rows that are zero anyway, a maximum that softmax divides out again.
+  /// rows that are zero anyway, a maximum that softmax or a loss cancels.
   int percent;
   /// Plants the fault at one random place; false where there is none.
   bool (*plant)(mlir::func::FuncOp function, Random &random);

@@ -1,0 +1,87 @@
+// RUN: parplan-opt %s -split-input-file -parplan-bucket-gradients=bytes=1000 | FileCheck %s
+
+parplan.mesh @mesh <["dp0"=2 data]>
+parplan.initializer @a "a" : tensor<4x5xf32> in "" at 0 length 80
+parplan.initializer @b "b" : tensor<3xf32> in "" at 80 length 12
+
+// One reduction, one update and one square sum. The gradients lie at multiples
+// of 64 bytes; forward and backward read parts of the bucket.
+// CHECK-LABEL: func.func @all_reduced
+// CHECK-SAME: %[[GA:.*]]: tensor<4x5xf32>, %[[GB:.*]]: tensor<3xf32>, %[[RATE:.*]]: tensor<f32>)
+// CHECK-SAME: -> (tensor<48xf32> {parplan.bucket = [#parplan.member<variable = <@a>, type = tensor<4x5xf32>, sharding = <@mesh, [{}, {}]>, offset = 0>,
+// CHECK-SAME: #parplan.member<variable = <@b>, type = tensor<3xf32>, sharding = <@mesh, [{}]>, offset = 32>], parplan.global_type = tensor<48xf32>, parplan.sharding = #parplan.sharding<@mesh, [{}]>},
+// CHECK-SAME: tensor<f32>, tensor<4x5xf32>)
+func.func @all_reduced(%ga: tensor<4x5xf32>, %gb: tensor<3xf32>, %rate: tensor<f32>)
+    -> (tensor<4x5xf32> {parplan.variable = #parplan.variable<@a>, parplan.global_type = tensor<4x5xf32>, parplan.sharding = #parplan.sharding<@mesh, [{}, {}]>},
+        tensor<3xf32> {parplan.variable = #parplan.variable<@b>, parplan.global_type = tensor<3xf32>, parplan.sharding = #parplan.sharding<@mesh, [{}]>},
+        tensor<f32>, tensor<4x5xf32>) {
+  // CHECK: %[[P:.*]] = parplan.bucket_parameter
+  // CHECK-SAME: tensor<48xf32>
+  // CHECK-NEXT: %[[A:.*]]:2 = parplan.unpack %[[P]] at [0, 32]
+  // CHECK-SAME: tensor<48xf32> to tensor<4x5xf32>, tensor<3xf32>
+  // CHECK: %[[READ:.*]] = parplan.neg %[[A]]#0
+  // CHECK: %[[PACK:.*]] = parplan.pack %{{.*}}, %{{.*}} at [0, 32]
+  // CHECK-NEXT: %[[SUM:.*]] = parplan.all_reduce sum %[[PACK]] axes <"dp0"> to <@mesh, [{}]>
+  // CHECK-SAME: tensor<48xf32> -> tensor<48xf32>
+  // CHECK-NEXT: %[[SQUARE:.*]] = parplan.square_sum %[[SUM]]
+  // CHECK-NEXT: %[[NORM:.*]] = parplan.sum %[[SQUARE]]
+  // CHECK-NEXT: %[[NEW:.*]] = parplan.optimizer_update sgd %[[P]], %[[SUM]] learning_rate %[[RATE]]
+  // CHECK-NEXT: return %[[NEW]], %[[NORM]], %[[READ]]
+  %a = parplan.parameter @a {parplan.global_type = tensor<4x5xf32>, parplan.shardings = [#parplan.sharding<@mesh, [{}, {}]>]} : tensor<4x5xf32>
+  %b = parplan.parameter @b {parplan.global_type = tensor<3xf32>, parplan.shardings = [#parplan.sharding<@mesh, [{}]>]} : tensor<3xf32>
+  %read = parplan.neg %a : tensor<4x5xf32>
+  %pa = parplan.neg %ga {parplan.shardings = [#parplan.sharding<@mesh, [{}, {}], partial = sum{"dp0"}>]} : tensor<4x5xf32>
+  %ra = parplan.all_reduce sum %pa axes <"dp0"> to <@mesh, [{}, {}]> {parplan.global_type = tensor<4x5xf32>} : tensor<4x5xf32> -> tensor<4x5xf32>
+  %pb = parplan.neg %gb {parplan.shardings = [#parplan.sharding<@mesh, [{}], partial = sum{"dp0"}>]} : tensor<3xf32>
+  %rb = parplan.all_reduce sum %pb axes <"dp0"> to <@mesh, [{}]> {parplan.global_type = tensor<3xf32>} : tensor<3xf32> -> tensor<3xf32>
+  %sa = parplan.square_sum %ra {parplan.shardings = [#parplan.sharding<@mesh, []>]} : tensor<4x5xf32>
+  %sb = parplan.square_sum %rb {parplan.shardings = [#parplan.sharding<@mesh, []>]} : tensor<3xf32>
+  %norm = parplan.sum %sa, %sb : tensor<f32>
+  %na = parplan.optimizer_update sgd %a, %ra learning_rate %rate betas 0.9, 0.999 epsilon 1.0e-8 weight_decay 0.0 momentum 0.0
+    {parplan.shardings = [#parplan.sharding<@mesh, [{}, {}]>]} : tensor<4x5xf32>, tensor<4x5xf32>, tensor<f32>
+  %nb = parplan.optimizer_update sgd %b, %rb learning_rate %rate betas 0.9, 0.999 epsilon 1.0e-8 weight_decay 0.0 momentum 0.0
+    {parplan.shardings = [#parplan.sharding<@mesh, [{}]>]} : tensor<3xf32>, tensor<3xf32>, tensor<f32>
+  return %na, %nb, %norm, %read : tensor<4x5xf32>, tensor<3xf32>, tensor<f32>, tensor<4x5xf32>
+}
+
+// -----
+
+parplan.mesh @mesh <["dp0"=2 data]>
+parplan.initializer @a "a" : tensor<4x5xf32> in "" at 0 length 80
+parplan.initializer @b "b" : tensor<3xf32> in "" at 80 length 12
+
+// Stored variables of one block are gathered together; pieces are those of the
+// bucket. Other blocks have buckets of their own.
+// CHECK-LABEL: func.func @stored
+// CHECK-SAME: -> (tensor<32xf32> {parplan.bucket = [
+// CHECK-SAME: parplan.global_type = tensor<64xf32>, parplan.sharding = #parplan.sharding<@mesh, [{}], stored = {"dp0"}>}, tensor<4x5xf32>, tensor<3xf32>)
+func.func @stored(%ga: tensor<4x5xf32>, %gb: tensor<3xf32>, %rate: tensor<f32>)
+    -> (tensor<10xf32> {parplan.variable = #parplan.variable<@a>, parplan.global_type = tensor<4x5xf32>, parplan.sharding = #parplan.sharding<@mesh, [{}, {}], stored = {"dp0"}>},
+        tensor<2xf32> {parplan.variable = #parplan.variable<@b>, parplan.global_type = tensor<3xf32>, parplan.sharding = #parplan.sharding<@mesh, [{}], stored = {"dp0"}>},
+        tensor<4x5xf32>, tensor<3xf32>) {
+  // CHECK: %[[P:.*]] = parplan.bucket_parameter
+  // CHECK-SAME: : tensor<32xf32>
+  // CHECK-NEXT: %[[WHOLE:.*]] = parplan.all_gather %[[P]] axes <"dp0"> dim -1 to <@mesh, [{}]>
+  // CHECK-NEXT: %[[PARTS:.*]]:2 = parplan.unpack %[[WHOLE]] at [0, 32]
+  // CHECK-NEXT: parplan.neg %[[PARTS]]#0
+  // CHECK-NEXT: parplan.neg %[[PARTS]]#1
+  // CHECK: %[[PACK:.*]] = parplan.pack
+  // CHECK-NEXT: %[[PIECE:.*]] = parplan.reduce_scatter sum %[[PACK]] axes <"dp0"> dim -1 to <@mesh, [{}], stored = {"dp0"}>
+  // CHECK-SAME: tensor<64xf32> -> tensor<32xf32>
+  // CHECK-NEXT: parplan.optimizer_update sgd %[[P]], %[[PIECE]]
+  %a = parplan.parameter @a {parplan.global_type = tensor<4x5xf32>, parplan.shardings = [#parplan.sharding<@mesh, [{}, {}], stored = {"dp0"}>]} : tensor<10xf32>
+  %b = parplan.parameter @b {parplan.global_type = tensor<3xf32>, parplan.shardings = [#parplan.sharding<@mesh, [{}], stored = {"dp0"}>]} : tensor<2xf32>
+  %wa = parplan.all_gather %a axes <"dp0"> dim -1 to <@mesh, [{}, {}]> {parplan.block = 0 : i64, parplan.global_type = tensor<4x5xf32>} : tensor<10xf32> -> tensor<4x5xf32>
+  %reada = parplan.neg %wa : tensor<4x5xf32>
+  %wb = parplan.all_gather %b axes <"dp0"> dim -1 to <@mesh, [{}]> {parplan.block = 0 : i64, parplan.global_type = tensor<3xf32>} : tensor<2xf32> -> tensor<3xf32>
+  %readb = parplan.neg %wb : tensor<3xf32>
+  %pa = parplan.neg %ga {parplan.shardings = [#parplan.sharding<@mesh, [{}, {}], partial = sum{"dp0"}>]} : tensor<4x5xf32>
+  %ra = parplan.reduce_scatter sum %pa axes <"dp0"> dim -1 to <@mesh, [{}, {}], stored = {"dp0"}> {parplan.global_type = tensor<4x5xf32>} : tensor<4x5xf32> -> tensor<10xf32>
+  %pb = parplan.neg %gb {parplan.shardings = [#parplan.sharding<@mesh, [{}], partial = sum{"dp0"}>]} : tensor<3xf32>
+  %rb = parplan.reduce_scatter sum %pb axes <"dp0"> dim -1 to <@mesh, [{}], stored = {"dp0"}> {parplan.global_type = tensor<3xf32>} : tensor<3xf32> -> tensor<2xf32>
+  %na = parplan.optimizer_update sgd %a, %ra learning_rate %rate betas 0.9, 0.999 epsilon 1.0e-8 weight_decay 0.0 momentum 0.0
+    {parplan.global_type = tensor<4x5xf32>, parplan.shardings = [#parplan.sharding<@mesh, [{}, {}], stored = {"dp0"}>]} : tensor<10xf32>, tensor<10xf32>, tensor<f32>
+  %nb = parplan.optimizer_update sgd %b, %rb learning_rate %rate betas 0.9, 0.999 epsilon 1.0e-8 weight_decay 0.0 momentum 0.0
+    {parplan.global_type = tensor<3xf32>, parplan.shardings = [#parplan.sharding<@mesh, [{}], stored = {"dp0"}>]} : tensor<2xf32>, tensor<2xf32>, tensor<f32>
+  return %na, %nb, %reada, %readb : tensor<10xf32>, tensor<2xf32>, tensor<4x5xf32>, tensor<3xf32>
+}
