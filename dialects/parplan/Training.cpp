@@ -115,7 +115,7 @@ OptimizerUpdateOp::inferReturnTypes(MLIRContext *, OptionalLocation location,
       static_cast<bool>(adaptor.getBiasCorrection2Sqrt()) != isAdam(kind))
     return emitOptionalError(location, "adam and adamw, and only they, take "
                                        "step_size and bias_correction2_sqrt");
-  // A rate that is not positive would give 0 / 0 where all is zero (S4).
+  // Without it zeros would become 0 / 0 (S4).
   if (isAdam(kind) && !(adaptor.getEpsilon().convertToDouble() > 0))
     return emitOptionalError(location, "epsilon must be positive");
   return success();

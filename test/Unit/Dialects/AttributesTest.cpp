@@ -6,6 +6,8 @@
 
 #include "OpFixture.h"
 
+#include "parplan/Sharding/OpRole.h"
+
 #include <gtest/gtest.h>
 
 using namespace parplan;
@@ -85,6 +87,13 @@ TEST_F(Attributes, ShardingOfAValueIsWhereItsOpSays) {
   fixture.getFunction().setArgAttr(0, attributes::sharding, attribute);
   EXPECT_EQ(getSharding(op->getOperand(0)), attribute);
   EXPECT_FALSE(getSharding(op->getOperand(1)));
+}
+
+TEST(Roles, AreThoseOfTheShardingLibrary) {
+  for (llvm::StringRef role :
+       {roles::forward, roles::loss, roles::inputGradient,
+        roles::weightGradient, roles::gradientSum, roles::optimizer})
+    EXPECT_TRUE(parseOpRole(role)) << role.str();
 }
 
 TEST(MatmulSpec, AcceptsDistinctLetters) {
