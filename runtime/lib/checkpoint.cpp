@@ -16,6 +16,7 @@
 #include <map>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 namespace parplan {
@@ -84,6 +85,7 @@ Checkpoints::Checkpoints(EngineRank &rank, World &world, const Options &options,
     return;
   lockFolder();
   removeLeftovers(options.checkpointFolder);
+  warnOfSpace();
   std::vector<BrokenCheckpoint> broken;
   for (const FoundCheckpoint &found :
        listCheckpoints(options.checkpointFolder, broken))
@@ -111,6 +113,24 @@ void Checkpoints::lockFolder() {
                                  quoted(options.checkpointFolder));
     usleep(100000);
   }
+}
+
+/// A full disk is better known before the first step.
+void Checkpoints::warnOfSpace() const {
+  int64_t needed = 0;
+  for (const Variable &variable : variables)
+    needed += variable.elements * elementBytes(variable.type);
+  needed *= keptCheckpoints + 1; // The next one is written before one goes.
+  struct statvfs status;
+  if (statvfs(options.checkpointFolder.c_str(), &status) != 0)
+    return;
+  const double room = static_cast<double>(status.f_bavail) *
+                      static_cast<double>(status.f_frsize);
+  if (room < static_cast<double>(needed))
+    warn("checkpoints need " + std::to_string(needed >> 20) + " MiB in " +
+         quoted(options.checkpointFolder) + ", where " +
+         std::to_string(static_cast<int64_t>(room / (1 << 20))) +
+         " MiB are free");
 }
 
 // --- resume

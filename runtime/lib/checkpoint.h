@@ -30,6 +30,7 @@ private:
   bool choose(std::string &path, TrainingState &state);
   void requireSameModel(const std::string &path, const Manifest &manifest);
   void lockFolder();
+  void warnOfSpace() const;
 
   EngineRank &rank;
   World &world;
