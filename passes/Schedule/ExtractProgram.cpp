@@ -33,7 +33,7 @@ CollectiveKind getKind(exec::CollectiveForm form) {
   return CollectiveKind::allReduce;
 }
 
-BufferUse getUse(exec::BufferKind kind) {
+BufferUse getUseOfKind(exec::BufferKind kind) {
   switch (kind) {
   case exec::BufferKind::parameter:
     return BufferUse::parameter;
@@ -57,6 +57,7 @@ public:
   }
 
   Program run() {
+    findGradients();
     for (auto communicator : body.getOps<exec::CommunicatorOp>()) {
       communicators[communicator.getSymNameAttr()] =
           static_cast<int>(result.communicators.size());
@@ -67,7 +68,7 @@ public:
     for (auto buffer : body.getOps<exec::BufferOp>()) {
       buffers[buffer] = static_cast<int>(common.buffers.size());
       common.buffers.push_back(
-          {getUse(buffer.getKind()), static_cast<int64_t>(buffer.getOffset()),
+          {getUse(buffer), static_cast<int64_t>(buffer.getOffset()),
            buffer.getType().getByteSize(), !buffer.getBlocks().empty()});
     }
     // Views of what is resident touch nothing more; of others they are ranges
@@ -79,8 +80,7 @@ public:
         continue;
       }
       buffers[view] = static_cast<int>(common.buffers.size());
-      common.buffers.push_back({getUse(buffer.getKind()),
-                                exec::getArenaOffset(view),
+      common.buffers.push_back({getUse(buffer), exec::getArenaOffset(view),
                                 view.getType().getByteSize(), false});
     }
     bool differs = !body.getOps<exec::ExchangeOp>().empty();
@@ -94,6 +94,30 @@ public:
   }
 
 private:
+  /// What updates read as gradients, and what is reduced to it.
+  void findGradients() {
+    auto add = [&](Value value) {
+      exec::BufferOp buffer = exec::getBuffer(value);
+      if (buffer.getKind() == exec::BufferKind::activation)
+        gradients.insert(buffer);
+    };
+    for (Operation &op : llvm::reverse(body)) {
+      if (auto update = dyn_cast<exec::UpdateOp>(op))
+        add(update.getGradient());
+      else if (auto call = dyn_cast<exec::CollectiveOp>(op);
+               call && gradients.contains(exec::getBuffer(call.getOutput())))
+        add(call.getInput());
+      else if (auto copy = dyn_cast<exec::CopyOp>(op);
+               copy && gradients.contains(exec::getBuffer(copy.getOutput())))
+        add(copy.getInput());
+    }
+  }
+
+  BufferUse getUse(exec::BufferOp buffer) const {
+    return gradients.contains(buffer) ? BufferUse::gradient
+                                      : getUseOfKind(buffer.getKind());
+  }
+
   void addStatements(int64_t rank, std::vector<ProgramStatement> &statements) {
     int group = 0;
     for (Operation &op : body) {
@@ -175,6 +199,7 @@ private:
   Program result;
   llvm::DenseMap<Attribute, int> communicators;
   llvm::DenseMap<Operation *, int> buffers;
+  llvm::DenseSet<Operation *> gradients;
 };
 
 } // namespace

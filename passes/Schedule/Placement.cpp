@@ -193,23 +193,58 @@ FlatSymbolRefAttr Placement::getCommunicator(AxisListAttr axes) {
 // Memory
 //===----------------------------------------------------------------------===//
 
+/// For every communication the statement from which on its bytes may be used
+/// anew: what waits for it anyway, or the next communication. Earlier, what is
+/// computed meanwhile would have to wait for the bytes.
+static DenseMap<int64_t, int64_t>
+findReleases(ArrayRef<exec::StatementOpInterface> statements) {
+  auto touches = [](ValueRange operands, ValueRange others) {
+    return llvm::any_of(operands, [&](Value operand) {
+      return llvm::any_of(others, [&](Value other) {
+        return exec::getBuffer(operand) == exec::getBuffer(other);
+      });
+    });
+  };
+  DenseMap<int64_t, int64_t> releases;
+  int64_t open = -1;
+  for (size_t number = 0; number < statements.size(); ++number) {
+    exec::StatementOpInterface op = statements[number];
+    bool communicates = op.getStreamKind() == exec::StreamKind::communication;
+    if (open >= 0) {
+      exec::StatementOpInterface call = statements[open];
+      if (communicates ||
+          touches(op->getOperands(), call.getWrittenBuffers()) ||
+          touches(op.getWrittenBuffers(), call.getReadBuffers())) {
+        releases[open] = number;
+        open = -1;
+      }
+    }
+    if (communicates)
+      open = number;
+  }
+  if (open >= 0)
+    releases[open] = statements.size();
+  return releases;
+}
+
 Placement::Memory Placement::placeBuffers() {
   Block &body = program.getBody().front();
   for (auto view : llvm::make_early_inc_range(body.getOps<exec::ViewOp>()))
     if (view->use_empty())
       view.erase();
   DenseMap<Operation *, std::pair<int64_t, int64_t>> uses;
+  SmallVector<exec::StatementOpInterface> all(
+      body.getOps<exec::StatementOpInterface>());
   int64_t number = 0;
-  for (Operation &op : body) {
-    if (!isa<exec::StatementOpInterface>(op))
-      continue;
-    for (Value operand : op.getOperands()) {
+  for (exec::StatementOpInterface op : all) {
+    for (Value operand : op->getOperands()) {
       auto [place, isNew] =
           uses.try_emplace(exec::getBuffer(operand), number, number);
       place->second.second = number;
     }
     ++number;
   }
+  DenseMap<int64_t, int64_t> releases = findReleases(all);
   SmallVector<BufferOp> resident, moving;
   std::vector<Lifetime> lifetimes;
   for (BufferOp buffer : llvm::make_early_inc_range(body.getOps<BufferOp>())) {
@@ -223,6 +258,8 @@ Placement::Memory Placement::placeBuffers() {
     buffer.setFirst(first);
     buffer.setLast(last);
     (buffer.isPermanent() ? resident : moving).push_back(buffer);
+    if (auto release = releases.find(last); release != releases.end())
+      last = release->second - 1;
     if (!buffer.isPermanent())
       lifetimes.push_back({buffer.getType().getByteSize(), first, last});
   }
