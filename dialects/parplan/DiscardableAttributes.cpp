@@ -9,6 +9,7 @@
 
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -210,11 +211,35 @@ static LogicalResult verifyVariable(FunctionOpInterface function,
   if (variable.getSlot() && variable.getSlot().empty())
     return function->emitOpError()
            << "'" << attributes::variable << "' needs a name of its slot";
+  // The first variable looks at all of them: large models have many thousands.
   for (unsigned other = 0; other < index; ++other)
-    if (function.getResultAttr(other, attributes::variable) == variable)
-      return function->emitOpError() << "results " << other << " and " << index
-                                     << " replace the same variable";
+    if (function.getResultAttr(other, attributes::variable))
+      return success();
+  llvm::DenseMap<Attribute, unsigned> seen;
+  for (unsigned other = index; other < function.getNumResults(); ++other) {
+    Attribute found = function.getResultAttr(other, attributes::variable);
+    if (!found)
+      continue;
+    auto [entry, isNew] = seen.try_emplace(found, other);
+    if (!isNew)
+      return function->emitOpError() << "results " << entry->second << " and "
+                                     << other << " replace the same variable";
+  }
   return success();
+}
+
+/// Verifies `parplan.bucket` of result `index`.
+static LogicalResult verifyBucket(FunctionOpInterface function, unsigned index,
+                                  Attribute attribute) {
+  auto members = dyn_cast<ArrayAttr>(attribute);
+  if (members && !members.empty() &&
+      llvm::all_of(members, llvm::IsaPred<MemberAttr>) &&
+      !function.getResultAttr(index, attributes::variable))
+    return success();
+  return function->emitOpError()
+         << "'" << attributes::bucket
+         << "' must be members of a bucket, in place of '"
+         << attributes::variable << "'";
 }
 
 LogicalResult ParplanDialect::verifyRegionResultAttribute(
@@ -240,6 +265,8 @@ LogicalResult ParplanDialect::verifyRegionResultAttribute(
   }
   if (name == attributes::variable)
     return verifyVariable(function, index, attribute.getValue());
+  if (name == attributes::bucket)
+    return verifyBucket(function, index, attribute.getValue());
   if (name == attributes::globalType)
     return verifyGlobalType(op, attribute.getValue());
   if (name == attributes::name && !isa<StringAttr>(attribute.getValue()))
