@@ -15,43 +15,97 @@ struct CostNetwork::Table {
   std::vector<double> costs;
 };
 
-/// Minimum-weight order: next the variable whose table over its neighbours is
-/// smallest, ties by number.
-static std::vector<int>
-getMinimumWeightOrder(const std::vector<std::vector<double>> &unary,
-                      std::vector<std::set<int>> neighbours) {
-  auto getWeight = [&](int variable) {
-    double bits = 0;
-    for (int neighbour : neighbours[variable])
-      bits += std::log2(static_cast<double>(unary[neighbour].size()));
-    return bits;
-  };
-  std::set<std::pair<double, int>> queue;
-  std::vector<double> weights;
-  for (int variable = 0; variable < static_cast<int>(unary.size());
-       ++variable) {
-    weights.push_back(getWeight(variable));
-    queue.insert({weights.back(), variable});
+namespace {
+
+/// An order of elimination, and the entries of all its tables.
+struct Order {
+  std::vector<int> variables;
+  double entries = 0;
+};
+
+/// What an order takes the smallest of first.
+enum class OrderRule {
+  /// The table over the neighbours.
+  weight,
+  /// What eliminating it newly connects.
+  fill,
+};
+
+/// Greedy: next the variable of the smallest score, ties by number.
+class OrderSearch {
+public:
+  OrderSearch(const std::vector<std::vector<double>> &unary,
+              std::vector<std::set<int>> neighbours, OrderRule rule)
+      : neighbours(std::move(neighbours)), rule(rule) {
+    for (const std::vector<double> &costs : unary)
+      bits.push_back(std::log2(static_cast<double>(costs.size())));
   }
-  std::vector<int> order;
-  while (!queue.empty()) {
-    int variable = queue.begin()->second;
-    queue.erase(queue.begin());
-    order.push_back(variable);
-    const std::set<int> around = std::move(neighbours[variable]);
-    for (int neighbour : around) {
-      std::set<int> &theirs = neighbours[neighbour];
-      theirs.erase(variable);
-      for (int other : around)
-        if (other != neighbour)
-          theirs.insert(other);
-      queue.erase({weights[neighbour], neighbour});
-      weights[neighbour] = getWeight(neighbour);
-      queue.insert({weights[neighbour], neighbour});
+
+  Order find() {
+    Order order;
+    std::set<std::pair<double, int>> queue;
+    std::vector<double> scores;
+    for (int variable = 0; variable < static_cast<int>(bits.size());
+         ++variable) {
+      scores.push_back(getScore(variable));
+      queue.insert({scores.back(), variable});
     }
+    while (!queue.empty()) {
+      int variable = queue.begin()->second;
+      queue.erase(queue.begin());
+      order.variables.push_back(variable);
+      order.entries += std::exp2(getWeight(variable) + bits[variable]);
+      const std::set<int> around = std::move(neighbours[variable]);
+      for (int neighbour : around) {
+        std::set<int> &theirs = neighbours[neighbour];
+        theirs.erase(variable);
+        for (int other : around)
+          if (other != neighbour)
+            theirs.insert(other);
+      }
+      for (int neighbour : around) {
+        queue.erase({scores[neighbour], neighbour});
+        scores[neighbour] = getScore(neighbour);
+        queue.insert({scores[neighbour], neighbour});
+      }
+    }
+    return order;
   }
-  return order;
+
+private:
+  double getWeight(int variable) const {
+    double sum = 0;
+    for (int neighbour : neighbours[variable])
+      sum += bits[neighbour];
+    return sum;
+  }
+
+  double getScore(int variable) const {
+    if (rule == OrderRule::weight)
+      return getWeight(variable);
+    double sum = 0;
+    const std::set<int> &around = neighbours[variable];
+    for (auto first = around.begin(); first != around.end(); ++first)
+      for (auto second = std::next(first); second != around.end(); ++second)
+        if (!neighbours[*first].contains(*second))
+          sum += bits[*first] * bits[*second];
+    return sum;
+  }
+
+  std::vector<std::set<int>> neighbours;
+  OrderRule rule;
+  std::vector<double> bits;
+};
+
+/// The better of two greedy orders.
+Order findOrder(const std::vector<std::vector<double>> &unary,
+                const std::vector<std::set<int>> &neighbours) {
+  Order weight = OrderSearch(unary, neighbours, OrderRule::weight).find();
+  Order fill = OrderSearch(unary, neighbours, OrderRule::fill).find();
+  return fill.entries < weight.entries ? fill : weight;
 }
+
+} // namespace
 
 std::vector<std::vector<const CostNetwork::Table *>>
 CostNetwork::groupTables(const std::vector<Table *> &tables,
@@ -170,7 +224,10 @@ CostNetwork::eliminate(int64_t tableLimit, bool mayRelax) const {
     neighbours[pair->first].insert(pair->second);
     neighbours[pair->second].insert(pair->first);
   }
-  std::vector<int> order = getMinimumWeightOrder(single, neighbours);
+  Order order = findOrder(single, neighbours);
+  // All tables are kept: a network of many large ones is too wide too.
+  if (order.entries > 4 * static_cast<double>(tableLimit) && !mayRelax)
+    return std::nullopt;
 
   // Tables still to be consumed, listed at every variable of their scope.
   std::vector<std::unique_ptr<Table>> tables;
@@ -198,9 +255,7 @@ CostNetwork::eliminate(int64_t tableLimit, bool mayRelax) const {
 
   Elimination result;
   result.variableCount = count;
-  // All tables together are kept: a network of many large ones is too wide too.
-  int64_t entriesLeft = 8 * tableLimit;
-  for (int variable : order) {
+  for (int variable : order.variables) {
     auto groups = groupTables(tablesOf[variable], tableLimit);
     if (groups.size() > 1 && !mayRelax)
       return std::nullopt;
@@ -208,9 +263,6 @@ CostNetwork::eliminate(int64_t tableLimit, bool mayRelax) const {
     for (const std::vector<const Table *> &group : groups) {
       Elimination::Bucket bucket =
           Elimination::makeBucket(*this, variable, group);
-      entriesLeft -= static_cast<int64_t>(bucket.costs.size());
-      if (entriesLeft < 0 && !mayRelax)
-        return std::nullopt;
       Table &message = messages.emplace_back();
       message.scope = bucket.separator;
       message.costs.resize(bucket.costs.size() / bucket.domain);

@@ -30,15 +30,33 @@ struct Minimum {
 };
 
 Minimum minimise(const CostNetwork &network, int64_t tableLimit) {
-  CostNetwork::Reduction reduced = network.reduce();
-  if (auto elimination = reduced.network.eliminate(tableLimit))
-    return {reduced.expand(elimination->getBest()), elimination->getMinimum(),
-            true};
+  // Dropping choices and variables in turn: each makes room for the other.
+  constexpr int passes = 3;
+  std::vector<CostNetwork::Reduction> reductions;
+  std::vector<CostNetwork::Condensation> condensations;
+  const CostNetwork *left = &network;
+  double constant = 0;
+  reductions.reserve(passes);
+  condensations.reserve(passes);
+  for (int pass = 0; pass < passes; ++pass) {
+    reductions.push_back(left->reduce());
+    condensations.push_back(reductions.back().network.condense());
+    left = &condensations.back().network;
+    constant += condensations.back().constant;
+  }
+  auto expand = [&](std::vector<int> choices) {
+    for (int pass = passes; pass-- > 0;)
+      choices = reductions[pass].expand(condensations[pass].expand(choices));
+    return choices;
+  };
+  if (auto elimination = left->eliminate(tableLimit))
+    return {expand(elimination->getBest()),
+            constant + elimination->getMinimum(), true};
   constexpr int rounds = 16;
   CostNetwork::Elimination relaxed =
-      reduced.network.relax(std::min(tableLimit, relaxedTableLimit));
-  return {reduced.expand(reduced.network.improve(relaxed.getBest(), rounds)),
-          relaxed.getMinimum(), false};
+      left->relax(std::min(tableLimit, relaxedTableLimit));
+  return {expand(left->improve(relaxed.getBest(), rounds)),
+          constant + relaxed.getMinimum(), false};
 }
 
 /// A good plan of a mesh whose fastest does not fit: the fastest that fits

@@ -55,6 +55,15 @@ public:
   /// `enumerate` is not for it.
   Elimination relax(int64_t tableLimit) const;
 
+  /// A network without the variables that have at most two neighbours, and with
+  /// the same minimum.
+  struct Condensation;
+
+  /// Eliminates variables with at most two neighbours, while there are some:
+  /// what is left is a network of pairs again. Values between two ops go, and
+  /// the costs between the ops themselves make more choices dominated.
+  Condensation condense() const;
+
   /// A better answer than `choices`, or the same: tries every choice of every
   /// variable while its neighbours follow one after the other, until a round
   /// changes nothing or `rounds` are over.
@@ -91,6 +100,26 @@ struct CostNetwork::Reduction {
   std::vector<std::vector<int>> kept;
 
   /// An answer of the smaller network in the numbers of the whole one.
+  std::vector<int> expand(const std::vector<int> &choices) const;
+};
+
+struct CostNetwork::Condensation {
+  CostNetwork network;
+  /// What every answer costs besides that of the network.
+  double constant = 0;
+  /// Per variable of the network its number before.
+  std::vector<int> kept;
+  /// A variable that was eliminated, its neighbours then, and its best choice
+  /// for each of theirs, those of the last fastest.
+  struct Step {
+    int variable;
+    std::vector<int> neighbours;
+    std::vector<int> domains;
+    std::vector<int> best;
+  };
+  std::vector<Step> steps;
+
+  /// The best answer of the whole network that has these choices.
   std::vector<int> expand(const std::vector<int> &choices) const;
 };
 

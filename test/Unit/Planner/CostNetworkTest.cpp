@@ -108,6 +108,26 @@ TEST(CostNetwork, KeepsTheMinimumWhenDominatedChoicesAreDropped) {
   EXPECT_LT(after, before * 3 / 4);
 }
 
+TEST(CostNetwork, KeepsTheMinimumWhenVariablesWithTwoNeighboursAreDropped) {
+  std::mt19937 random(8);
+  size_t before = 0, after = 0;
+  for (int trial = 0; trial < 500; ++trial) {
+    RandomNetwork example = makeNetwork(random);
+    CostNetwork::Condensation condensed = example.network.condense();
+    auto elimination = condensed.network.eliminate(1 << 20);
+    ASSERT_TRUE(elimination);
+    double minimum = example.getAllCosts().front();
+    EXPECT_EQ(condensed.constant + elimination->getMinimum(), minimum);
+    if (minimum != CostNetwork::forbidden) {
+      EXPECT_EQ(example.getCost(condensed.expand(elimination->getBest())),
+                minimum);
+    }
+    before += example.unary.size();
+    after += condensed.kept.size();
+  }
+  EXPECT_LT(after, before / 2);
+}
+
 TEST(CostNetwork, VisitsAnswersInAscendingOrder) {
   std::mt19937 random(4);
   for (int trial = 0; trial < 100; ++trial) {
