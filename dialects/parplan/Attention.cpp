@@ -178,13 +178,16 @@ static Value createCausalMask(ComposeHelper &compose,
 
 AttentionParts buildAttentionWeights(ComposeHelper &compose, AttentionOp op) {
   AttentionSizes sizes(op);
-  Type element = getTensorType(op.getQuery()).getElementType();
+  Type narrow = getTensorType(op.getQuery()).getElementType();
+  // Probabilities need more digits than 16 bits have.
+  Type element = compose.widen(narrow);
   Value scaled = compose.create<MulOp>(
-      op.getQuery(), compose.scalar(element, op.getScale().convertToDouble()));
+      op.getQuery(), compose.scalar(narrow, op.getScale().convertToDouble()));
   Value query =
       compose.reshape(scaled, {sizes.b, sizes.s, sizes.g, sizes.r, sizes.e});
-  Value scores =
-      compose.create<MatmulOp>(query, op.getKey(), "bsgre,btge->bgrst");
+  Value scores = compose.castTo(
+      compose.create<MatmulOp>(query, op.getKey(), "bsgre,btge->bgrst"),
+      element);
   auto exclude = [&](Value visible) {
     Value lowest =
         compose.scalar(element, -std::numeric_limits<double>::infinity());
@@ -195,7 +198,7 @@ AttentionParts buildAttentionWeights(ComposeHelper &compose, AttentionOp op) {
     if (getTensorType(mask).getElementType().isInteger(1))
       exclude(mask);
     else
-      scores = compose.create<AddOp>(scores, mask);
+      scores = compose.create<AddOp>(scores, compose.castTo(mask, element));
   }
   if (op.getCausal())
     exclude(createCausalMask(compose, sizes, op.getQueryOffset(),
@@ -212,8 +215,10 @@ AttentionParts buildAttentionWeights(ComposeHelper &compose, AttentionOp op) {
 SmallVector<Value> AttentionOp::decompose(OpBuilder &builder) {
   ComposeHelper compose(builder, getLoc());
   AttentionParts parts = buildAttentionWeights(compose, *this);
+  Value weights =
+      compose.castTo(parts.weights, getTensorType(getValue()).getElementType());
   Value heads =
-      compose.create<MatmulOp>(parts.weights, getValue(), "bgrst,btgf->bsgrf");
+      compose.create<MatmulOp>(weights, getValue(), "bgrst,btgf->bsgrf");
   return {compose.reshape(heads, getShape(getResult()))};
 }
 

@@ -19,7 +19,9 @@ namespace parplan {
 /// are split it needs no reduction, which the equal sum(P dP) would.
 static Value sumPerRow(GradientBuilder &gradients, Value gradient, Value result,
                        const AttentionSizes &sizes) {
-  Value product = gradients.create<MulOp>(gradient, result);
+  Type element = gradients.widen(getTensorType(result).getElementType());
+  Value product = gradients.create<MulOp>(gradients.castTo(gradient, element),
+                                          gradients.castTo(result, element));
   Value total = gradients.reduce(ReduceKind::sum, product, 3);
   Value perHead =
       gradients.create<TransposeOp>(total, ArrayRef<int64_t>{0, 2, 1, 3});
@@ -33,6 +35,7 @@ static Value sumPerRow(GradientBuilder &gradients, Value gradient, Value result,
 OperandGradients AttentionOp::buildBackward(GradientBuilder &gradients,
                                             ArrayRef<Value> resultGradients) {
   AttentionSizes sizes(*this);
+  Type narrow = getTensorType(getResult()).getElementType();
   OperandGradients answer = gradients.makeNone();
   int mask = getMask() ? 3 : -1;
   // Probabilities serve all operands.
@@ -42,8 +45,8 @@ OperandGradients AttentionOp::buildBackward(GradientBuilder &gradients,
       resultGradients[0], {sizes.b, sizes.s, sizes.g, sizes.r, sizes.f});
   if (gradients.isNeeded(2)) {
     gradients.serve(2);
-    answer[2] = gradients.create<MatmulOp>(parts.weights, gradient,
-                                           "bgrst,bsgrf->btgf");
+    answer[2] = gradients.create<MatmulOp>(
+        gradients.castTo(parts.weights, narrow), gradient, "bgrst,bsgrf->btgf");
   }
   if (!gradients.isAnyNeeded({0, 1, mask}))
     return answer;
@@ -51,8 +54,11 @@ OperandGradients AttentionOp::buildBackward(GradientBuilder &gradients,
   Value weightGradient =
       gradients.create<MatmulOp>(gradient, getValue(), "bsgrf,btgf->bgrst");
   Value total = sumPerRow(gradients, resultGradients[0], getResult(), sizes);
-  Value scoreGradient = gradients.create<MulOp>(
-      parts.weights, gradients.create<SubOp>(weightGradient, total));
+  Type element = getTensorType(parts.weights).getElementType();
+  Value difference =
+      gradients.create<SubOp>(gradients.castTo(weightGradient, element), total);
+  Value scoreGradient = gradients.castTo(
+      gradients.create<MulOp>(parts.weights, difference), narrow);
   if (gradients.isNeeded(0)) {
     gradients.serve(0);
     Value product = gradients.create<MatmulOp>(scoreGradient, getKey(),

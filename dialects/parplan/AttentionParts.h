@@ -22,7 +22,8 @@ struct AttentionSizes {
 struct AttentionParts {
   /// The scaled query, [b, s, g, r, e].
   mlir::Value query;
-  /// Probabilities of the keys, [b, g, r, s, t].
+  /// Probabilities of the keys, [b, g, r, s, t], in f32 where the query is
+  /// narrower.
   mlir::Value weights;
 };
 

@@ -47,4 +47,15 @@ Value ComposeHelper::slice(Value value, int64_t dim, int64_t start,
                          ArrayRef<int64_t>{step});
 }
 
+Type ComposeHelper::widen(Type element) {
+  return element.isF16() || element.isBF16() ? builder.getF32Type() : element;
+}
+
+Value ComposeHelper::castTo(Value value, Type element) {
+  RankedTensorType type = getTensorType(value);
+  if (type.getElementType() == element)
+    return value;
+  return create<CastOp>(type.clone(element), value);
+}
+
 } // namespace parplan

@@ -31,6 +31,10 @@ public:
                      llvm::ArrayRef<int64_t> dims);
   /// Sum times 1/n with the n that `dims` have now.
   mlir::Value mean(mlir::Value value, llvm::ArrayRef<int64_t> dims);
+  /// f32 for floats of 16 bits, else the type itself.
+  mlir::Type widen(mlir::Type element);
+  /// The value itself where it has the element type.
+  mlir::Value castTo(mlir::Value value, mlir::Type element);
   mlir::Value slice(mlir::Value value, int64_t dim, int64_t start,
                     int64_t limit, int64_t step = 1);
 

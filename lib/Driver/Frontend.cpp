@@ -84,7 +84,9 @@ static bool importStep(mlir::MLIRContext &context, FrontendOptions &options,
     return false;
   }
   training.microBatchSize = batch;
-  if (isFixed || batch == modelBatch)
+  // In single samples an op that mixes them could not be told: the train phase
+  // looks for it in the whole batch, and cuts that.
+  if (isFixed || batch == modelBatch || batch == 1)
     return true;
   options.import.dims.erase(info.batchSymbol);
   options.import.globalBatch = batch;

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "combine.h"
 #include "failure.h"
 #include "host_communicator.h"
 #include "host_stream.h"
@@ -16,31 +17,18 @@ namespace runtime {
 
 namespace {
 
-template <typename Element>
-Element combine(Reduction kind, Element a, Element b) {
-  switch (kind) {
-  case Reduction::Sum:
-    return a + b;
-  case Reduction::Max:
-    return a < b || b != b ? b : a;
-  case Reduction::Min:
-    return b < a || b != b ? b : a;
-  case Reduction::Product:
-    return a * b;
-  }
-  return a;
-}
-
 /// out[i] = the combination of the members' in[i], for i in [begin, end).
 template <typename Element>
 void combineAll(Reduction kind, const std::vector<const void *> &in, void *out,
                 int64_t begin, int64_t end, int64_t outBegin) {
   auto *target = static_cast<Element *>(out) + outBegin;
   for (int64_t i = begin; i < end; ++i) {
-    Element value = static_cast<const Element *>(in[0])[i];
+    // 16-bit floats are added up as float and rounded once.
+    Arithmetic<Element> value = static_cast<const Element *>(in[0])[i];
     for (size_t member = 1; member < in.size(); ++member)
-      value = combine(kind, value, static_cast<const Element *>(in[member])[i]);
-    target[i - begin] = value;
+      value = combine<Arithmetic<Element>>(
+          kind, value, static_cast<const Element *>(in[member])[i]);
+    target[i - begin] = Element(value);
   }
 }
 
@@ -64,10 +52,11 @@ void combineAll(ElementType type, Reduction kind,
   case ElementType::Bool:
     return combineAll<uint8_t>(kind, in, out, begin, end, outBegin);
   case ElementType::Float16:
+    return combineAll<Float16>(kind, in, out, begin, end, outBegin);
   case ElementType::BFloat16:
-    break;
+    return combineAll<BFloat16>(kind, in, out, begin, end, outBegin);
   }
-  fail(exitInternal, "this element type cannot be reduced on the host");
+  fail(exitInternal, "an unknown element type");
 }
 
 class LocalCommunicator : public Communicator {

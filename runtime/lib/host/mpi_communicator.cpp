@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "combine.h"
 #include "failure.h"
 #include "host_communicator.h"
 #include "host_stream.h"
@@ -38,14 +39,49 @@ MPI_Datatype typeOf(ElementType type) {
     return MPI_UINT8_T;
   case ElementType::Float16:
   case ElementType::BFloat16:
-    return MPI_UINT16_T; // Moved, never reduced.
+    return MPI_UINT16_T; // MPI only moves them.
   }
   return MPI_BYTE;
 }
 
+template <typename Element, Reduction kind>
+void combineArrays(void *in, void *inOut, int *count, MPI_Datatype *) {
+  const auto *left = static_cast<const Element *>(in);
+  auto *right = static_cast<Element *>(inOut);
+  for (int i = 0; i < *count; ++i)
+    right[i] = Element(combine<float>(kind, left[i], right[i]));
+}
+
+/// MPI knows no 16-bit floats. Operations live as long as MPI does.
+template <typename Element, Reduction kind> MPI_Op narrowOperation() {
+  static const MPI_Op operation = [] {
+    MPI_Op made;
+    checkMpi(MPI_Op_create(combineArrays<Element, kind>, /*commute=*/1, &made),
+             "making a reduction");
+    return made;
+  }();
+  return operation;
+}
+
+template <typename Element> MPI_Op narrowOperation(Reduction kind) {
+  switch (kind) {
+  case Reduction::Sum:
+    return narrowOperation<Element, Reduction::Sum>();
+  case Reduction::Max:
+    return narrowOperation<Element, Reduction::Max>();
+  case Reduction::Min:
+    return narrowOperation<Element, Reduction::Min>();
+  case Reduction::Product:
+    return narrowOperation<Element, Reduction::Product>();
+  }
+  return MPI_OP_NULL;
+}
+
 MPI_Op operationOf(Reduction kind, ElementType type) {
-  if (type == ElementType::Float16 || type == ElementType::BFloat16)
-    fail(exitInternal, "16-bit floats cannot be reduced on the host");
+  if (type == ElementType::Float16)
+    return narrowOperation<Float16>(kind);
+  if (type == ElementType::BFloat16)
+    return narrowOperation<BFloat16>(kind);
   switch (kind) {
   case Reduction::Sum:
     return MPI_SUM;
