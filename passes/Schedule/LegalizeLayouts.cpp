@@ -10,6 +10,7 @@
 #include "dialects/parplan/ParplanOps.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
 
@@ -299,6 +300,47 @@ void decompose(DecomposableOpInterface op) {
   op->erase();
 }
 
+//===----------------------------------------------------------------------===//
+// 16-bit floats
+//===----------------------------------------------------------------------===//
+
+/// Kernels of these take no 16-bit floats.
+bool needsWideFloats(Operation *op) {
+  return isa<SoftmaxOp, LogSoftmaxOp, LayerNormOp, RMSNormOp, CumSumOp, TopKOp>(
+      op);
+}
+
+bool hasNarrowType(Value value) {
+  Type type = getTensorType(value).getElementType();
+  return type.isBF16() || type.isF16();
+}
+
+/// Computes `op` in f32, between casts that join the kernels around it.
+void widen(Operation *op) {
+  OpBuilder builder(op);
+  auto cast = [&](Value value, Type element) {
+    auto result = builder.create<CastOp>(
+        op->getLoc(), getTensorType(value).clone(element), value);
+    copyOrigin(op, result);
+    return result.getResult();
+  };
+  IRMapping operands;
+  for (Value operand : op->getOperands())
+    if (hasNarrowType(operand) && !operands.contains(operand))
+      operands.map(operand, cast(operand, builder.getF32Type()));
+  Operation *wide = builder.clone(*op, operands);
+  for (auto [narrow, result] :
+       llvm::zip_equal(op->getResults(), wide->getResults())) {
+    Value replacement = result;
+    if (hasNarrowType(narrow)) {
+      result.setType(getTensorType(result).clone(builder.getF32Type()));
+      replacement = cast(result, getTensorType(narrow).getElementType());
+    }
+    narrow.replaceAllUsesWith(replacement);
+  }
+  op->erase();
+}
+
 struct LegalizeLayoutsPass : impl::LegalizeLayoutsBase<LegalizeLayoutsPass> {
   void runOnOperation() override {
     for (auto function : getOperation().getOps<func::FuncOp>())
@@ -311,6 +353,7 @@ struct LegalizeLayoutsPass : impl::LegalizeLayoutsBase<LegalizeLayoutsPass> {
     SmallVector<ReduceOp> reductions;
     SmallVector<SumOp> sums;
     SmallVector<BatchNormOp> norms;
+    SmallVector<Operation *> wide;
     for (Operation &op : function.getBody().front()) {
       if (auto product = dyn_cast<MatmulOp>(op))
         products.push_back(product);
@@ -320,6 +363,8 @@ struct LegalizeLayoutsPass : impl::LegalizeLayoutsBase<LegalizeLayoutsPass> {
         sums.push_back(sum);
       else if (auto norm = dyn_cast<BatchNormOp>(op))
         norms.push_back(norm);
+      else if (needsWideFloats(&op) && hasNarrowType(op.getOperand(0)))
+        wide.push_back(&op);
     }
     for (MatmulOp product : products) {
       product = absorbResult(absorbOperands(product));
@@ -330,6 +375,8 @@ struct LegalizeLayoutsPass : impl::LegalizeLayoutsBase<LegalizeLayoutsPass> {
       splitReduction(reduction);
     for (SumOp sum : sums)
       splitSum(sum);
+    for (Operation *op : wide)
+      widen(op);
     for (BatchNormOp norm : norms)
       decompose(cast<DecomposableOpInterface>(norm.getOperation()));
   }

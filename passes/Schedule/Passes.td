@@ -11,9 +11,12 @@ def LegalizeLayouts : Pass<"parplan-legalize-layouts", "::mlir::ModuleOp"> {
     In: a local program, as parplan-verify-local accepts it.
 
     * Products absorb transposes of operands and results; those that no strided,
-      batched product covers get transposes of their own.
+      batched product covers get transposes of their own, of as little as they can.
     * Reductions over several groups of neighbouring dimensions become one
       reduction per group.
+    * Sums of many tensors become sums of a few.
+    * Softmax, norms, running sums and topk of 16-bit floats become those of f32
+      between casts.
     * Batch norms are decomposed: they are elementwise.
 
     Out: every product has a matmul form, every reduction is one of
@@ -32,9 +35,11 @@ def FuseElementwise : Pass<"parplan-fuse-elementwise", "::mlir::ModuleOp"> {
     pads inside a chain are index maps on loads; the parts of a concatenation
     write into regions of one tensor. A producer joins its consumer when that is
     its only use and nothing costly is computed again; what reads no tensor joins
-    every consumer. Equal kernels exist once.
+    every consumer. Equal kernels exist once. Slices of arguments and parameters
+    whose elements lie side by side stay, as views.
 
-    Out: no elementwise op is left. Transposes that only attention reads stay.
+    Out: no elementwise op is left but such views and transposes that only
+    attention reads.
   }];
   let dependentDialects = ["::parplan::exec::ExecDialect"];
 }
@@ -47,7 +52,9 @@ def ToExec : Pass<"parplan-to-exec", "::mlir::ModuleOp"> {
     @main becomes an `exec.program`: statements in program order, collectives on
     the communication stream, buffers packed into one arena by the best of several
     orders, and a record and a wait exactly where one stream touches what the
-    other has written or still reads.
+    other has written or still reads. Results with `parplan.variable` or
+    `parplan.bucket` are written where the old values lie, and what is packed is
+    made inside of its bucket, where nothing else reads the bytes by then.
 
     Out: a module of initializers, data and one verified program. Prints, as a
     remark on the program, the arena's size and its distance to the lower bound

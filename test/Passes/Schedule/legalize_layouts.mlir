@@ -74,6 +74,18 @@ func.func @backward_grouped(%p: tensor<2x3x2x7x7xf32>, %do: tensor<2x7x3x2x4xf32
   return %dk : tensor<2x7x3x4xf32>
 }
 
+// CHECK-LABEL: func.func @narrow
+func.func @narrow(%x: tensor<4x8xbf16>, %s: tensor<8xbf16>) -> (tensor<4x8xbf16>, tensor<4x8xbf16>) {
+  // CHECK-NEXT: %[[X:.*]] = parplan.cast %{{.*}} : tensor<4x8xbf16> to tensor<4x8xf32>
+  // CHECK-NEXT: %[[Y:.*]] = parplan.softmax %[[X]] dim 1 : tensor<4x8xf32>
+  // CHECK-NEXT: %[[LOW:.*]] = parplan.cast %[[Y]] : tensor<4x8xf32> to tensor<4x8xbf16>
+  %y = parplan.softmax %x dim 1 : tensor<4x8xbf16>
+  // CHECK: parplan.rms_norm %{{.*}} scale %{{.*}} : tensor<8xf32> dim 1 epsilon {{.*}} : tensor<4x8xf32>
+  %z = parplan.rms_norm %y scale %s : tensor<8xbf16> dim 1 epsilon 1.0e-6 : tensor<4x8xbf16>
+  // CHECK: return %[[LOW]]
+  return %y, %z : tensor<4x8xbf16>, tensor<4x8xbf16>
+}
+
 // A long sum is one of parts, from left to right.
 // CHECK-LABEL: func.func @long_sum
 func.func @long_sum(%a: tensor<f32>, %b: tensor<f32>) -> tensor<f32> {
