@@ -17,6 +17,8 @@ using namespace parplan;
 std::unique_ptr<mlir::MLIRContext> parplan::makeContext() {
   auto context = std::make_unique<mlir::MLIRContext>(
       mlir::MLIRContext::Threading::DISABLED);
+  // Users know nodes of their model, not our ops.
+  context->printOpOnDiagnostic(false);
   context->loadDialect<mlir::func::FuncDialect, ParplanDialect,
                        exec::ExecDialect>();
   return context;
