@@ -46,12 +46,6 @@ void checkConsistency(const PlanClaims &claims, const std::string &file,
          "devices");
 }
 
-Precision parsePrecision(const std::string &text) {
-  return text == "bf16"   ? Precision::bf16
-         : text == "fp16" ? Precision::fp16
-                          : Precision::fp32;
-}
-
 /// The options that made a training step, from its plan.
 std::optional<TrainingOptions> getTrainingOptions(const PlanClaims &claims,
                                                   DiagnosticEngine &engine) {
@@ -65,7 +59,7 @@ std::optional<TrainingOptions> getTrainingOptions(const PlanClaims &claims,
   options.reportGradientNorm = summary.reportGradientNorm;
   options.frozen = summary.frozen;
   options.microBatches = summary.microBatches;
-  switch (parsePrecision(claims.precision)) {
+  switch (*parsePrecision(claims.precision)) {
   case Precision::fp32:
     break;
   case Precision::bf16:
@@ -108,7 +102,7 @@ void replay(const Json &document, const PlanClaims &claims,
     engine.error(codes::planRefuted, Location::inFile(planPath)) << violation;
   if (engine.hasErrors())
     return;
-  CostModel model(*cluster, parsePrecision(claims.precision));
+  CostModel model(*cluster, *parsePrecision(claims.precision));
   ClusterCosts costs(model);
   PlanEvaluation evaluation = evaluatePlan(problem, *answer, costs);
   if (!areClose(evaluation.stepTimeSeconds, claims.stepTimeSeconds))

@@ -55,12 +55,12 @@ void weakenCertificate(Certificate &certificate, double boundSeconds) {
 /// less; when every estimate is, the plan with the smallest one is tried.
 std::optional<PlannedProgram>
 planAndLower(const Frontend &frontend, const CompileOptions &options,
-             const Cluster &cluster, int64_t memoryLimitBytes, IRDumper &dumper,
+             const Cluster &cluster, int64_t memoryLimitBytes,
+             const Stopwatch &searchTime, IRDumper &dumper,
              DiagnosticEngine &engine) {
   constexpr int attempts = 8;
   CostModel model(cluster, getPrecision(options));
   ClusterCosts costs(model);
-  Stopwatch searchTime;
   bool isGiven = !options.planPath.empty();
   std::string modelSha256 =
       isGiven ? frontend.model.info->computeSha256() : std::string();
@@ -143,19 +143,52 @@ bool lacksMemoryOnly(const DiagnosticEngine &engine) {
   });
 }
 
-/// A plan that is given was made for a number of micro-batches.
-bool adoptMicroBatches(const std::string &planPath, TrainingOptions &training,
-                       DiagnosticEngine &engine) {
-  std::optional<PlanClaims> claims = readPlanClaims(planPath, engine);
+/// A plan that is given was made for one step. Reports what the options ask for
+/// otherwise, and takes its number of micro-batches.
+bool adoptPlan(const CompileOptions &options, FrontendOptions &request,
+               DiagnosticEngine &engine) {
+  std::optional<PlanClaims> claims = readPlanClaims(options.planPath, engine);
   if (!claims)
     return false;
-  if (!claims->training) {
-    engine.error(codes::planMismatch, Location::inFile(planPath))
-        << "the plan is of a forward pass, --train asks for a training step";
-    return false;
-  }
-  training.microBatches = claims->training->microBatches;
-  return true;
+  auto compare = [&](const std::string &what, const std::string &planned,
+                     const std::string &asked) {
+    if (planned != asked)
+      engine.error(codes::planMismatch, Location::inFile(options.planPath))
+          << "the plan is for " << what << " " << quoteName(planned)
+          << ", the options ask for " << quoteName(asked);
+  };
+  bool isTraining = options.training.has_value();
+  compare("a", claims->training ? "training step" : "forward pass",
+          isTraining ? "training step" : "forward pass");
+  if (engine.hasErrors() || !isTraining)
+    return !engine.hasErrors();
+
+  const TrainingSummary &plan = *claims->training;
+  const TrainingOptions &training = *options.training;
+  auto getKind = [](const std::string &text) {
+    return text.substr(0, text.find(':'));
+  };
+  auto print = [](bool value) { return std::string(value ? "on" : "off"); };
+  compare("loss", plan.loss, printLoss(training));
+  compare("optimizer", getKind(plan.optimizer),
+          getKind(printOptimizer(training.optimizer)));
+  compare("clipping", print(plan.clipNorm.has_value()),
+          print(training.clipNorm.has_value()));
+  compare("the gradient norm", print(plan.reportGradientNorm),
+          print(training.reportGradientNorm));
+  compare("frozen parameters", joinText(plan.frozen, ","),
+          joinText(training.frozen, ","));
+  compare("precision", claims->precision,
+          stringifyPrecision(getPrecision(options)));
+  if (options.globalBatch)
+    compare("a global batch of", std::to_string(claims->batch),
+            std::to_string(*options.globalBatch));
+  if (options.force.microBatches)
+    compare("micro-batches", std::to_string(plan.microBatches),
+            std::to_string(*options.force.microBatches));
+  request.training->microBatches = plan.microBatches;
+  request.import.globalBatch = claims->batch;
+  return !engine.hasErrors();
 }
 
 /// Runs the frontend and plans. Unless micro-batches are forced, a training
@@ -165,11 +198,14 @@ planModel(mlir::MLIRContext &context, const CompileOptions &options,
           const Cluster &cluster, int64_t memoryLimitBytes, IRDumper &dumper,
           DiagnosticEngine &engine) {
   FrontendOptions request{getImportOptions(options), options.training};
-  if (request.training && !options.planPath.empty() &&
-      !adoptMicroBatches(options.planPath, *request.training, engine))
+  if (!options.planPath.empty() && !adoptPlan(options, request, engine))
     return std::nullopt;
   std::vector<int64_t> counts = {
       request.training ? request.training->microBatches : 1};
+  // What said that memory does not suffice, for the fewest micro-batches.
+  std::optional<DiagnosticEngine> lack;
+  double importSeconds = 0;
+  Stopwatch searchTime;
   for (size_t index = 0; index < counts.size(); ++index) {
     if (request.training)
       request.training->microBatches = counts[index];
@@ -177,23 +213,26 @@ planModel(mlir::MLIRContext &context, const CompileOptions &options,
     Stopwatch importTime;
     std::optional<Frontend> frontend =
         runFrontend(context, request, dumper, attempt);
-    double importSeconds = importTime.getSeconds();
+    importSeconds += importTime.getSeconds();
     if (frontend && counts[index] == 0)
       counts = getMicroBatchCounts(*frontend);
-    Stopwatch searchTime;
     std::optional<PlannedProgram> program;
     if (frontend && checkBatch(options, *frontend->model.info, attempt))
       program = planAndLower(*frontend, options, cluster, memoryLimitBytes,
-                             dumper, attempt);
-    bool isLast = index + 1 == counts.size();
-    if (!program && !isLast && lacksMemoryOnly(attempt))
-      continue;
-    engine.append(std::move(attempt));
-    if (!program)
-      return std::nullopt;
-    return PlannedModel{std::move(*frontend), std::move(*program),
-                        importSeconds, searchTime.getSeconds()};
+                             searchTime, dumper, attempt);
+    if (program) {
+      engine.append(std::move(attempt));
+      return PlannedModel{std::move(*frontend), std::move(*program),
+                          importSeconds, searchTime.getSeconds()};
+    }
+    // That the batch cannot be cut further is no fault of the model.
+    bool lacksMemory = lacksMemoryOnly(attempt);
+    if (!lack || lacksMemory)
+      lack = std::move(attempt);
+    if (!lacksMemory)
+      break;
   }
+  engine.append(std::move(*lack));
   return std::nullopt;
 }
 

@@ -115,7 +115,8 @@ static bool train(Frontend &frontend, const TrainingOptions &options,
   auto build = [&](mlir::OpPassManager &manager) {
     buildTrainPipeline(manager, options, marks);
   };
-  if (!runModelPhase(module, "train", build, info, codes::cannotTrain, engine))
+  if (!runModelPhase(module, "train", build, info, codes::cannotTrain,
+                     codes::doubtfulTraining, engine))
     return false;
   frontend.parameters = listParameters(module);
   return runPhase(
@@ -126,16 +127,20 @@ static bool train(Frontend &frontend, const TrainingOptions &options,
 
 std::vector<int64_t> parplan::getMicroBatchCounts(const Frontend &frontend) {
   const ModelInfo &info = *frontend.model.info;
+  auto fits = [&](int64_t count) {
+    return !info.batchSymbol.empty() ||
+           info.batch.value_or(1) % (frontend.globalBatch / count) == 0;
+  };
+  // Divisors come in pairs.
+  std::vector<int64_t> divisors;
+  for (int64_t small = 1; small * small <= frontend.globalBatch; ++small)
+    if (frontend.globalBatch % small == 0)
+      divisors.insert(divisors.end(), {small, frontend.globalBatch / small});
+  llvm::sort(divisors);
   std::vector<int64_t> counts;
-  for (int64_t count = 1; count <= frontend.globalBatch; ++count) {
-    if (frontend.globalBatch % count != 0 ||
-        (!counts.empty() && count < 2 * counts.back()))
-      continue;
-    if (info.batchSymbol.empty() &&
-        info.batch.value_or(1) % (frontend.globalBatch / count) != 0)
-      continue;
-    counts.push_back(count);
-  }
+  for (int64_t count : divisors)
+    if (fits(count) && (counts.empty() || count >= 2 * counts.back()))
+      counts.push_back(count);
   return counts;
 }
 

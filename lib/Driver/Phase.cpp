@@ -48,7 +48,8 @@ static Location locate(mlir::Location location, const ModelInfo &info) {
 
 bool parplan::runModelPhase(mlir::ModuleOp module, llvm::StringRef phase,
                             BuildPasses build, const ModelInfo &info,
-                            const DiagnosticCode &code,
+                            const DiagnosticCode &error,
+                            const DiagnosticCode &warning,
                             DiagnosticEngine &engine) {
   mlir::ScopedDiagnosticHandler handler(
       module.getContext(), [&](mlir::Diagnostic &diagnostic) {
@@ -60,7 +61,7 @@ bool parplan::runModelPhase(mlir::ModuleOp module, llvm::StringRef phase,
         if (!isError && !isWarning)
           return mlir::success();
         DiagnosticBuilder report =
-            isError ? engine.error(code) : engine.warning(code);
+            isError ? engine.error(error) : engine.warning(warning);
         report.at(std::move(location));
         report << sanitize(diagnostic.str());
         for (const mlir::Diagnostic &note : diagnostic.getNotes())

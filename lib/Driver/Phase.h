@@ -23,11 +23,11 @@ bool runPhase(mlir::ModuleOp module, llvm::StringRef phase,
               DiagnosticEngine &engine);
 
 /// The same for passes whose errors and warnings are about the model: they get
-/// `code`, at the node of their location.
+/// these codes, at the node of their location.
 bool runModelPhase(mlir::ModuleOp module, llvm::StringRef phase,
                    llvm::function_ref<void(mlir::OpPassManager &)> build,
-                   const ModelInfo &info, const DiagnosticCode &code,
-                   DiagnosticEngine &engine);
+                   const ModelInfo &info, const DiagnosticCode &error,
+                   const DiagnosticCode &warning, DiagnosticEngine &engine);
 
 } // namespace parplan
 

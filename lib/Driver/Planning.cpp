@@ -5,6 +5,7 @@
 #include "lib/Report/PlanDocument.h"
 #include "parplan/Cluster/Presets.h"
 #include "parplan/Planner/Evaluator.h"
+#include "parplan/Support/Check.h"
 #include "parplan/Support/DiagnosticCodes.h"
 #include "parplan/Support/Files.h"
 #include "parplan/Support/Text.h"
@@ -37,7 +38,7 @@ Precision parplan::getPrecision(const CompileOptions &options) {
   case ComputePrecision::fp16:
     return Precision::fp16;
   }
-  return Precision::fp32;
+  PARPLAN_UNREACHABLE("unknown precision");
 }
 
 void parplan::reportNoPlanFits(const CompileOptions &options,

@@ -6,6 +6,7 @@
 #include "parplan/Planner/ClusterCosts.h"
 #include "parplan/Planner/Evaluator.h"
 #include "parplan/Planner/Solver.h"
+#include "parplan/Support/Check.h"
 #include "parplan/Support/Version.h"
 
 using namespace parplan;
@@ -212,18 +213,6 @@ Json describeMesh(const PlanSummary &summary) {
   return {{"axes", std::move(axes)}};
 }
 
-std::string stringifyPrecision(Precision precision) {
-  switch (precision) {
-  case Precision::fp32:
-    return "fp32";
-  case Precision::bf16:
-    return "bf16";
-  case Precision::fp16:
-    return "fp16";
-  }
-  return "fp32";
-}
-
 Json describePrediction(const PlanSummary &summary) {
   const PlanEvaluation &evaluation = summary.evaluation;
   double seconds = evaluation.stepTimeSeconds;
@@ -277,6 +266,26 @@ Json describeConfig(const PlanSummary &summary) {
 }
 
 } // namespace
+
+std::string parplan::stringifyPrecision(Precision precision) {
+  switch (precision) {
+  case Precision::fp32:
+    return "fp32";
+  case Precision::bf16:
+    return "bf16";
+  case Precision::fp16:
+    return "fp16";
+  }
+  PARPLAN_UNREACHABLE("unknown precision ", static_cast<int>(precision));
+}
+
+std::optional<Precision> parplan::parsePrecision(std::string_view text) {
+  for (Precision precision :
+       {Precision::fp32, Precision::bf16, Precision::fp16})
+    if (text == stringifyPrecision(precision))
+      return precision;
+  return std::nullopt;
+}
 
 Json parplan::toJson(const PlanSummary &summary) {
   const Cluster &cluster = summary.cluster;

@@ -79,6 +79,10 @@ struct PlanSummary {
 
 Json toJson(const PlanSummary &summary);
 
+/// `fp32`, `bf16` or `fp16`.
+std::string stringifyPrecision(Precision precision);
+std::optional<Precision> parsePrecision(std::string_view text);
+
 /// The decisions of a plan.json, read back for `problem`: mesh, factors per
 /// operator, sharding per value. Reports every field that does not fit the
 /// problem; nullopt then.

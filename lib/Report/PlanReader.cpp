@@ -261,7 +261,8 @@ std::optional<PlanClaims> parplan::readClaims(const Json &document,
   if (auto dimensions = config->getObject("dimensions"))
     for (const auto &[name, value] : document["config"]["dimensions"].items())
       claims.dimensions[name] = dimensions->getInteger(name, 1).value_or(1);
-  claims.precision = config->getString("precision").value_or("fp32");
+  claims.precision =
+      config->getChoice("precision", {"fp32", "bf16", "fp16"}).value_or("fp32");
   if (top.getString("mode").value_or("") == "train")
     claims.training = readTraining(*config, document["config"]);
   claims.stepTimeSeconds = predicted->getNumber("step_time_s").value_or(0);

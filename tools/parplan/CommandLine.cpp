@@ -60,7 +60,8 @@ void addCompileOptions(CLI::App &app, Words &words) {
                  "bytes per device; K M G T are powers of 1024");
   app.add_option("--time-budget", words.timeBudget, "seconds for the search");
   app.add_option("--plan", words.plan, "take this plan instead of searching");
-  app.add_option("--seed", words.seed, "seed of everything random");
+  app.add_option("--seed", words.seed,
+                 "written to the plan; nothing random is left");
   app.add_option("-o,--output", words.output, "output directory");
   app.add_option("--emit", words.emit, "stop after plan, ir, source or exe");
   app.add_option("--dump-ir", words.dumpIr, "write the module of every phase");
