@@ -276,8 +276,20 @@ void Checkpoints::write(const TrainingState &state) {
   }
   // In the order of the file: by offset.
   for (const StoredTensor &tensor : tensors) {
+    const Variable &variable = *byKey[tensor.name];
     const std::vector<char> elements =
-        collectVariable(rank, world, *byKey[tensor.name], weightsFile);
+        collectVariable(rank, world, variable, weightsFile);
+    const int64_t bad =
+        root ? findNotFinite(variable.type, elements.data(), variable.elements)
+             : -1;
+    if (bad >= 0) {
+      file.reset();
+      removeLeftovers(folder);
+      fail(exitBadData, "element " + std::to_string(bad) + " of " +
+                            quoted(tensor.name) + " is not finite after step " +
+                            std::to_string(state.step) +
+                            "; no checkpoint is written");
+    }
     if (root)
       append(elements.data(), elements.size());
     if (root && &tensor == &tensors.front())

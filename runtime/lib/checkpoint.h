@@ -23,7 +23,8 @@ public:
   /// variables. False when there is none to go on from. Fails with 66 (none at
   /// the path), 65 (not whole) or 78 (of another model). Collective.
   bool resume(TrainingState &state);
-  /// Writes a checkpoint and removes all but the last two. Collective.
+  /// Writes a checkpoint and removes all but the last two. Fails with 65, and
+  /// leaves none of this step, when a value is not finite. Collective.
   void write(const TrainingState &state);
 
 private:

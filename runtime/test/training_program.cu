@@ -6,6 +6,7 @@
 //
 // PARPLAN_TEST_SCALED: with loss scaling; a gradient above 65504 overflows.
 // PARPLAN_TEST_DELAY: milliseconds that a step takes longer.
+// PARPLAN_TEST_NAN: "bias" or "state"; what becomes NaN after a step.
 // PARPLAN_TEST_HEAP: prints the bytes in use on the heap, step by step.
 //
 //===----------------------------------------------------------------------===//
@@ -191,8 +192,8 @@ struct NormKernel {
 };
 
 struct SetKernel {
-  float *out;
-  PARPLAN_DEVICE void operator()(int64_t) const { *out = 1.0f; }
+  float *out, value;
+  PARPLAN_DEVICE void operator()(int64_t) const { *out = value; }
 };
 
 void step(Rank &rank) {
@@ -209,8 +210,8 @@ void step(Rank &rank) {
   const int64_t local = microBatches * block.size;
 
   if (!scaled) {
-    map<1>(stream, {{lossScale, 4}}, {1}, SetKernel{at(lossScale)});
-    map<1>(stream, {{inverseScale, 4}}, {1}, SetKernel{at(inverseScale)});
+    map<1>(stream, {{lossScale, 4}}, {1}, SetKernel{at(lossScale), 1});
+    map<1>(stream, {{inverseScale, 4}}, {1}, SetKernel{at(inverseScale), 1});
   }
   map<1>(stream, {{inputX, local * 16}, {rowGradient, 120}}, {local},
          RowKernel{at(inputX), at(weight), at(bias), at(lossScale),
@@ -253,6 +254,10 @@ void step(Rank &rank) {
                          at(bias), at(gradient) + 20, at(biasMean),
                          at(biasSquare), at(bias), at(biasMean), at(biasSquare),
                          classes);
+  if (const char *what = std::getenv("PARPLAN_TEST_NAN")) {
+    const int64_t where = (*what == 'b' ? bias : biasSquare) + 4;
+    map<1>(stream, {{where, 4}}, {1}, SetKernel{at(where), NAN});
+  }
 }
 
 constexpr int64_t shapeWeight[] = {classes, features}, shapeBias[] = {classes},

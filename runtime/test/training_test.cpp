@@ -509,6 +509,20 @@ TEST_F(CheckpointTest, AFullDiskLeavesWhatWasThere) {
   expectResumes(2);
 }
 
+TEST_F(CheckpointTest, WritesNoneThatIsNotFinite) {
+  expectRun(program("two", "--steps 2 " + checkpoints()));
+  for (const auto &form : {std::make_pair("state", "exp_avg_sq/fc.bias"),
+                           std::make_pair("bias", "parameter/fc.bias")}) {
+    const std::string poisoned =
+        "PARPLAN_TEST_NAN=" + std::string(form.first) + " ";
+    expectFailure(poisoned + program("two", "--steps 3 " + checkpoints()), 65,
+                  "element 1 of '" + std::string(form.second) +
+                      "' is not finite after step 3; no checkpoint is written");
+    EXPECT_EQ(checkpointNames(), std::vector<std::string>{"step-00000002"});
+  }
+  expectResumes(2);
+}
+
 TEST_F(CheckpointTest, RefusesThoseOfOtherModels) {
   expectRun(program("two", "--steps 2 " + checkpoints()));
   expectFailure(program("other", "--steps 4 " + checkpoints()), 78,
