@@ -80,19 +80,23 @@ static Value getAliased(Operation *op, const Mesh &mesh) {
   return {};
 }
 
-/// Results hold parts of the bytes of the operand, or all in another order.
-static bool isPartialAlias(Operation *op) {
-  return isa<SliceOp, TransposeOp, UnpackOp>(op);
+/// The operand whose bytes the op's results hold: all, parts of them, or all in
+/// another order. Null if it makes its own.
+static Value getHeld(Operation *op, const Mesh &mesh) {
+  if (isa<SliceOp, TransposeOp, UnpackOp>(op))
+    return op->getOperand(0);
+  return getAliased(op, mesh);
 }
 
 Value findDefinition(Value value, const Mesh &mesh) {
   while (value.hasOneUse()) {
     Operation *op = value.getDefiningOp();
-    if (!op || isPartialAlias(op) ||
-        isa<ParameterOp, BucketParameterOp, ConstantOp, PackOp>(op))
+    if (!op || isa<ParameterOp, BucketParameterOp, ConstantOp, PackOp>(op))
       return {};
     auto map = dyn_cast<exec::MapOp>(op);
     Value source = map ? map.getInto() : getAliased(op, mesh);
+    if (!source && getHeld(op, mesh))
+      return {};
     if (!source)
       return value;
     value = source;
@@ -164,7 +168,7 @@ private:
   void collectReaders(Value value,
                       SmallVectorImpl<Operation *> &readers) const {
     for (Operation *user : value.getUsers()) {
-      if (!getAliased(user) && !isPartialAlias(user))
+      if (!getHeld(user, mesh))
         readers.push_back(user);
       else
         for (Value alias : user->getResults())
@@ -228,8 +232,7 @@ private:
       Operation *op = value.getDefiningOp();
       if (!op)
         return false;
-      value =
-          isa<SliceOp, TransposeOp>(op) ? op->getOperand(0) : getAliased(op);
+      value = getHeld(op, mesh);
       if (!value)
         return false;
     }

@@ -72,3 +72,24 @@ func.func @main(
   %pn = parplan.optimizer_update sgd %p, %g learning_rate %lr betas 0.0, 0.0 epsilon 0.0 weight_decay 0.0 momentum 0.0 : tensor<32xf32>, tensor<32xf32>, tensor<f32>
   return %pn, %sums : tensor<32xf32>, tensor<8xf32>
 }
+
+// -----
+
+parplan.mesh @mesh <["dp0"=2 data]>
+parplan.initializer @w "w" : tensor<8x6xf32> in "" at 0 length 192
+
+// What an update reads beside the old bucket is a part of the old bucket: it is not written in place.
+// CHECK-LABEL: exec.program @main
+// CHECK: %[[P:.*]] = exec.buffer parameter {{.*}} trained bucket
+// CHECK: exec.update sgd %[[P]], %[[G:.*]] learning_rate %{{.*}} into %[[NEW:.*]]
+// CHECK: exec.copy %[[NEW]] {{.*}} into %[[P]]
+func.func @main(
+    %lr: tensor<f32> {parplan.name = "learning_rate", parplan.schedule = "learning_rate"}
+  ) -> (tensor<48xf32> {parplan.bucket = [#parplan.member<variable = <@w>, type = tensor<8x6xf32>, sharding = <@mesh, [{}, {}]>, offset = 0>], parplan.global_type = tensor<48xf32>, parplan.sharding = #parplan.sharding<@mesh, [{}]>})
+    attributes {parplan.micro_batches = 1 : i64} {
+  %p = parplan.bucket_parameter [#parplan.member<variable = <@w>, type = tensor<8x6xf32>, sharding = <@mesh, [{}, {}]>, offset = 0>] {parplan.global_type = tensor<48xf32>, parplan.shardings = [#parplan.sharding<@mesh, [{}]>]} : tensor<48xf32>
+  %w = parplan.unpack %p at [0] : tensor<48xf32> to tensor<8x6xf32>
+  %g = parplan.reshape %w : tensor<8x6xf32> to tensor<48xf32>
+  %pn = parplan.optimizer_update sgd %p, %g learning_rate %lr betas 0.0, 0.0 epsilon 0.0 weight_decay 0.0 momentum 0.0 : tensor<48xf32>, tensor<48xf32>, tensor<f32>
+  return %pn : tensor<48xf32>
+}
