@@ -6,6 +6,8 @@
 
 #include "dialects/parplan/GradientBuilder.h"
 
+#include "parplan/Support/Check.h"
+
 using namespace mlir;
 
 namespace parplan {
@@ -67,7 +69,7 @@ OperandGradients ReduceOp::buildBackward(GradientBuilder &gradients,
   case ReduceKind::prod:
     return {getProductGradient(gradients, *this, gradient)};
   }
-  return gradients.makeNone();
+  PARPLAN_UNREACHABLE("unknown reduction ", static_cast<int>(getKind()));
 }
 
 //===----------------------------------------------------------------------===//
