@@ -7,7 +7,6 @@
 #include "passes/Train/Passes.h"
 #include "passes/Train/Step.h"
 
-#include "parplan/Support/Check.h"
 #include "parplan/Support/Text.h"
 
 #include "llvm/ADT/MapVector.h"
@@ -19,33 +18,6 @@ namespace parplan {
 
 #define GEN_PASS_DEF_SELECTPARAMETERS
 #include "passes/Train/Passes.h.inc"
-
-InitializerOp getInitializer(ParameterOp parameter, SymbolTable &symbols) {
-  auto initializer = symbols.lookup<InitializerOp>(parameter.getInitializer());
-  PARPLAN_CHECK(initializer, "a parameter reads an initializer");
-  return initializer;
-}
-
-bool isTrained(InitializerOp initializer) {
-  return initializer->hasAttr(attributes::trained);
-}
-
-std::vector<TrainedParameter> listParameters(ModuleOp module) {
-  std::vector<TrainedParameter> list;
-  for (auto initializer : module.getOps<InitializerOp>()) {
-    auto reason = initializer->getAttrOfType<StringAttr>(attributes::trained);
-    bool trained = static_cast<bool>(reason);
-    if (!reason)
-      reason = initializer->getAttrOfType<StringAttr>(attributes::frozen);
-    if (!reason)
-      continue;
-    auto type = cast<RankedTensorType>(initializer.getType());
-    list.push_back({initializer.getName().str(),
-                    SmallVector<int64_t>(type.getShape()), trained,
-                    reason.str()});
-  }
-  return list;
-}
 
 namespace {
 
