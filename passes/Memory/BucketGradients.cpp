@@ -7,8 +7,6 @@
 #include "passes/Memory/BucketBuilder.h"
 #include "passes/Memory/Passes.h"
 
-#include "mlir/Pass/PassManager.h"
-
 using namespace mlir;
 
 namespace parplan {
@@ -119,11 +117,5 @@ struct BucketGradientsPass : impl::BucketGradientsBase<BucketGradientsPass> {
 };
 
 } // namespace
-
-void buildMemoryPipeline(OpPassManager &manager, int64_t bucketBytes) {
-  if (bucketBytes > 0)
-    manager.addPass(createBucketGradients({bucketBytes}));
-  manager.addPass(createPrefetchGathers());
-}
 
 } // namespace parplan

@@ -53,16 +53,23 @@ bool isBehindMove(Operation *op) {
   return isFlatMove(op);
 }
 
+/// The operand of the return that gives a variable its new value.
+using Replacements = llvm::DenseMap<Attribute, OpOperand *>;
+
+Replacements findReplacements(func::FuncOp function) {
+  Replacements replacements;
+  Operation *terminator = function.getBody().front().getTerminator();
+  for (OpOperand &operand : terminator->getOpOperands())
+    if (Attribute variable = function.getResultAttr(operand.getOperandNumber(),
+                                                    attributes::variable))
+      replacements[variable] = &operand;
+  return replacements;
+}
+
 class LaneFinder {
 public:
-  LaneFinder(func::FuncOp function, const ShardingAccess &access)
-      : access(access), text(lane.signature) {
-    Operation *terminator = function.getBody().front().getTerminator();
-    for (OpOperand &operand : terminator->getOpOperands())
-      if (Attribute variable = function.getResultAttr(
-              operand.getOperandNumber(), attributes::variable))
-        replacements[variable] = &operand;
-  }
+  LaneFinder(const Replacements &replacements, const ShardingAccess &access)
+      : access(access), replacements(replacements), text(lane.signature) {}
 
   std::optional<UpdateLane> find(OptimizerUpdateOp update) {
     lane.update = update;
@@ -221,7 +228,7 @@ private:
   }
 
   const ShardingAccess &access;
-  llvm::DenseMap<Attribute, OpOperand *> replacements;
+  const Replacements &replacements;
   UpdateLane lane;
   llvm::raw_string_ostream text;
   llvm::MapVector<Value, size_t> values;
@@ -242,9 +249,10 @@ Operation *getLastLeaf(const UpdateLane &lane) {
 std::vector<UpdateLane> findUpdateLanes(func::FuncOp function,
                                         const ShardingAccess &access) {
   std::vector<UpdateLane> lanes;
+  Replacements replacements = findReplacements(function);
   for (auto update : function.getOps<OptimizerUpdateOp>())
     if (std::optional<UpdateLane> lane =
-            LaneFinder(function, access).find(update))
+            LaneFinder(replacements, access).find(update))
       lanes.push_back(std::move(*lane));
   llvm::stable_sort(lanes, [](const UpdateLane &left, const UpdateLane &right) {
     Operation *first = getLastLeaf(left), *second = getLastLeaf(right);

@@ -1,0 +1,21 @@
+//===- Pipeline.cpp - The memory phase ------------------------------------===//
+//
+// Part of parplan.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/Memory/Passes.h"
+
+#include "mlir/Pass/PassManager.h"
+
+namespace parplan {
+
+void buildMemoryPipeline(mlir::OpPassManager &manager, int64_t bucketBytes) {
+  // First: gathers of buckets take the place of those of their members.
+  if (bucketBytes > 0)
+    manager.addPass(createBucketGradients({bucketBytes}));
+  // Last: it orders the gathers that are left.
+  manager.addPass(createPrefetchGathers());
+}
+
+} // namespace parplan
