@@ -10,7 +10,6 @@
 #include "passes/Pipeline/StepStages.h"
 
 #include "mlir/IR/IRMapping.h"
-#include "mlir/Pass/PassManager.h"
 
 using namespace mlir;
 
@@ -242,9 +241,5 @@ struct UnrollMicroBatchesPass
 };
 
 } // namespace
-
-void buildPipelinePipeline(OpPassManager &manager) {
-  manager.addPass(createUnrollMicroBatches());
-}
 
 } // namespace parplan
