@@ -76,6 +76,8 @@ void buildTrainPipeline(mlir::OpPassManager &manager,
     manager.addPass(createSetPrecision({isScaled ? "f16" : "bf16"}));
   manager.addPass(createDifferentiate());
   manager.addPass(createAddOptimizer(getOptions(options)));
+  // createVerifyStep runs behind this pipeline, on its own: errors of the
+  // passes above are the user's, its errors are internal.
 }
 
 } // namespace parplan
