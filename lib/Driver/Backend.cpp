@@ -135,7 +135,6 @@ static bool describeTraining(const Frontend &frontend,
                              EmitTraining &training, DiagnosticEngine &engine) {
   training.learningRate = options.training->optimizer.learningRate;
   training.schedule = getSchedule(options.learningRate);
-  training.seed = static_cast<uint64_t>(options.seed.value_or(0));
   training.modelSha256 = frontend.model.info->computeSha256();
   training.classes = getClassCount(frontend.getMain());
   // As torch.amp begins.

@@ -36,11 +36,12 @@ struct EmitTraining {
   runtime::LearningRateSchedule schedule = {};
   /// 0: the loss is not scaled.
   double initialLossScale = 0.0;
-  uint64_t seed = 0;
   std::string modelSha256 = {};
   /// Labels are below it, or -100; 0: any value.
   int64_t classes = 0;
   std::vector<SavedInitializer> saved = {};
+  /// False when the template is too large for an ONNX file.
+  bool savesModel = true;
 };
 
 struct EmitOptions {

@@ -207,9 +207,10 @@ void Emitter::emitTraining() {
          << training.schedule.warmup << ", " << training.schedule.total << ", "
          << printReal(training.schedule.final) << "},\n    /*microBatches=*/"
          << *program.getMicroBatches() << ",\n    /*initialLossScale=*/"
-         << printReal(training.initialLossScale) << ",\n    /*seed=*/"
-         << training.seed << "u,\n    " << (entries.empty() ? "{}" : "saved")
-         << ",\n    " << cStringLiteral(training.modelSha256) << "};\n";
+         << printReal(training.initialLossScale) << ",\n    "
+         << (entries.empty() ? "{}" : "saved") << ",\n    "
+         << cStringLiteral(training.modelSha256) << ",\n    /*savesModel=*/"
+         << (training.savesModel ? "true" : "false") << "};\n";
 }
 
 } // namespace parplan

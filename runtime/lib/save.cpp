@@ -78,6 +78,12 @@ void writeTrained(Target &target, const Variable &variable,
 
 } // namespace
 
+bool savesOnnx(const std::string &path) {
+  const std::string suffix = ".onnx";
+  return path.size() >= suffix.size() &&
+         path.compare(path.size() - suffix.size(), suffix.size(), suffix) == 0;
+}
+
 void saveModel(EngineRank &rank, World &world,
                const std::vector<Variable> &variables, const std::string &path,
                const std::string &templateFile,
@@ -97,7 +103,7 @@ void saveModel(EngineRank &rank, World &world,
         fail(exitBadData, quoted(templateFile) + " is too short: " +
                               quoted(saved.name) + " lies outside of it");
     target.file.reset(new OutputFile(path));
-    if (path.compare(path.size() - 5, 5, ".onnx") == 0)
+    if (savesOnnx(path))
       openOnnx(target, program, model);
     else
       openSafetensors(target, program, model);

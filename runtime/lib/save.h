@@ -11,6 +11,9 @@
 namespace parplan {
 namespace runtime {
 
+/// Whether a file of this name holds the whole model, not only its weights.
+bool savesOnnx(const std::string &path);
+
 /// Writes all initializers of the model, under their names and in the model's
 /// types, as .onnx or .safetensors by the suffix of `path`; the file appears
 /// whole or not at all. Trained ones are collected from the ranks, others come

@@ -246,6 +246,10 @@ void checkTraining(const Run &run) {
   const Options &options = run.options;
   Dataset(run.program, options).checkLabels();
   if (!options.saveFile.empty()) {
+    if (!run.program.training->savesModel && savesOnnx(options.saveFile))
+      fail(exitOptionValue, "--save " + quoted(options.saveFile) +
+                                ": the model is too large for an ONNX file; "
+                                "save as .safetensors");
     if (access(run.templateFile.c_str(), R_OK) != 0)
       fail(exitBadData, "cannot open " + quoted(run.templateFile) + ": " +
                             std::strerror(errno));

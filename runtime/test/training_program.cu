@@ -5,6 +5,7 @@
 // of a transposed initializer; the model keeps the bias in float16.
 //
 // PARPLAN_TEST_SCALED: with loss scaling; a gradient above 65504 overflows.
+// PARPLAN_TEST_LARGE: as if the model were too large for an ONNX file.
 // PARPLAN_TEST_DELAY: milliseconds that a step takes longer.
 // PARPLAN_TEST_NAN: "bias" or "state"; what becomes NaN after a step.
 // PARPLAN_TEST_HEAP: prints the bytes in use on the heap, step by step.
@@ -267,18 +268,19 @@ constexpr SavedTensor saved[] = {{"fc.weight", 1, shapeWeight, 16, 80},
                                  {"ids", 7, shapeIds, 112, 24},
                                  {"scale \"s\"", 1, {}, 136, 4}};
 
-constexpr Training trainingOf(double scale) {
+constexpr Training trainingOf(double scale, bool savesModel) {
   return {{OptimizerKind::AdamW, 0.9, 0.99, 1e-8, 0.1, 0.0},
           0.05,
           {LearningRateKind::Cosine, 2, 10, 0.1},
           microBatches,
           scale,
-          0,
           saved,
-          MODEL_HASH};
+          MODEL_HASH,
+          savesModel};
 }
-constexpr Training plainTraining = trainingOf(0.0);
-constexpr Training scaledTraining = trainingOf(65536.0);
+constexpr Training plainTraining = trainingOf(0.0, true);
+constexpr Training scaledTraining = trainingOf(65536.0, true);
+constexpr Training largeTraining = trainingOf(0.0, false);
 
 constexpr Program programOf(const Training *training) {
   return {"linear.onnx",
@@ -296,10 +298,13 @@ constexpr Program programOf(const Training *training) {
 }
 constexpr Program plain = programOf(&plainTraining);
 constexpr Program scaled = programOf(&scaledTraining);
+constexpr Program large = programOf(&largeTraining);
 
 } // namespace
 
 int main(int argc, char **argv) {
-  return runProgram(std::getenv("PARPLAN_TEST_SCALED") ? scaled : plain, argc,
-                    argv);
+  return runProgram(std::getenv("PARPLAN_TEST_SCALED")  ? scaled
+                    : std::getenv("PARPLAN_TEST_LARGE") ? large
+                                                        : plain,
+                    argc, argv);
 }

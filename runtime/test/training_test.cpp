@@ -358,6 +358,18 @@ TEST_F(TrainingTest, RefusesOptions) {
                 "--tokens is for programs with one input of token ids");
 }
 
+TEST_F(TrainingTest, SavesLargeModelsAsWeightsOnly) {
+  expectFailure("PARPLAN_TEST_LARGE=1 " +
+                    program("two", "--steps 3 --save " + file("saved.onnx")),
+                64,
+                "the model is too large for an ONNX file; save as "
+                ".safetensors");
+  EXPECT_NE(access(file("saved.onnx").c_str(), F_OK), 0);
+  expectRun("PARPLAN_TEST_LARGE=1 " +
+            program("two", "--steps 3 --save " + file("saved.safetensors")));
+  expectSaved(train(3));
+}
+
 TEST_F(TrainingTest, RefusesData) {
   labels[7] = 5;
   writeData();

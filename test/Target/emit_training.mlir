@@ -22,9 +22,9 @@ parplan.initializer @b "b" : tensor<6xf32> in "" at 192 length 24
 // CHECK-NEXT: {LearningRateKind::Constant, 0, 0, 0},
 // CHECK-NEXT: /*microBatches=*/1,
 // CHECK-NEXT: /*initialLossScale=*/0,
-// CHECK-NEXT: /*seed=*/0u,
 // CHECK-NEXT: {},
-// CHECK-NEXT: ""};
+// CHECK-NEXT: "",
+// CHECK-NEXT: /*savesModel=*/true};
 // CHECK: step,
 // CHECK-NEXT: &training};
 func.func @main(

@@ -191,11 +191,12 @@ struct Training {
   int64_t microBatches = 1;
   /// Of the first step; 0: the loss is not scaled.
   double initialLossScale = 0.0;
-  uint64_t seed = 0;
   Table<SavedTensor> saved = {};
   /// SHA-256 (hex) of the model's file, which checkpoints name; empty: not
   /// compared.
   const char *modelSha256 = "";
+  /// The template is a model, not only its bytes: --save takes .onnx too.
+  bool savesModel = true;
 };
 
 /// Everything the runtime knows about an emitted program.
