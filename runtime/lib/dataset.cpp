@@ -199,8 +199,6 @@ int64_t elementAt(const Array &array, int64_t tokenBytes, int64_t index) {
   return value;
 }
 
-constexpr int64_t ignoredLabel = -100;
-
 bool isLabel(int64_t value, int64_t classes) {
   return value == ignoredLabel || (value >= 0 && value < classes);
 }
@@ -231,8 +229,9 @@ void Dataset::checkLabels() const {
 
 void Dataset::reportLabel(const Source &source) const {
   const Tensor &input = *source.input;
-  const std::string range =
-      "-100 (ignored) or 0 to " + std::to_string(input.classes - 1);
+  const std::string range = std::to_string(ignoredLabel) +
+                            " (ignored) or 0 to " +
+                            std::to_string(input.classes - 1);
   if (source.tokenBytes != 0)
     for (int64_t i = 0; i < count * source.sampleStride; ++i) {
       const int64_t token = tokenAt(source.array->data, source.tokenBytes, i);

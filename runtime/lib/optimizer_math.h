@@ -14,9 +14,6 @@
 namespace parplan {
 namespace runtime {
 
-/// Rows with this label count for nothing.
-constexpr int64_t ignoredLabel = -100;
-
 /// The numbers of one step. PyTorch computes with numbers of a step in double
 /// and rounds them where they meet a tensor.
 template <typename Element> struct OptimizerStep {

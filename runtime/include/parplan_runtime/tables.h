@@ -139,6 +139,9 @@ enum class TensorRole : int32_t {
   InverseLossScale
 };
 
+/// Rows with this label count for nothing.
+constexpr int64_t ignoredLabel = -100;
+
 /// What the loop does with an output.
 enum class OutputRole : int32_t { Output, Loss, GradientNorm, Overflow };
 
@@ -154,7 +157,7 @@ struct Tensor {
   /// An input of a training step whose dimensions are [micro-batches, samples
   /// of one, ..]: row i of the step is sample i % size of micro-batch i / size.
   bool batched = false;
-  /// Labels are below it, or -100; 0: any value.
+  /// Labels are below it, or ignoredLabel; 0: any value.
   int64_t classes = 0;
   /// Of an output.
   OutputRole outputRole = OutputRole::Output;
