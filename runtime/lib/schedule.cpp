@@ -1,6 +1,9 @@
 //===- schedule.cpp - Numbers that change from step to step ---------------===//
 
 #include "schedule.h"
+#include "element_convert.h"
+#include "engine.h"
+#include "failure.h"
 
 #include <cmath>
 
@@ -44,13 +47,44 @@ StepScalars scalarsOf(const Training &training, const TrainingState &state) {
   const double correction1 = 1.0 - std::pow(optimizer.beta1, number);
   const double correction2 = 1.0 - std::pow(optimizer.beta2, number);
   StepScalars scalars = {};
-  scalars.learningRate = static_cast<float>(rate);
-  scalars.stepSize = static_cast<float>(rate / correction1);
-  scalars.biasCorrection2Sqrt = static_cast<float>(std::sqrt(correction2));
-  scalars.lossScale = static_cast<float>(state.lossScale);
-  scalars.inverseLossScale =
-      state.lossScale > 0 ? static_cast<float>(1.0 / state.lossScale) : 0.0f;
+  scalars.learningRate = rate;
+  scalars.stepSize = rate / correction1;
+  scalars.biasCorrection2Sqrt = std::sqrt(correction2);
+  scalars.lossScale = state.lossScale;
+  scalars.inverseLossScale = state.lossScale > 0 ? 1.0 / state.lossScale : 0.0;
   return scalars;
+}
+
+void uploadScalars(EngineRank &rank, const StepScalars &scalars) {
+  for (const Tensor &input : rank.program().inputs) {
+    double value;
+    switch (input.role) {
+    case TensorRole::LearningRate:
+      value = scalars.learningRate;
+      break;
+    case TensorRole::StepSize:
+      value = scalars.stepSize;
+      break;
+    case TensorRole::BiasCorrection2Sqrt:
+      value = scalars.biasCorrection2Sqrt;
+      break;
+    case TensorRole::LossScale:
+      value = scalars.lossScale;
+      break;
+    case TensorRole::InverseLossScale:
+      value = scalars.inverseLossScale;
+      break;
+    default:
+      continue;
+    }
+    char bytes[sizeof value];
+    if (!convertElements(ElementType::Float64,
+                         reinterpret_cast<const char *>(&value), input.type,
+                         bytes, 1))
+      fail(exitInternal, "the input " + quoted(input.name) + " is no number");
+    rank.mark(input.arenaOffset, elementBytes(input.type));
+    rank.upload(input.arenaOffset, bytes, elementBytes(input.type));
+  }
 }
 
 void finishStep(TrainingState &state, int64_t samples, bool overflow) {

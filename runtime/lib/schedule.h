@@ -8,6 +8,8 @@
 namespace parplan {
 namespace runtime {
 
+class EngineRank;
+
 /// What a run has to know, beside its arrays, to go on after a step.
 struct TrainingState {
   /// Steps that are finished.
@@ -30,13 +32,15 @@ double learningRateAt(const Training &training, int64_t step);
 
 /// The numbers of the next step.
 struct StepScalars {
-  float learningRate;
-  float stepSize;
-  float biasCorrection2Sqrt;
-  float lossScale;
-  float inverseLossScale;
+  double learningRate;
+  double stepSize;
+  double biasCorrection2Sqrt;
+  double lossScale;
+  double inverseLossScale;
 };
 StepScalars scalarsOf(const Training &training, const TrainingState &state);
+/// Sets the inputs of the program that take them, each in its element type.
+void uploadScalars(EngineRank &rank, const StepScalars &scalars);
 
 /// Counts a finished step of `samples` samples. As torch.amp's GradScaler: an
 /// overflow halves the loss scale, 2,000 good steps double it.

@@ -44,38 +44,6 @@ double readScalar(EngineRank &rank, const Tensor &output) {
   return bytes[0] != 0;
 }
 
-void uploadScalars(EngineRank &rank, const StepScalars &scalars) {
-  for (const Tensor &input : rank.program().inputs) {
-    float value;
-    switch (input.role) {
-    case TensorRole::LearningRate:
-      value = scalars.learningRate;
-      break;
-    case TensorRole::StepSize:
-      value = scalars.stepSize;
-      break;
-    case TensorRole::BiasCorrection2Sqrt:
-      value = scalars.biasCorrection2Sqrt;
-      break;
-    case TensorRole::LossScale:
-      value = scalars.lossScale;
-      break;
-    case TensorRole::InverseLossScale:
-      value = scalars.inverseLossScale;
-      break;
-    default:
-      continue;
-    }
-    const int64_t bytes = elementBytes(input.type);
-    rank.mark(input.arenaOffset, bytes);
-    const double wide = value;
-    if (input.type == ElementType::Float64)
-      rank.upload(input.arenaOffset, &wide, bytes);
-    else
-      rank.upload(input.arenaOffset, &value, bytes);
-  }
-}
-
 /// Ends the run when a step gave no numbers. A step is named by its number,
 /// counted from 1.
 void requireFinite(const char *what, double value, const TrainingState &state) {

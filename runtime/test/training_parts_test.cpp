@@ -54,7 +54,7 @@ TEST(ScheduleTest, CorrectsTheBiasByStepsTaken) {
   training.optimizer.beta2 = 0.999;
   TrainingState state = initialState(training);
   StepScalars scalars = scalarsOf(training, state);
-  EXPECT_EQ(scalars.learningRate, 1e-3f);
+  EXPECT_EQ(scalars.learningRate, 1e-3);
   EXPECT_FLOAT_EQ(scalars.stepSize, 1e-2f);
   EXPECT_FLOAT_EQ(scalars.biasCorrection2Sqrt, 0.0316227766f);
   finishStep(state, 8, /*overflow=*/true);
@@ -83,6 +83,30 @@ TEST(ScheduleTest, ScalesTheLossAsGradScalerDoes) {
   for (int i = 0; i < 1999; ++i)
     finishStep(state, 1, false);
   EXPECT_EQ(state.lossScale, 65536);
+}
+
+TEST(ScheduleTest, ScalarsKeepThePrecisionOfTheirInputs) {
+  const Tensor inputs[] = {
+      {"data", ElementType::Float32, {}, 24},
+      {"rate", ElementType::Float64, {}, 0, TensorRole::LearningRate},
+      {"size", ElementType::Float32, {}, 8, TensorRole::StepSize},
+      {"scale", ElementType::Float16, {}, 16, TensorRole::LossScale}};
+  Program program = {};
+  program.name = "scalars";
+  program.inputs = inputs;
+  program.arenaBytes = 28;
+  program.streamCount = 1;
+  ThreadHub hub(1);
+  ThreadWorld world(hub, 0);
+  const std::unique_ptr<EngineRank> rank = createRank(program, world, {});
+  std::memset(rank->at<char>(0), 0x55, 28);
+  const StepScalars scalars = {1.0 / 3, 1.0 / 3, 0, 1024, 0};
+  uploadScalars(*rank, scalars);
+  EXPECT_EQ(*rank->at<double>(0), 1.0 / 3);
+  EXPECT_EQ(*rank->at<float>(8), 1.0f / 3);
+  EXPECT_EQ(*rank->at<uint16_t>(16), 0x6400);
+  EXPECT_EQ(*rank->at<uint8_t>(18), 0x55);
+  EXPECT_EQ(*rank->at<uint8_t>(24), 0x55);
 }
 
 // --- formats
@@ -214,10 +238,13 @@ protected:
     unlink((options.dataFolder + "/tokens.bin").c_str());
     rmdir(options.dataFolder.c_str());
   }
-  void writeTokens() {
+  void writeBytes(const std::string &bytes) {
     std::ofstream(options.dataFolder + "/tokens.bin", std::ios::binary)
-        .write(reinterpret_cast<char *>(tokens.data()),
-               static_cast<std::streamsize>(tokens.size() * 2));
+        << bytes;
+  }
+  void writeTokens() {
+    writeBytes(std::string(reinterpret_cast<const char *>(tokens.data()),
+                           tokens.size() * 2));
   }
 
   Options options;
@@ -266,6 +293,9 @@ TEST_F(TokensTest, RefusesWhatDoesNotFit) {
   writeTokens();
   EXPECT_EXIT(Dataset(program, options), testing::ExitedWithCode(65),
               "too short: it holds 5 tokens, a sample is 6");
+  writeBytes("odd");
+  EXPECT_EXIT(Dataset(program, options), testing::ExitedWithCode(65),
+              "tokens.bin' ends within a token");
   options.dataFolder += "/nowhere";
   EXPECT_EXIT(Dataset(program, options), testing::ExitedWithCode(66),
               "cannot open");
