@@ -115,7 +115,15 @@ struct SelectParameters : impl::SelectParametersBase<SelectParameters> {
       any |= trained;
       if (trained)
         warnIfMerged(initializer);
+      else if (looksFolded(initializer))
+        folded.push_back(quoteName(initializer.getName().str()));
     }
+    if (!folded.empty())
+      function.emitWarning()
+          << folded.size() << " initializers are used as weights, but are not "
+          << "what the exporter calls a parameter (" << folded.front()
+          << "): it has folded them, and they stay as they are; export the "
+             "model without optimisation to train it";
     for (const std::string &glob : freeze)
       if (!matched.contains(glob))
         function.emitWarning("no initializer is called ")
@@ -176,6 +184,17 @@ private:
                            : "the loss depends on it"};
   }
 
+  /// An optimised export stores computed weights under new names.
+  bool looksFolded(InitializerOp initializer) {
+    if (!hasMarks || getMark(initializer) != InitializerMark::none)
+      return false;
+    auto type = cast<RankedTensorType>(initializer.getType());
+    return isa<FloatType>(type.getElementType()) && type.getRank() >= 2 &&
+           llvm::any_of(readers.lookup(initializer), [&](ParameterOp reader) {
+             return reach.lookup(reader) == Reach::asWeight;
+           });
+  }
+
   /// Exporters merge equal initializers, and fresh norms are all equal.
   void warnIfMerged(InitializerOp initializer) {
     llvm::DenseSet<Operation *> norms;
@@ -194,6 +213,7 @@ private:
 
   InitializerMarks marks;
   bool hasMarks = false;
+  std::vector<std::string> folded;
   llvm::DenseMap<Value, Reach> reach;
   llvm::DenseMap<InitializerOp, SmallVector<ParameterOp>> readers;
 };

@@ -80,3 +80,19 @@ func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
   %y = parplan.mul %x, %w : tensor<4xf32>, tensor<4xf32>
   return %y : tensor<4xf32>
 }
+
+// -----
+
+// An optimised export keeps a transposed weight under a name of its own.
+// CHECK-DAG: parplan.initializer @folded {{.*}} {parplan.frozen = "the exporter does not call it a parameter"}
+parplan.initializer @marked "marked" : tensor<4xf32> in "" at 0 length 16
+parplan.initializer @folded "val_12" : tensor<4x4xf32> in "" at 16 length 64
+// expected-warning@+2 {{no initializer is called}}
+// expected-warning@+1 {{1 initializers are used as weights, but are not what the exporter calls a parameter ('val_12'): it has folded them, and they stay as they are}}
+func.func @main(%x: tensor<2x4xf32>) -> tensor<2x4xf32> {
+  %bias = parplan.parameter @marked : tensor<4xf32>
+  %weight = parplan.parameter @folded : tensor<4x4xf32>
+  %product = parplan.matmul "mk,kn->mn" %x, %weight : tensor<2x4xf32>, tensor<4x4xf32>
+  %y = parplan.add %product, %bias : tensor<2x4xf32>, tensor<4xf32>
+  return %y : tensor<2x4xf32>
+}
