@@ -81,7 +81,7 @@ parplan.initializer @w "w" : tensor<8x6xf32> in "" at 0 length 192
 // What an update reads beside the old bucket is a part of the old bucket: it is not written in place.
 // CHECK-LABEL: exec.program @main
 // CHECK: %[[P:.*]] = exec.buffer parameter {{.*}} trained bucket
-// CHECK: exec.update sgd %[[P]], %[[G:.*]] learning_rate %{{.*}} into %[[NEW:.*]]
+// CHECK: exec.update sgd %[[P]], %{{[0-9]+}} learning_rate %{{[0-9]+}} into %[[NEW:[0-9]+]]
 // CHECK: exec.copy %[[NEW]] {{.*}} into %[[P]]
 func.func @main(
     %lr: tensor<f32> {parplan.name = "learning_rate", parplan.schedule = "learning_rate"}
