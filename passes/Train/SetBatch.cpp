@@ -33,6 +33,10 @@ struct SetBatch : impl::SetBatchBase<SetBatch> {
     if (wanted < 1 || microBatches < 1)
       return function.emitError("a step cannot have ")
              << microBatches << " micro-batches of " << wanted << " samples";
+    // Other losses bring labels, which have a batch.
+    if (isLoss && !own)
+      return function.emitError("no input of the model has a batch, so that a "
+                                "loss of the model has no samples");
     if (own && *own == 1 && wanted != 1)
       return function.emitError("the model has a fixed batch of 1, so that "
                                 "micro-batches cannot have ")

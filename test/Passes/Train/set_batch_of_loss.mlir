@@ -18,3 +18,11 @@ func.func @main(%x: tensor<8x3xf32> {parplan.batch}) -> tensor<f32> {
   %y = parplan.reduce sum %d dims [0, 1] : tensor<8x3xf32>
   return %y : tensor<f32>
 }
+
+// -----
+
+// expected-error@+1 {{no input of the model has a batch, so that a loss of the model has no samples}}
+func.func @main(%x: tensor<8x3xf32>) -> tensor<f32> {
+  %y = parplan.reduce sum %x dims [0, 1] : tensor<8x3xf32>
+  return %y : tensor<f32>
+}
