@@ -10,6 +10,8 @@
 
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 
+#include <cstring>
+
 using namespace mlir;
 
 namespace parplan::train {
@@ -125,11 +127,21 @@ void BatchFollower::followFactor(Operation *op, const ShardingRule &rule,
   }
 }
 
+/// The bytes of all elements of what is no splat. MLIR packs booleans.
+static std::vector<char> getBytes(DenseElementsAttr value) {
+  if (value.getElementType().isInteger(1)) {
+    auto elements = value.getValues<bool>();
+    return std::vector<char>(elements.begin(), elements.end());
+  }
+  ArrayRef<char> bytes = value.getRawData();
+  return std::vector<char>(bytes.begin(), bytes.end());
+}
+
 /// True if the elements of all samples are equal: the batch is the major part
 /// of `dim`.
 static bool isEqualForSamples(DenseElementsAttr value, int64_t dim,
                               int64_t batch) {
-  if (value.isSplat())
+  if (value.isSplat() || value.empty())
     return true;
   ArrayRef<int64_t> shape = value.getType().getShape();
   int64_t inner = 1, outer = 1;
@@ -138,12 +150,14 @@ static bool isEqualForSamples(DenseElementsAttr value, int64_t dim,
   for (size_t index = dim; index < shape.size(); ++index)
     inner *= shape[index];
   int64_t sample = inner / batch;
-  auto elements = value.getValues<Attribute>();
-  for (int64_t block = 0; block < outer; ++block)
-    for (int64_t index = sample; index < inner; ++index)
-      if (elements[block * inner + index] !=
-          elements[block * inner + index % sample])
-        return false;
+  std::vector<char> elements = getBytes(value);
+  size_t bytes = elements.size() / value.getNumElements();
+  // Every sample equals the one before.
+  for (int64_t block = 0; block < outer; ++block) {
+    const char *first = elements.data() + block * inner * bytes;
+    if (std::memcmp(first, first + sample * bytes, (inner - sample) * bytes))
+      return false;
+  }
   return true;
 }
 
@@ -207,18 +221,26 @@ static DenseElementsAttr resizeElements(DenseElementsAttr value, int64_t dim,
                                         RankedTensorType type) {
   if (value.isSplat())
     return value.resizeSplat(type);
+  if (value.empty())
+    return DenseElementsAttr::get(type, ArrayRef<Attribute>());
   int64_t oldSize = value.getType().getDimSize(dim), inner = 1;
   int64_t newSize = type.getDimSize(dim);
   for (int64_t size : type.getShape().drop_front(dim + 1))
     inner *= size;
-  auto elements = value.getValues<Attribute>();
-  SmallVector<Attribute> kept;
+  std::vector<char> elements = getBytes(value);
+  size_t bytes = elements.size() / value.getNumElements();
+  std::vector<char> kept(type.getNumElements() * bytes);
   for (int64_t index = 0; index < type.getNumElements(); ++index) {
     int64_t block = index / (newSize * inner);
     int64_t position = index % (newSize * inner) % (oldSize * inner);
-    kept.push_back(elements[block * oldSize * inner + position]);
+    std::memcpy(kept.data() + index * bytes,
+                elements.data() + (block * oldSize * inner + position) * bytes,
+                bytes);
   }
-  return DenseElementsAttr::get(type, kept);
+  if (!type.getElementType().isInteger(1))
+    return DenseElementsAttr::getFromRawBuffer(type, kept);
+  SmallVector<bool> truths(kept.begin(), kept.end());
+  return DenseElementsAttr::get(type, truths);
 }
 
 void BatchFollower::resize(int64_t newBatch) {
