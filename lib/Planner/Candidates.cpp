@@ -170,13 +170,11 @@ llvm::SmallVector<size_t> parplan::getAxisCounts(const PlanningProblem &problem,
   return counts;
 }
 
-/// All data axes, or the inner ones alone (hybrid sharding).
-static llvm::SmallVector<AxisList> getStorageLists(const AxisList &dataAxes,
-                                                   bool isStorable) {
-  llvm::SmallVector<AxisList> lists = {{}};
-  if (!isStorable || dataAxes.empty())
-    return lists;
-  lists.push_back(dataAxes);
+llvm::SmallVector<AxisList> parplan::getStorageLists(const Mesh &mesh) {
+  AxisList dataAxes = getDataAxes(mesh);
+  llvm::SmallVector<AxisList> lists;
+  if (!dataAxes.empty())
+    lists.push_back(dataAxes);
   if (dataAxes.size() > 1)
     lists.push_back({dataAxes.back()});
   return lists;
@@ -242,9 +240,12 @@ parplan::getAssignments(const PlanningOp &op, const Mesh &mesh,
       }
     }
   }
+  llvm::SmallVector<AxisList> storageLists = {{}};
+  if (isStorable)
+    llvm::append_range(storageLists, getStorageLists(mesh));
   // By index: `consider` adds behind what is looked at.
   for (size_t index = 0, count = assignments.size(); index < count; ++index)
-    for (const AxisList &stored : getStorageLists(dataAxes, isStorable))
+    for (const AxisList &stored : storageLists)
       for (const AxisList &pending :
            getPendingLists(op, dataAxes, tensorAxes, axisCounts)) {
         FactorAssignment assignment = assignments[index];

@@ -189,6 +189,9 @@ parplan::getAllowedAssignments(const PlanningProblem &problem,
   if (request.zeroStage.value_or(0) > 0 && getDataAxes(mesh).empty())
     refusal = "zero=" + std::to_string(*request.zeroStage) +
               " spreads over data-parallel ranks, and there is one";
+  else if (auto unspread = findUnspreadParameter(
+               problem, request.zeroStage.value_or(0), allowed))
+    refusal = unspread;
   return allowed;
 }
 
@@ -251,7 +254,8 @@ private:
   std::vector<std::vector<Sharding>> made, used;
 };
 
-/// Leaves the layouts of a trained parameter that the stage asks for.
+/// Leaves the layouts of a trained parameter, or of its cast, that the stage
+/// asks for. A parameter has some, or `findUnspreadParameter` has refused it.
 void applyZeroStage(std::vector<Sharding> &list, int stage) {
   std::vector<Sharding> kept;
   for (const Sharding &rest : list)
@@ -259,6 +263,25 @@ void applyZeroStage(std::vector<Sharding> &list, int stage) {
       kept.push_back(rest);
   if (!kept.empty())
     list = std::move(kept);
+}
+
+/// Stores what a frozen parameter may lie in. No op runs on its pieces, so no
+/// op has asked for that.
+void storeFrozen(std::vector<Sharding> &list, const Mesh &mesh) {
+  AxisList dataAxes = getDataAxes(mesh);
+  std::vector<Sharding> stored;
+  for (Sharding rest : list)
+    for (const AxisList &storage : getStorageLists(mesh)) {
+      for (AxisList &axes : rest.dims)
+        llvm::erase_if(
+            axes, [&](int axis) { return llvm::is_contained(dataAxes, axis); });
+      rest.storage = storage;
+      if (rest.isStored() && !verifySharding(rest, mesh, rest.dims.size()) &&
+          !llvm::is_contained(stored, rest))
+        stored.push_back(rest);
+    }
+  if (!stored.empty())
+    list = std::move(stored);
 }
 
 } // namespace
@@ -273,55 +296,28 @@ std::vector<std::vector<Sharding>> parplan::getRestCandidates(
   std::vector<std::vector<Sharding>> candidates;
   for (size_t value = 0; value < problem.values.size(); ++value)
     candidates.push_back(collected.get(static_cast<int>(value)));
+  std::vector<bool> isFrozen(problem.values.size(), true);
   for (auto [index, value] : llvm::enumerate(problem.values)) {
     if (value.updates < 0)
       continue;
+    isFrozen[value.updates] = false;
+    const PlanningValue &variable = problem.values[value.updates];
     std::vector<Sharding> &list = candidates[value.updates];
-    if (request.zeroStage &&
-        problem.values[value.updates].kind == ValueKind::parameter)
+    if (request.zeroStage && variable.kind == ValueKind::parameter &&
+        !variable.shape.empty())
       applyZeroStage(list, *request.zeroStage);
     candidates[index] = list;
   }
+  if (request.zeroStage != 3)
+    return candidates;
+  for (auto [index, value] : llvm::enumerate(problem.values))
+    if (value.kind == ValueKind::parameter && isFrozen[index] &&
+        !value.shape.empty())
+      storeFrozen(candidates[index], mesh);
   // The short copy of a parameter rests as the parameter does.
   std::vector<bool> storable = findStorable(problem);
   for (auto [index, op] : llvm::enumerate(problem.ops))
-    if (request.zeroStage == 3 && storable[index] && op.role == OpRole::forward)
+    if (storable[index] && op.role == OpRole::forward)
       applyZeroStage(candidates[op.results[0]], 3);
   return candidates;
-}
-
-int parplan::getZeroStage(const PlanningProblem &problem,
-                          const PlanningAnswer &answer, int parameter,
-                          std::optional<int> forced) {
-  if (forced)
-    return *forced;
-  if (answer.rest[parameter].isStored())
-    return 3;
-  for (auto [index, op] : llvm::enumerate(problem.ops)) {
-    bool updates = llvm::any_of(op.results, [&](int result) {
-      return problem.values[result].updates == parameter;
-    });
-    if (!updates || answer.assignments[index].storage.empty())
-      continue;
-    // The gradient is of the shape of the parameter and was added up, as
-    // itself or before it was scaled or cast.
-    llvm::SmallVector<int> gradients(op.operands.begin(), op.operands.end());
-    for (size_t producer = index; producer-- > 0;) {
-      const PlanningOp &before = problem.ops[producer];
-      if (llvm::none_of(before.results, [&](int result) {
-            return llvm::is_contained(gradients, result);
-          }))
-        continue;
-      if (before.accumulates)
-        return problem.microBatches > 1 &&
-                       !answer.assignments[producer].storage.empty()
-                   ? 2
-                   : 1;
-      for (int operand : before.operands)
-        if (problem.values[operand].shape == problem.values[parameter].shape)
-          gradients.push_back(operand);
-    }
-    return 1;
-  }
-  return 0;
 }

@@ -53,6 +53,10 @@ bool isUpdate(const PlanningProblem &problem, const PlanningOp &op);
 AxisList getDataAxes(const Mesh &mesh);
 AxisList getTensorAxes(const Mesh &mesh);
 
+/// The axes over which something may be stored: all data axes, or the inner
+/// ones alone (hybrid sharding). Empty without data axes.
+llvm::SmallVector<AxisList> getStorageLists(const Mesh &mesh);
+
 /// The assignments of an op on `mesh`, the simplest first: data axes on the
 /// batch factor wherever it can be split; the first j tensor axes, for each j
 /// of `axisCounts`, on one factor or shared by neighbouring factors of one

@@ -80,7 +80,8 @@ std::vector<Mesh> getMeshes(const PlanningProblem &problem,
 /// The assignments of every op that the request allows on `mesh`: forced
 /// algorithms and the ZeRO stage applied. Ops of one decision have equally
 /// many, choice for choice. An op for which the forced algorithm is impossible
-/// keeps all, unless it was forced by name; then `refusal` says so.
+/// keeps all, unless it was forced by name; then `refusal` says so, and
+/// likewise of parameters that the stage cannot spread.
 std::vector<std::vector<FactorAssignment>>
 getAllowedAssignments(const PlanningProblem &problem,
                       const PlanRequest &request, const Mesh &mesh,
@@ -88,18 +89,27 @@ getAllowedAssignments(const PlanningProblem &problem,
 
 /// The layouts at rest that are considered for every value: as made, completed,
 /// and as any op reads it. Inputs lie with the data axes on their batch. What
-/// replaces a variable has the candidates of the variable, in their order.
+/// replaces a variable has the candidates of the variable, in their order. In
+/// stage 3 parameters that are not trained are stored, too.
 std::vector<std::vector<Sharding>> getRestCandidates(
     const PlanningProblem &problem, const PlanRequest &request,
     const Mesh &mesh,
     const std::vector<std::vector<FactorAssignment>> &assignments);
 
-/// The ZeRO stage of a parameter in a plan: 3, it is stored at rest; 2, its
-/// gradients are stored while they are added up; 1, its update is; 0. With one
-/// micro-batch 1 and 2 are the same plan, and a parameter that is not trained
-/// has no stage: what was forced is what it is called.
+/// The ZeRO stage of a parameter, by what a plan does with it: 3, it is stored
+/// at rest; 2, its gradients are stored while they are added up; 1, its update
+/// is; 0. What was forced names it only where the plan leaves that open: with
+/// one micro-batch 1 and 2 are the same plan, a parameter that is not trained
+/// has no gradient for 0 to 2 to differ in, and a scalar has nothing to spread.
 int getZeroStage(const PlanningProblem &problem, const PlanningAnswer &answer,
                  int parameter, std::optional<int> forced);
+
+/// Says which trained parameter with dimensions a forced stage cannot spread:
+/// no allowed assignment of its update, or of what adds up its gradients, is
+/// stored.
+std::optional<std::string>
+findUnspreadParameter(const PlanningProblem &problem, int stage,
+                      llvm::ArrayRef<std::vector<FactorAssignment>> allowed);
 
 } // namespace parplan
 

@@ -211,6 +211,67 @@ TEST(Training, RefusesStagesWithoutDataParallelRanks) {
   EXPECT_NE(result.refusals[0].find("zero=3"), std::string::npos);
 }
 
+TEST(Training, RefusesStagesThatCannotSpreadAParameter) {
+  for (int microBatches : {1, 2})
+    for (int stage = 0; stage < 4; ++stage) {
+      PlanningProblem problem = makeTrainedLayer(microBatches);
+      // An update on whole blocks only.
+      problem.ops.back().rule.flat = false;
+      PlanRequest request = makeRequest(2, 1, stage);
+      PlanResult result = solve(problem, request, SimpleCosts());
+      EXPECT_EQ(result.answer.has_value(), stage == 0);
+      if (stage > 0) {
+        ASSERT_EQ(result.refusals.size(), 1u);
+        EXPECT_EQ(result.refusals[0],
+                  "zero=" + std::to_string(stage) +
+                      ": parameter 'v1' cannot be spread over the replicas");
+      }
+      // The sum of the gradients is on whole blocks only.
+      problem = makeTrainedLayer(microBatches);
+      problem.ops[problem.ops.size() - 2].rule.flat = false;
+      result = solve(problem, request, SimpleCosts());
+      EXPECT_EQ(result.answer.has_value(), stage < 2 || microBatches == 1);
+    }
+}
+
+TEST(Training, DerivesTheForcedStage) {
+  for (int microBatches : {1, 2})
+    for (int stage = 0; stage < 4; ++stage) {
+      PlanningProblem problem = makeTrainedLayer(microBatches);
+      PlanResult result = solveChecked(problem, makeRequest(2, 1, stage));
+      const PlanningAnswer &answer = *result.answer;
+      EXPECT_EQ(getZeroStage(problem, answer, 1, stage), stage);
+      // What is forced changes the name of one plan alone.
+      bool isOpen = microBatches == 1 && (stage == 1 || stage == 2);
+      for (int forced = 0; forced < 4; ++forced)
+        EXPECT_EQ(getZeroStage(problem, answer, 1, forced),
+                  isOpen ? forced == 2 ? 2 : 1 : stage);
+    }
+}
+
+TEST(Training, StoresFrozenParametersInStageThree) {
+  ProblemBuilder builder;
+  int x = builder.addInput({8, 16});
+  int frozen = builder.addParameter({16, 16});
+  int weight = builder.addParameter({16, 16});
+  int scalar = builder.addParameter({});
+  auto layer = builder.addLayer(builder.addLayer(x, frozen).result, weight);
+  int ofWeight = layer.addBackward(builder.addInput({8, 16})).second;
+  builder.addUpdate(weight, builder.addAccumulate(ofWeight));
+  const PlanningProblem &problem = builder.problem;
+  for (int stage = 0; stage < 4; ++stage) {
+    PlanResult result = solveChecked(problem, makeRequest(2, 1, stage));
+    const PlanningAnswer &answer = *result.answer;
+    EXPECT_EQ(answer.rest[frozen].isStored(), stage == 3);
+    for (int parameter : {frozen, weight, scalar})
+      EXPECT_EQ(getZeroStage(problem, answer, parameter, stage), stage);
+    PlanningAnswer whole = answer;
+    whole.rest[frozen] = Sharding::getReplicated(2);
+    EXPECT_EQ(getZeroStage(problem, whole, frozen, stage),
+              stage == 3 ? 0 : stage);
+  }
+}
+
 TEST(Training, StoresWithinANodeWhereDataSpansNodes) {
   PlanningProblem problem = makeTrainedLayer(1);
   PlanRequest request = makeRequest(4, 1, 1);
