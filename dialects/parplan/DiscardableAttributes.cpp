@@ -153,6 +153,8 @@ ParplanDialect::verifyOperationAttribute(Operation *op,
   if (isInteger && (!isa<IntegerAttr>(value) ||
                     !cast<IntegerAttr>(value).getType().isInteger(64)))
     return op->emitOpError() << "'" << name << "' must be an i64 attribute";
+  if (name == attributes::paddingId && !isa<EmbeddingOp>(op))
+    return op->emitOpError() << "'" << name << "' belongs to an embedding";
   if (name == attributes::onnxOp && !isa<StringAttr>(value))
     return op->emitOpError() << "'" << name << "' must be a string attribute";
   return success();
