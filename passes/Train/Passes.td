@@ -149,7 +149,8 @@ def VerifyStep : Pass<"parplan-verify-step", "::mlir::ModuleOp"> {
       `parplan.accumulate`;
     * the members of a group have exactly one leader, which stands first for
       forward ops;
-    * updates have a gradient that was accumulated.
+    * updates have a gradient that was accumulated, or a constant of zeros;
+      but nothing is accumulated for a loss of parameters alone.
   }];
 }
 

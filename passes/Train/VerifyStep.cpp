@@ -110,7 +110,20 @@ private:
     return value.getDefiningOp()->hasAttr(attributes::perMicroBatch);
   }
 
+  /// A sum over all micro-batches, or zero where nothing reads the variable.
+  static bool isOfStep(Value gradient) {
+    if (gradient.getDefiningOp<AccumulateOp>())
+      return true;
+    auto constant = gradient.getDefiningOp<ConstantOp>();
+    auto splat = constant ? dyn_cast<SplatElementsAttr>(constant.getValue())
+                          : SplatElementsAttr();
+    return splat && isa<FloatType>(splat.getElementType()) &&
+           splat.getSplatValue<APFloat>().isZero();
+  }
+
   void verifyMicroBatches() {
+    // A loss of parameters alone is that of the step.
+    bool accumulates = !function.getOps<AccumulateOp>().empty();
     for (Operation &op : body.without_terminator()) {
       bool readsMicroBatch = llvm::any_of(op.getOperands(), [&](Value operand) {
         return isOfMicroBatch(operand);
@@ -124,21 +137,30 @@ private:
       if (update && getTensorType(update.getGradient()).getShape() !=
                         getTensorType(update.getParameter()).getShape())
         fail(&op) << "has a gradient of another shape";
+      if (update && accumulates && !isOfStep(update.getGradient()))
+        fail(&op) << "has a gradient that is neither accumulated nor zero";
     }
   }
 
-  /// One leader per group: the first forward op, or an update.
+  /// One leader per group: a forward op before all others, or an update.
   void verifyGroups() {
-    llvm::DenseMap<int64_t, Operation *> leaders;
+    llvm::DenseMap<int64_t, Operation *> leaders, first;
     for (Operation &op : body.without_terminator()) {
       auto group = op.getAttrOfType<IntegerAttr>(attributes::group);
+      bool isUpdate = isa<OptimizerUpdateOp>(op);
       bool leads = getRole(&op) == roles::forward ||
-                   getRole(&op) == roles::loss || isa<OptimizerUpdateOp>(op);
-      if (!group || !leads)
+                   getRole(&op) == roles::loss || isUpdate;
+      if (!group)
+        continue;
+      bool isFirst = first.try_emplace(group.getInt(), &op).second;
+      if (!leads)
         continue;
       auto [entry, isNew] = leaders.try_emplace(group.getInt(), &op);
       if (!isNew)
         fail(&op) << "is a second leader of group " << group.getInt();
+      else if (!isUpdate && !isFirst)
+        fail(&op) << "leads group " << group.getInt()
+                  << ", but stands behind another member of it";
     }
     for (Operation &op : body.without_terminator())
       if (auto group = op.getAttrOfType<IntegerAttr>(attributes::group);
