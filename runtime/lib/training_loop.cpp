@@ -139,9 +139,10 @@ void Loop::record(const StepResult &result, double seconds) {
     requireFinite("the loss", result.loss, state);
     requireFinite("the gradient norm", result.gradientNorm, state);
   } else if (state.lossScale < smallestLossScale) {
+    char scale[32];
+    std::snprintf(scale, sizeof scale, "%.3g", state.lossScale);
     fail(exitBadData, "the gradient of step " + std::to_string(state.step + 1) +
-                          " overflows with every loss scale down to " +
-                          std::to_string(state.lossScale));
+                          " overflows with every loss scale down to " + scale);
   }
 }
 
