@@ -69,11 +69,12 @@ void buildTrainPipeline(mlir::OpPassManager &manager,
 
   //===--- The step -------------------------------------------------------===//
 
-  bool isScaled = options.precision == ComputePrecision::fp16;
+  bool isHalf = options.precision == ComputePrecision::fp16;
+  bool isScaled = isHalf || options.scalesLoss;
   manager.addPass(createAddLoss({getName(options.loss), isScaled}));
   // Before the gradients, which then have the types of what they belong to.
   if (options.precision != ComputePrecision::fp32)
-    manager.addPass(createSetPrecision({isScaled ? "f16" : "bf16"}));
+    manager.addPass(createSetPrecision({isHalf ? "f16" : "bf16"}));
   manager.addPass(createDifferentiate());
   manager.addPass(createAddOptimizer(getOptions(options)));
   // createVerifyStep runs behind this pipeline, on its own: errors of the

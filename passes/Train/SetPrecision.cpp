@@ -91,6 +91,8 @@ private:
   /// change the choice of experts.
   void noteRouter(Value value) {
     Operation *op = value.getDefiningOp();
+    if (op && !ranked.insert(op).second)
+      return;
     if (isa_and_nonnull<MatmulOp>(op)) {
       router.insert(op);
       return;
@@ -176,16 +178,21 @@ private:
   }
 
   /// Rearranged parameters and constants, also at indices of the input.
-  static bool isOfWeights(Value value) {
+  bool isOfWeights(Value value) {
     Operation *op = value.getDefiningOp();
     if (!op)
       return false;
     if (isa<ParameterOp, ConstantOp>(op))
       return true;
-    return isShape(op) && llvm::all_of(op->getOperands(), [](Value operand) {
-             return !isa<FloatType>(getElement(operand)) ||
-                    isOfWeights(operand);
-           });
+    if (!isShape(op))
+      return false;
+    if (auto known = ofWeights.find(op); known != ofWeights.end())
+      return known->second;
+    bool answer = llvm::all_of(op->getOperands(), [&](Value operand) {
+      return !isa<FloatType>(getElement(operand)) || isOfWeights(operand);
+    });
+    ofWeights[op] = answer;
+    return answer;
   }
 
   Value lowerShape(Operation *op) {
@@ -235,14 +242,53 @@ private:
   /// The same value in the other type.
   llvm::DenseMap<Value, Value> casts;
   llvm::DenseSet<Operation *> router;
+  /// What was visited: values have many ways to an end.
+  llvm::DenseSet<Operation *> ranked;
+  llvm::DenseMap<Operation *, bool> ofWeights;
 };
+
+bool isOtherFloat(Type type) {
+  Type element = cast<RankedTensorType>(type).getElementType();
+  return isa<FloatType>(element) && !element.isF32();
+}
+
+/// What is not f32 would stay as it is: the precision would not be that which
+/// was asked for.
+LogicalResult verifyTypes(func::FuncOp function) {
+  bool sound = true;
+  auto refuse = [&](InFlightDiagnostic diagnostic, StringRef kind,
+                    StringRef name, Type type) {
+    sound = false;
+    diagnostic << "only models of f32 can be trained in a short type, but the "
+               << kind << ' ' << quoteName(name.str()) << " is "
+               << cast<RankedTensorType>(type).getElementType();
+  };
+  for (BlockArgument argument : function.getArguments()) {
+    unsigned index = argument.getArgNumber();
+    // Labels and scalars follow the loss.
+    StringRef name = getArgumentName(function, index);
+    if (isOtherFloat(argument.getType()) && name != "labels" &&
+        !function.getArgAttr(index, attributes::schedule))
+      refuse(function.emitError(), "input", name, argument.getType());
+  }
+  SymbolTable symbols(function->getParentOp());
+  llvm::DenseSet<Operation *> seen;
+  for (auto parameter : function.getOps<ParameterOp>()) {
+    InitializerOp initializer = getInitializer(parameter, symbols);
+    if (isTrained(initializer) && isOtherFloat(parameter.getType()) &&
+        seen.insert(initializer).second)
+      refuse(initializer.emitError(), "parameter", initializer.getName(),
+             parameter.getType());
+  }
+  return success(sound);
+}
 
 struct SetPrecision : impl::SetPrecisionBase<SetPrecision> {
   using SetPrecisionBase::SetPrecisionBase;
 
   void runOnOperation() override {
     func::FuncOp function = findMain(getOperation());
-    if (!function)
+    if (!function || failed(verifyTypes(function)))
       return signalPassFailure();
     if (type == "bf16")
       PrecisionSetter(function, BFloat16Type::get(&getContext())).run();

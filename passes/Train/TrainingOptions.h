@@ -42,6 +42,8 @@ struct TrainingOptions {
   /// Globs of initializers that stay as they are.
   std::vector<std::string> frozen;
   ComputePrecision precision = ComputePrecision::fp32;
+  /// Multiplies the loss by a scale and divides gradients; fp16 always does.
+  bool scalesLoss = false;
   int64_t microBatches = 1;
   /// Samples of one micro-batch, over all replicas; 0: what the module has.
   int64_t microBatchSize = 0;

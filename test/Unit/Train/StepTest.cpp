@@ -148,7 +148,7 @@ TEST(Step, AveragesSquaredErrorsOverTheStep) {
 TEST(Step, UnscalesGradientsOfAScaledLoss) {
   TrainingOptions options =
       makeOptions(LossKind::crossEntropy, /*microBatches=*/2, /*batch=*/2);
-  options.precision = ComputePrecision::fp16;
+  options.scalesLoss = true;
   Training training(regression, options);
   training.set("w", makeNumbers(6, 1));
   training.set("b", makeNumbers(2, 2));
