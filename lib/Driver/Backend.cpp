@@ -146,6 +146,7 @@ static bool describeTraining(const Frontend &frontend,
       writeModelTemplate(*frontend.model.info, templatePath, engine);
   if (!content)
     return false;
+  training.savesModel = content->isModel;
   for (TemplateInitializer &initializer : content->initializers)
     training.saved.push_back({std::move(initializer.name), initializer.onnxType,
                               std::move(initializer.shape), initializer.offset,

@@ -184,7 +184,7 @@ TEST_F(CheckpointTest, SavesWhenItIsPreempted) {
   for (const char *form : {"", "--communicator local "}) {
     EXPECT_EQ(std::system(("rm -rf " + file("checkpoints")).c_str()), 0);
     const Result result =
-        run("PARPLAN_TEST_DELAY=300 timeout -s TERM 2 " +
+        run("PARPLAN_TEST_DELAY=600 timeout -s TERM 6 " +
             program("two", "--steps 12 " + checkpoints() + form + "--save " +
                                file("never.onnx")) +
             "; echo code $?");
@@ -198,7 +198,7 @@ TEST_F(CheckpointTest, SavesWhenItIsPreempted) {
     expectResumes(done);
   }
   const Result result =
-      run("PARPLAN_TEST_DELAY=300 timeout --preserve-status -s TERM 2 " +
+      run("PARPLAN_TEST_DELAY=600 timeout --preserve-status -s TERM 6 " +
           program("two", "--steps 12 --resume none " + checkpoints()));
   EXPECT_EQ(result.code, 193) << result.output;
 }
