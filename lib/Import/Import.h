@@ -25,9 +25,9 @@ struct ImportedModel {
 /// Imports a model: guards, ONNX's checker, sizes of dimensions, folding. The
 /// module holds a `parplan.initializer` per weight and the function @main,
 /// whose ops have the location (file, node index, 1), column 0 where there is
-/// no node, and the attributes `parplan.node` and `parplan.onnx_op`. No shape arithmetic is left. All
-/// problems of the phase are reported; the module is verified by who runs the
-/// pipeline.
+/// no node, and the attributes `parplan.node` and `parplan.onnx_op`. No shape
+/// arithmetic is left. All problems of the phase are reported; the module is
+/// verified by who runs the pipeline.
 ImportedModel importModel(mlir::MLIRContext &context,
                           const ImportOptions &options,
                           DiagnosticEngine &diagnostics);

@@ -142,8 +142,7 @@ void Emitter::emitOp(const Op &op) {
   operation->setDiscardableAttrs(named);
   if (isa<EmbeddingOp>(operation))
     if (std::optional<int64_t> id = imported.info->getPaddingId(op.node))
-      operation->setAttr(attributes::paddingId,
-                         builder.getI64IntegerAttr(*id));
+      operation->setAttr(attributes::paddingId, builder.getI64IntegerAttr(*id));
 }
 
 mlir::Value Emitter::operand(const Op &op, size_t index) {
