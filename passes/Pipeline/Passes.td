@@ -28,4 +28,14 @@ def UnrollMicroBatches
   }];
 }
 
+def VerifyUnrolled : Pass<"parplan-verify-unrolled", "::mlir::ModuleOp"> {
+  let summary = "Closes the pipeline phase";
+  let description = [{
+    Checks of a function with `parplan.micro_batches` that
+    * no `accumulate` and no `parplan.per_micro_batch` is left;
+    * arguments with `parplan.batch` are [micro-batches, ..], and the
+      first dimension is not split.
+  }];
+}
+
 #endif // PARPLAN_PASSES_PIPELINE_PASSES_TD

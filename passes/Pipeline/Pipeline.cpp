@@ -13,6 +13,8 @@ namespace parplan {
 void buildPipelinePipeline(mlir::OpPassManager &manager) {
   // On the program of one rank: what it writes out is no more planned or split.
   manager.addPass(createUnrollMicroBatches());
+  // Closes the phase.
+  manager.addPass(createVerifyUnrolled());
 }
 
 } // namespace parplan
