@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Plans, compiles and runs training steps on host ranks, and compares with what PyTorch computed and with the plan.
 
-Every training run of a model's case.json runs in the configurations below. A run passes when
+Every training run of a model's case.json runs in the first two configurations below, the first run in all of them. A run
+passes when
   * the loss of every step is PyTorch's within 2e-5, the global gradient norm within 1e-4 (relative);
   * where PyTorch's weights after the last step are at hand, the saved ones differ from them by at most 1e-3 of the update;
   * calls, bytes and order of communication and the peak of memory, on every rank, are the predicted ones, exactly;
   * the plan has the mesh, the micro-batches and the ZeRO stage that --force asked for.
+With --precision the losses of a run in that precision are compared with those of the same run in fp32, over 20 steps.
 Ends with 1 when a run failed.
 """
 import argparse
@@ -23,6 +25,8 @@ CONFIGURATIONS = [(1, ""), (4, "dp=2,tp1d=2,micro-batches=2"), (2, "dp=2,zero=1"
 LOSS_TOLERANCE = 2e-5
 NORM_TOLERANCE = 1e-4
 UPDATE_TOLERANCE = 1e-3
+PRECISION_STEPS = 20
+PRECISION_TOLERANCE = 0.02
 
 
 def read_safetensors(path):
@@ -65,12 +69,11 @@ def check_forced(plan, forced):
         expect(stages == {forced["zero"]}, f"ZeRO stage {forced['zero']} was forced, {sorted(stages)} are planned")
 
 
-def run(parplan, folder, case, task, ranks, specification, work):
-    forced = {key: int(size) for key, size in (part.split("=") for part in specification.split(",") if part)}
-    out, metrics_file, saved = (os.path.join(work, name) for name in ("out", "metrics.json", "trained.safetensors"))
+def compile_step(parplan, folder, case, task, ranks, specification, precision, out):
+    """Returns the plan."""
     command = [parplan, os.path.join(folder, "model.onnx"), "--gpus", str(ranks), "--target", "host", "-o", out, "--train",
                "--loss", task["loss"], "--optimizer", task["optimizer"], "--global-batch", str(task["global_batch"]),
-               "--precision", "fp32", "--report-gradient-norm"]
+               "--precision", precision, "--report-gradient-norm"]
     if task.get("clip_norm"):
         command += ["--clip-norm", str(task["clip_norm"])]
     for name, value in case["dims"].items():
@@ -79,14 +82,26 @@ def run(parplan, folder, case, task, ranks, specification, work):
     if specification:
         command += ["--force", specification]
     execute(command)
+    forced = {key: int(size) for key, size in (part.split("=") for part in specification.split(",") if part)}
     plan = read_json(os.path.join(out, "plan.json"))
     check_mesh(plan, ranks, {key: size for key, size in forced.items() if key in ("dp", "tp1d")})
     check_forced(plan, forced)
+    return plan
 
-    steps = len(task["losses"])
+
+def train(folder, task, ranks, steps, out, saved):
+    """Returns the metrics."""
+    metrics = os.path.join(out, "metrics.json")
     execute([os.path.join(out, "program"), "--ranks", str(ranks), "--data", os.path.join(folder, task["data"]),
-             "--steps", str(steps), "--metrics", metrics_file, "--save", saved])
-    metrics = read_json(metrics_file)
+             "--steps", str(steps), "--metrics", metrics, "--save", saved])
+    return read_json(metrics)
+
+
+def run(parplan, folder, case, task, ranks, specification, work):
+    out, saved = os.path.join(work, "out"), os.path.join(work, "trained.safetensors")
+    plan = compile_step(parplan, folder, case, task, ranks, specification, "fp32", out)
+    steps = len(task["losses"])
+    metrics = train(folder, task, ranks, steps, out, saved)
     check_series("the loss", metrics["loss"], task["losses"], LOSS_TOLERANCE)
     check_series("the gradient norm", metrics["gradient_norm"], task["gradient_norms"], NORM_TOLERANCE)
     verdict = "losses and norms are PyTorch's"
@@ -103,6 +118,20 @@ def run(parplan, folder, case, task, ranks, specification, work):
     return verdict
 
 
+def compare_precisions(parplan, folder, case, task, ranks, specification, precision, work):
+    losses = []
+    for each in ("fp32", precision):
+        out = os.path.join(work, each)
+        compile_step(parplan, folder, case, task, ranks, specification, each, out)
+        losses.append(train(folder, task, ranks, PRECISION_STEPS, out, os.path.join(work, "trained.safetensors"))["loss"])
+    wanted, narrow = losses
+    expect(len(wanted) == len(narrow) == PRECISION_STEPS, f"{len(narrow)} losses for {PRECISION_STEPS} steps")
+    expect(narrow != wanted, f"the losses of {precision} are those of fp32, bit for bit")
+    off = max(abs(value / reference - 1) for value, reference in zip(narrow, wanted))
+    expect(off <= PRECISION_TOLERANCE, f"a loss is off by {off:.1e}, at most {PRECISION_TOLERANCE:.0e}")
+    return f"losses of {precision} are off by {off:.1e}"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--parplan", required=True, help="the program parplan")
@@ -110,6 +139,7 @@ def main():
     parser.add_argument("--case", action="append", required=True, help="the model; repeatable")
     parser.add_argument("--run", action="append", type=int, help="only this training run of the model; repeatable")
     parser.add_argument("--configuration", action="append", help="only this one, e.g. '4:dp=2,tp1d=2' or '3:'; repeatable")
+    parser.add_argument("--precision", choices=("bf16", "fp16"), help="compare with fp32 instead of with PyTorch")
     options = parser.parse_args()
     parplan = os.path.abspath(options.parplan)
     configurations = [(int(ranks), specification) for ranks, specification in
@@ -122,12 +152,13 @@ def main():
         for index, task in enumerate(case["train"]):
             if options.run and index not in options.run:
                 continue
-            # Every run on one rank; the other configurations with the first run only.
-            for ranks, specification in configurations if index == 0 or options.run else configurations[:1]:
+            for ranks, specification in configurations if index == 0 or options.run else configurations[:2]:
                 count += 1
                 with tempfile.TemporaryDirectory(prefix="parplan-") as work:
                     try:
-                        verdict = "ok: " + run(parplan, folder, case, task, ranks, specification, work)
+                        step = (parplan, folder, case, task, ranks, specification)
+                        verdict = "ok: " + (compare_precisions(*step, options.precision, work) if options.precision
+                                            else run(*step, work))
                     except (Difference, OSError, KeyError, ValueError) as problem:
                         failures += 1
                         verdict = f"FAILED: {problem if isinstance(problem, Difference) else repr(problem)}"
