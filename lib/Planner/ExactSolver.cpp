@@ -104,6 +104,34 @@ findSmallerPlan(const MeshProblem &meshProblem, size_t opCount,
   return found;
 }
 
+/// Seconds of computation that every plan on the mesh takes: communication and
+/// changes of layout left out.
+double
+getComputeBound(const PlanningProblem &problem, const Mesh &mesh,
+                const std::vector<std::vector<FactorAssignment>> &assignments,
+                const PlanCosts &costs) {
+  double bound = 0;
+  for (auto [op, choices] : llvm::zip_equal(problem.ops, assignments)) {
+    llvm::SmallVector<int64_t> operandBytes, resultBytes;
+    for (int operand : op.operands)
+      operandBytes.push_back(problem.values[operand].elementBytes);
+    for (int result : op.results)
+      resultBytes.push_back(problem.values[result].elementBytes);
+    double least = CostNetwork::forbidden;
+    for (const FactorAssignment &assignment : choices) {
+      OpCost cost = evaluateWork(op.work, op.rule,
+                                 getLocalFactorSizes(op.rule, assignment, mesh),
+                                 operandBytes, resultBytes);
+      // Pieces of flattened blocks share the work.
+      least = std::min(
+          least, costs.getOpSeconds(cost) /
+                     static_cast<double>(mesh.getWidth(assignment.storage)));
+    }
+    bound += least * static_cast<double>(getRepeat(problem, op));
+  }
+  return bound;
+}
+
 } // namespace
 
 PlanResult parplan::solve(const PlanningProblem &problem,
@@ -122,8 +150,33 @@ PlanResult parplan::solve(const PlanningProblem &problem,
       result.refusals.push_back(*refusal);
       continue;
     }
+    double computeBound = getComputeBound(problem, mesh, assignments, costs);
+    if (result.answer && computeBound >= result.evaluation.stepTimeSeconds) {
+      lowerBound = std::min(lowerBound, computeBound);
+      ++result.certificate.pruned;
+      continue;
+    }
+    if (result.answer && Clock::now() > deadline) {
+      exact = false;
+      lowerBound = std::min(lowerBound, computeBound);
+      result.boundWithoutLimitSeconds =
+          std::min(result.boundWithoutLimitSeconds, computeBound);
+      continue;
+    }
     MeshProblem meshProblem(problem, request, mesh, std::move(assignments),
                             costs);
+    if (meshProblem.isTooRich()) {
+      exact = false;
+      lowerBound = std::min(lowerBound, computeBound);
+      result.boundWithoutLimitSeconds =
+          std::min(result.boundWithoutLimitSeconds, computeBound);
+      std::string sizes;
+      for (const MeshAxis &axis : mesh.getAxes())
+        sizes += " " + axis.name + "=" + std::to_string(axis.size);
+      result.refusals.push_back("a value has too many layouts on the mesh" +
+                                sizes);
+      continue;
+    }
     std::vector<int> nothing(meshProblem.getNetwork().getVariableCount(), -1);
     int64_t least = meshProblem.getLeastParameterBytes(nothing);
     if (least > request.memoryLimitBytes) {

@@ -151,6 +151,8 @@ void MeshProblem::addValues() {
       choiceLives.emplace_back(valueChoices[updated].size());
     } else {
       ValueCopies copies = getCopies(value);
+      if (tooRich)
+        return;
       addChoices(value, copies);
       addReadings(value, copies);
     }
@@ -160,7 +162,7 @@ void MeshProblem::addValues() {
   }
 }
 
-ValueCopies MeshProblem::getCopies(size_t value) const {
+ValueCopies MeshProblem::getCopies(size_t value) {
   ValueCopies copies;
   for (const Reader &reader : readers[value]) {
     const PlanningOp &op = problem.ops[reader.op];
@@ -183,11 +185,14 @@ ValueCopies MeshProblem::getCopies(size_t value) const {
                });
       });
       size_t number = kind - copies.kinds.begin();
+      if (number >= maxCopyKinds) {
+        tooRich = true;
+        continue;
+      }
       if (kind == copies.kinds.end())
         copies.kinds.push_back(
             {use, description, getRepeat(problem, op), reader.op, reader.op});
       copies.kinds[number].lastUse = reader.op;
-      PARPLAN_CHECK(number < 64, "a value has at most 64 kinds of copies");
       reading->needs[choice] |= CopySet(1) << number;
     }
   }

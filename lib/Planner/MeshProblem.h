@@ -20,6 +20,7 @@ namespace parplan {
 
 /// A set of copies of a value, as numbers of `ValueCopies::kinds`.
 using CopySet = uint64_t;
+constexpr size_t maxCopyKinds = 64;
 
 /// The copies that readers of a value may need: a layout, for one of the kinds
 /// of readers that may not share it.
@@ -63,6 +64,10 @@ public:
               std::vector<std::vector<FactorAssignment>> assignments,
               const PlanCosts &costs);
 
+  /// A value has more layouts than the network can tell apart: nothing else may
+  /// be asked.
+  bool isTooRich() const { return tooRich; }
+
   const CostNetwork &getNetwork() const { return network; }
 
   PlanningAnswer getAnswer(const std::vector<int> &choices) const;
@@ -84,7 +89,7 @@ private:
 
   void addDecisions();
   void addValues();
-  ValueCopies getCopies(size_t value) const;
+  ValueCopies getCopies(size_t value);
   void addChoices(size_t value, const ValueCopies &copies);
   void addReadings(size_t value, const ValueCopies &copies);
   void addMaking(size_t value);
@@ -96,6 +101,7 @@ private:
   Decisions decisions;
   std::vector<std::vector<FactorAssignment>> assignments;
   std::vector<std::vector<Sharding>> rests;
+  bool tooRich = false;
   CostNetwork network;
   /// Per value its variable and the choices of that.
   std::vector<int> variableOf;

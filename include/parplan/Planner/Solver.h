@@ -34,7 +34,8 @@ struct PlanRequest {
   /// Devices of a node; 0: all. Where the data axes span nodes, training may
   /// store over those within a node alone.
   int64_t devicesPerNode = 0;
-  /// The search over memory limits stops here; the mesh search does not.
+  /// When it is over, meshes that were not looked at only give a bound; the one
+  /// at hand is finished.
   double timeBudgetSeconds = 60;
   /// Largest table of the elimination: 2^24 costs are 128 MiB. A graph that
   /// needs larger ones is planned by relaxed elimination and local search.
