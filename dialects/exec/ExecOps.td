@@ -472,62 +472,7 @@ def Exec_ZeroOp : Exec_Statement<"zero", []> {
   let assemblyFormat = "$output attr-dict `:` type($output)";
 }
 
-//===----------------------------------------------------------------------===//
-// Communication
-//===----------------------------------------------------------------------===//
-
-def Exec_CollectiveOp : Exec_Statement<"collective",
-    ["verifyGeometry", "getStreamKind"]> {
-  let summary = "One call of a communicator";
-  let description = [{
-    `count` is what the call of the communicator takes, in elements: the buffer of
-    all_reduce, broadcast and reduce; one block of the others. `bytes` is what the
-    call counts: the buffer; the gathered output; the input of reduce_scatter.
-
-    Constraints:
-    * E13: the communicator exists; `count` and `bytes` agree with each other and
-      with the buffers; reductions, and only they, have a kind; broadcast and
-      reduce, and only they, have a root in the group.
-  }];
-  let arguments = (ins Exec_CollectiveEnum:$form, FlatSymbolRefAttr:$communicator,
-      Exec_BufferType:$input, Exec_BufferType:$output, I64Attr:$count, I64Attr:$bytes,
-      OptionalAttr<Parplan_ReduceKindAttr>:$kind, OptionalAttr<I64Attr>:$root);
-  let assemblyFormat = [{
-    $form $communicator (`kind` $kind^)? (`root` $root^)? $input `into` $output
-    `count` $count `bytes` $bytes attr-dict `:` type($input) `,` type($output)
-  }];
-}
-def Exec_ExchangeOp : Exec_Statement<"exchange",
-    ["verifyGeometry", "getStreamKind"]> {
-  let summary = "Each rank sends its buffer to one rank and receives from one";
-  let description = [{
-    `send_to[p]` and `receive_from[p]` are positions in the communicator for the
-    rank at position p; p itself means that the block stays (a local copy).
-
-    Constraints:
-    * E14: both lists have one entry per position and are inverse permutations
-      of each other.
-  }];
-  let arguments = (ins FlatSymbolRefAttr:$communicator, Exec_BufferType:$input,
-      Exec_BufferType:$output, DenseI64ArrayAttr:$send_to,
-      DenseI64ArrayAttr:$receive_from, I64Attr:$count, I64Attr:$bytes);
-  let assemblyFormat = [{
-    $communicator $input `into` $output `send` $send_to `receive` $receive_from
-    `count` $count `bytes` $bytes attr-dict `:` type($input) `,` type($output)
-  }];
-}
-
+include "dialects/exec/ExecCommunicationOps.td"
 include "dialects/exec/ExecTrainingOps.td"
-
-class Exec_EventOp<string mnemonic> : Exec_Op<mnemonic, [HasParent<"ProgramOp">]> {
-  let arguments = (ins I64Attr:$event, Exec_StreamEnum:$stream);
-  let assemblyFormat = "$event `on` $stream attr-dict";
-}
-def Exec_RecordOp : Exec_EventOp<"record"> {
-  let summary = "The event completes when everything before it on the stream has";
-}
-def Exec_WaitOp : Exec_EventOp<"wait"> {
-  let summary = "What follows on the stream starts after the last record of the event";
-}
 
 #endif // EXEC_OPS_TD

@@ -1,0 +1,105 @@
+//===- ParplanCompositeOps.td - Composite operations -*- tablegen -*-===//
+//
+// Kept whole for planning, differentiation and kernels. Included by
+// ParplanOps.td.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PARPLAN_COMPOSITE_OPS_TD
+#define PARPLAN_COMPOSITE_OPS_TD
+
+class Parplan_CompositeOp<string mnemonic, list<Trait> traits = []>
+    : Parplan_TensorOp<mnemonic,
+        [DeclareOpInterfaceMethods<DecomposableOpInterface>,
+         Parplan_Differentiable] # traits>;
+
+class Parplan_SoftmaxLikeOp<string mnemonic>
+    : Parplan_CompositeOp<mnemonic, [SameOperandsAndResultType]> {
+  let arguments = (ins Parplan_FloatTensor:$input, I64Attr:$dim);
+  let results = (outs Parplan_FloatTensor:$result);
+  let assemblyFormat = "$input `dim` $dim attr-dict `:` type($input)";
+  let hasVerifier = 1;
+}
+def Parplan_SoftmaxOp : Parplan_SoftmaxLikeOp<"softmax">;
+def Parplan_LogSoftmaxOp : Parplan_SoftmaxLikeOp<"log_softmax">;
+
+def Parplan_LayerNormOp : Parplan_CompositeOp<"layer_norm",
+    [AttrSizedOperandSegments, InferTypeOpAdaptor]> {
+  let summary = "(x - mean) / sqrt(variance + epsilon) * scale + bias over dimensions from `dim` on";
+  let description = "`scale` and `bias` have the shape of the normalised dimensions.";
+  let arguments = (ins Parplan_FloatTensor:$input,
+      Optional<Parplan_FloatTensor>:$scale, Optional<Parplan_FloatTensor>:$bias,
+      I64Attr:$dim, F64Attr:$epsilon);
+  let results = (outs Parplan_FloatTensor:$result);
+  let assemblyFormat = [{
+    $input (`scale` $scale^ `:` type($scale))? (`bias` $bias^ `:` type($bias))?
+    `dim` $dim `epsilon` $epsilon attr-dict `:` type($input)
+  }];
+}
+
+def Parplan_RMSNormOp : Parplan_CompositeOp<"rms_norm", [InferTypeOpAdaptor]> {
+  let summary = "x / sqrt(mean(x^2) + epsilon) * scale over dimensions from `dim` on";
+  let arguments = (ins Parplan_FloatTensor:$input,
+      Optional<Parplan_FloatTensor>:$scale, I64Attr:$dim, F64Attr:$epsilon);
+  let results = (outs Parplan_FloatTensor:$result);
+  let assemblyFormat = [{
+    $input (`scale` $scale^ `:` type($scale))?
+    `dim` $dim `epsilon` $epsilon attr-dict `:` type($input)
+  }];
+}
+
+def Parplan_BatchNormOp : Parplan_CompositeOp<"batch_norm",
+    [InferTypeOpAdaptor, AllTypesMatch<["scale", "bias", "mean", "variance"]>]> {
+  let summary = "Batch normalisation by running statistics; channels are dimension 1";
+  let arguments = (ins Parplan_FloatTensor:$input, Parplan_FloatTensor:$scale,
+      Parplan_FloatTensor:$bias, Parplan_FloatTensor:$mean,
+      Parplan_FloatTensor:$variance, F64Attr:$epsilon);
+  let results = (outs Parplan_FloatTensor:$result);
+  let assemblyFormat = [{
+    $input `,` $scale `,` $bias `,` $mean `,` $variance `epsilon` $epsilon
+    attr-dict `:` type($input) `,` type($scale)
+  }];
+}
+
+def Parplan_RopeOp : Parplan_CompositeOp<"rope", [InferTypeOpAdaptor]> {
+  let summary = "Rotary position embedding of the last dimension";
+  let description = [{
+    With h = e/2, result[.., i] = x[.., i] cos[.., i] - x[.., i+h] sin[.., i] and
+    result[.., i+h] = x[.., i+h] cos[.., i] + x[.., i] sin[.., i]; with
+    `interleaved` the pairs are (2i, 2i+1). `cos` and `sin` broadcast to the input
+    with e/2 as last size.
+  }];
+  let arguments = (ins Parplan_FloatTensor:$input, Parplan_FloatTensor:$cos,
+      Parplan_FloatTensor:$sin, UnitAttr:$interleaved);
+  let results = (outs Parplan_FloatTensor:$result);
+  let assemblyFormat = [{
+    $input `cos` $cos `sin` $sin attr-dict
+    `:` type($input) `,` type($cos) `,` type($sin)
+  }];
+}
+
+def Parplan_AttentionOp
+    : Parplan_CompositeOp<"attention",
+        [AttrSizedOperandSegments, InferTypeOpAdaptor]> {
+  let summary = "softmax(scale q k^T + mask) v per head, heads grouped over keys";
+  let description = [{
+    q [b, s, h, e], k [b, t, g, e], v [b, t, g, f], result [b, s, h, f]; g divides
+    h and query head i reads key head i / (h/g). `mask` broadcasts to [b, h, s, t]:
+    i1 excludes where false, floats are added. `causal` excludes key j for query i
+    when j > i + query_offset (0 without that operand). `zero_masked_rows` gives
+    zeros where every key is excluded; without it such a row is undefined.
+  }];
+  let arguments = (ins Parplan_FloatTensor:$query, Parplan_FloatTensor:$key,
+      Parplan_FloatTensor:$value, Optional<Parplan_Tensor>:$mask,
+      Optional<Parplan_OffsetTensor>:$query_offset, F64Attr:$scale,
+      UnitAttr:$causal, UnitAttr:$zero_masked_rows);
+  let results = (outs Parplan_FloatTensor:$result);
+  let assemblyFormat = [{
+    $query `,` $key `,` $value (`mask` $mask^ `:` type($mask))?
+    (`offset` $query_offset^ `:` type($query_offset))? `scale` $scale
+    (`causal` $causal^)? (`zero_masked_rows` $zero_masked_rows^)? attr-dict
+    `:` type($query) `,` type($key) `,` type($value)
+  }];
+}
+
+#endif // PARPLAN_COMPOSITE_OPS_TD
