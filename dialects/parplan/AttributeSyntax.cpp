@@ -195,7 +195,7 @@ void ShardingAttr::print(AsmPrinter &printer) const {
 
 //===----------------------------------------------------------------------===//
 // Factors: <@mesh, {m = ["x"], k = ["y"]}, pending = {"z"}, operand = 1,
-// stored = {"q"}>
+// stored = {"q"}, panels = {n = ["x", "y"]}>
 //===----------------------------------------------------------------------===//
 
 Attribute FactorsAttr::parse(AsmParser &parser, Type) {
@@ -203,23 +203,27 @@ Attribute FactorsAttr::parse(AsmParser &parser, Type) {
   FlatSymbolRefAttr mesh;
   SmallVector<StringAttr> names;
   SmallVector<AxisListAttr> lists;
-  auto parseFactor = [&]() -> ParseResult {
-    std::string name;
-    if (parser.parseKeywordOrString(&name) || parser.parseEqual())
+  auto parseFactor = [&](StringAttr &name, AxisListAttr &list) -> ParseResult {
+    std::string text;
+    if (parser.parseKeywordOrString(&text) || parser.parseEqual())
       return failure();
     FailureOr<AxisListAttr> axes = parseAxes(parser, Delimiter::Square);
     if (failed(axes))
       return failure();
-    names.push_back(StringAttr::get(context, name));
-    lists.push_back(*axes);
+    name = StringAttr::get(context, text);
+    list = *axes;
     return success();
+  };
+  auto parseNextFactor = [&]() -> ParseResult {
+    return parseFactor(names.emplace_back(), lists.emplace_back());
   };
   if (parser.parseLess() || parseMeshSymbol(parser, mesh) ||
       parser.parseComma() ||
-      parser.parseCommaSeparatedList(Delimiter::Braces, parseFactor))
+      parser.parseCommaSeparatedList(Delimiter::Braces, parseNextFactor))
     return {};
   AxisListAttr pending = AxisListAttr::get(context, {});
-  AxisListAttr storage = pending;
+  AxisListAttr storage = pending, panelAxes = pending;
+  StringAttr panelFactor;
   int64_t operand = 0;
   while (succeeded(parser.parseOptionalComma())) {
     SMLoc location = parser.getCurrentLocation();
@@ -231,6 +235,10 @@ Attribute FactorsAttr::parse(AsmParser &parser, Type) {
       if (failed(axes))
         return {};
       (field == "pending" ? pending : storage) = *axes;
+    } else if (field == "panels") {
+      if (parser.parseLBrace() || parseFactor(panelFactor, panelAxes) ||
+          parser.parseRBrace())
+        return {};
     } else if (field != "operand") {
       parser.emitError(location, "a factor assignment has no field ") << field;
       return {};
@@ -240,18 +248,19 @@ Attribute FactorsAttr::parse(AsmParser &parser, Type) {
   }
   if (parser.parseGreater())
     return {};
-  return get(context, mesh, names, lists, pending, operand, storage);
+  return get(context, mesh, names, lists, pending, operand, storage,
+             panelFactor, panelAxes);
 }
 
 void FactorsAttr::print(AsmPrinter &printer) const {
+  auto printFactor = [&](StringAttr name, AxisListAttr axes) {
+    printer.printKeywordOrString(name.getValue());
+    printer << " = ";
+    printAxes(printer, axes, '[', ']');
+  };
   printer << "<" << getMesh() << ", {";
   llvm::interleaveComma(llvm::zip(getNames(), getAxes()), printer,
-                        [&](auto factor) {
-                          auto [name, axes] = factor;
-                          printer.printKeywordOrString(name.getValue());
-                          printer << " = ";
-                          printAxes(printer, axes, '[', ']');
-                        });
+                        [&](auto factor) { std::apply(printFactor, factor); });
   printer << "}";
   if (!getPending().getNames().empty()) {
     printer << ", pending = ";
@@ -262,6 +271,11 @@ void FactorsAttr::print(AsmPrinter &printer) const {
   if (!getStorage().getNames().empty()) {
     printer << ", stored = ";
     printAxes(printer, getStorage(), '{', '}');
+  }
+  if (getPanelFactor()) {
+    printer << ", panels = {";
+    printFactor(getPanelFactor(), getPanelAxes());
+    printer << "}";
   }
   printer << ">";
 }

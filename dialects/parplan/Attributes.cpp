@@ -139,8 +139,16 @@ FailureOr<FactorAssignment> FactorsAttr::resolve(const ShardingRule &rule,
   }
   FailureOr<AxisList> pending = getPending().resolve(mesh);
   FailureOr<AxisList> storage = getStorage().resolve(mesh);
-  if (failed(pending) || failed(storage))
+  FailureOr<AxisList> panelAxes = getPanelAxes().resolve(mesh);
+  if (failed(pending) || failed(storage) || failed(panelAxes))
     return failure();
+  if (StringAttr panelFactor = getPanelFactor()) {
+    std::optional<int> factor = rule.findFactor(panelFactor.getValue());
+    if (!factor)
+      return failure();
+    llvm::sort(*panelAxes);
+    assignment.panels = {*factor, std::move(*panelAxes)};
+  }
   llvm::sort(*pending);
   assignment.storage = std::move(*storage);
   assignment.pending = std::move(*pending);
@@ -160,10 +168,15 @@ FactorsAttr FactorsAttr::get(FlatSymbolRefAttr symbol, const Mesh &mesh,
     names.push_back(StringAttr::get(context, factor.name));
     lists.push_back(AxisListAttr::get(context, mesh, axes));
   }
+  StringAttr panelFactor;
+  if (assignment.panels.exists())
+    panelFactor =
+        StringAttr::get(context, rule.factors[assignment.panels.factor].name);
   return get(context, symbol, names, lists,
              AxisListAttr::get(context, mesh, assignment.pending),
              assignment.pendingOperand,
-             AxisListAttr::get(context, mesh, assignment.storage));
+             AxisListAttr::get(context, mesh, assignment.storage), panelFactor,
+             AxisListAttr::get(context, mesh, assignment.panels.axes));
 }
 
 } // namespace parplan

@@ -137,12 +137,15 @@ def Parplan_FactorsAttr : Parplan_Attr<"Factors", "factors"> {
     axes are omitted. `pending = {"p"}` names axes over which linear operands are
     read pending; `operand = 1` says which operand, where the op is linear in each
     separately. `stored = {"q"}` names axes over which a flat op runs on pieces.
+    `panels = {k = ["x", "y"]}` is a loop over panels of k that move over x and y
+    (S21); the name of the factor is null where there is none.
   }];
   let parameters = (ins "::mlir::FlatSymbolRefAttr":$mesh,
       ArrayRefParameter<"::mlir::StringAttr">:$names,
       ArrayRefParameter<"::parplan::AxisListAttr">:$axes,
       "::parplan::AxisListAttr":$pending, "int64_t":$pendingOperand,
-      "::parplan::AxisListAttr":$storage);
+      "::parplan::AxisListAttr":$storage, "::mlir::StringAttr":$panelFactor,
+      "::parplan::AxisListAttr":$panelAxes);
   let hasCustomAssemblyFormat = 1;
   let extraClassDeclaration = [{
     /// The assignment for `rule`; fails on an unknown factor or axis.

@@ -101,6 +101,26 @@ std::optional<std::string> verifyTensorFactors(const ShardingRule &rule,
   return std::nullopt;
 }
 
+/// S21: panels of a dimension are panels of one factor.
+std::optional<std::string> verifyPanelFactors(const ShardingRule &rule) {
+  for (int factor : rule.panelFactors) {
+    if (factor < 0 || factor >= static_cast<int>(rule.factors.size()))
+      return concat("a loop over panels of factor ", factor, " of ",
+                    rule.factors.size());
+    auto isShared = [&](const DimFactors &dim) {
+      return dim.size() > 1 && llvm::is_contained(dim, factor);
+    };
+    auto shares = [&](const TensorFactors &tensor) {
+      return llvm::any_of(tensor, isShared);
+    };
+    if (llvm::any_of(rule.operands, shares) ||
+        llvm::any_of(rule.results, shares))
+      return concat("factor ", quoteName(rule.factors[factor].name),
+                    " has panels and shares a dimension");
+  }
+  return std::nullopt;
+}
+
 /// S7: an axis is on at most one factor, and not pending too (S8) or stored.
 std::optional<std::string> verifyAxes(const ShardingRule &rule,
                                       const FactorAssignment &assignment,
@@ -194,6 +214,41 @@ std::optional<std::string> verifyPending(const ShardingRule &rule,
   return std::nullopt;
 }
 
+/// S21: the loop is one that the op can run, and its axes have blocks to move.
+std::optional<std::string> verifyPanels(const ShardingRule &rule,
+                                        const FactorAssignment &assignment,
+                                        const Mesh &mesh) {
+  const PanelLoop &panels = assignment.panels;
+  if (!panels.exists())
+    return panels.axes.empty()
+               ? std::nullopt
+               : std::optional<std::string>(
+                     "S21: axes of panels without their factor");
+  if (!llvm::is_contained(rule.panelFactors, panels.factor))
+    return concat("S21: the op has no loop over panels of factor ",
+                  panels.factor < static_cast<int>(rule.factors.size())
+                      ? quoteName(rule.factors[panels.factor].name)
+                      : std::to_string(panels.factor));
+  const std::string &name = rule.factors[panels.factor].name;
+  if (!assignment.axes[panels.factor].empty())
+    return concat("S21: factor ", quoteName(name),
+                  " is cut in panels and carries axes");
+  if (panels.axes.empty())
+    return concat("S21: panels of factor ", quoteName(name), " without axes");
+  if (!assignment.pending.empty() || !assignment.storage.empty())
+    return std::string("S21: an op with panels reads complete, whole blocks");
+  for (int axis : panels.axes)
+    if (llvm::none_of(assignment.axes, [&](const AxisList &axes) {
+          return llvm::is_contained(axes, axis);
+        }))
+      return concat("S21: panels move over axis ",
+                    axis >= 0 && axis < mesh.getAxisCount()
+                        ? quoteName(mesh.getAxis(axis).name)
+                        : std::to_string(axis),
+                    ", which is on no other factor");
+  return std::nullopt;
+}
+
 /// S10: blocks of a dimension of several factors stay contiguous.
 std::optional<std::string> verifyCompound(const ShardingRule &rule,
                                           const FactorAssignment &assignment,
@@ -252,7 +307,9 @@ verifyRule(const ShardingRule &rule,
   };
   if (auto fault = verifyTensors(rule.operands, operandShapes, "operand"))
     return fault;
-  return verifyTensors(rule.results, resultShapes, "result");
+  if (auto fault = verifyTensors(rule.results, resultShapes, "result"))
+    return fault;
+  return verifyPanelFactors(rule);
 }
 
 std::optional<std::string> verifyAssignment(const ShardingRule &rule,
@@ -264,6 +321,8 @@ std::optional<std::string> verifyAssignment(const ShardingRule &rule,
   if (auto fault = verifyAxes(rule, assignment, mesh))
     return fault;
   if (auto fault = verifyPending(rule, assignment))
+    return fault;
+  if (auto fault = verifyPanels(rule, assignment, mesh))
     return fault;
   for (const TensorFactors &tensor : rule.operands)
     if (auto fault = verifyCompound(rule, assignment, mesh, tensor))
@@ -278,9 +337,34 @@ std::optional<std::string> verifyAssignment(const ShardingRule &rule,
 // What follows from an assignment
 //===----------------------------------------------------------------------===//
 
+AxisList getPanelAxes(const TensorFactors &tensor,
+                      const FactorAssignment &assignment) {
+  AxisList panelAxes;
+  const PanelLoop &panels = assignment.panels;
+  if (!panels.exists() || !indexes(tensor, panels.factor))
+    return panelAxes;
+  for (size_t factor = 0; factor < assignment.axes.size(); ++factor)
+    if (!indexes(tensor, static_cast<int>(factor)))
+      llvm::copy_if(
+          assignment.axes[factor], std::back_inserter(panelAxes),
+          [&](int axis) { return llvm::is_contained(panels.axes, axis); });
+  return panelAxes;
+}
+
+/// S21: the tensor's dimension of the panel factor carries its axes.
+static void splitPanels(const TensorFactors &tensor,
+                        const FactorAssignment &assignment,
+                        Sharding &sharding) {
+  AxisList axes = getPanelAxes(tensor, assignment);
+  for (size_t dim = 0; dim < tensor.size(); ++dim)
+    if (llvm::is_contained(tensor[dim], assignment.panels.factor))
+      sharding.dims[dim] = axes;
+}
+
 Sharding getUseSharding(const ShardingRule &rule,
                         const FactorAssignment &assignment, int operand) {
   Sharding sharding = getDimSharding(rule.operands[operand], assignment);
+  splitPanels(rule.operands[operand], assignment, sharding);
   // S8: with `separately`, one operand alone is read pending.
   if (rule.linearity == Linearity::jointly ||
       (rule.linearity == Linearity::separately &&
@@ -297,6 +381,8 @@ Sharding getMadeSharding(const ShardingRule &rule,
                          const FactorAssignment &assignment, int result) {
   const TensorFactors &tensor = rule.results[result];
   Sharding sharding = getDimSharding(tensor, assignment);
+  splitPanels(tensor, assignment, sharding);
+  AxisList panelAxes = getPanelAxes(tensor, assignment);
   sharding.partial = assignment.pending;
   // S7: pending over the axes of the reduced factors that the result lacks.
   for (size_t factor = 0; factor < rule.factors.size(); ++factor) {
@@ -304,7 +390,10 @@ Sharding getMadeSharding(const ShardingRule &rule,
     if (axes.empty() || !isReduction(rule.factors[factor].kind) ||
         indexes(tensor, static_cast<int>(factor)))
       continue;
-    sharding.partial.append(axes.begin(), axes.end());
+    // S21: what the loop reduces to the owners of panels is complete.
+    llvm::copy_if(axes, std::back_inserter(sharding.partial), [&](int axis) {
+      return !llvm::is_contained(panelAxes, axis);
+    });
     if (rule.factors[factor].kind == FactorKind::reduceMax)
       sharding.reduction = ReductionKind::max;
   }

@@ -9,13 +9,35 @@
 
 #include "parplan/Planner/PlanningAnswer.h"
 
+#include <array>
 #include <string>
 #include <vector>
 
 namespace parplan {
 
-/// How a product spreads over the tensor axes, by the names of docs/cli.md.
-enum class Algorithm { replicate, row, column, local };
+/// How an op spreads over the axes that are not those of the data, by the names
+/// of docs/cli.md. The first nine are of products, the next three of attention.
+enum class Algorithm {
+  replicate,
+  row,
+  column,
+  summa2d,
+  gather2d,
+  tensor2_5d,
+  tensor3d,
+  expert,
+  local,
+  ring,
+  allToAll,
+  gather,
+};
+
+/// In the order in which documents list them.
+constexpr std::array<Algorithm, 12> allAlgorithms = {
+    Algorithm::replicate, Algorithm::row,      Algorithm::column,
+    Algorithm::summa2d,   Algorithm::gather2d, Algorithm::tensor2_5d,
+    Algorithm::tensor3d,  Algorithm::ring,     Algorithm::allToAll,
+    Algorithm::gather,    Algorithm::expert,   Algorithm::local};
 
 llvm::StringRef stringifyAlgorithm(Algorithm algorithm);
 std::optional<Algorithm> parseAlgorithm(llvm::StringRef text);

@@ -29,6 +29,8 @@ struct PlanningValue {
   bool isOutput = false;
   /// The dimension that carries the batch, or -1.
   int batchDimension = -1;
+  /// The dimension that carries the positions of a sequence, or -1.
+  int sequenceDimension = -1;
   /// The dimension that is never gathered once it is split over tensor axes
   /// (the classes of logits), or -1.
   int keptDimension = -1;
@@ -51,6 +53,16 @@ struct PlanningOp {
   /// The factor that carries the batch, or -1: the only one that data axes may
   /// split.
   int batchFactor = -1;
+  /// The factor that carries the positions of a sequence, or -1: context axes
+  /// split it where they can, and the batch where there is none.
+  int sequenceFactor = -1;
+  /// The factor that numbers the experts, or -1: expert axes split it, and the
+  /// batch of every other op.
+  int expertFactor = -1;
+  /// Of attention, the keys (what a ring goes round) and the heads of keys,
+  /// else -1. The sequence is that of the queries.
+  int keyFactor = -1;
+  int headFactor = -1;
   /// Equal blocks of the model share a number; -1 outside blocks.
   int64_t block = -1;
   /// Ops of a group are decided together: the leader by choice, the others by
@@ -63,8 +75,9 @@ struct PlanningOp {
   /// Adds up over the micro-batches: runs for each of them, and its results
   /// exist once per step.
   bool accumulates = false;
-  /// Reductions of the size of the first result that axes on a coupled factor
-  /// cost; 0: no axes are put there.
+  /// Reductions that axes on a coupled factor cost, each of as many elements as
+  /// the first result has without its coupled factors; 0: no axes are put
+  /// there.
   int coupledReductions = 0;
 };
 

@@ -22,12 +22,26 @@ struct ForcedAlgorithm {
   Algorithm algorithm = Algorithm::replicate;
 };
 
+/// A tensor kind of more than one dimension, forced on all products.
+struct ForcedGrid {
+  enum class Kind { grid2d, grid2_5d, grid3d };
+  Kind kind = Kind::grid2d;
+  /// As `--force` has them: rows, columns; rows, columns, depth; A, B, C.
+  llvm::SmallVector<int64_t, 3> sizes;
+};
+
 /// What the plan must respect.
 struct PlanRequest {
   int64_t deviceCount = 1;
   int64_t memoryLimitBytes = 0;
-  /// Forced sizes of the data and tensor axes; unset ones are searched.
-  std::optional<int64_t> dataSize, tensorSize;
+  /// Forced sizes of the axes; unset ones are searched. `tensorSize` also asks
+  /// for 1D tensor parallelism (`tp1d`).
+  std::optional<int64_t> dataSize, tensorSize, contextSize, expertSize;
+  /// `tp2d`, `tp2.5d`, `tp3d`; excludes `tensorSize`.
+  std::optional<ForcedGrid> grid;
+  /// `sp=on`: what lies between products splits its sequence over the tensor
+  /// axes; `sp=off`: nothing of the forward pass does.
+  std::optional<bool> sequenceParallel;
   std::vector<ForcedAlgorithm> forcedAlgorithms;
   /// Forced ZeRO stage, 0 to 3, of all parameters; only for training steps.
   std::optional<int> zeroStage;

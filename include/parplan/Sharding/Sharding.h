@@ -1,6 +1,6 @@
 //===- Sharding.h - How one value is spread over a mesh ---------*- C++ -*-===//
 //
-// Part of parplan. No MLIR in this library. Constraint numbers S1 to S20 are
+// Part of parplan. No MLIR in this library. Constraint numbers S1 to S21 are
 // those of docs/spec.md.
 //
 //===----------------------------------------------------------------------===//

@@ -66,6 +66,9 @@ struct ShardingRule {
   /// flattened blocks (S6). A result without dimensions is a sum over all
   /// elements.
   bool flat = false;
+  /// Factors over whose panels the op can run in a loop (S21): each is the only
+  /// factor of its dimension wherever it indexes one.
+  llvm::SmallVector<int, 2> panelFactors;
 
   std::optional<int> findFactor(llvm::StringRef name) const;
 };
@@ -77,6 +80,20 @@ std::optional<std::string>
 verifyRule(const ShardingRule &rule,
            llvm::ArrayRef<llvm::SmallVector<int64_t>> operandShapes,
            llvm::ArrayRef<llvm::SmallVector<int64_t>> resultShapes);
+
+/// A loop of an op over panels of one factor (S21). Every tensor with the
+/// factor lies split along it by those of `axes` that are on factors which the
+/// tensor lacks: the op moves panels, where it would else read gathered
+/// operands and make pending results.
+struct PanelLoop {
+  /// The factor, which carries no axes; -1: no loop.
+  int factor = -1;
+  /// The axes over which panels move, ascending; all on other factors.
+  AxisList axes;
+
+  bool exists() const { return factor >= 0; }
+  bool operator==(const PanelLoop &other) const = default;
+};
 
 /// The whole intra-op decision: the axes of every factor. Everything else
 /// (use layouts, made layouts, local sizes, pending axes) follows.
@@ -90,6 +107,7 @@ struct FactorAssignment {
   /// Axes over which all tensors with dimensions are read and made in pieces
   /// of their flattened blocks (S6), major to minor; flat ops only.
   AxisList storage;
+  PanelLoop panels;
 
   static FactorAssignment getReplicated(const ShardingRule &rule) {
     FactorAssignment assignment;
@@ -100,21 +118,27 @@ struct FactorAssignment {
 };
 
 /// Checks S1, S2, S7 and S8, that only flat ops are stored (S6), that blocked
-/// factors carry no axes, that no result is pending as sum and as max, and for
-/// dimensions of several factors that axes divide their factor and that earlier
-/// factors are split fully (S10). Returns what is violated, with its number, or
+/// factors carry no axes, that no result is pending as sum and as max, that
+/// panels are of a factor that the op can loop over (S21), and for dimensions
+/// of several factors that axes divide their factor and that earlier factors
+/// are split fully (S10). Returns what is violated, with its number, or
 /// nullopt. `rule` obeys `verifyRule`.
 std::optional<std::string> verifyAssignment(const ShardingRule &rule,
                                             const FactorAssignment &assignment,
                                             const Mesh &mesh);
 
-/// Layout in which the op reads an operand (S7). An operand without dimensions
-/// is never stored.
+/// The axes that split the panel factor of a tensor with these factors, major
+/// to minor; empty for a tensor without it (S21).
+AxisList getPanelAxes(const TensorFactors &tensor,
+                      const FactorAssignment &assignment);
+
+/// Layout in which the op reads an operand (S7, S21). An operand without
+/// dimensions is never stored.
 Sharding getUseSharding(const ShardingRule &rule,
                         const FactorAssignment &assignment, int operand);
 
-/// Layout in which the op makes a result, pending axes included (S7). A result
-/// without dimensions is pending over the storage of the others (S20).
+/// Layout in which the op makes a result, pending axes included (S7, S21). A
+/// result without dimensions is pending over the storage of the others (S20).
 Sharding getMadeSharding(const ShardingRule &rule,
                          const FactorAssignment &assignment, int result);
 

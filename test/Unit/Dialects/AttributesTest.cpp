@@ -76,6 +76,16 @@ TEST_F(Attributes, FactorsKeepTheStorage) {
   EXPECT_EQ(*attribute.resolve(rule, mesh), assignment);
 }
 
+TEST_F(Attributes, FactorsKeepPanels) {
+  ShardingRule rule =
+      mlir::cast<ShardingRuleOpInterface>(fixture.getOp()).getShardingRule();
+  FactorAssignment assignment = FactorAssignment::getReplicated(rule);
+  assignment.axes[*rule.findFactor("m")] = {1};
+  assignment.panels = {*rule.findFactor("k"), {1}};
+  FactorsAttr attribute = FactorsAttr::get(symbol, mesh, rule, assignment);
+  EXPECT_EQ(*attribute.resolve(rule, mesh), assignment);
+}
+
 TEST_F(Attributes, ShardingOfAValueIsWhereItsOpSays) {
   mlir::Operation *op = fixture.getOp();
   EXPECT_FALSE(getSharding(op->getResult(0)));
