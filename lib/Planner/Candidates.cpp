@@ -2,6 +2,8 @@
 
 #include "parplan/Planner/Candidates.h"
 
+#include "parplan/Support/Check.h"
+
 using namespace parplan;
 
 llvm::StringRef parplan::stringifyAlgorithm(Algorithm algorithm) {
@@ -12,15 +14,30 @@ llvm::StringRef parplan::stringifyAlgorithm(Algorithm algorithm) {
     return "row";
   case Algorithm::column:
     return "column";
+  case Algorithm::summa2d:
+    return "summa2d";
+  case Algorithm::gather2d:
+    return "gather2d";
+  case Algorithm::tensor2_5d:
+    return "2.5d";
+  case Algorithm::tensor3d:
+    return "3d";
+  case Algorithm::expert:
+    return "expert";
   case Algorithm::local:
     return "local";
+  case Algorithm::ring:
+    return "ring";
+  case Algorithm::allToAll:
+    return "all-to-all";
+  case Algorithm::gather:
+    return "gather";
   }
-  return "local";
+  PARPLAN_UNREACHABLE("unknown algorithm ", static_cast<int>(algorithm));
 }
 
 std::optional<Algorithm> parplan::parseAlgorithm(llvm::StringRef text) {
-  for (Algorithm algorithm : {Algorithm::replicate, Algorithm::row,
-                              Algorithm::column, Algorithm::local})
+  for (Algorithm algorithm : allAlgorithms)
     if (text == stringifyAlgorithm(algorithm))
       return algorithm;
   return std::nullopt;
