@@ -146,7 +146,8 @@ ParplanDialect::verifyOperationAttribute(Operation *op,
                         {roles::forward, roles::loss, roles::inputGradient,
                          roles::weightGradient, roles::gradientSum,
                          roles::optimizer});
-  if (name == attributes::perMicroBatch && !isa<UnitAttr>(value))
+  if ((name == attributes::perMicroBatch || name == attributes::gatherAgain) &&
+      !isa<UnitAttr>(value))
     return op->emitOpError() << "'" << name << "' must be a unit attribute";
   bool isInteger = name == attributes::block || name == attributes::node ||
                    name == attributes::group || name == attributes::paddingId;

@@ -48,6 +48,8 @@ inline constexpr llvm::StringLiteral onnxOp = "parplan.onnx_op";
 inline constexpr llvm::StringLiteral microBatches = "parplan.micro_batches";
 /// On an op: runs once per micro-batch, not once per step.
 inline constexpr llvm::StringLiteral perMicroBatch = "parplan.per_micro_batch";
+/// Copies of the result in other layouts are made again for the backward pass.
+inline constexpr llvm::StringLiteral gatherAgain = "parplan.gather_again";
 /// On an op: what it does in a step; forward where it is absent.
 inline constexpr llvm::StringLiteral role = "parplan.role";
 /// On an op: the number of the ops that share one planning decision.

@@ -41,10 +41,11 @@ bool isBeforeBackward(OpRole role) {
   return role == OpRole::forward || role == OpRole::loss;
 }
 
-bool sharesCopies(CopyReader first, CopyReader second, const Sharding &atRest) {
+bool sharesCopies(CopyReader first, CopyReader second, const Sharding &atRest,
+                  bool gathersAgain) {
   if (first.perMicroBatch != second.perMicroBatch)
     return false;
-  return !atRest.isStored() ||
+  return !(gathersAgain || atRest.isStored()) ||
          isBeforeBackward(first.role) == isBeforeBackward(second.role);
 }
 

@@ -30,12 +30,13 @@ struct LayoutUses {
 struct Plan {
   Sharding made, atRest;
   SmallVector<LayoutUses> uses;
+  bool gathersAgain = false;
 
   void addUse(OpOperand &operand, const Sharding &layout) {
     CopyReader reader = getReader(operand.getOwner());
     for (LayoutUses &known : uses)
       if (known.layout == layout &&
-          sharesCopies(known.reader, reader, atRest)) {
+          sharesCopies(known.reader, reader, atRest, gathersAgain)) {
         known.operands.push_back(&operand);
         return;
       }
@@ -103,7 +104,8 @@ private:
           getMadeSharding(rule, *assignment,
                           static_cast<int>(result.getResultNumber())),
           *atRest,
-          {}};
+          {},
+          op.hasAttr(attributes::gatherAgain)};
     }
     return success();
   }

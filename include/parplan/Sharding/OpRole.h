@@ -39,9 +39,11 @@ struct CopyReader {
 
 /// True when two readers in one layout share one copy of a value that lies
 /// `atRest` (S15). A stored value is gathered for the forward and again for the
-/// backward pass, so that no whole copy lives in between; and what is copied
-/// once per step is not copied once per micro-batch.
-bool sharesCopies(CopyReader first, CopyReader second, const Sharding &atRest);
+/// backward pass, so that no whole copy lives in between, and so is any value
+/// for which the plan says `gathersAgain`; and what is copied once per step is
+/// not copied once per micro-batch.
+bool sharesCopies(CopyReader first, CopyReader second, const Sharding &atRest,
+                  bool gathersAgain = false);
 
 } // namespace parplan
 

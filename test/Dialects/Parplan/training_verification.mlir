@@ -195,6 +195,14 @@ func.func @group_without_number(%x: tensor<4xf32>) {
 
 // -----
 
+func.func @gathered_again_number(%x: tensor<4xf32>) {
+  // expected-error@+1 {{'parplan.gather_again' must be a unit attribute}}
+  parplan.neg %x {parplan.gather_again = 2 : i64} : tensor<4xf32>
+  return
+}
+
+// -----
+
 func.func @micro_batch_number(%x: tensor<4xf32>) {
   // expected-error@+1 {{'parplan.per_micro_batch' must be a unit attribute}}
   parplan.neg %x {parplan.per_micro_batch = 2 : i64} : tensor<4xf32>

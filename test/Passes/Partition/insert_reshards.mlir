@@ -152,3 +152,32 @@ func.func @stored_variable(
   // CHECK: return %[[NEW]]
   return %new, %total : tensor<8x6xf32>, tensor<4x8xf32>
 }
+
+// -----
+
+parplan.mesh @mesh <["t"=2 tensor]>
+
+// A value that is gathered again has a copy for the forward and one for the
+// backward pass (S15).
+// CHECK-LABEL: func.func @gathered_again
+func.func @gathered_again(%a: tensor<4x8xf32> {parplan.sharding = #parplan.sharding<@mesh, [{"t"}, {}]>})
+    -> (tensor<4x8xf32> {parplan.sharding = #parplan.sharding<@mesh, [{}, {}]>},
+        tensor<4x8xf32> {parplan.sharding = #parplan.sharding<@mesh, [{}, {}]>}) {
+  // CHECK: %[[X:.*]] = parplan.neg
+  %x = parplan.neg %a {parplan.gather_again,
+    parplan.factors = #parplan.factors<@mesh, {d0 = ["t"]}>,
+    parplan.shardings = [#parplan.sharding<@mesh, [{"t"}, {}]>]} : tensor<4x8xf32>
+  // CHECK-NEXT: %[[FORWARD:.*]] = parplan.reshard %[[X]] to <@mesh, [{}, {}]>
+  // CHECK-NEXT: parplan.abs %[[FORWARD]]
+  // CHECK-NEXT: parplan.sign %[[FORWARD]]
+  %b = parplan.abs %x {parplan.factors = #parplan.factors<@mesh, {}>,
+    parplan.shardings = [#parplan.sharding<@mesh, [{}, {}]>]} : tensor<4x8xf32>
+  %c = parplan.sign %x {parplan.factors = #parplan.factors<@mesh, {}>,
+    parplan.shardings = [#parplan.sharding<@mesh, [{}, {}]>]} : tensor<4x8xf32>
+  // CHECK-NEXT: %[[BACKWARD:.*]] = parplan.reshard %[[X]] to <@mesh, [{}, {}]>
+  // CHECK-NEXT: parplan.mul %[[BACKWARD]]
+  %d = parplan.mul %x, %c {parplan.role = "input_gradient",
+    parplan.factors = #parplan.factors<@mesh, {}>,
+    parplan.shardings = [#parplan.sharding<@mesh, [{}, {}]>]} : tensor<4x8xf32>, tensor<4x8xf32>
+  return %b, %d : tensor<4x8xf32>, tensor<4x8xf32>
+}
