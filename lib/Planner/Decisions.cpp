@@ -2,8 +2,6 @@
 
 #include "parplan/Planner/Decisions.h"
 
-#include "parplan/Planner/Candidates.h"
-
 #include <map>
 
 using namespace parplan;
@@ -38,9 +36,9 @@ class Inference {
 public:
   Inference(const PlanningProblem &problem, const Decision &decision,
             const FactorAssignment &leader, llvm::ArrayRef<int> pending,
-            const Mesh &mesh)
+            const MeshAxes &axes, const Mesh &mesh)
       : problem(problem), leader(problem.ops[decision.leader]),
-        assignment(leader), pending(pending), mesh(mesh) {
+        assignment(leader), pending(pending), axes(axes), mesh(mesh) {
     for (auto [position, operand] : llvm::enumerate(this->leader.operands))
       known[operand] = complete(getUseSharding(this->leader.rule, leader,
                                                static_cast<int>(position)));
@@ -50,6 +48,43 @@ public:
   }
 
   FactorAssignment infer(const PlanningOp &op) {
+    std::optional<FactorAssignment> looped = inferLoop(op);
+    FactorAssignment inferred = looped ? *looped : inferBlocks(op);
+    for (auto [position, result] : llvm::enumerate(op.results))
+      known.try_emplace(result, getMadeSharding(op.rule, inferred,
+                                                static_cast<int>(position)));
+    return inferred;
+  }
+
+private:
+  /// The leader's factor of the same name and size.
+  std::optional<int> findSame(const Factor &factor) const {
+    std::optional<int> same = leader.rule.findFactor(factor.name);
+    if (same && leader.rule.factors[*same].size != factor.size)
+      return std::nullopt;
+    return same;
+  }
+
+  /// The leader's loop over panels, where the op can run it.
+  std::optional<FactorAssignment> inferLoop(const PlanningOp &op) const {
+    if (!assignment.panels.exists())
+      return std::nullopt;
+    FactorAssignment inferred = FactorAssignment::getReplicated(op.rule);
+    for (auto [factor, description] : llvm::enumerate(op.rule.factors)) {
+      std::optional<int> same = findSame(description);
+      if (!same)
+        continue;
+      inferred.axes[factor] = assignment.axes[*same];
+      if (*same == assignment.panels.factor)
+        inferred.panels = {static_cast<int>(factor), assignment.panels.axes};
+    }
+    removeForbiddenAxes(op, inferred);
+    if (!inferred.panels.exists() || verifyAssignment(op.rule, inferred, mesh))
+      return std::nullopt;
+    return inferred;
+  }
+
+  FactorAssignment inferBlocks(const PlanningOp &op) const {
     llvm::SmallVector<Sharding> operands;
     for (int operand : op.operands)
       operands.push_back(getLayout(operand));
@@ -60,13 +95,9 @@ public:
     // What was removed may have been the major part of a dimension (S10).
     if (verifyAssignment(op.rule, inferred, mesh))
       inferred = FactorAssignment::getReplicated(op.rule);
-    for (auto [position, result] : llvm::enumerate(op.results))
-      known.try_emplace(result, getMadeSharding(op.rule, inferred,
-                                                static_cast<int>(position)));
     return inferred;
   }
 
-private:
   Sharding getLayout(int value) const {
     if (auto it = known.find(value); it != known.end())
       return it->second;
@@ -82,10 +113,7 @@ private:
       llvm::sort(layout.partial);
       return layout;
     }
-    Sharding layout = Sharding::getReplicated(description.shape.size());
-    if (description.batchDimension >= 0)
-      layout.dims[description.batchDimension] = getDataAxes(mesh);
-    return layout;
+    return getLoadedSharding(description, axes, mesh);
   }
 
   int64_t getElementCount(int value) const {
@@ -139,9 +167,8 @@ private:
 
   void takeLeaderAxes(const PlanningOp &op, FactorAssignment &inferred) const {
     for (auto [factor, description] : llvm::enumerate(op.rule.factors)) {
-      std::optional<int> same = leader.rule.findFactor(description.name);
-      if (!inferred.axes[factor].empty() || !same ||
-          leader.rule.factors[*same].size != description.size)
+      std::optional<int> same = findSame(description);
+      if (!inferred.axes[factor].empty() || !same)
         continue;
       FactorAssignment extended = inferred;
       extended.axes[factor] = assignment.axes[*same];
@@ -155,6 +182,7 @@ private:
   const PlanningOp &leader;
   const FactorAssignment &assignment;
   llvm::ArrayRef<int> pending;
+  const MeshAxes &axes;
   const Mesh &mesh;
   std::map<int, Sharding> known;
 };
@@ -164,8 +192,9 @@ private:
 std::vector<FactorAssignment>
 parplan::inferMembers(const PlanningProblem &problem, const Decision &decision,
                       const FactorAssignment &leader,
-                      llvm::ArrayRef<int> pending, const Mesh &mesh) {
-  Inference inference(problem, decision, leader, pending, mesh);
+                      llvm::ArrayRef<int> pending, const MeshAxes &axes,
+                      const Mesh &mesh) {
+  Inference inference(problem, decision, leader, pending, axes, mesh);
   std::vector<FactorAssignment> assignments;
   for (int member : decision.members)
     assignments.push_back(member == decision.leader

@@ -4,68 +4,6 @@
 
 using namespace parplan;
 
-double PlanCosts::getPathSeconds(const ReshardPath &path, const Mesh &mesh,
-                                 llvm::ArrayRef<int64_t> shape,
-                                 int64_t elementBytes) const {
-  double seconds = 0;
-  for (const Move &move : path.moves) {
-    if (move.kind == MoveKind::view)
-      continue;
-    if (move.isLocal())
-      seconds += getCopySeconds(move.result.getLocalElementCount(mesh, shape) *
-                                elementBytes);
-    else
-      seconds += getCollectiveSeconds(move.kind, mesh, move.axes,
-                                      move.sizeElements * elementBytes);
-  }
-  return seconds;
-}
-
-/// Work on pieces of flattened blocks is the work on blocks, divided.
-static OpCost divideWork(OpCost cost, int64_t pieces) {
-  auto count = static_cast<double>(pieces);
-  cost.flops /= count;
-  cost.transcendentals /= count;
-  cost.bytesRead = ceilDivide(cost.bytesRead, pieces);
-  cost.bytesWritten = ceilDivide(cost.bytesWritten, pieces);
-  return cost;
-}
-
-double PlanCosts::getOpSeconds(const PlanningProblem &problem,
-                               const PlanningOp &op,
-                               const FactorAssignment &assignment,
-                               const Mesh &mesh) const {
-  llvm::SmallVector<int64_t> operandBytes, resultBytes;
-  for (int operand : op.operands)
-    operandBytes.push_back(problem.values[operand].elementBytes);
-  for (int result : op.results)
-    resultBytes.push_back(problem.values[result].elementBytes);
-  OpCost cost = evaluateWork(op.work, op.rule,
-                             getLocalFactorSizes(op.rule, assignment, mesh),
-                             operandBytes, resultBytes);
-  return static_cast<double>(getRepeat(problem, op)) *
-         getOpSeconds(divideWork(cost, mesh.getWidth(assignment.storage)));
-}
-
-double PlanCosts::getCoupledSeconds(const PlanningProblem &problem,
-                                    const PlanningOp &op,
-                                    const FactorAssignment &assignment,
-                                    const Mesh &mesh) const {
-  AxisList axes;
-  for (auto [factor, split] : llvm::zip_equal(op.rule.factors, assignment.axes))
-    if (factor.kind == FactorKind::coupled)
-      llvm::append_range(axes, split);
-  if (axes.empty() || op.coupledReductions == 0)
-    return 0;
-  llvm::sort(axes);
-  const PlanningValue &result = problem.values[op.results.front()];
-  int64_t elements = getMadeSharding(op.rule, assignment, /*result=*/0)
-                         .getLocalElementCount(mesh, result.shape);
-  return static_cast<double>(getRepeat(problem, op)) * op.coupledReductions *
-         getCollectiveSeconds(MoveKind::allReduce, mesh, axes,
-                              elements * result.elementBytes);
-}
-
 std::vector<std::vector<ValueCopy>>
 parplan::getCopies(const PlanningProblem &problem,
                    const PlanningAnswer &answer) {
@@ -208,7 +146,7 @@ PlanEvaluation parplan::evaluatePlan(const PlanningProblem &problem,
                                   : evaluation.computeSeconds) +=
         costs.getOpSeconds(problem, op, assignment, answer.mesh);
     evaluation.tensorCommunicationSeconds +=
-        costs.getCoupledSeconds(problem, op, assignment, answer.mesh);
+        costs.getInnerSeconds(problem, op, assignment, answer.mesh);
     for (auto [position, result] : llvm::enumerate(op.results)) {
       const PlanningValue &value = problem.values[result];
       addPath(evaluation,

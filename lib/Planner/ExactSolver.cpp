@@ -1,6 +1,7 @@
 //===- ExactSolver.cpp - Variable elimination per mesh --------------------===//
 
 #include "MeshProblem.h"
+#include "Refusals.h"
 
 #include "parplan/Planner/Evaluator.h"
 #include "parplan/Planner/Solver.h"
@@ -104,30 +105,27 @@ findSmallerPlan(const MeshProblem &meshProblem, size_t opCount,
   return found;
 }
 
-/// Seconds of computation that every plan on the mesh takes: communication and
-/// changes of layout left out.
+/// Seconds of the ops themselves that every plan on the mesh takes: changes of
+/// layout left out.
 double
 getComputeBound(const PlanningProblem &problem, const Mesh &mesh,
                 const std::vector<std::vector<FactorAssignment>> &assignments,
                 const PlanCosts &costs) {
   double bound = 0;
-  for (auto [op, choices] : llvm::zip_equal(problem.ops, assignments)) {
-    llvm::SmallVector<int64_t> operandBytes, resultBytes;
-    for (int operand : op.operands)
-      operandBytes.push_back(problem.values[operand].elementBytes);
-    for (int result : op.results)
-      resultBytes.push_back(problem.values[result].elementBytes);
+  for (const Decision &decision : getDecisions(problem).all) {
     double least = CostNetwork::forbidden;
-    for (const FactorAssignment &assignment : choices) {
-      OpCost cost = evaluateWork(op.work, op.rule,
-                                 getLocalFactorSizes(op.rule, assignment, mesh),
-                                 operandBytes, resultBytes);
-      // Pieces of flattened blocks share the work.
-      least = std::min(
-          least, costs.getOpSeconds(cost) /
-                     static_cast<double>(mesh.getWidth(assignment.storage)));
+    for (size_t choice = 0; choice < assignments[decision.leader].size();
+         ++choice) {
+      double seconds = 0;
+      for (int member : decision.members) {
+        const PlanningOp &op = problem.ops[member];
+        const FactorAssignment &assignment = assignments[member][choice];
+        seconds += costs.getOpSeconds(problem, op, assignment, mesh) +
+                   costs.getInnerSeconds(problem, op, assignment, mesh);
+      }
+      least = std::min(least, seconds);
     }
-    bound += least * static_cast<double>(getRepeat(problem, op));
+    bound += least;
   }
   return bound;
 }
@@ -143,6 +141,10 @@ PlanResult parplan::solve(const PlanningProblem &problem,
   double lowerBound = CostNetwork::forbidden;
   bool exact = true;
 
+  if (auto fault = findImpossible(problem, request)) {
+    result.refusals.push_back(*fault);
+    return result;
+  }
   for (const Mesh &mesh : getMeshes(problem, request)) {
     std::optional<std::string> refusal;
     auto assignments = getAllowedAssignments(problem, request, mesh, refusal);
@@ -170,11 +172,8 @@ PlanResult parplan::solve(const PlanningProblem &problem,
       lowerBound = std::min(lowerBound, computeBound);
       result.boundWithoutLimitSeconds =
           std::min(result.boundWithoutLimitSeconds, computeBound);
-      std::string sizes;
-      for (const MeshAxis &axis : mesh.getAxes())
-        sizes += " " + axis.name + "=" + std::to_string(axis.size);
-      result.refusals.push_back("a value has too many layouts on the mesh" +
-                                sizes);
+      result.refusals.push_back("a value has too many layouts on the mesh " +
+                                describeMesh(mesh));
       continue;
     }
     std::vector<int> nothing(meshProblem.getNetwork().getVariableCount(), -1);

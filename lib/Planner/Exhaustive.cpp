@@ -1,5 +1,7 @@
 //===- Exhaustive.cpp - The oracle: every combination ---------------------===//
 
+#include "Refusals.h"
+
 #include "parplan/Planner/Decisions.h"
 #include "parplan/Planner/Evaluator.h"
 #include "parplan/Planner/Solver.h"
@@ -22,6 +24,10 @@ PlanResult parplan::solveByExhaustion(const PlanningProblem &problem,
                                       const PlanCosts &costs) {
   PlanResult result;
   result.leastBytes = std::numeric_limits<int64_t>::max();
+  if (auto fault = findImpossible(problem, request)) {
+    result.refusals.push_back(*fault);
+    return result;
+  }
   for (const Mesh &mesh : getMeshes(problem, request)) {
     std::optional<std::string> refusal;
     auto assignments = getAllowedAssignments(problem, request, mesh, refusal);

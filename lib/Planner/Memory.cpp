@@ -1,6 +1,7 @@
 //===- Memory.cpp - Highest sum of live bytes of a plan -------------------===//
 
 #include "parplan/Planner/Evaluator.h"
+#include "parplan/Planner/Panels.h"
 
 #include <algorithm>
 #include <map>
@@ -8,13 +9,15 @@
 
 using namespace parplan;
 
+int64_t parplan::alignBytes(int64_t bytes) {
+  constexpr int64_t alignment = 64;
+  return ceilDivide(bytes, alignment) * alignment;
+}
+
 int64_t parplan::getLocalBytes(const PlanningValue &value, const Mesh &mesh,
                                const Sharding &layout) {
-  constexpr int64_t alignment = 64;
-  return ceilDivide(layout.getLocalElementCount(mesh, value.shape) *
-                        value.elementBytes,
-                    alignment) *
-         alignment;
+  return alignBytes(layout.getLocalElementCount(mesh, value.shape) *
+                    value.elementBytes);
 }
 
 namespace {
@@ -132,20 +135,23 @@ MemoryPeak parplan::getMemoryPeak(const PlanningProblem &problem,
   ReshardCache reshards(mesh);
   LiveRanges ranges(problem);
 
-  for (auto [index, op] : llvm::enumerate(problem.ops))
+  for (auto [index, op] : llvm::enumerate(problem.ops)) {
+    const FactorAssignment &assignment = answer.assignments[index];
+    int at = static_cast<int>(index);
+    timeline.add(at, at, getPanelBytes(problem, op, assignment, mesh));
     for (auto [position, result] : llvm::enumerate(op.results)) {
       const PlanningValue &value = problem.values[result];
-      Sharding made = getMadeSharding(op.rule, answer.assignments[index],
-                                      static_cast<int>(position));
+      Sharding made =
+          getMadeSharding(op.rule, assignment, static_cast<int>(position));
       if (made == answer.rest[result])
         continue;
-      int at = static_cast<int>(index);
       timeline.add(at, at,
                    getLocalBytes(value, mesh, made) +
                        getTransientBytes(
                            reshards.get(value.shape, made, answer.rest[result]),
                            value, mesh));
     }
+  }
   auto copies = getCopies(problem, answer);
   for (auto [number, value] : llvm::enumerate(problem.values)) {
     int index = static_cast<int>(number);

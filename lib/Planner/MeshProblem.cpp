@@ -114,8 +114,8 @@ void MeshProblem::addDecisions() {
       for (auto [choice, assignment] : llvm::enumerate(assignments[member]))
         seconds[choice] +=
             costs.getOpSeconds(problem, problem.ops[member], assignment, mesh) +
-            costs.getCoupledSeconds(problem, problem.ops[member], assignment,
-                                    mesh);
+            costs.getInnerSeconds(problem, problem.ops[member], assignment,
+                                  mesh);
     network.addVariable(std::move(seconds));
   }
 }

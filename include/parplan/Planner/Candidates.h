@@ -7,6 +7,7 @@
 #ifndef PARPLAN_PLANNER_CANDIDATES_H
 #define PARPLAN_PLANNER_CANDIDATES_H
 
+#include "parplan/Planner/Grids.h"
 #include "parplan/Planner/PlanningAnswer.h"
 
 #include <array>
@@ -47,18 +48,38 @@ std::optional<Algorithm> parseAlgorithm(llvm::StringRef text);
 /// carry the node of their forward op and are none.
 bool isProduct(const PlanningOp &op);
 
-/// `column`: tensor axes on a free factor of the weight; `row`: on a contracted
-/// factor; `replicate`: no tensor axis; `local`: anything else, and every op
-/// that is no product and carries tensor axes. The weight is the operand
-/// without the batch factor, else the right-hand side.
+/// The roles of the factors of a product whose one operand has no batch: its
+/// weight.
+struct ProductFactors {
+  /// Of the weight and the result; of the weight and the other operand.
+  llvm::SmallVector<int, 2> columns, contracted;
+};
+
+/// Nullopt for ops that sum over nothing, and for products of two operands with
+/// a batch.
+std::optional<ProductFactors> getProductFactors(const PlanningOp &op);
+
+/// Of products:
+///
+///   tensor axes on            name
+///   -                         `replicate`
+///   columns of the weight     `column`
+///   contracted factors        `row`
+///   rows, and one of both     `gather2d`; in a loop over panels `summa2d`, and
+///                             `2.5d` if panels do not move over all of them
+///   rows and both             `3d`
+///   anything else             `local`
+///
+/// and `expert` if experts carry axes. Of attention: `ring`, `all-to-all` or
+/// `gather` by what context axes do, or `local`. Of everything else `replicate`
+/// or, with tensor axes, `local`.
 Algorithm getAlgorithm(const PlanningOp &op, const FactorAssignment &assignment,
                        const Mesh &mesh);
 
-/// How many tensor axes an op may use: all of them, and the most that still fit
-/// every factor of the problem that is smaller than all of them (8 key heads
-/// under 64 ranks take 3 axes of size 2). Descending.
-llvm::SmallVector<size_t> getAxisCounts(const PlanningProblem &problem,
-                                        const Mesh &mesh);
+/// The same by tensor axes alone: `expert` does not hide them.
+Algorithm getTensorAlgorithm(const PlanningOp &op,
+                             const FactorAssignment &assignment,
+                             const Mesh &mesh);
 
 /// True for ops that add up gradients, losses or squares: they may read terms
 /// pending, so that a sum is reduced once.
@@ -71,7 +92,8 @@ std::vector<bool> findStorable(const PlanningProblem &problem);
 /// True for the update of a parameter.
 bool isUpdate(const PlanningProblem &problem, const PlanningOp &op);
 
-/// The axes of `mesh` with role `data`, and the others.
+/// The axes of `mesh` with a role, and of those the product of the sizes.
+AxisList getAxes(const Mesh &mesh, AxisRole role);
 AxisList getDataAxes(const Mesh &mesh);
 AxisList getTensorAxes(const Mesh &mesh);
 
@@ -79,20 +101,65 @@ AxisList getTensorAxes(const Mesh &mesh);
 /// ones alone (hybrid sharding). Empty without data axes.
 llvm::SmallVector<AxisList> getStorageLists(const Mesh &mesh);
 
-/// The assignments of an op on `mesh`, the simplest first: data axes on the
-/// batch factor wherever it can be split; the first j tensor axes, for each j
-/// of `axisCounts`, on one factor or shared by neighbouring factors of one
-/// dimension (heads of grouped attention). Each of them also pending over axes
-/// that are left, where the op may be so, and if `isStorable` stored.
+/// What a mesh offers to every op.
+struct MeshAxes {
+  AxisList data, context, expert, tensor;
+  /// How many tensor axes one factor may take: all of them, and the most that
+  /// still fit every factor of the problem that is smaller than all of them (8
+  /// key heads under 64 ranks take 3 axes of size 2). Descending.
+  llvm::SmallVector<size_t> counts;
+  std::vector<Grid> grids;
+
+  /// The axes that split samples, where an op has no other place for them.
+  AxisList getBatchAxes() const;
+};
+
+/// With the cuts of `forced`, or without: with those of `getGrids`.
+MeshAxes getMeshAxes(const PlanningProblem &problem, const Mesh &mesh,
+                     const std::optional<ForcedGrid> &forced = std::nullopt);
+
+/// Where the axes of a value lie that nothing in the model decides: data and
+/// expert axes on the batch, context axes on the sequence or behind them.
+Sharding getLoadedSharding(const PlanningValue &value, const MeshAxes &axes,
+                           const Mesh &mesh);
+
+/// The assignments of an op on `mesh`, the simplest first. Data axes are on the
+/// batch wherever it can be split, expert axes on the experts or else behind
+/// them, context axes on the sequence or else behind both; of attention context
+/// axes also move panels of the keys (ring) or are on the heads (all-to-all).
+///
+/// Each of these with tensor axes
+/// * of 1D: the first j, for each j of `counts`, on one factor or shared by
+///   neighbouring factors of one dimension (heads of grouped attention);
+/// * of each grid, for a product: rows on the batch (where it is too small, on
+///   the sequence), the rest on columns or contracted factors (Grids.h), with
+///   and without panels; for other ops: rows likewise, columns on each other
+///   factor; for ops on weights: the pairs of groups on the two largest
+///   factors.
+///
+/// And each of all of them pending over axes that are left, where the op may be
+/// so, and if `isStorable` stored.
 std::vector<FactorAssignment> getAssignments(const PlanningOp &op,
                                              const Mesh &mesh,
-                                             llvm::ArrayRef<size_t> axisCounts,
+                                             const MeshAxes &axes,
                                              bool isStorable = false);
 
-/// The mesh of `data` by `tensor` ranks: `dp0`, and the prime factors of
-/// `tensor` as `tp0`, `tp1`, .. with the largest first. Where `innerData`
-/// divides `data`, the data axes are `dp0` and, of that size, `dp1`. Sizes of
-/// one make no axis.
+/// Sizes of the axes of a mesh.
+struct MeshSizes {
+  int64_t data = 1;
+  /// Of `data`, in an axis of its own where it divides.
+  int64_t innerData = 1;
+  int64_t context = 1, expert = 1;
+  /// Sizes of the groups of tensor axes; their order is that of the axes.
+  llvm::SmallVector<int64_t, 3> tensor;
+};
+
+/// The mesh with the axes `dp0`, `dp1`, then `cp*`, `ep*` and, per group,
+/// `tp*`. All but those of the data are the prime factors of their size, the
+/// largest first. Sizes of one make no axis.
+Mesh makeMesh(const MeshSizes &sizes);
+
+/// The mesh of `data` by `tensor` ranks.
 Mesh makeMesh(int64_t data, int64_t tensor, int64_t innerData = 1);
 
 } // namespace parplan

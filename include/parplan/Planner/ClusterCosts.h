@@ -12,17 +12,16 @@
 
 namespace parplan {
 
-/// The collective that carries out a move that communicates.
-CollectiveKind getCollectiveKind(MoveKind kind);
-
 /// Prices plans by the cost model of a cluster, whose devices are the ranks of
 /// the mesh in order.
 class ClusterCosts : public PlanCosts {
 public:
   explicit ClusterCosts(const CostModel &model) : model(model) {}
 
+  using PlanCosts::getCollectiveSeconds;
+  using PlanCosts::getOpSeconds;
   double getOpSeconds(const OpCost &cost) const override;
-  double getCollectiveSeconds(MoveKind kind, const Mesh &mesh,
+  double getCollectiveSeconds(CollectiveKind kind, const Mesh &mesh,
                               llvm::ArrayRef<int> axes,
                               int64_t bytes) const override;
   double getCopySeconds(int64_t bytes) const override;

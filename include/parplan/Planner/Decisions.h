@@ -7,7 +7,7 @@
 #ifndef PARPLAN_PLANNER_DECISIONS_H
 #define PARPLAN_PLANNER_DECISIONS_H
 
-#include "parplan/Planner/PlanningProblem.h"
+#include "parplan/Planner/Candidates.h"
 
 #include <vector>
 
@@ -42,11 +42,12 @@ Decisions getDecisions(const PlanningProblem &problem);
 ///   they are linear in it and it does not grow.
 /// * A factor that is still without axes takes those of the leader's factor of
 ///   the same name and size.
-std::vector<FactorAssignment> inferMembers(const PlanningProblem &problem,
-                                           const Decision &decision,
-                                           const FactorAssignment &leader,
-                                           llvm::ArrayRef<int> pending,
-                                           const Mesh &mesh);
+/// * Where the leader loops over panels, members that can loop over the factor
+///   of the same name and size do: all their factors take those axes.
+std::vector<FactorAssignment>
+inferMembers(const PlanningProblem &problem, const Decision &decision,
+             const FactorAssignment &leader, llvm::ArrayRef<int> pending,
+             const MeshAxes &axes, const Mesh &mesh);
 
 } // namespace parplan
 

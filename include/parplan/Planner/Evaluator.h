@@ -55,16 +55,18 @@ struct MemoryPeak {
 /// Highest sum of live bytes of a rank: parameters, states, constants and
 /// inputs for the whole step, activations from producer to last use, outputs
 /// to the end, copies from first to last use, pending results until they are at
-/// rest. What replaces a variable lies in its bytes. With several
-/// micro-batches, sums over them live from the start of their segment, and what
-/// a later segment reads exists for all of them.
+/// rest, panels while their op runs. What replaces a variable lies in its
+/// bytes. With several micro-batches, sums over them live from the start of
+/// their segment, and what a later segment reads exists for all of them.
 MemoryPeak getMemoryPeak(const PlanningProblem &problem,
                          const PlanningAnswer &answer);
 int64_t getPeakBytes(const PlanningProblem &problem,
                      const PlanningAnswer &answer, int *peakOp = nullptr);
 
-/// Bytes of a value in a layout on one rank, rounded up to the arena's
-/// alignment.
+/// Bytes rounded up to the arena's alignment.
+int64_t alignBytes(int64_t bytes);
+
+/// Bytes of a value in a layout on one rank, rounded up likewise.
 int64_t getLocalBytes(const PlanningValue &value, const Mesh &mesh,
                       const Sharding &layout);
 

@@ -7,10 +7,14 @@
 #ifndef PARPLAN_PLANNER_PLANCOSTS_H
 #define PARPLAN_PLANNER_PLANCOSTS_H
 
+#include "parplan/CostModel/Collective.h"
 #include "parplan/Planner/PlanningProblem.h"
 #include "parplan/Sharding/Reshard.h"
 
 namespace parplan {
+
+/// The collective that carries out a move that communicates.
+CollectiveKind getCollectiveKind(MoveKind kind);
 
 /// Prices the parts of a plan. The planner and the evaluator know no more of a
 /// machine; tests plan with costs of their own.
@@ -21,22 +25,28 @@ public:
   virtual double getOpSeconds(const OpCost &cost) const = 0;
 
   /// A collective of `bytes` (in the counting of docs/cli.md) over `axes`.
-  virtual double getCollectiveSeconds(MoveKind kind, const Mesh &mesh,
+  virtual double getCollectiveSeconds(CollectiveKind kind, const Mesh &mesh,
                                       llvm::ArrayRef<int> axes,
                                       int64_t bytes) const = 0;
+  double getCollectiveSeconds(MoveKind kind, const Mesh &mesh,
+                              llvm::ArrayRef<int> axes, int64_t bytes) const {
+    return getCollectiveSeconds(getCollectiveKind(kind), mesh, axes, bytes);
+  }
 
   /// A local copy that reads and writes `bytes`.
   virtual double getCopySeconds(int64_t bytes) const = 0;
 
-  /// An op under an assignment, as often as it runs in a step.
+  /// The computation of an op under an assignment, as often as it runs in a
+  /// step; of a loop, panel by panel.
   double getOpSeconds(const PlanningProblem &problem, const PlanningOp &op,
                       const FactorAssignment &assignment,
                       const Mesh &mesh) const;
 
-  /// The reductions inside an op whose coupled factors carry axes, likewise.
-  double getCoupledSeconds(const PlanningProblem &problem, const PlanningOp &op,
-                           const FactorAssignment &assignment,
-                           const Mesh &mesh) const;
+  /// The communication inside an op, likewise: reductions of what its coupled
+  /// factors couple, and the panels of a loop.
+  double getInnerSeconds(const PlanningProblem &problem, const PlanningOp &op,
+                         const FactorAssignment &assignment,
+                         const Mesh &mesh) const;
 
   /// All moves of a path for elements of `elementBytes`.
   double getPathSeconds(const ReshardPath &path, const Mesh &mesh,

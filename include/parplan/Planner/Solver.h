@@ -22,14 +22,6 @@ struct ForcedAlgorithm {
   Algorithm algorithm = Algorithm::replicate;
 };
 
-/// A tensor kind of more than one dimension, forced on all products.
-struct ForcedGrid {
-  enum class Kind { grid2d, grid2_5d, grid3d };
-  Kind kind = Kind::grid2d;
-  /// As `--force` has them: rows, columns; rows, columns, depth; A, B, C.
-  llvm::SmallVector<int64_t, 3> sizes;
-};
-
 /// What the plan must respect.
 struct PlanRequest {
   int64_t deviceCount = 1;
@@ -88,9 +80,18 @@ PlanResult solveByExhaustion(const PlanningProblem &problem,
                              const PlanRequest &request,
                              const PlanCosts &costs);
 
-/// The meshes that the request allows, most data-parallel first.
+/// The meshes that the request allows, most data-parallel first. A context axis
+/// that is not forced is considered where the batch has fewer samples than
+/// there are ranks, and an expert axis (of the most ranks that experts allow)
+/// where there are experts.
 std::vector<Mesh> getMeshes(const PlanningProblem &problem,
                             const PlanRequest &request);
+
+/// The number of experts of the largest mixture, 1 without one.
+int64_t getExpertCount(const PlanningProblem &problem);
+
+/// True where some attention is over a sequence that context axes could split.
+bool hasContext(const PlanningProblem &problem);
 
 /// The assignments of every op that the request allows on `mesh`: forced
 /// algorithms and the ZeRO stage applied. Ops of one decision have equally
@@ -103,9 +104,11 @@ getAllowedAssignments(const PlanningProblem &problem,
                       std::optional<std::string> &refusal);
 
 /// The layouts at rest that are considered for every value: as made, completed,
-/// and as any op reads it. Inputs lie with the data axes on their batch. What
-/// replaces a variable has the candidates of the variable, in their order. In
-/// stage 3 parameters that are not trained are stored, too.
+/// and as any op reads it; where that op is a product on a grid, also spread
+/// over the axes of the grid that this lacks, and parameters spread over whole
+/// grids (of a forced grid those alone). Inputs lie by `getLoadedSharding`.
+/// What replaces a variable has the candidates of the variable, in their order.
+/// In stage 3 parameters that are not trained are stored, too.
 std::vector<std::vector<Sharding>> getRestCandidates(
     const PlanningProblem &problem, const PlanRequest &request,
     const Mesh &mesh,

@@ -28,7 +28,7 @@ TEST(Assignments, PutDataAxesOnTheBatchAndTensorAxesElsewhere) {
   Mesh mesh = makeMesh(2, 2);
   std::vector<Algorithm> algorithms;
   for (const FactorAssignment &assignment :
-       getAssignments(mlp.ops[0], mesh, getAxisCounts(mlp, mesh))) {
+       getAssignments(mlp.ops[0], mesh, getMeshAxes(mlp, mesh))) {
     EXPECT_EQ(assignment.axes[0], AxisList{0});
     algorithms.push_back(getAlgorithm(mlp.ops[0], assignment, mesh));
   }
@@ -43,18 +43,17 @@ TEST(Assignments, LeaveOutFactorsSmallerThanTheAxes) {
   builder.addProduct(x, builder.addParameter({64, 3}));
   Mesh mesh = makeMesh(1, 4);
   // Three columns take one axis of two, never both.
-  EXPECT_EQ(getAxisCounts(builder.problem, mesh),
-            (llvm::SmallVector<size_t>{2, 1}));
+  MeshAxes axes = getMeshAxes(builder.problem, mesh);
+  EXPECT_EQ(axes.counts, (llvm::SmallVector<size_t>{2, 1}));
   for (const FactorAssignment &assignment :
-       getAssignments(builder.problem.ops[0], mesh, {2, 1}))
+       getAssignments(builder.problem.ops[0], mesh, axes))
     EXPECT_LE(assignment.axes[1].size(), 1u);
 }
 
 TEST(Algorithm, NamesRoundTrip) {
-  for (Algorithm algorithm : {Algorithm::replicate, Algorithm::row,
-                              Algorithm::column, Algorithm::local})
+  for (Algorithm algorithm : allAlgorithms)
     EXPECT_EQ(parseAlgorithm(stringifyAlgorithm(algorithm)), algorithm);
-  EXPECT_EQ(parseAlgorithm("summa2d"), std::nullopt);
+  EXPECT_EQ(parseAlgorithm("summa"), std::nullopt);
 }
 
 } // namespace

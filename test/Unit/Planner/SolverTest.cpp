@@ -110,7 +110,9 @@ TEST(Solver, RefusesAForcedAlgorithmThatTheMeshDoesNotAllow) {
   PlanResult result = solve(mlp, request, SimpleCosts());
   EXPECT_FALSE(result.answer);
   ASSERT_EQ(result.refusals.size(), 1u);
-  EXPECT_EQ(result.refusals[0], "node 'up' (MatMul) cannot be 'row' here");
+  EXPECT_EQ(result.refusals[0],
+            "node 'up' (MatMul) cannot be 'row' here (dp0=2); it can be "
+            "'replicate'");
 }
 
 TEST(Solver, RefusesAnAlgorithmForcedOnNodesThatDoNotExist) {

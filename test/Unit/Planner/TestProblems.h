@@ -14,10 +14,12 @@ namespace parplan::test {
 /// of a collective, and a thousandth of that for copies.
 class SimpleCosts : public PlanCosts {
 public:
+  using PlanCosts::getCollectiveSeconds;
+  using PlanCosts::getOpSeconds;
   double getOpSeconds(const OpCost &cost) const override {
     return cost.flops / 1000;
   }
-  double getCollectiveSeconds(MoveKind, const Mesh &, llvm::ArrayRef<int>,
+  double getCollectiveSeconds(CollectiveKind, const Mesh &, llvm::ArrayRef<int>,
                               int64_t bytes) const override {
     return 0.001 + static_cast<double>(bytes) / 1000;
   }

@@ -1,0 +1,135 @@
+//===- Panels.cpp - What a loop over panels moves -------------------------===//
+
+#include "parplan/Planner/Panels.h"
+
+#include "parplan/Planner/Evaluator.h"
+#include "parplan/Sharding/Blocks.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+using namespace parplan;
+
+namespace {
+
+/// A tensor that moves in a loop.
+struct MovingTensor {
+  const PlanningValue *value;
+  bool isResult;
+  AxisList axes;
+  /// The block that a rank holds, and its dimension of panels.
+  llvm::SmallVector<int64_t> block;
+  size_t dimension;
+
+  /// Bytes of `length` positions of the dimension of panels.
+  int64_t getBytes(int64_t length) const {
+    int64_t bytes = value->elementBytes * length;
+    for (size_t other = 0; other < block.size(); ++other)
+      if (other != dimension)
+        bytes *= block[other];
+    return bytes;
+  }
+};
+
+bool isRing(const PlanningOp &op, const FactorAssignment &assignment) {
+  return assignment.panels.factor == op.keyFactor;
+}
+
+std::vector<MovingTensor> getMovingTensors(const PlanningProblem &problem,
+                                           const PlanningOp &op,
+                                           const FactorAssignment &assignment,
+                                           const Mesh &mesh) {
+  std::vector<MovingTensor> moving;
+  auto visit = [&](const TensorFactors &tensor, int value, bool isResult,
+                   const Sharding &layout) {
+    MovingTensor entry;
+    entry.axes = getPanelAxes(tensor, assignment);
+    if (entry.axes.empty())
+      return;
+    entry.value = &problem.values[value];
+    entry.isResult = isResult;
+    entry.block = layout.getLocalShape(mesh, entry.value->shape);
+    for (auto [dimension, factors] : llvm::enumerate(tensor))
+      if (llvm::is_contained(factors, assignment.panels.factor))
+        entry.dimension = dimension;
+    moving.push_back(std::move(entry));
+  };
+  for (size_t position = 0; position < op.operands.size(); ++position)
+    visit(op.rule.operands[position], op.operands[position], false,
+          getUseSharding(op.rule, assignment, static_cast<int>(position)));
+  for (size_t position = 0; position < op.results.size(); ++position)
+    visit(op.rule.results[position], op.results[position], true,
+          getMadeSharding(op.rule, assignment, static_cast<int>(position)));
+  return moving;
+}
+
+} // namespace
+
+llvm::SmallVector<int64_t, 8>
+parplan::getPanelSizes(const PlanningOp &op, const FactorAssignment &assignment,
+                       const Mesh &mesh) {
+  int64_t size = op.rule.factors[assignment.panels.factor].size;
+  std::set<int64_t> boundaries = {0, size};
+  auto cut = [&](const TensorFactors &tensor) {
+    llvm::SmallVector<int64_t> widths;
+    for (int axis : getPanelAxes(tensor, assignment))
+      widths.push_back(mesh.getAxis(axis).size);
+    int64_t count = 1;
+    for (int64_t width : widths)
+      count *= width;
+    for (int64_t index = 0; index < count; ++index)
+      boundaries.insert(getNestedInterval(size, widths, index).stop);
+  };
+  llvm::for_each(op.rule.operands, cut);
+  llvm::for_each(op.rule.results, cut);
+  llvm::SmallVector<int64_t, 8> panels;
+  int64_t start = 0;
+  for (int64_t stop : boundaries) {
+    if (stop > start)
+      panels.push_back(stop - start);
+    start = std::max(start, stop);
+  }
+  return panels;
+}
+
+std::vector<PanelCall>
+parplan::getPanelCalls(const PlanningProblem &problem, const PlanningOp &op,
+                       const FactorAssignment &assignment, const Mesh &mesh) {
+  std::vector<PanelCall> calls;
+  if (!assignment.panels.exists())
+    return calls;
+  std::map<int64_t, int64_t> countOfSize;
+  for (int64_t size : getPanelSizes(op, assignment, mesh))
+    ++countOfSize[size];
+  for (const MovingTensor &tensor :
+       getMovingTensors(problem, op, assignment, mesh)) {
+    if (isRing(op, assignment)) {
+      int64_t hops = mesh.getWidth(tensor.axes) - (tensor.isResult ? 0 : 1);
+      calls.push_back({CollectiveKind::send, tensor.axes,
+                       tensor.getBytes(tensor.block[tensor.dimension]), hops});
+      continue;
+    }
+    for (auto [size, count] : countOfSize)
+      calls.push_back(
+          {tensor.isResult ? CollectiveKind::reduce : CollectiveKind::broadcast,
+           tensor.axes, tensor.getBytes(size), count});
+  }
+  return calls;
+}
+
+int64_t parplan::getPanelBytes(const PlanningProblem &problem,
+                               const PlanningOp &op,
+                               const FactorAssignment &assignment,
+                               const Mesh &mesh) {
+  if (!assignment.panels.exists())
+    return 0;
+  constexpr int64_t buffers = 2;
+  auto sizes = getPanelSizes(op, assignment, mesh);
+  int64_t largest = *std::max_element(sizes.begin(), sizes.end());
+  int64_t bytes = 0;
+  for (const MovingTensor &tensor :
+       getMovingTensors(problem, op, assignment, mesh))
+    bytes += buffers * alignBytes(tensor.getBytes(largest));
+  return bytes;
+}

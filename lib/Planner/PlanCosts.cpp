@@ -1,0 +1,125 @@
+//===- PlanCosts.cpp - Seconds of the parts of a plan ---------------------===//
+
+#include "parplan/Planner/PlanCosts.h"
+
+#include "parplan/Planner/Panels.h"
+#include "parplan/Support/Check.h"
+
+#include <map>
+
+using namespace parplan;
+
+CollectiveKind parplan::getCollectiveKind(MoveKind kind) {
+  switch (kind) {
+  case MoveKind::allGather:
+    return CollectiveKind::allGather;
+  case MoveKind::allReduce:
+    return CollectiveKind::allReduce;
+  case MoveKind::reduceScatter:
+    return CollectiveKind::reduceScatter;
+  case MoveKind::allToAll:
+    return CollectiveKind::allToAll;
+  case MoveKind::send:
+    return CollectiveKind::send;
+  case MoveKind::slice:
+  case MoveKind::pend:
+  case MoveKind::view:
+    break;
+  }
+  checkFailed(__FILE__, __LINE__, "communicates", "a local move has no kind");
+}
+
+double PlanCosts::getPathSeconds(const ReshardPath &path, const Mesh &mesh,
+                                 llvm::ArrayRef<int64_t> shape,
+                                 int64_t elementBytes) const {
+  double seconds = 0;
+  for (const Move &move : path.moves) {
+    if (move.kind == MoveKind::view)
+      continue;
+    if (move.isLocal())
+      seconds += getCopySeconds(move.result.getLocalElementCount(mesh, shape) *
+                                elementBytes);
+    else
+      seconds += getCollectiveSeconds(move.kind, mesh, move.axes,
+                                      move.sizeElements * elementBytes);
+  }
+  return seconds;
+}
+
+/// Work on pieces of flattened blocks is the work on blocks, divided.
+static OpCost divideWork(OpCost cost, int64_t pieces) {
+  auto count = static_cast<double>(pieces);
+  cost.flops /= count;
+  cost.transcendentals /= count;
+  cost.bytesRead = ceilDivide(cost.bytesRead, pieces);
+  cost.bytesWritten = ceilDivide(cost.bytesWritten, pieces);
+  return cost;
+}
+
+double PlanCosts::getOpSeconds(const PlanningProblem &problem,
+                               const PlanningOp &op,
+                               const FactorAssignment &assignment,
+                               const Mesh &mesh) const {
+  llvm::SmallVector<int64_t> operandBytes, resultBytes;
+  for (int operand : op.operands)
+    operandBytes.push_back(problem.values[operand].elementBytes);
+  for (int result : op.results)
+    resultBytes.push_back(problem.values[result].elementBytes);
+  auto sizes = getLocalFactorSizes(op.rule, assignment, mesh);
+  auto getSeconds = [&] {
+    OpCost cost =
+        evaluateWork(op.work, op.rule, sizes, operandBytes, resultBytes);
+    return getOpSeconds(divideWork(cost, mesh.getWidth(assignment.storage)));
+  };
+  double seconds = 0;
+  if (!assignment.panels.exists()) {
+    seconds = getSeconds();
+  } else {
+    // Panels have few sizes.
+    std::map<int64_t, double> ofSize;
+    for (int64_t size : getPanelSizes(op, assignment, mesh)) {
+      sizes[assignment.panels.factor] = size;
+      auto [known, isNew] = ofSize.try_emplace(size, 0);
+      if (isNew)
+        known->second = getSeconds();
+      seconds += known->second;
+    }
+  }
+  return static_cast<double>(getRepeat(problem, op)) * seconds;
+}
+
+/// The reductions inside an op whose coupled factors carry axes: of what they
+/// couple there is one element for all of their elements.
+static double getCoupledSeconds(const PlanCosts &costs,
+                                const PlanningProblem &problem,
+                                const PlanningOp &op,
+                                const FactorAssignment &assignment,
+                                const Mesh &mesh) {
+  AxisList axes;
+  for (auto [factor, split] : llvm::zip_equal(op.rule.factors, assignment.axes))
+    if (factor.kind == FactorKind::coupled)
+      llvm::append_range(axes, split);
+  if (axes.empty() || op.coupledReductions == 0)
+    return 0;
+  llvm::sort(axes);
+  auto sizes = getLocalFactorSizes(op.rule, assignment, mesh);
+  int64_t bytes = problem.values[op.results.front()].elementBytes;
+  for (const DimFactors &dimension : op.rule.results.front())
+    for (int factor : dimension)
+      if (op.rule.factors[factor].kind != FactorKind::coupled)
+        bytes *= sizes[factor];
+  return op.coupledReductions *
+         costs.getCollectiveSeconds(CollectiveKind::allReduce, mesh, axes,
+                                    bytes);
+}
+
+double PlanCosts::getInnerSeconds(const PlanningProblem &problem,
+                                  const PlanningOp &op,
+                                  const FactorAssignment &assignment,
+                                  const Mesh &mesh) const {
+  double seconds = getCoupledSeconds(*this, problem, op, assignment, mesh);
+  for (const PanelCall &call : getPanelCalls(problem, op, assignment, mesh))
+    seconds += static_cast<double>(call.count) *
+               getCollectiveSeconds(call.kind, mesh, call.axes, call.bytes);
+  return static_cast<double>(getRepeat(problem, op)) * seconds;
+}
