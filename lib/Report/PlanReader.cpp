@@ -191,6 +191,8 @@ private:
       assignment.pendingOperand = static_cast<int>(
           reader.getInteger("pending_operand", 0, 1 << 20).value_or(0));
     }
+    if (object.contains("panels"))
+      readPanels(object["panels"], path + ".panels", op, assignment.panels);
     answer.assignments.push_back(std::move(assignment));
     if (outputs->size() != op.results.size()) {
       fail(path + ".outputs")
@@ -200,6 +202,24 @@ private:
     for (auto [position, result] : llvm::enumerate(op.results))
       readSharding((*outputs)[position],
                    path + ".outputs[" + std::to_string(position) + "]", result);
+  }
+
+  /// `{"k": ["tp0", "tp1"]}`
+  void readPanels(const Json &object, const std::string &path,
+                  const PlanningOp &op, PanelLoop &panels) {
+    if (!object.is_object() || object.size() != 1) {
+      fail(path) << "not one factor with its axes";
+      return;
+    }
+    std::string name = object.items().begin().key();
+    auto factor = op.rule.findFactor(name);
+    auto axes = readAxes(object[name], path + "." + escapeName(name));
+    if (!factor)
+      fail(path) << quoteName(name) << " is no factor of " << op.type;
+    if (!factor || !axes)
+      return;
+    llvm::sort(*axes);
+    panels = {*factor, std::move(*axes)};
   }
 
   const Json &document;

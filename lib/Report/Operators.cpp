@@ -1,0 +1,166 @@
+//===- Operators.cpp - The operators of plan.json -------------------------===//
+//
+// Part of parplan.
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/Report/Operators.h"
+
+#include "lib/Report/InnerCalls.h"
+#include "lib/Report/Layouts.h"
+#include "parplan/Planner/Candidates.h"
+#include "parplan/Planner/ClusterCosts.h"
+#include "parplan/Planner/Evaluator.h"
+
+using namespace parplan;
+
+double parplan::getFlops(const PlanningOp &op) {
+  double flops = 0;
+  for (const WorkTerm &term : op.work.flops) {
+    double product = term.coefficient;
+    for (int factor : term.factors)
+      product *= static_cast<double>(op.rule.factors[factor].size);
+    flops += product;
+  }
+  return flops;
+}
+
+namespace {
+
+/// The communication of a path that is walked `repeat` times per step.
+void addCollectives(Json &list, const ReshardPath &path,
+                    const PlanningValue &value, const Mesh &mesh,
+                    int64_t repeat) {
+  for (const Move &move : path.moves)
+    if (!move.isLocal())
+      list.push_back(
+          {{"kind", stringifyCollectiveKind(getCollectiveKind(move.kind))},
+           {"axes", nameAxes(move.axes, mesh)},
+           {"bytes", move.sizeElements * value.elementBytes},
+           {"count", repeat}});
+}
+
+/// Per op the one that decides for it: itself, or the leader of its group.
+std::vector<size_t> findLeaders(const PlanningProblem &problem) {
+  std::map<int64_t, size_t> leaderOf;
+  for (auto [index, op] : llvm::enumerate(problem.ops))
+    if (op.group >= 0 && op.isLeader)
+      leaderOf[op.group] = index;
+  std::vector<size_t> leaders;
+  for (auto [index, op] : llvm::enumerate(problem.ops)) {
+    auto leader = leaderOf.find(op.group);
+    leaders.push_back(leader == leaderOf.end() ? index : leader->second);
+  }
+  return leaders;
+}
+
+/// The decision for one op, as `readAnswer` reads it back.
+void addAssignment(Json &object, const PlanningOp &op,
+                   const FactorAssignment &assignment, const Mesh &mesh) {
+  Json factors = Json::object();
+  for (auto [factor, axes] : llvm::zip_equal(op.rule.factors, assignment.axes))
+    if (!axes.empty())
+      factors[factor.name] = nameAxes(axes, mesh);
+  object["factors"] = std::move(factors);
+  if (!assignment.pending.empty()) {
+    object["pending"] = nameAxes(assignment.pending, mesh);
+    object["pending_operand"] = assignment.pendingOperand;
+  }
+  if (!assignment.storage.empty())
+    object["stored"] = nameAxes(assignment.storage, mesh);
+  if (assignment.panels.exists()) {
+    Json panels = Json::object();
+    panels[op.rule.factors[assignment.panels.factor].name] =
+        nameAxes(assignment.panels.axes, mesh);
+    object["panels"] = std::move(panels);
+  }
+}
+
+/// Slots for tokens are static: one per token and expert, so that none is ever
+/// dropped (S19). Nothing for ops that hand out no tokens.
+void addExperts(Json &object, const PlanningProblem &problem,
+                const PlanningOp &op) {
+  auto hasExperts = [&](const TensorFactors &tensor) {
+    return llvm::any_of(tensor, [&](const DimFactors &dim) {
+      return llvm::is_contained(dim, op.expertFactor);
+    });
+  };
+  if (op.expertFactor < 0 || llvm::any_of(op.rule.operands, hasExperts) ||
+      !llvm::any_of(op.rule.results, hasExperts))
+    return;
+  int64_t experts = op.rule.factors[op.expertFactor].size;
+  // [experts, tokens .., width]
+  int64_t capacity = 1;
+  for (int64_t size : problem.values[op.results.front()].shape)
+    capacity *= size;
+  capacity /= experts * problem.values[op.results.front()].shape.back();
+  object["experts"] = {
+      {"count", experts}, {"capacity", capacity}, {"drops_tokens", false}};
+}
+
+} // namespace
+
+Json parplan::describeOperators(const PlanSummary &summary) {
+  const PlanningProblem &problem = summary.problem;
+  const PlanningAnswer &answer = summary.answer;
+  const Mesh &mesh = answer.mesh;
+  ReshardCache reshards(mesh);
+  auto copies = getCopies(problem, answer);
+  std::vector<size_t> leaders = findLeaders(problem);
+
+  Json operators = Json::array();
+  for (auto [index, op] : llvm::enumerate(problem.ops)) {
+    const FactorAssignment &assignment = answer.assignments[index];
+    size_t leader = leaders[index];
+    Json inputs = Json::array(), outputs = Json::array(),
+         collectives = Json::array();
+    for (auto [position, operand] : llvm::enumerate(op.operands)) {
+      const PlanningValue &value = problem.values[operand];
+      Sharding use =
+          getUseSharding(op.rule, assignment, static_cast<int>(position));
+      inputs.push_back(describeValue(value, use, mesh));
+      // A copy belongs to the first operand that reads it.
+      bool repeated = llvm::is_contained(
+          llvm::ArrayRef(op.operands).take_front(position), operand);
+      for (const ValueCopy &copy : copies[operand])
+        if (!repeated && copy.firstUse == static_cast<int>(index) &&
+            value.kind != ValueKind::constant)
+          addCollectives(
+              collectives,
+              reshards.get(value.shape, answer.rest[operand], copy.layout),
+              value, mesh, copy.repeat);
+    }
+    for (auto [position, result] : llvm::enumerate(op.results)) {
+      const PlanningValue &value = problem.values[result];
+      outputs.push_back(describeValue(value, answer.rest[result], mesh));
+      addCollectives(collectives,
+                     reshards.get(value.shape,
+                                  getMadeSharding(op.rule, assignment,
+                                                  static_cast<int>(position)),
+                                  answer.rest[result]),
+                     value, mesh, getResultRepeat(problem, op));
+    }
+    for (const PanelCall &call : getInnerCalls(problem, op, assignment, mesh))
+      collectives.push_back({{"kind", stringifyCollectiveKind(call.kind)},
+                             {"axes", nameAxes(call.axes, mesh)},
+                             {"bytes", call.bytes},
+                             {"count", call.count * getRepeat(problem, op)}});
+    // The gradients of a product follow its algorithm.
+    Algorithm algorithm =
+        getAlgorithm(problem.ops[leader], answer.assignments[leader], mesh);
+    Json object = {
+        {"node", op.node}, {"index", op.nodeIndex},
+        {"op", op.type},   {"role", stringifyOpRole(op.role).str()},
+        {"stage", 0},      {"algorithm", stringifyAlgorithm(algorithm).str()}};
+    addAssignment(object, op, assignment, mesh);
+    addExperts(object, problem, op);
+    object.update({{"inputs", std::move(inputs)},
+                   {"outputs", std::move(outputs)},
+                   {"recompute", "keep"},
+                   {"flops", getFlops(op)},
+                   {"repeat", getRepeat(problem, op)},
+                   {"collectives", std::move(collectives)}});
+    operators.push_back(std::move(object));
+  }
+  return operators;
+}
