@@ -2,10 +2,13 @@
 
 #include "dialects/parplan/ParplanOps.h"
 #include "parplan/Support/Check.h"
+#include "passes/Plan/FactorFollower.h"
 #include "passes/Plan/GraphProblem.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
+
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace parplan;
@@ -43,8 +46,10 @@ public:
               function.getArgAttrOfType<StringAttr>(number, attributes::name))
         value.name = name.str();
       if (function.getArgAttr(number, attributes::batch) &&
-          !value.shape.empty())
+          !value.shape.empty()) {
         value.batchDimension = 0;
+        value.sequenceDimension = hasSequence(argument) ? 1 : -1;
+      }
     }
     for (Operation &op : body.without_terminator())
       addOperation(op);
@@ -56,10 +61,19 @@ public:
               function.getResultAttr(index, attributes::variable))
         value.updates = variables.lookup(variable);
     }
+    followFactors(graph.problem);
     return std::move(graph);
   }
 
 private:
+  /// Token ids [batch, sequence, ..], or embedded tokens [batch, sequence,
+  /// width]; images and features have none.
+  static bool hasSequence(BlockArgument argument) {
+    auto type = cast<RankedTensorType>(argument.getType());
+    return type.getElementType().isInteger() ? type.getRank() >= 2
+                                             : type.getRank() == 3;
+  }
+
   PlanningValue &addValue(Value value, ValueKind kind) {
     numbers[value] = static_cast<int>(graph.values.size());
     graph.values.push_back(value);
@@ -106,18 +120,11 @@ private:
     for (Value operand : op.getOperands())
       planned.operands.push_back(numbers.lookup(operand));
     addTraining(op, planned);
-    planned.batchFactor = findBatchFactor(planned);
-    if (planned.batchFactor < 0 && planned.group >= 0 && !planned.isLeader)
-      planned.batchFactor = findBatchOfLeader(op, planned);
-    for (auto [position, result] : llvm::enumerate(op.getResults())) {
-      PlanningValue &value = addValue(result, ValueKind::activation);
-      value.batchDimension =
-          findBatchDimension(planned, planned.rule.results[position]);
+    nameFactors(op, planned);
+    for (Value result : op.getResults()) {
+      addValue(result, ValueKind::activation).name = planned.node;
       planned.results.push_back(numbers.lookup(result));
-      value.name = planned.node;
     }
-    if (planned.group >= 0 && planned.isLeader)
-      leaders[planned.group] = static_cast<int>(graph.ops.size());
     if (auto entropy = dyn_cast<CrossEntropyOp>(op))
       keepClassesSplit(entropy.getLogits());
     graph.ops.push_back(&op);
@@ -149,57 +156,33 @@ private:
     planned.accumulates = isa<AccumulateOp>(op);
     if (planned.accumulates && graph.problem.microBatches == 1)
       planned.work.kind = WorkKind::none;
-    // Largest logit, sum of exponentials, logit of the label.
-    if (isa<CrossEntropyOp>(op))
-      planned.coupledReductions = 3;
+    planned.coupledReductions = countReductions(op);
   }
 
-  int findBatchFactor(const PlanningOp &op) const {
-    for (auto [position, operand] : llvm::enumerate(op.operands)) {
-      int dimension = graph.problem.values[operand].batchDimension;
-      if (dimension < 0)
-        continue;
-      const DimFactors &factors = op.rule.operands[position][dimension];
-      if (!factors.empty())
-        return factors.front();
+  /// What DecomposeSplitComposites makes of an op whose coupled factors are
+  /// split: the sums and maxima over them. 0: not worth to split.
+  static int countReductions(Operation &op) {
+    return llvm::TypeSwitch<Operation *, int>(&op)
+        // Largest logit, sum of exponentials, logit of the label.
+        .Case<CrossEntropyOp>([](auto) { return 3; })
+        // Mean and variance; maximum and sum.
+        .Case<LayerNormOp, SoftmaxOp, LogSoftmaxOp>([](auto) { return 2; })
+        // Mean of squares.
+        .Case<RMSNormOp>([](auto) { return 1; })
+        .Default([](auto) { return 0; });
+  }
+
+  /// The factors that followFactors starts from.
+  static void nameFactors(Operation &op, PlanningOp &planned) {
+    auto find = [&](StringRef name) {
+      return planned.rule.findFactor(name).value_or(-1);
+    };
+    if (isa<AttentionOp, AttentionGradientOp>(op)) {
+      planned.keyFactor = find("t");
+      planned.headFactor = find("g");
     }
-    return -1;
-  }
-
-  /// A backward op that spreads a value without batch over what its leader
-  /// reads or makes (the gradient of a mean): the batch is that of the tensor
-  /// of the leader that has the shape of the result.
-  int findBatchOfLeader(Operation &op, const PlanningOp &planned) const {
-    auto leader = leaders.find(planned.group);
-    if (leader == leaders.end())
-      return -1;
-    const PlanningOp &description = graph.problem.ops[leader->second];
-    llvm::SmallVector<int> tensors(description.operands.begin(),
-                                   description.operands.end());
-    llvm::append_range(tensors, description.results);
-    for (auto [position, result] : llvm::enumerate(op.getResults())) {
-      auto shape = cast<RankedTensorType>(result.getType()).getShape();
-      for (int tensor : tensors) {
-        const PlanningValue &value = graph.problem.values[tensor];
-        if (value.batchDimension < 0 || ArrayRef(value.shape) != shape)
-          continue;
-        const DimFactors &factors =
-            planned.rule.results[position][value.batchDimension];
-        if (!factors.empty())
-          return factors.front();
-      }
-    }
-    return -1;
-  }
-
-  static int findBatchDimension(const PlanningOp &op,
-                                const TensorFactors &tensor) {
-    if (op.batchFactor < 0)
-      return -1;
-    for (auto [dimension, factors] : llvm::enumerate(tensor))
-      if (!factors.empty() && factors.front() == op.batchFactor)
-        return static_cast<int>(dimension);
-    return -1;
+    if (isa<MoeDispatchOp, MoeCombineOp, MoeWeightGradientOp>(op))
+      planned.expertFactor = find("e");
   }
 
   func::FuncOp function;
@@ -210,8 +193,6 @@ private:
   llvm::DenseMap<Value, int> numbers;
   /// The value that reads each variable.
   llvm::DenseMap<Attribute, int> variables;
-  /// Per group its leader, once that is there.
-  llvm::DenseMap<int64_t, int> leaders;
 };
 
 } // namespace

@@ -44,22 +44,14 @@ struct Plan : public parplan::impl::PlanBase<Plan> {
       getOperation().emitError("the function cannot be planned: ") << *fault;
       return signalPassFailure();
     }
-    PlanRequest request;
-    request.devicesPerNode = machines->getDevicesPerNode();
-    if (zero >= 0)
-      request.zeroStage = zero;
-    request.deviceCount = gpus;
-    request.memoryLimitBytes =
-        memory ? int64_t(memory) : machines->getDevice().memoryBytes;
-    if (data)
-      request.dataSize = data;
-    if (tensor)
-      request.tensorSize = tensor;
+    std::optional<PlanRequest> request = getRequest(*machines);
+    if (!request)
+      return signalPassFailure();
     CostModel model(*machines, Precision::fp32);
-    PlanResult result = solve(graph.problem, request, ClusterCosts(model));
+    PlanResult result = solve(graph.problem, *request, ClusterCosts(model));
     if (!result.answer) {
       getOperation().emitError("no plan fits ")
-          << int64_t(gpus) << " devices of " << request.memoryLimitBytes
+          << int64_t(gpus) << " devices of " << request->memoryLimitBytes
           << " bytes";
       return signalPassFailure();
     }
@@ -69,6 +61,52 @@ struct Plan : public parplan::impl::PlanBase<Plan> {
       return signalPassFailure();
     }
     applyAnswer(function, graph, *result.answer);
+  }
+
+private:
+  /// The request of the options; nullopt, after an error, where they name none.
+  std::optional<PlanRequest> getRequest(const Cluster &machines) {
+    PlanRequest request;
+    request.devicesPerNode = machines.getDevicesPerNode();
+    request.deviceCount = gpus;
+    request.memoryLimitBytes =
+        memory ? int64_t(memory) : machines.getDevice().memoryBytes;
+    auto take = [](int64_t size, std::optional<int64_t> &into) {
+      if (size != 0)
+        into = size;
+    };
+    take(data, request.dataSize);
+    take(tensor, request.tensorSize);
+    take(context, request.contextSize);
+    take(expert, request.expertSize);
+    if (sequence >= 0)
+      request.sequenceParallel = sequence != 0;
+    if (zero >= 0)
+      request.zeroStage = zero;
+    if (!grid.empty()) {
+      if (grid.size() == 2)
+        request.grid = {ForcedGrid::Kind::grid2d, {}};
+      else if (grid.size() == 3)
+        request.grid = {
+            depth ? ForcedGrid::Kind::grid2_5d : ForcedGrid::Kind::grid3d, {}};
+      else
+        return fail("a grid has two or three sizes");
+      request.grid->sizes.assign(grid.begin(), grid.end());
+    }
+    for (const std::string &entry : force) {
+      // GLOB:ALGORITHM
+      auto [glob, name] = StringRef(entry).rsplit(':');
+      std::optional<Algorithm> algorithm = parseAlgorithm(name);
+      if (!algorithm)
+        return fail("'" + entry + "' is not GLOB:ALGORITHM");
+      request.forcedAlgorithms.push_back({glob.str(), *algorithm});
+    }
+    return request;
+  }
+
+  std::nullopt_t fail(const Twine &message) {
+    getOperation().emitError(message);
+    return std::nullopt;
   }
 };
 
