@@ -180,3 +180,13 @@ Algorithm parplan::getTensorAlgorithm(const PlanningOp &op,
   return placement.carriesAnywhere(AxisRole::tensor) ? Algorithm::local
                                                      : Algorithm::replicate;
 }
+
+int64_t parplan::getTensorWidth(const FactorAssignment &assignment,
+                                const Mesh &mesh) {
+  int64_t width = 1;
+  for (const AxisList &axes : assignment.axes)
+    for (int axis : axes)
+      if (mesh.getAxis(axis).role == AxisRole::tensor)
+        width *= mesh.getAxis(axis).size;
+  return width;
+}

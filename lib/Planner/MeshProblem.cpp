@@ -3,6 +3,7 @@
 #include "MeshProblem.h"
 
 #include "parplan/Planner/Evaluator.h"
+#include "parplan/Planner/Panels.h"
 #include "parplan/Support/Check.h"
 
 #include <algorithm>
@@ -66,6 +67,14 @@ CostNetwork MeshProblem::getNetwork(double secondsPerByte,
   for (double weight : opWeights)
     weightBefore.push_back(weightBefore.back() + weight);
   CostNetwork priced = network;
+  for (auto [number, decision] : llvm::enumerate(decisions.all)) {
+    std::vector<double> seconds(panelBytes[decision.leader].size(), 0);
+    for (int member : decision.members)
+      for (auto [choice, bytes] : llvm::enumerate(panelBytes[member]))
+        seconds[choice] +=
+            secondsPerByte * opWeights[member] * static_cast<double>(bytes);
+    priced.addCosts(static_cast<int>(number), seconds);
+  }
   for (size_t value = 0; value < problem.values.size(); ++value) {
     std::vector<double> seconds;
     for (const std::vector<Live> &lives : choiceLives[value]) {
@@ -108,6 +117,11 @@ double MeshProblem::getPathSeconds(size_t value, const Sharding &from,
 }
 
 void MeshProblem::addDecisions() {
+  for (auto [op, choices] : llvm::zip_equal(problem.ops, assignments)) {
+    panelBytes.emplace_back();
+    for (const FactorAssignment &assignment : choices)
+      panelBytes.back().push_back(getPanelBytes(problem, op, assignment, mesh));
+  }
   for (const Decision &decision : decisions.all) {
     std::vector<double> seconds(assignments[decision.leader].size(), 0.0);
     for (int member : decision.members)

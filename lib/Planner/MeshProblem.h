@@ -103,6 +103,8 @@ private:
   std::vector<std::vector<Sharding>> rests;
   bool tooRich = false;
   CostNetwork network;
+  /// Per op and choice what a loop over panels holds while it runs.
+  std::vector<std::vector<int64_t>> panelBytes;
   /// Per value its variable and the choices of that.
   std::vector<int> variableOf;
   std::vector<std::vector<ValueChoice>> valueChoices;

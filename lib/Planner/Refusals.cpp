@@ -88,11 +88,9 @@ findUnusedGrid(const PlanningProblem &problem, const PlanRequest &request,
     if (!isProduct(op) || !getProductFactors(op))
       continue;
     hasProduct = true;
-    for (const FactorAssignment &choice : choices) {
-      Algorithm algorithm = getTensorAlgorithm(op, choice, mesh);
-      if (algorithm != Algorithm::replicate && algorithm != Algorithm::local)
+    for (const FactorAssignment &choice : choices)
+      if (getTensorWidth(choice, mesh) == request.grid->getRankCount())
         return std::nullopt;
-    }
   }
   return describeGrid(*request.grid) + ": " +
          (hasProduct ? "every product is smaller than this grid"

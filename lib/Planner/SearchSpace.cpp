@@ -9,16 +9,6 @@
 
 using namespace parplan;
 
-static int64_t getTensorWidth(const FactorAssignment &assignment,
-                              const Mesh &mesh) {
-  int64_t width = 1;
-  for (const AxisList &axes : assignment.axes)
-    for (int axis : axes)
-      if (mesh.getAxis(axis).role == AxisRole::tensor)
-        width *= mesh.getAxis(axis).size;
-  return width;
-}
-
 using Assignments = std::vector<FactorAssignment>;
 using IsWanted = llvm::function_ref<bool(const FactorAssignment &)>;
 

@@ -81,6 +81,9 @@ Algorithm getTensorAlgorithm(const PlanningOp &op,
                              const FactorAssignment &assignment,
                              const Mesh &mesh);
 
+/// The number of ranks that differ on tensor axes which the op uses.
+int64_t getTensorWidth(const FactorAssignment &assignment, const Mesh &mesh);
+
 /// True for ops that add up gradients, losses or squares: they may read terms
 /// pending, so that a sum is reduced once.
 bool mayReadPending(const PlanningOp &op);

@@ -20,6 +20,12 @@ int ProblemBuilder::addInput(llvm::ArrayRef<int64_t> shape) {
   return value;
 }
 
+int ProblemBuilder::addTokens(llvm::ArrayRef<int64_t> shape) {
+  int value = addInput(shape);
+  problem.values[value].sequenceDimension = 1;
+  return value;
+}
+
 int ProblemBuilder::addParameter(llvm::ArrayRef<int64_t> shape) {
   return addValue(ValueKind::parameter, shape);
 }
@@ -70,17 +76,22 @@ int ProblemBuilder::addSum(int lhs, int rhs) {
   return result;
 }
 
-/// Derives the batch of an op and of its result, and adds both.
+/// Derives the batch and the sequence of an op and of its result, and adds
+/// both.
 int ProblemBuilder::addOp(PlanningOp op, llvm::ArrayRef<int64_t> shape) {
-  for (auto [position, operand] : llvm::enumerate(op.operands)) {
-    int dimension = problem.values[operand].batchDimension;
-    if (dimension >= 0 && op.batchFactor < 0)
-      op.batchFactor = op.rule.operands[position][dimension].front();
-  }
   int result = addValue(ValueKind::activation, shape);
-  for (auto [dimension, factors] : llvm::enumerate(op.rule.results[0]))
-    if (op.batchFactor >= 0 && llvm::is_contained(factors, op.batchFactor))
-      problem.values[result].batchDimension = static_cast<int>(dimension);
+  auto derive = [&](int PlanningOp::*factor, int PlanningValue::*ofValue) {
+    for (auto [position, operand] : llvm::enumerate(op.operands)) {
+      int dimension = problem.values[operand].*ofValue;
+      if (dimension >= 0 && op.*factor < 0)
+        op.*factor = op.rule.operands[position][dimension].front();
+    }
+    for (auto [dimension, factors] : llvm::enumerate(op.rule.results[0]))
+      if (op.*factor >= 0 && llvm::is_contained(factors, op.*factor))
+        problem.values[result].*ofValue = static_cast<int>(dimension);
+  };
+  derive(&PlanningOp::batchFactor, &PlanningValue::batchDimension);
+  derive(&PlanningOp::sequenceFactor, &PlanningValue::sequenceDimension);
   op.results.insert(op.results.begin(), result);
   op.perMicroBatch = true;
   problem.ops.push_back(std::move(op));
@@ -121,7 +132,62 @@ int ProblemBuilder::addContraction(int lhs, const std::string &left, int rhs,
     op.rule.results[0].push_back({factor});
     shape.push_back(op.rule.factors[factor].size);
   }
+  for (auto [index, factor] : llvm::enumerate(op.rule.factors))
+    for (const std::string &letters : {left, right, result})
+      if (letters.find(factor.name) == std::string::npos)
+        op.rule.panelFactors.push_back(static_cast<int>(index));
   return addOp(std::move(op), shape);
+}
+
+int ProblemBuilder::addAttention(int query, int key, int value,
+                                 int64_t keyHeads) {
+  const auto queries = problem.values[query].shape;
+  const auto keys = problem.values[key].shape;
+  PlanningOp op;
+  op.node = op.type = "Attention";
+  int64_t width = keys[2] / keyHeads;
+  op.rule.factors = {{"b", queries[0]},
+                     {"s", queries[1]},
+                     {"t", keys[1], FactorKind::coupled},
+                     {"g", keyHeads},
+                     {"r", queries[2] / keys[2]},
+                     {"e", width, FactorKind::coupled}};
+  op.rule.operands = {
+      {{0}, {1}, {3, 4, 5}}, {{0}, {2}, {3, 5}}, {{0}, {2}, {3, 5}}};
+  op.rule.results = {{{0}, {1}, {3, 4, 5}}};
+  op.rule.panelFactors = {2};
+  op.work.flops = {{4.0, {0, 1, 2, 3, 4, 5}}};
+  op.operands = {query, key, value};
+  op.keyFactor = 2;
+  op.headFactor = 3;
+  return addOp(std::move(op), queries);
+}
+
+int ProblemBuilder::addDispatch(int tokens, int64_t experts) {
+  const auto shape = problem.values[tokens].shape;
+  PlanningOp op;
+  op.node = op.type = "Dispatch";
+  op.rule.factors = {{"e", experts}, {"t", shape[0]}, {"d", shape[1]}};
+  op.rule.operands = {{{1}, {2}}};
+  op.rule.results = {{{0}, {1}, {2}}};
+  op.work.flops = {{1.0, {0, 1, 2}}};
+  op.operands = {tokens};
+  op.expertFactor = 0;
+  return addOp(std::move(op), {experts, shape[0], shape[1]});
+}
+
+int ProblemBuilder::addCombine(int values) {
+  const auto shape = problem.values[values].shape;
+  PlanningOp op;
+  op.node = op.type = "Combine";
+  op.rule.factors = {
+      {"e", shape[0], FactorKind::reduceSum}, {"t", shape[1]}, {"d", shape[2]}};
+  op.rule.operands = {{{0}, {1}, {2}}};
+  op.rule.results = {{{1}, {2}}};
+  op.work.flops = {{1.0, {0, 1, 2}}};
+  op.operands = {values};
+  op.expertFactor = 0;
+  return addOp(std::move(op), {shape[1], shape[2]});
 }
 
 int ProblemBuilder::addElementwise(llvm::ArrayRef<int> operands,
@@ -144,11 +210,12 @@ int ProblemBuilder::addElementwise(llvm::ArrayRef<int> operands,
   return addOp(std::move(op), shape);
 }
 
-int ProblemBuilder::addNorm(llvm::ArrayRef<int> operands) {
+int ProblemBuilder::addNorm(llvm::ArrayRef<int> operands, int reductions) {
   int result = addElementwise(operands);
   PlanningOp &op = problem.ops.back();
   op.rule.flat = false;
   op.rule.factors.back().kind = FactorKind::coupled;
+  op.coupledReductions = reductions;
   return result;
 }
 

@@ -38,6 +38,8 @@ public:
       : problem(std::move(problem)) {}
 
   int addInput(llvm::ArrayRef<int64_t> shape);
+  /// An input whose second dimension is a sequence.
+  int addTokens(llvm::ArrayRef<int64_t> shape);
   int addParameter(llvm::ArrayRef<int64_t> shape);
   /// [m, k] times [k, n]; m is the batch when the left-hand side carries it.
   int addProduct(int lhs, int rhs, const std::string &node = "product");
@@ -50,8 +52,14 @@ public:
   /// An elementwise op of equal shapes; linear ones read all terms pending.
   int addElementwise(llvm::ArrayRef<int> operands,
                      Linearity linearity = Linearity::none);
-  /// Elementwise but for the last dimension, which is coupled.
-  int addNorm(llvm::ArrayRef<int> operands);
+  /// Elementwise but for the last dimension, which is coupled, at the price of
+  /// some reductions if it may be split.
+  int addNorm(llvm::ArrayRef<int> operands, int reductions = 0);
+  /// Attention of [b, s, heads * e] queries to [b, t, keyHeads * e] keys.
+  int addAttention(int query, int key, int value, int64_t keyHeads);
+  /// [t, d] tokens to [experts, t, d] and back.
+  int addDispatch(int tokens, int64_t experts);
+  int addCombine(int values);
   /// The sum of squares, as part of the group of an update.
   int addSquareSum(int value, int64_t group);
   /// The sum over all micro-batches of a value.

@@ -1,0 +1,212 @@
+//===- ContextTest.cpp - Sequences, context and experts -------------------===//
+
+#include "TestProblems.h"
+
+#include "parplan/Planner/Evaluator.h"
+#include "parplan/Planner/Panels.h"
+#include "parplan/Planner/Solver.h"
+
+#include <gtest/gtest.h>
+
+using namespace parplan;
+using namespace parplan::test;
+
+namespace {
+
+PlanRequest makeRequest(int64_t devices) {
+  PlanRequest request;
+  request.deviceCount = devices;
+  request.memoryLimitBytes = int64_t(1) << 40;
+  return request;
+}
+
+/// Products for queries, keys and values, attention and a product behind it.
+PlanningProblem makeAttention(int64_t batch, int64_t sequence, int64_t heads,
+                              int64_t keyHeads) {
+  constexpr int64_t width = 4;
+  ProblemBuilder builder;
+  int x = builder.addTokens({batch, sequence, heads * width});
+  auto project = [&](int value, int64_t from, int64_t to) {
+    return builder.addContraction(
+        value, "bsk", builder.addParameter({from, to}), "kn", "bsn");
+  };
+  int query = project(x, heads * width, heads * width);
+  int key = project(x, heads * width, keyHeads * width);
+  int value = project(x, heads * width, keyHeads * width);
+  int attention = builder.addAttention(query, key, value, keyHeads);
+  builder.markOutput(project(attention, heads * width, heads * width));
+  return std::move(builder.problem);
+}
+
+constexpr int attentionOp = 3;
+
+PlanResult solveChecked(const PlanningProblem &problem,
+                        const PlanRequest &request) {
+  EXPECT_EQ(verifyProblem(problem), std::nullopt);
+  PlanResult result = solve(problem, request, SimpleCosts());
+  if (!result.answer)
+    return result;
+  for (const std::string &violation : verifyAnswer(problem, *result.answer))
+    ADD_FAILURE() << violation;
+  EXPECT_NEAR(result.objectiveSeconds, result.evaluation.stepTimeSeconds,
+              1e-9 * result.objectiveSeconds);
+  return result;
+}
+
+Algorithm getAlgorithmOf(const PlanningProblem &problem,
+                         const PlanResult &result, int op) {
+  return getAlgorithm(problem.ops[op], result.answer->assignments[op],
+                      result.answer->mesh);
+}
+
+TEST(Context, SplitsSequencesAndMeetsInAttention) {
+  PlanningProblem problem = makeAttention(2, 16, /*heads=*/4, /*keyHeads=*/4);
+  for (Algorithm algorithm :
+       {Algorithm::ring, Algorithm::allToAll, Algorithm::gather}) {
+    PlanRequest request = makeRequest(4);
+    request.dataSize = 2;
+    request.contextSize = 2;
+    request.forcedAlgorithms = {{"Attention", algorithm}};
+    PlanResult result = solveChecked(problem, request);
+    ASSERT_TRUE(result.answer) << stringifyAlgorithm(algorithm).str();
+    EXPECT_EQ(getAlgorithmOf(problem, result, attentionOp), algorithm);
+    const Mesh &mesh = result.answer->mesh;
+    EXPECT_EQ(mesh.getAxis(1), (MeshAxis{"cp0", 2, AxisRole::context}));
+    for (int op : {0, 1, 2, 4})
+      EXPECT_EQ(
+          result.answer->assignments[op].axes[problem.ops[op].sequenceFactor],
+          AxisList{1});
+  }
+}
+
+TEST(Context, CountsTheHopsOfARing) {
+  PlanningProblem problem = makeAttention(2, 16, 4, /*keyHeads=*/2);
+  const PlanningOp &op = problem.ops[attentionOp];
+  Mesh mesh({{"cp0", 4, AxisRole::context}});
+  FactorAssignment ring = FactorAssignment::getReplicated(op.rule);
+  ring.axes[op.sequenceFactor] = {0};
+  ring.panels = {op.keyFactor, {0}};
+  int64_t sent = 0;
+  for (const PanelCall &call : getPanelCalls(problem, op, ring, mesh)) {
+    EXPECT_EQ(call.kind, CollectiveKind::send);
+    sent += call.bytes * call.count;
+  }
+  // Three hops of the blocks of K and V.
+  EXPECT_EQ(sent, 3 * 2 * (2 * 4 * 8 * 4));
+}
+
+TEST(Context, IsSearchedWhereTheBatchIsTooSmall) {
+  PlanningProblem problem = makeAttention(/*batch=*/1, 16, 4, 4);
+  auto hasContext = [](const std::vector<Mesh> &meshes) {
+    return llvm::any_of(meshes, [](const Mesh &mesh) {
+      return !getAxes(mesh, AxisRole::context).empty();
+    });
+  };
+  EXPECT_TRUE(hasContext(getMeshes(problem, makeRequest(4))));
+  EXPECT_FALSE(
+      hasContext(getMeshes(makeAttention(8, 16, 4, 4), makeRequest(4))));
+}
+
+TEST(Sequence, IsSplitBetweenProductsWhenThatIsForced) {
+  ProblemBuilder builder;
+  int x = builder.addTokens({2, 8, 16});
+  int value = builder.addNorm(x, /*reductions=*/2);
+  value = builder.addContraction(value, "bsk", builder.addParameter({16, 32}),
+                                 "kn", "bsn");
+  value = builder.addElementwise(value);
+  value = builder.addContraction(value, "bsk", builder.addParameter({32, 16}),
+                                 "kn", "bsn");
+  builder.markOutput(builder.addElementwise({x, value}, Linearity::jointly));
+  const PlanningProblem &problem = builder.problem;
+  PlanRequest request = makeRequest(2);
+  request.tensorSize = 2;
+  request.sequenceParallel = true;
+  PlanResult result = solveChecked(problem, request);
+  ASSERT_TRUE(result.answer);
+  const auto &assignments = result.answer->assignments;
+  EXPECT_EQ(assignments[0].axes[1], AxisList{0});
+  EXPECT_EQ(assignments[4].axes[1], AxisList{0});
+  EXPECT_EQ(getAlgorithmOf(problem, result, 1), Algorithm::column);
+  EXPECT_EQ(getAlgorithmOf(problem, result, 3), Algorithm::row);
+
+  request.sequenceParallel = false;
+  result = solveChecked(problem, request);
+  ASSERT_TRUE(result.answer);
+  for (const FactorAssignment &assignment : result.answer->assignments)
+    EXPECT_TRUE(assignment.axes[1].empty());
+}
+
+PlanningProblem makeMixture(int64_t experts) {
+  ProblemBuilder builder;
+  int x = builder.addInput({8, 16});
+  int tokens = builder.addDispatch(builder.addElementwise(x), experts);
+  int hidden = builder.addContraction(
+      tokens, "etd", builder.addParameter({experts, 16, 16}), "edf", "etf");
+  builder.problem.ops.back().expertFactor = 0;
+  builder.markOutput(builder.addCombine(hidden));
+  return std::move(builder.problem);
+}
+
+TEST(Experts, AreSplitWhereTheyAreAndSamplesElsewhere) {
+  PlanningProblem problem = makeMixture(4);
+  PlanRequest request = makeRequest(4);
+  request.expertSize = 2;
+  request.dataSize = 2;
+  PlanResult result = solveChecked(problem, request);
+  ASSERT_TRUE(result.answer);
+  EXPECT_EQ(getAlgorithmOf(problem, result, 2), Algorithm::expert);
+  EXPECT_EQ(result.answer->assignments[0].axes[0], (AxisList{0, 1}));
+  EXPECT_EQ(result.answer->assignments[1].axes[0], AxisList{1});
+  EXPECT_EQ(result.evaluation.parameterBytes, 4 * 16 * 16 * 4 / 2);
+}
+
+TEST(Refusals, NameTheReasonAndTheNearest) {
+  PlanningProblem attention = makeAttention(2, 16, 4, /*keyHeads=*/2);
+  PlanningProblem mixture = makeMixture(4);
+  auto getRefusal = [](const PlanningProblem &problem,
+                       const PlanRequest &request) {
+    PlanResult result = solve(problem, request, SimpleCosts());
+    EXPECT_FALSE(result.answer);
+    return result.refusals.empty() ? "" : result.refusals.back();
+  };
+  PlanRequest request = makeRequest(4);
+  request.expertSize = 2;
+  EXPECT_EQ(getRefusal(attention, request),
+            "ep=2: the model has no experts; ep=1 is possible");
+  request = makeRequest(8);
+  request.expertSize = 8;
+  EXPECT_EQ(getRefusal(mixture, request),
+            "ep=8: the model has 4 experts; ep=4 is possible");
+  request = makeRequest(4);
+  request.contextSize = 2;
+  EXPECT_EQ(getRefusal(mixture, request),
+            "cp=2: the model has no attention over a sequence; cp=1 is "
+            "possible");
+  request = makeRequest(32);
+  request.contextSize = 32;
+  EXPECT_EQ(getRefusal(attention, request),
+            "cp=32: the sequence has 16 positions; cp=16 is possible");
+  request = makeRequest(4);
+  request.sequenceParallel = true;
+  request.tensorSize = 1;
+  EXPECT_EQ(getRefusal(attention, request),
+            "sp=on splits sequences over tensor-parallel ranks, and there is "
+            "one; tp1d=2 and more is possible with it");
+  request = makeRequest(4);
+  request.grid = {GridKind::grid2d, {2, 3}};
+  EXPECT_EQ(getRefusal(attention, request),
+            "tp2d=2x3 cannot be completed to 4 devices");
+  request = makeRequest(1024);
+  request.grid = {GridKind::grid3d, {32, 1, 32}};
+  EXPECT_EQ(getRefusal(attention, request),
+            "tp3d=32x1x32: every product is smaller than this grid; tp1d=1024 "
+            "or smaller grids are nearest");
+  request = makeRequest(4);
+  request.contextSize = 4;
+  request.forcedAlgorithms = {{"Attention", Algorithm::allToAll}};
+  EXPECT_NE(getRefusal(makeAttention(2, 16, 3, /*keyHeads=*/3), request)
+                .find("it has 3 heads of keys for 4 ranks"),
+            std::string::npos);
+}
+
+} // namespace
