@@ -124,7 +124,7 @@ private:
       return failure();
     if (atRest->isPartial())
       return op.emitOpError("S8: a parameter cannot be loaded pending");
-    plans[result] = {*atRest, *atRest, {}};
+    plans[result] = {*atRest, *atRest, {}, op.hasAttr(attributes::gatherAgain)};
     return success();
   }
 
