@@ -2,16 +2,11 @@
 
 #include "lib/Driver/Backend.h"
 #include "lib/Driver/Commands.h"
-#include "lib/Driver/Frontend.h"
 #include "lib/Driver/IRDumper.h"
-#include "lib/Driver/Planning.h"
-#include "lib/Driver/TrainingSpec.h"
-#include "lib/Report/PlanDocument.h"
-#include "parplan/Cluster/Presets.h"
+#include "lib/Driver/Replay.h"
 #include "parplan/Planner/ClusterCosts.h"
 #include "parplan/Planner/Evaluator.h"
 #include "parplan/Support/DiagnosticCodes.h"
-#include "parplan/Support/Files.h"
 #include "parplan/Support/Text.h"
 
 #include <cmath>
@@ -46,80 +41,35 @@ void checkConsistency(const PlanClaims &claims, const std::string &file,
          "devices");
 }
 
-/// The options that made a training step, from its plan.
-std::optional<TrainingOptions> getTrainingOptions(const PlanClaims &claims,
-                                                  DiagnosticEngine &engine) {
-  if (!claims.training)
-    return std::nullopt;
-  const TrainingSummary &summary = *claims.training;
-  TrainingOptions options;
-  parseLoss(summary.loss, options, engine);
-  options.optimizer = parseOptimizer(summary.optimizer, engine);
-  options.clipNorm = summary.clipNorm;
-  options.reportGradientNorm = summary.reportGradientNorm;
-  options.frozen = summary.frozen;
-  options.microBatches = summary.microBatches;
-  switch (*parsePrecision(claims.precision)) {
-  case Precision::fp32:
-    break;
-  case Precision::bf16:
-    options.precision = ComputePrecision::bf16;
-    break;
-  case Precision::fp16:
-    options.precision = ComputePrecision::fp16;
-    break;
-  }
-  return options;
-}
-
 /// Replays the plan on its model.
-void replay(const Json &document, const PlanClaims &claims,
-            const std::string &planPath, const ImportOptions &import,
-            DiagnosticEngine &engine) {
-  FrontendOptions options{import, getTrainingOptions(claims, engine)};
-  if (engine.hasErrors())
-    return;
-  auto context = makeContext();
+void checkReplay(const PlanFile &plan, const std::string &modelPath,
+                 const std::map<std::string, int64_t> &dimensions,
+                 DiagnosticEngine &engine) {
   IRDumper dumper("", engine);
-  std::optional<Frontend> frontend =
-      runFrontend(*context, options, dumper, engine);
-  if (!frontend)
+  std::optional<Replay> replay =
+      replayPlan(plan, modelPath, dimensions, dumper, engine);
+  if (!replay)
     return;
-  if (!confirmModel(claims.modelSha256, frontend->model.info->computeSha256(),
-                    planPath, engine))
-    return;
-  std::optional<ClusterDescription> description =
-      loadCluster(claims.clusterSource, engine);
-  std::optional<Cluster> cluster =
-      description ? makeCluster(std::move(*description), claims.gpus, engine)
-                  : std::nullopt;
-  const PlanningProblem &problem = frontend->graph.problem;
-  std::optional<PlanningAnswer> answer =
-      readAnswer(document, planPath, problem, engine);
-  if (!cluster || !answer)
-    return;
-  for (const std::string &violation : verifyAnswer(problem, *answer))
-    engine.error(codes::planRefuted, Location::inFile(planPath)) << violation;
-  if (engine.hasErrors())
-    return;
-  CostModel model(*cluster, *parsePrecision(claims.precision));
+  const PlanClaims &claims = plan.claims;
+  CostModel model(replay->cluster, *parsePrecision(claims.precision));
   ClusterCosts costs(model);
-  PlanEvaluation evaluation = evaluatePlan(problem, *answer, costs);
+  PlanEvaluation evaluation =
+      evaluatePlan(replay->frontend.graph.problem, replay->answer, costs);
   if (!areClose(evaluation.stepTimeSeconds, claims.stepTimeSeconds))
-    engine.error(codes::planRefuted, Location::inFile(planPath))
+    engine.error(codes::planRefuted, Location::inFile(plan.path))
         << "the step takes " << formatSeconds(evaluation.stepTimeSeconds)
         << " by the evaluator, " << formatSeconds(claims.stepTimeSeconds)
         << " by the plan";
 
   // Communication, its order and memory are those of the lowered program.
   std::optional<LoweredProgram> lowered =
-      lower(*frontend, *answer, costs, dumper, engine);
+      lower(replay->frontend, replay->answer, costs, dumper, engine);
   if (!lowered)
     return;
   Json prediction = toJson(lowered->prediction);
   for (const char *key : {"communication", "peak_memory_bytes", "offload"})
-    if (document["predicted"].value(key, Json()) != prediction[key])
-      engine.error(codes::planRefuted, Location::inFile(planPath))
+    if (plan.document["predicted"].value(key, Json()) != prediction[key])
+      engine.error(codes::planRefuted, Location::inFile(plan.path))
           << "field 'predicted." << key
           << "' is not what the lowered program does";
 }
@@ -131,25 +81,12 @@ parplan::checkPlan(const std::string &planPath, const std::string &modelPath,
                    const std::map<std::string, int64_t> &dimensions,
                    DiagnosticEngine &engine) {
   CommandResult result;
-  std::optional<std::string> text =
-      readFile(planPath, codes::unreadablePlan, engine);
-  std::optional<Json> document =
-      text ? parseJson(*text, planPath, codes::badPlan, engine) : std::nullopt;
-  std::optional<PlanClaims> claims =
-      document ? readClaims(*document, planPath, engine) : std::nullopt;
-  if (!claims)
+  std::optional<PlanFile> plan = readPlan(planPath, engine);
+  if (!plan)
     return result;
-  checkConsistency(*claims, planPath, engine);
-  if (!modelPath.empty()) {
-    ImportOptions options;
-    options.path = modelPath;
-    options.dims.insert(claims->dimensions.begin(), claims->dimensions.end());
-    for (const auto &[name, value] : dimensions)
-      options.dims[name] = value;
-    if (claims->training)
-      options.globalBatch = claims->batch;
-    replay(*document, *claims, planPath, options, engine);
-  }
+  checkConsistency(plan->claims, planPath, engine);
+  if (!modelPath.empty())
+    checkReplay(*plan, modelPath, dimensions, engine);
   if (!engine.hasErrors())
     result.text = modelPath.empty() ? "the plan is consistent with itself\n"
                                     : "the evaluator confirms the plan\n";

@@ -48,6 +48,13 @@ CommandResult checkPlan(const std::string &planPath,
 CommandResult explainPlan(const std::string &planPath,
                           DiagnosticEngine &engine);
 
+/// Says what `spec`, as `--force` takes it, would cost in place of what the
+/// plan does, or why it is impossible. Without `modelPath` the model is where
+/// the plan says.
+CommandResult explainWhyNot(const std::string &planPath,
+                            const std::string &modelPath,
+                            const std::string &spec, DiagnosticEngine &engine);
+
 } // namespace parplan
 
 #endif // PARPLAN_DRIVER_COMMANDS_H

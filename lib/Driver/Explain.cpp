@@ -1,9 +1,7 @@
 //===- Explain.cpp - parplan explain --------------------------------------===//
 
 #include "lib/Driver/Commands.h"
-#include "lib/Driver/Planning.h"
-#include "parplan/Support/DiagnosticCodes.h"
-#include "parplan/Support/Files.h"
+#include "lib/Driver/Replay.h"
 #include "parplan/Support/Text.h"
 
 using namespace parplan;
@@ -144,13 +142,10 @@ std::string explain(Field plan) {
 CommandResult parplan::explainPlan(const std::string &planPath,
                                    DiagnosticEngine &engine) {
   CommandResult result;
-  std::optional<std::string> file =
-      readFile(planPath, codes::unreadablePlan, engine);
-  std::optional<Json> plan =
-      file ? parseJson(*file, planPath, codes::badPlan, engine) : std::nullopt;
-  if (!plan || !readClaims(*plan, planPath, engine))
+  std::optional<PlanFile> plan = readPlan(planPath, engine);
+  if (!plan)
     return result;
-  result.text = explain(Field(*plan));
-  result.document = {{"plan", std::move(*plan)}};
+  result.text = explain(Field(plan->document));
+  result.document = {{"plan", std::move(plan->document)}};
   return result;
 }

@@ -2,7 +2,7 @@
 
 #include "lib/Driver/Force.h"
 
-#include "parplan/Support/CheckedMath.h"
+#include "lib/Driver/ForceRules.h"
 #include "parplan/Support/DiagnosticCodes.h"
 #include "parplan/Support/Text.h"
 
@@ -13,68 +13,6 @@
 using namespace parplan;
 
 namespace {
-
-/// What the values of a key look like.
-enum class ValueForm { size, grid2, grid3, word };
-
-struct ForceKey {
-  std::string_view name;
-  ValueForm form;
-  /// Words that are allowed (`word`), before a ':' where there is one.
-  std::vector<std::string_view> words;
-  /// The value that asks for nothing, and so is carried out already; empty for
-  /// keys that are fully carried out.
-  std::string_view neutral;
-  /// Its value is a factor of the number of devices.
-  bool isParallelism;
-};
-
-const std::vector<ForceKey> &getKeys() {
-  static const std::vector<ForceKey> keys = {
-      {"dp", ValueForm::size, {}, "", true},
-      {"tp1d", ValueForm::size, {}, "", true},
-      {"cp", ValueForm::size, {}, "1", true},
-      {"ep", ValueForm::size, {}, "1", true},
-      {"pp", ValueForm::size, {}, "1", true},
-      {"tp2d", ValueForm::grid2, {}, "1x1", true},
-      {"tp2.5d", ValueForm::grid3, {}, "1x1x1", true},
-      {"tp3d", ValueForm::grid3, {}, "1x1x1", true},
-      {"sp", ValueForm::word, {"on", "off"}, "off", false},
-      {"schedule",
-       ValueForm::word,
-       {"gpipe", "1f1b", "1f1b-eager", "interleaved", "zb-h1", "zb-h2", "zb-v",
-        "v-half", "v-min"},
-       "gpipe",
-       false},
-      {"micro-batches", ValueForm::size, {}, "1", false},
-      {"zero", ValueForm::word, {"0", "1", "2", "3"}, "0", false},
-      {"recompute",
-       ValueForm::word,
-       {"none", "selective", "full"},
-       "none",
-       false},
-      {"offload",
-       ValueForm::word,
-       {"none", "optimizer", "parameters", "activations"},
-       "none",
-       false},
-      {"parameter-server", ValueForm::word, {"sync", "async"}, "none", false},
-      {"servers", ValueForm::size, {}, "none", false},
-  };
-  return keys;
-}
-
-/// `3`, `2x2` or `2x2x2` as sizes; empty when it is none of that.
-std::vector<int64_t> parseSizes(std::string_view text, size_t count) {
-  std::vector<int64_t> sizes;
-  for (std::string_view part : splitText(text, 'x')) {
-    std::optional<int64_t> size = parseInteger(part);
-    if (!size || *size < 1)
-      return {};
-    sizes.push_back(*size);
-  }
-  return sizes.size() == count ? sizes : std::vector<int64_t>();
-}
 
 /// Splits at commas outside of double quotes.
 std::vector<std::string_view> splitEntries(std::string_view text) {
@@ -106,8 +44,10 @@ public:
       else
         parseEntry(entry);
     }
-    checkProduct();
-    checkZero();
+    if (!engine.hasErrors())
+      checkProduct(given, gpus, engine);
+    if (!engine.hasErrors())
+      checkCombinations(force, gpus, engine);
     return std::move(force);
   }
 
@@ -121,7 +61,7 @@ private:
     }
     std::string_view name = entry.substr(0, equals);
     std::string_view value = entry.substr(equals + 1);
-    const auto &keys = getKeys();
+    const auto &keys = getForceKeys();
     auto key = llvm::find_if(keys, [&](const ForceKey &candidate) {
       return candidate.name == name;
     });
@@ -145,52 +85,32 @@ private:
   }
 
   bool checkValue(const ForceKey &key, std::string_view value) {
-    std::vector<int64_t> sizes;
-    std::string expected;
-    switch (key.form) {
-    case ValueForm::size:
-      sizes = parseSizes(value, 1);
-      expected = "a positive number";
-      break;
-    case ValueForm::grid2:
-      sizes = parseSizes(value, 2);
-      expected = "ROWSxCOLUMNS";
-      break;
-    case ValueForm::grid3:
-      sizes = parseSizes(value, 3);
-      expected = "three sizes AxBxC";
-      break;
-    case ValueForm::word: {
+    std::string text = std::string(key.name) + "=" + escapeName(value);
+    size_t count = key.form == ForceForm::grid2   ? 2
+                   : key.form == ForceForm::grid3 ? 3
+                                                  : 1;
+    if (key.form == ForceForm::word) {
       if (llvm::is_contained(key.words, value.substr(0, value.find(':'))))
         return true;
       std::vector<std::string> words(key.words.begin(), key.words.end());
       engine.error(codes::badOptionValue)
-          << "--force: " << std::string(key.name) << "=" << escapeName(value)
-          << " is none of " << joinText(words, ", ");
+          << "--force: " << text << " is none of " << joinText(words, ", ");
       return false;
     }
-    }
-    if (sizes.empty()) {
+    ForcedSizes forced{std::string(key.name), parseSizes(value, count)};
+    if (forced.sizes.empty()) {
       engine.error(codes::badOptionValue)
-          << "--force: " << std::string(key.name) << "=" << escapeName(value)
-          << " is not " << expected;
+          << "--force: " << text << " is not "
+          << (count == 1   ? "a positive number"
+              : count == 2 ? "ROWSxCOLUMNS"
+                           : "three sizes AxBxC");
       return false;
     }
     if (!key.isParallelism)
       return true;
-    std::optional<int64_t> total = 1;
-    for (int64_t size : sizes)
-      if (total)
-        total = checkedMultiply(*total, size);
-    if (!total || *total > gpus || gpus % *total != 0) {
-      engine.error(codes::impossibleForce)
-              .help("a size must divide the number of devices")
-          << "--force: " << std::string(key.name) << "=" << escapeName(value)
-          << " does not fit --gpus " << gpus;
+    if (!checkSizes(forced, gpus, engine))
       return false;
-    }
-    product = checkedMultiply(product, *total).value_or(gpus + 1);
-    given.push_back(std::string(key.name) + "=" + std::string(value));
+    given.push_back(std::move(forced));
     return true;
   }
 
@@ -199,12 +119,33 @@ private:
       force.dataSize = parseInteger(value);
     else if (key.name == "tp1d")
       force.tensorSize = parseInteger(value);
+    else if (key.name == "tp2d")
+      takeGrid(ForcedGrid::Kind::grid2d);
+    else if (key.name == "tp2.5d")
+      takeGrid(ForcedGrid::Kind::grid2_5d);
+    else if (key.name == "tp3d")
+      takeGrid(ForcedGrid::Kind::grid3d);
+    else if (key.name == "cp")
+      force.contextSize = parseInteger(value);
+    else if (key.name == "ep")
+      force.expertSize = parseInteger(value);
+    else if (key.name == "sp")
+      force.sequenceParallel = value == "on";
     else if (key.name == "micro-batches" && isTraining)
       force.microBatches = parseInteger(value);
     else if (key.name == "zero" && isTraining)
       force.zeroStage = static_cast<int>(*parseInteger(value));
     else if (value != key.neutral)
       refuse(key, value);
+  }
+
+  /// A grid of one rank is no grid: it asks for no tensor parallelism.
+  void takeGrid(ForcedGrid::Kind kind) {
+    const ForcedSizes &forced = given.back();
+    if (forced.getProduct() == 1)
+      force.tensorSize = 1;
+    else
+      force.grid = {kind, {forced.sizes.begin(), forced.sizes.end()}};
   }
 
   void refuse(const ForceKey &key, std::string_view value) {
@@ -216,8 +157,8 @@ private:
       return;
     }
     error << " is not carried out yet";
-    error.help("this version plans data parallelism (dp, zero, micro-batches) "
-               "and 1D tensor parallelism (tp1d)");
+    error.help("this version plans dp, tp1d, tp2d, tp2.5d, tp3d, sp, cp, ep, "
+               "and when training zero and micro-batches");
   }
 
   void parseNode(std::string_view entry) {
@@ -233,60 +174,26 @@ private:
           << "--force: " << quoteName(entry) << " is not node:GLOB:ALGORITHM";
       return;
     }
-    static const std::vector<std::string> known = {
-        "replicate", "row",  "column",     "summa2d", "gather2d", "2.5d",
-        "3d",        "ring", "all-to-all", "gather",  "expert",   "local"};
-    std::optional<Algorithm> algorithm = parseAlgorithm(std::string(name));
-    if (algorithm) {
+    if (std::optional<Algorithm> algorithm =
+            parseAlgorithm(std::string(name))) {
       force.nodes.push_back({std::string(glob), *algorithm});
-    } else if (llvm::is_contained(known, name)) {
-      engine.error(codes::unsupportedOption)
-          << "--force: algorithm " << quoteName(name)
-          << " is not carried out yet";
-    } else {
-      DiagnosticBuilder error = engine.error(codes::badOptionValue);
-      error << "--force: unknown algorithm " << quoteName(name);
-      error.help(suggest(name, known))
-          .help("algorithms are " + joinText(known, ", "));
+      return;
     }
-  }
-
-  /// Sizes that are given must leave a whole number of devices, and all of them
-  /// when both kinds of axes are given.
-  void checkProduct() {
-    if (engine.hasErrors())
-      return;
-    bool complete = force.dataSize && force.tensorSize;
-    if (gpus % product != 0 || product > gpus || (complete && product != gpus))
-      engine.error(codes::impossibleForce)
-              .help(
-                  "sizes multiply to --gpus; leave one out to let the planner "
-                  "choose it")
-          << "--force: " << joinText(given, ", ") << " make " << product
-          << " devices, --gpus asks for " << gpus;
-  }
-
-  /// ZeRO spreads what replicas would hold alike.
-  void checkZero() {
-    if (engine.hasErrors() || force.zeroStage.value_or(0) == 0)
-      return;
-    int64_t replicas =
-        force.dataSize.value_or(gpus / force.tensorSize.value_or(1));
-    if (replicas == 1)
-      engine.error(codes::impossibleForce)
-              .help(gpus > 1 ? "give dp=2 or more, or zero=0"
-                             : "use --gpus 2 or more, or zero=0")
-          << "--force: zero=" << *force.zeroStage
-          << " needs data parallelism, and there is one replica";
+    std::vector<std::string> known;
+    for (Algorithm algorithm : allAlgorithms)
+      known.push_back(stringifyAlgorithm(algorithm).str());
+    DiagnosticBuilder error = engine.error(codes::badOptionValue);
+    error << "--force: unknown algorithm " << quoteName(name);
+    error.help(suggest(name, known))
+        .help("algorithms are " + joinText(known, ", "));
   }
 
   int64_t gpus;
   bool isTraining;
   DiagnosticEngine &engine;
   ForceOptions force;
-  int64_t product = 1;
   std::set<std::string_view> seen;
-  std::vector<std::string> given;
+  std::vector<ForcedSizes> given;
 };
 
 } // namespace

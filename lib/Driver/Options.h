@@ -31,11 +31,19 @@ struct OutputOptions {
   bool color = false;
 };
 
-/// What `--force` fixes. Only sizes that this version can carry out are kept;
-/// the parser refuses the others.
+/// The most devices that `--gpus` can ask for.
+constexpr int64_t maxDevices = 65536;
+
+/// What `--force` fixes. Only what this version can carry out is kept; the
+/// parser refuses the rest.
 struct ForceOptions {
   std::optional<int64_t> dataSize;
+  /// `tp1d`, or a grid of several dimensions: at most one of them.
   std::optional<int64_t> tensorSize;
+  std::optional<ForcedGrid> grid;
+  std::optional<int64_t> contextSize;
+  std::optional<int64_t> expertSize;
+  std::optional<bool> sequenceParallel;
   std::optional<int64_t> microBatches;
   std::optional<int> zeroStage;
   std::vector<ForcedAlgorithm> nodes;

@@ -2,7 +2,7 @@
 
 #include "lib/Driver/Planning.h"
 
-#include "lib/Report/PlanDocument.h"
+#include "lib/Driver/ForceRules.h"
 #include "parplan/Cluster/Presets.h"
 #include "parplan/Planner/Evaluator.h"
 #include "parplan/Support/Check.h"
@@ -122,6 +122,26 @@ readPlanFile(const PlanningProblem &problem, const CompileOptions &options,
   return answer;
 }
 
+static PlanRequest getRequest(const CompileOptions &options,
+                              const Cluster &cluster,
+                              int64_t memoryLimitBytes) {
+  const ForceOptions &force = options.force;
+  PlanRequest request;
+  request.deviceCount = options.gpus;
+  request.memoryLimitBytes = memoryLimitBytes;
+  request.dataSize = force.dataSize;
+  request.tensorSize = force.tensorSize;
+  request.grid = force.grid;
+  request.contextSize = force.contextSize;
+  request.expertSize = force.expertSize;
+  request.sequenceParallel = force.sequenceParallel;
+  request.forcedAlgorithms = force.nodes;
+  request.zeroStage = force.zeroStage;
+  request.devicesPerNode = cluster.getDevicesPerNode();
+  request.timeBudgetSeconds = options.timeBudgetSeconds;
+  return request;
+}
+
 std::optional<Plan>
 parplan::makePlan(const PlanningProblem &problem, const CompileOptions &options,
                   const Cluster &cluster, const std::string &modelSha256,
@@ -137,15 +157,10 @@ parplan::makePlan(const PlanningProblem &problem, const CompileOptions &options,
       return std::nullopt;
     plan.answer = std::move(*answer);
   } else {
-    PlanRequest request;
-    request.deviceCount = options.gpus;
-    request.memoryLimitBytes = memoryLimitBytes;
-    request.dataSize = options.force.dataSize;
-    request.tensorSize = options.force.tensorSize;
-    request.forcedAlgorithms = options.force.nodes;
-    request.zeroStage = options.force.zeroStage;
-    request.devicesPerNode = cluster.getDevicesPerNode();
-    request.timeBudgetSeconds = options.timeBudgetSeconds;
+    if (!checkForceOnModel(options.force, options.gpus, problem,
+                           options.modelPath, engine))
+      return std::nullopt;
+    PlanRequest request = getRequest(options, cluster, memoryLimitBytes);
     PlanResult result = solve(problem, request, costs);
     if (!result.answer && smallestBytes &&
         result.smallestBytes != std::numeric_limits<int64_t>::max()) {

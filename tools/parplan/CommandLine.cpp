@@ -25,7 +25,7 @@ struct Words {
   std::vector<std::string> positionals;
   std::optional<std::string> gpus, cluster, target, loss, optimizer, schedule,
       globalBatch, precision, clipNorm, seed, memoryLimit, timeBudget, plan,
-      output, emit, dumpIr, color;
+      output, emit, dumpIr, color, whyNot;
   std::vector<std::string> dimensions, forces, freezes;
   bool train = false, reportGradientNorm = false;
   bool json = false, quiet = false, verbose = false;
@@ -52,9 +52,9 @@ void addCompileOptions(CLI::App &app, Words &words) {
   addDimensionOption(app, words);
   app.add_option("--global-batch", words.globalBatch, "samples in one step");
   app.add_option("--precision", words.precision, "fp32, bf16 or fp16");
-  app.add_option(
-         "--force", words.forces,
-         "fix part of the plan: dp=N, tp1d=N, node:\"GLOB\":ALGORITHM, ..")
+  app.add_option("--force", words.forces,
+                 "fix part of the plan: dp=N, tp1d=N, tp2d=RxC, cp=N, ep=N, "
+                 "sp=on, node:\"GLOB\":ALGORITHM, ..")
       ->allow_extra_args(false);
   app.add_option("--memory-limit", words.memoryLimit,
                  "bytes per device; K M G T are powers of 1024");
@@ -201,7 +201,6 @@ public:
 
 private:
   static constexpr int64_t maxDimension = int64_t(1) << 31;
-  static constexpr int64_t maxDevices = 65536;
 
   static std::string getDefaultOutput(const std::string &model) {
     size_t slash = model.rfind('/');
@@ -353,7 +352,11 @@ CommandLine parplan::parseCommandLine(const std::vector<std::string> &arguments,
     addDimensionOption(app, words);
     break;
   case Command::explain:
-    app.add_option("PLAN", words.positionals, "plan.json");
+    app.add_option("PLAN", words.positionals,
+                   "plan.json; with --why-not also its model, where that is "
+                   "not where the plan says");
+    app.add_option("--why-not", words.whyNot,
+                   "what another --force would cost, or why it is impossible");
     break;
   default:
     app.add_option("NAME", words.positionals, "a preset or a cluster file");
@@ -386,7 +389,10 @@ CommandLine parplan::parseCommandLine(const std::vector<std::string> &arguments,
   line.arguments = words.positionals;
   line.dimensions = checker.getDimensions();
   size_t least = line.command == Command::clusters ? 0 : 1;
-  size_t most = line.command == Command::check ? 2 : 1;
+  bool takesModel = line.command == Command::check ||
+                    (line.command == Command::explain && words.whyNot);
+  size_t most = takesModel ? 2 : 1;
+  line.whyNot = words.whyNot;
   if (line.arguments.size() < least)
     engine.error(codes::missingOption)
         << (line.command == Command::ops ? "no model is given"

@@ -32,10 +32,12 @@ struct CommandLine {
   OutputOptions output;
   /// compile and plan.
   CompileOptions compile;
-  /// check: the plan and, optionally, the model; explain: the plan; ops: the
-  /// model; clusters:
-  /// optionally a name or file.
+  /// check: the plan and, optionally, the model; explain: the plan, and with
+  /// `whyNot` optionally the model; ops: the model; clusters: optionally a name
+  /// or file.
   std::vector<std::string> arguments;
+  /// explain: what is asked for in place of the plan, as `--force` takes it.
+  std::optional<std::string> whyNot;
   /// ops and check: values of symbolic dimensions.
   std::map<std::string, int64_t> dimensions;
   /// help: the text.

@@ -55,7 +55,9 @@ CommandResult run(const CommandLine &line, DiagnosticEngine &engine) {
   case Command::check:
     return checkPlan(getArgument(0), getArgument(1), line.dimensions, engine);
   case Command::explain:
-    return explainPlan(getArgument(0), engine);
+    return line.whyNot ? explainWhyNot(getArgument(0), getArgument(1),
+                                       *line.whyNot, engine)
+                       : explainPlan(getArgument(0), engine);
   case Command::ops:
     return listOperators(getArgument(0), line.dimensions, engine);
   case Command::clusters:

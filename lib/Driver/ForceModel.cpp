@@ -1,0 +1,177 @@
+//===- ForceModel.cpp - What a model cannot be forced to ------------------===//
+//
+// Part of parplan.
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/Driver/ForceRules.h"
+
+#include "lib/Driver/NearestSizes.h"
+#include "parplan/Support/DiagnosticCodes.h"
+#include "parplan/Support/Text.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace parplan;
+
+namespace {
+
+class ModelRules {
+public:
+  ModelRules(const ForceOptions &force, int64_t gpus,
+             const PlanningProblem &problem, const std::string &modelPath,
+             DiagnosticEngine &engine)
+      : force(force), gpus(gpus), problem(problem), modelPath(modelPath),
+        engine(engine) {}
+
+  void check() {
+    checkShared("cp", force.contextSize, findLargest([](const PlanningOp &op) {
+                  return op.sequenceFactor;
+                }),
+                "no sequence: no input is [batch, sequence] of integers or "
+                "[batch, sequence, width]",
+                "positions of a sequence");
+    checkShared("ep", force.expertSize, findLargest([](const PlanningOp &op) {
+                  return op.expertFactor;
+                }),
+                "no experts", "experts");
+    checkSequenceParallel();
+    for (const ForcedAlgorithm &node : force.nodes)
+      checkNode(node);
+  }
+
+private:
+  /// The largest size of a factor over the ops that have it; 0 without one.
+  template <typename GetFactor> int64_t findLargest(GetFactor getFactor) const {
+    int64_t size = 0;
+    for (const PlanningOp &op : problem.ops)
+      if (int factor = getFactor(op); factor >= 0)
+        size = std::max(size, op.rule.factors[factor].size);
+    return size;
+  }
+
+  DiagnosticBuilder refuse() {
+    return engine.error(codes::impossibleForce, Location::inFile(modelPath));
+  }
+
+  /// The same number of ranks as replicas, which every model can have.
+  std::string asReplicas(int64_t ranks) const {
+    return "dp=" + std::to_string(force.dataSize.value_or(1) * ranks);
+  }
+
+  /// Ranks that share what the model has `available` of.
+  void checkShared(const std::string &key, std::optional<int64_t> ranks,
+                   int64_t available, const std::string &lack,
+                   const std::string &what) {
+    if (ranks.value_or(1) <= std::max<int64_t>(available, 1))
+      return;
+    std::vector<std::string> requests;
+    int64_t fewer =
+        getNearestDivisors(std::max<int64_t>(available, 1), *ranks).front();
+    if (fewer > 1) {
+      std::string request = key + "=" + std::to_string(fewer);
+      if (fewer < *ranks)
+        request += "," + asReplicas(*ranks / fewer);
+      requests.push_back(request);
+    }
+    requests.push_back(asReplicas(*ranks) + " in place of " + key + "=" +
+                       std::to_string(*ranks));
+    DiagnosticBuilder error = refuse();
+    error << "--force: " << key << "=" << *ranks << ": the model has ";
+    if (available == 0)
+      error << lack;
+    else
+      error << available << " " << what << " for " << *ranks << " ranks";
+    error.help(adviseRequests(requests));
+  }
+
+  void checkSequenceParallel() {
+    if (!force.sequenceParallel.value_or(false) ||
+        findLargest([](const PlanningOp &op) { return op.sequenceFactor; }) > 1)
+      return;
+    refuse().help("try sp=off")
+        << "--force: sp=on: the model has no sequence to spread between "
+           "products";
+  }
+
+  /// Heads of queries of an attention.
+  static int64_t getHeadCount(const PlanningOp &op) {
+    for (const DimFactors &dim : op.rule.operands.front())
+      if (llvm::is_contained(dim, op.headFactor)) {
+        int64_t heads = 1;
+        for (int factor : dim)
+          heads *= op.rule.factors[factor].size;
+        return heads;
+      }
+    return 1;
+  }
+
+  void checkNode(const ForcedAlgorithm &node) {
+    bool isContext = node.algorithm == Algorithm::ring ||
+                     node.algorithm == Algorithm::allToAll ||
+                     node.algorithm == Algorithm::gather;
+    bool isExpert = node.algorithm == Algorithm::expert;
+    if (!isContext && !isExpert)
+      return;
+    std::string entry = "node:" + quoteName(node.nodeGlob) + ":" +
+                        stringifyAlgorithm(node.algorithm).str();
+    int64_t ranks =
+        (isContext ? force.contextSize : force.expertSize).value_or(gpus);
+    if (ranks == 1) {
+      refuse().help(gpus == 1 ? "try --gpus 2"
+                    : isContext
+                        ? "try cp=" + std::to_string(getSmallestRanks())
+                        : "try ep=" + std::to_string(getSmallestRanks()))
+          << "--force: " << entry << " needs "
+          << (isContext ? "context" : "expert") << " ranks, and there are none";
+      return;
+    }
+    if (node.algorithm == Algorithm::allToAll && force.contextSize)
+      checkHeads(node, entry, ranks);
+  }
+
+  /// The smallest size above one that divides the devices.
+  int64_t getSmallestRanks() const {
+    int64_t size = 2;
+    while (gpus % size != 0)
+      ++size;
+    return size;
+  }
+
+  void checkHeads(const ForcedAlgorithm &node, const std::string &entry,
+                  int64_t ranks) {
+    for (const PlanningOp &op : problem.ops) {
+      if (op.headFactor < 0 || !op.isLeader ||
+          !matchesGlob(node.nodeGlob, op.node) || getHeadCount(op) >= ranks)
+        continue;
+      int64_t heads = getHeadCount(op);
+      std::vector<std::string> requests;
+      int64_t fewer = getNearestDivisors(heads, ranks).front();
+      if (fewer > 1)
+        requests.push_back("cp=" + std::to_string(fewer) + "," +
+                           asReplicas(ranks / fewer));
+      requests.push_back("node:" + quoteName(node.nodeGlob) + ":ring");
+      refuse().help(adviseRequests(requests))
+          << "--force: " << entry << ": node " << quoteName(op.node) << " has "
+          << heads << " heads for cp=" << ranks << " ranks";
+      return;
+    }
+  }
+
+  const ForceOptions &force;
+  int64_t gpus;
+  const PlanningProblem &problem;
+  const std::string &modelPath;
+  DiagnosticEngine &engine;
+};
+
+} // namespace
+
+bool parplan::checkForceOnModel(const ForceOptions &force, int64_t gpus,
+                                const PlanningProblem &problem,
+                                const std::string &modelPath,
+                                DiagnosticEngine &engine) {
+  size_t before = engine.getErrorCount();
+  ModelRules(force, gpus, problem, modelPath, engine).check();
+  return engine.getErrorCount() == before;
+}

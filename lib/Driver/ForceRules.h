@@ -1,0 +1,40 @@
+//===- ForceRules.h - What --force cannot ask together ----------*- C++ -*-===//
+//
+// Part of parplan. Private to the driver. Every refusal says why, and which
+// requests near it would do.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PARPLAN_DRIVER_FORCERULES_H
+#define PARPLAN_DRIVER_FORCERULES_H
+
+#include "lib/Driver/ForceKeys.h"
+#include "lib/Driver/Options.h"
+#include "parplan/Support/Diagnostics.h"
+
+namespace parplan {
+
+/// Every rank is in the same number of groups of these sizes: their product
+/// divides `gpus`. False after reporting.
+bool checkSizes(const ForcedSizes &forced, int64_t gpus,
+                DiagnosticEngine &engine);
+
+/// Sizes that are given leave a whole number of devices, and all devices where
+/// data and tensor sizes are given; one kind of tensor parallelism at most.
+void checkProduct(const std::vector<ForcedSizes> &given, int64_t gpus,
+                  DiagnosticEngine &engine);
+
+/// ZeRO needs replicas, sequence parallelism the ranks of tensor parallelism.
+/// The sizes obey `checkProduct`.
+void checkCombinations(const ForceOptions &force, int64_t gpus,
+                       DiagnosticEngine &engine);
+
+/// What only the model decides: experts, sequences and heads are there, and as
+/// many as ranks are to share them. False after reporting.
+bool checkForceOnModel(const ForceOptions &force, int64_t gpus,
+                       const PlanningProblem &problem,
+                       const std::string &modelPath, DiagnosticEngine &engine);
+
+} // namespace parplan
+
+#endif // PARPLAN_DRIVER_FORCERULES_H

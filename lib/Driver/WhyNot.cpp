@@ -1,0 +1,149 @@
+//===- WhyNot.cpp - parplan explain --why-not -----------------------------===//
+//
+// Plans the model of a plan again, as another --force asks, and compares both
+// by the evaluator.
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/Driver/Commands.h"
+#include "lib/Driver/Force.h"
+#include "lib/Driver/IRDumper.h"
+#include "lib/Driver/Planning.h"
+#include "lib/Driver/Replay.h"
+#include "parplan/Planner/ClusterCosts.h"
+#include "parplan/Planner/Evaluator.h"
+#include "parplan/Support/DiagnosticCodes.h"
+#include "parplan/Support/Text.h"
+
+using namespace parplan;
+
+namespace {
+
+/// True when all errors say that what is asked for cannot be: that is an
+/// answer, not a fault.
+bool isAnswer(const DiagnosticEngine &engine) {
+  return llvm::all_of(engine.getDiagnostics(), [](const Diagnostic &entry) {
+    return entry.severity != Severity::error ||
+           entry.code.number == codes::impossibleForce.number ||
+           entry.code.number == codes::noPlanFits.number ||
+           entry.code.number == codes::noPlanPossible.number;
+  });
+}
+
+struct Line {
+  std::string_view name;
+  double PlanEvaluation::*seconds;
+};
+constexpr Line lines[] = {
+    {"compute", &PlanEvaluation::computeSeconds},
+    {"tensor_communication", &PlanEvaluation::tensorCommunicationSeconds},
+    {"data_communication", &PlanEvaluation::dataCommunicationSeconds},
+    {"optimizer", &PlanEvaluation::optimizerSeconds},
+};
+
+Json describe(const Mesh &mesh, const PlanEvaluation &evaluation) {
+  Json axes = Json::array();
+  for (const MeshAxis &axis : mesh.getAxes())
+    axes.push_back({{"name", axis.name},
+                    {"role", stringifyAxisRole(axis.role).str()},
+                    {"size", axis.size}});
+  Json breakdown = Json::object();
+  for (const Line &line : lines)
+    breakdown[std::string(line.name)] = evaluation.*line.seconds;
+  return {{"mesh", {{"axes", std::move(axes)}}},
+          {"step_time_s", evaluation.stepTimeSeconds},
+          {"breakdown_s", std::move(breakdown)},
+          {"peak_memory_bytes", evaluation.peakBytes}};
+}
+
+/// `+1.20 ms`, `-3.00 us`.
+std::string formatChange(double seconds) {
+  return (seconds < 0 ? "-" : "+") + formatSeconds(std::abs(seconds));
+}
+
+std::string compare(const std::string &spec, const PlanEvaluation &plan,
+                    const PlanEvaluation &other) {
+  double change = other.stepTimeSeconds - plan.stepTimeSeconds;
+  std::string text = "with " + escapeName(spec) + " a step takes " +
+                     formatSeconds(other.stepTimeSeconds) + ", the plan's " +
+                     formatSeconds(plan.stepTimeSeconds) + ": ";
+  text += change == 0
+              ? std::string("the same")
+              : formatChange(change) +
+                    (change < 0 ? ", so the plan was not free to choose" : "");
+  text += "\n";
+  for (const Line &line : lines) {
+    double before = plan.*line.seconds, after = other.*line.seconds;
+    if (before == after)
+      continue;
+    std::string label = "  " + std::string(line.name);
+    label.resize(26, ' ');
+    text += label + formatChange(after - before) + " (" +
+            formatSeconds(before) + " to " + formatSeconds(after) + ")\n";
+  }
+  text += "  estimated peak memory   " + formatBytes(other.peakBytes) +
+          " a rank, the plan's " + formatBytes(plan.peakBytes) + "\n";
+  return text;
+}
+
+} // namespace
+
+CommandResult parplan::explainWhyNot(const std::string &planPath,
+                                     const std::string &modelPath,
+                                     const std::string &spec,
+                                     DiagnosticEngine &engine) {
+  CommandResult result;
+  std::optional<PlanFile> file = readPlan(planPath, engine);
+  if (!file)
+    return result;
+  const PlanClaims &claims = file->claims;
+  CompileOptions options;
+  options.modelPath = modelPath.empty() ? claims.modelFile : modelPath;
+  options.gpus = claims.gpus;
+  options.cluster = claims.clusterSource;
+  DiagnosticEngine reasons;
+  options.force =
+      parseForce(spec, options.gpus, claims.training.has_value(), reasons);
+  options.training = getTrainingOptions(claims, engine);
+
+  std::optional<PlanEvaluation> plan;
+  std::optional<Plan> other;
+  if (!reasons.hasErrors() && !engine.hasErrors()) {
+    IRDumper dumper("", engine);
+    std::optional<Replay> replay =
+        replayPlan(*file, options.modelPath, {}, dumper, engine);
+    if (!replay)
+      return result;
+    if (options.force.microBatches &&
+        *options.force.microBatches != claims.training->microBatches) {
+      engine.error(codes::unsupportedOption)
+          << "--why-not micro-batches=" << *options.force.microBatches
+          << ": a plan is compared with others of its "
+          << claims.training->microBatches << " micro-batches";
+      return result;
+    }
+    CostModel model(replay->cluster, *parsePrecision(claims.precision));
+    ClusterCosts costs(model);
+    const PlanningProblem &problem = replay->frontend.graph.problem;
+    plan = evaluatePlan(problem, replay->answer, costs);
+    other = makePlan(problem, options, replay->cluster, claims.modelSha256,
+                     costs, claims.memoryLimitBytes,
+                     /*smallestBytes=*/nullptr, reasons);
+  }
+  if (!isAnswer(reasons)) {
+    engine.append(std::move(reasons));
+    return result;
+  }
+  Json answer = {{"force", sanitize(spec)}, {"possible", other.has_value()}};
+  if (other) {
+    result.text = compare(spec, *plan, other->evaluation);
+    answer["planned_step_time_s"] = plan->stepTimeSeconds;
+    answer["alternative"] = describe(other->answer.mesh, other->evaluation);
+  } else {
+    result.text =
+        "with " + escapeName(spec) + " there is no plan\n" + reasons.render();
+    answer["reasons"] = reasons.toJson();
+  }
+  result.document = {{"why_not", std::move(answer)}};
+  return result;
+}
