@@ -474,5 +474,6 @@ def Exec_ZeroOp : Exec_Statement<"zero", []> {
 
 include "dialects/exec/ExecCommunicationOps.td"
 include "dialects/exec/ExecTrainingOps.td"
+include "dialects/exec/ExecExpertOps.td"
 
 #endif // EXEC_OPS_TD

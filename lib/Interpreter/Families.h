@@ -37,6 +37,7 @@ MaybeValues evaluateWindow(const Evaluation &evaluation);
 MaybeValues evaluateAttention(const Evaluation &evaluation);
 MaybeValues evaluateTraining(const Evaluation &evaluation);
 MaybeValues evaluateBucket(const Evaluation &evaluation);
+MaybeValues evaluateExperts(const Evaluation &evaluation);
 
 /// What all ranks hold of a bucket of `members` with whole `values`.
 Values shardBucket(llvm::ArrayRef<Tensor> values,

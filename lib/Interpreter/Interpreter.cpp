@@ -24,7 +24,7 @@ FailureOr<Values> evaluateOp(Operation *op, ArrayRef<const Tensor *> operands) {
   for (auto *evaluate :
        {evaluateElementwise, evaluateShape, evaluateIndexing, evaluateReduction,
         evaluateNorm, evaluateProduct, evaluateWindow, evaluateAttention,
-        evaluateTraining, evaluateBucket}) {
+        evaluateTraining, evaluateBucket, evaluateExperts}) {
     MaybeValues values = evaluate(evaluation);
     if (!values)
       continue;

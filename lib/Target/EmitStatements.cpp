@@ -49,7 +49,8 @@ public:
         exec::ExchangeOp, exec::RecordOp, exec::WaitOp>();
     auto rule = table.find(op->getName().getTypeID());
     if (rule == table.end())
-      return emitTrainingStatement(emitter, op);
+      return emitTrainingStatement(emitter, op) ||
+             emitExpertStatement(emitter, op);
     rule->second(*this, op);
     return true;
   }

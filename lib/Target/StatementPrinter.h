@@ -103,6 +103,9 @@ makeRules() {
   return rules;
 }
 
+/// Prints a statement of a mixture of experts; false where there is no rule.
+bool emitExpertStatement(Emitter &emitter, mlir::Operation *op);
+
 /// Prints a statement that only training steps have; false where there is no
 /// rule.
 bool emitTrainingStatement(Emitter &emitter, mlir::Operation *op);

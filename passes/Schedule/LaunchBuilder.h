@@ -110,6 +110,9 @@ protected:
   mlir::Location location;
 };
 
+/// Appends the statements of ops of a mixture of experts.
+llvm::LogicalResult lowerExperts(mlir::Operation *op, Placement &placement);
+
 /// Appends the statements of ops that only training steps have.
 llvm::LogicalResult lowerTraining(mlir::Operation *op, Placement &placement);
 

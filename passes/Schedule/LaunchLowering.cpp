@@ -36,6 +36,8 @@ public:
               RMSNormOp, CumSumOp, TopKOp, EmbeddingOp, GatherOp,
               GatherElementsOp, GatherNDOp>(
             [&](auto concrete) { return lower(concrete); })
+        .Case<MoeDispatchOp, MoeCombineOp, MoeWeightGradientOp>(
+            [&](auto) { return lowerExperts(op, placement); })
         .Default([&](Operation *) { return lowerTraining(op, placement); });
   }
 

@@ -12,6 +12,7 @@
 #define PARPLAN_RUNTIME_KERNELS_H
 
 #include "parplan_runtime/communicator.h"
+#include "parplan_runtime/expert_kernels.h"
 #include "parplan_runtime/narrow_floats.h"
 #include "parplan_runtime/shapes.h"
 #include "parplan_runtime/stream.h"

@@ -1,0 +1,67 @@
+//===- EmitExperts.cpp - Statements of a mixture of experts ---------------===//
+//
+// Part of parplan.
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/Target/StatementPrinter.h"
+
+using namespace mlir;
+
+namespace parplan {
+
+namespace {
+
+class ExpertEmitter : public StatementPrinter {
+public:
+  using StatementPrinter::StatementPrinter;
+
+  void emit(exec::MoeDispatchOp op) {
+    begin("moeDispatch", op, op.getTokens())
+        << pointer(op.getTokens()) << ", " << pointer(op.getExperts()) << ", "
+        << pointer(op.getWeights()) << ", ";
+    end(op);
+  }
+
+  void emit(exec::MoeCombineOp op) {
+    begin("moeCombine", op, op.getValues())
+        << pointer(op.getValues()) << ", " << pointer(op.getExperts()) << ", "
+        << pointer(op.getWeights()) << ", ";
+    end(op);
+  }
+
+  void emit(exec::MoeWeightGradientOp op) {
+    begin("moeWeightGradient", op, op.getValues())
+        << pointer(op.getValues()) << ", " << pointer(op.getGradient()) << ", "
+        << pointer(op.getExperts()) << ", ";
+    end(op);
+  }
+
+private:
+  template <typename Statement>
+  raw_ostream &begin(StringRef name, Statement op, Value input) {
+    return call(name + "<" + type(input) + ", " + type(op.getExperts()) + ">",
+                op);
+  }
+
+  template <typename Statement> void end(Statement op) {
+    out << pointer(op.getFirstExpert()) << ", " << pointer(op.getOutput())
+        << ", ExpertShape" << list(op.getShape()) << ");\n";
+  }
+};
+
+} // namespace
+
+bool emitExpertStatement(Emitter &emitter, Operation *op) {
+  static const auto rules =
+      makeRules<ExpertEmitter, exec::MoeDispatchOp, exec::MoeCombineOp,
+                exec::MoeWeightGradientOp>();
+  auto rule = rules.find(op->getName().getTypeID());
+  if (rule == rules.end())
+    return false;
+  ExpertEmitter experts(emitter);
+  rule->second(experts, op);
+  return true;
+}
+
+} // namespace parplan
