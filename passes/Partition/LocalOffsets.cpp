@@ -6,6 +6,8 @@
 
 #include "passes/Partition/LocalOffsets.h"
 
+#include "llvm/ADT/TypeSwitch.h"
+
 using namespace mlir;
 
 namespace parplan {
@@ -118,6 +120,16 @@ void shiftQueries(AttentionOp local, int64_t queryCount, ArrayRef<int> axes,
   if (Value offset = local.getQueryOffset())
     start = builder.create<AddOp>(local.getLoc(), offset, start);
   local.getQueryOffsetMutable().assign(start);
+}
+
+void shiftExperts(Operation *local, int64_t expertCount, ArrayRef<int> axes,
+                  const ShardingAccess &access) {
+  OpBuilder builder(local);
+  Value start = createStart(builder, local->getLoc(), expertCount, axes,
+                            builder.getI64Type(), access);
+  llvm::TypeSwitch<Operation *>(local)
+      .Case<MoeDispatchOp, MoeCombineOp, MoeWeightGradientOp>(
+          [&](auto op) { op.getFirstExpertMutable().assign(start); });
 }
 
 } // namespace parplan

@@ -37,6 +37,12 @@ void shiftIds(mlir::OpOperand &ids, int64_t rowCount, llvm::ArrayRef<int> axes,
 void shiftQueries(AttentionOp local, int64_t queryCount,
                   llvm::ArrayRef<int> axes, const ShardingAccess &access);
 
+/// Makes `local`, the clone of a dispatch to experts, of its inverse or of their
+/// gradient, count its experts from the first one of the block. There are
+/// `expertCount` of them, split by `axes`.
+void shiftExperts(mlir::Operation *local, int64_t expertCount,
+                  llvm::ArrayRef<int> axes, const ShardingAccess &access);
+
 } // namespace parplan
 
 #endif // PARPLAN_PASSES_PARTITION_LOCALOFFSETS_H

@@ -196,6 +196,10 @@ private:
       if (attention.getCausal() && !axes.empty())
         shiftQueries(attention, getTensorType(op->getOperand(0)).getDimSize(1),
                      axes, access);
+    } else if (isa<MoeDispatchOp, MoeCombineOp, MoeWeightGradientOp>(local)) {
+      if (std::optional<int> experts = rule.findFactor("e"))
+        if (const AxisList &axes = assignment.axes[*experts]; !axes.empty())
+          shiftExperts(local, rule.factors[*experts].size, axes, access);
     } else if (isa<ConvOp, ConvInputGradientOp, ConvWeightGradientOp>(local)) {
       // Split groups: a rank has those of its channels.
       if (std::optional<int> groups = rule.findFactor("g"))
