@@ -14,6 +14,8 @@ def Raise : Pass<"parplan-raise", "::mlir::ModuleOp"> {
 
     * attention, layer and RMS norm, gelu, silu and rotary embedding become one
       op each;
+    * sums over experts whose weights are picked per token become a dispatch of
+      the tokens, products with the experts as batch, and a combine;
     * slices, transposes and reshapes of a parameter become its view;
     * a product whose result is sliced becomes one product per part;
     * transposes of operands move into the spec of a product, and a product of

@@ -37,6 +37,7 @@ public:
              ReluOp, SiluOp, GeluOp, NotOp, IsNaNOp, IsInfOp, CastOp, SubOp,
              PowOp, ModOp, MaxOp, MinOp, AndOp, OrOp, XorOp, CompareOp,
              SelectOp>({sinkReshapeBelowElementwise});
+    addTo<ReduceOp>({raiseExperts});
     addToAll<SoftmaxOp, LogSoftmaxOp, LayerNormOp, RMSNormOp, ReduceOp>(
         {sinkReshapeBelowRows});
     addTo<SliceOp>({foldIntoView, splitProduct, sinkReshapeBelowRows});
@@ -73,6 +74,8 @@ public:
   explicit Raiser(MLIRContext *context) : rewriter(context) {}
 
   void visit(Operation *op) {
+    if (isa<TopKOp>(op))
+      return visitChoice(op);
     if (op->getNumResults() != 1 || op->use_empty())
       return;
     for (Pattern pattern : table.get(op)) {
@@ -94,6 +97,20 @@ public:
   }
 
 private:
+  /// The only op of several results that has a pattern.
+  void visitChoice(Operation *op) {
+    if (op->use_empty())
+      return;
+    rewriter.begin(op);
+    bool isReplaced = unflattenChoice(op, rewriter);
+    SmallVector<Operation *> created = rewriter.takeCreated();
+    if (!isReplaced)
+      return;
+    retire(op);
+    for (Operation *next : created)
+      visit(next);
+  }
+
   /// Takes an op without uses, and what only it used, out of the use lists:
   /// patterns ask whether a value has one use. Erasing would leave dangling
   /// pointers in the walk; `eraseUnused` does it at the end.

@@ -50,6 +50,8 @@ public:
   mlir::Value slice(mlir::Value value, int64_t dim, int64_t start,
                     int64_t limit);
 
+  /// `op`, which was just created, is not looked at.
+  void skip(mlir::Operation *op) { llvm::erase(created, op); }
   /// Ops created since the last call, in order.
   llvm::SmallVector<mlir::Operation *> takeCreated() {
     onnxOp = {};
@@ -107,6 +109,10 @@ mlir::Value hoistTransposeOverRope(mlir::Operation *op, Rewriter &rewriter);
 // Attention.cpp
 mlir::Value raiseAttention(mlir::Operation *op, Rewriter &rewriter);
 mlir::Value simplifyAttention(mlir::Operation *op, Rewriter &rewriter);
+// Experts.cpp
+mlir::Value raiseExperts(mlir::Operation *op, Rewriter &rewriter);
+/// A ranking of flattened rows as one of the rows; replaces both results.
+bool unflattenChoice(mlir::Operation *op, Rewriter &rewriter);
 // Shapes.cpp
 mlir::Value joinLayoutOps(mlir::Operation *op, Rewriter &rewriter);
 mlir::Value sinkReshapeBelowElementwise(mlir::Operation *op,

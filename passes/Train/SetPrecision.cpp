@@ -48,9 +48,10 @@ Rule getRule(Operation *op) {
     return Rule::low;
   if (isa<LayerNormOp, RMSNormOp, BatchNormOp>(op))
     return Rule::norm;
-  if (isShape(op) || isa<AddOp, SubOp, MulOp, NegOp, MaxOp, MinOp, SelectOp,
-                         CompareOp, ReluOp, SiluOp, GeluOp, TanhOp, SigmoidOp,
-                         AbsOp, RopeOp, TopKOp, MaxPoolOp, AveragePoolOp>(op))
+  if (isShape(op) ||
+      isa<AddOp, SubOp, MulOp, NegOp, MaxOp, MinOp, SelectOp, CompareOp, ReluOp,
+          SiluOp, GeluOp, TanhOp, SigmoidOp, AbsOp, RopeOp, TopKOp,
+          MoeDispatchOp, MoeCombineOp, MaxPoolOp, AveragePoolOp>(op))
     return Rule::follow;
   return Rule::full;
 }

@@ -1,0 +1,271 @@
+//===- ExpertParts.cpp - Finds what experts compute, per choice -----------===//
+//
+// Part of parplan.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/Simplify/ExpertParts.h"
+
+using namespace mlir;
+
+namespace parplan::simplify {
+
+/// Experts are not deeper than that: the walk must not wander through the model
+/// that made the tokens.
+static constexpr unsigned maximumDepth = 48;
+
+Part *ExpertMatcher::add(Part::Kind kind, Value value, size_t lead) {
+  auto part = std::make_unique<Part>();
+  part->kind = kind;
+  part->value = value;
+  part->lead = lead;
+  if (getShape(value).size() > lead)
+    part->rest.assign(getShape(value).drop_front(lead).begin(),
+                      getShape(value).end());
+  parts.push_back(std::move(part));
+  return parts.back().get();
+}
+
+std::optional<size_t>
+ExpertMatcher::countLeadDims(ArrayRef<int64_t> shape) const {
+  int64_t count = 1;
+  for (auto [dim, size] : llvm::enumerate(shape)) {
+    count *= size;
+    if (count == rows)
+      return dim + 1;
+  }
+  return std::nullopt;
+}
+
+Part *ExpertMatcher::match(Value value, size_t lead, unsigned depth) {
+  if (depth > maximumDepth)
+    return nullptr;
+  auto [entry, isNew] = known.try_emplace({value, lead});
+  if (!isNew)
+    return entry->second;
+  Part *part = matchNew(value, lead, depth);
+  return known[{value, lead}] = part;
+}
+
+/// What depends on no expert is a token where it is one: dispatching early
+/// would compute it once per expert.
+Part *ExpertMatcher::matchNew(Value value, size_t lead, unsigned depth) {
+  if (Part *gather = matchGather(value, lead))
+    return gather;
+  Part *op = matchOp(value, lead, depth);
+  if (op && op->hasExperts)
+    return op;
+  if (!isa<FloatType>(getElementType(value)))
+    return nullptr;
+  if (Part *tokens = matchTokens(value, lead, /*isRepeated=*/true))
+    return tokens;
+  if (op || countElements(getShape(value).drop_front(lead)) != 1)
+    return op;
+  Part *weights = add(Part::Kind::weights, value, lead);
+  weights->hasTokens = true;
+  return weights;
+}
+
+//===----------------------------------------------------------------------===//
+// Leaves
+//===----------------------------------------------------------------------===//
+
+/// The ranking whose indices `value` is, in their order; they are not negative.
+static TopKOp findRanking(Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    if (auto choice = dyn_cast<TopKOp>(op))
+      return value == choice.getIndices() &&
+                     choice.getDim() + 1 == getShape(value).size()
+                 ? choice
+                 : TopKOp();
+    if (isa<ReshapeOp, CastOp>(op)) {
+      value = op->getOperand(0);
+      continue;
+    }
+    // Exports count negative indices from the end.
+    auto select = dyn_cast<SelectOp>(op);
+    auto compare =
+        select ? select.getCondition().getDefiningOp<CompareOp>() : CompareOp();
+    if (!compare || compare.getPredicate() != ComparePredicate::lt ||
+        compare.getLhs() != select.getOnFalse() ||
+        getSplat(compare.getRhs()) != 0.0)
+      return {};
+    value = select.getOnFalse();
+  }
+  return {};
+}
+
+Part *ExpertMatcher::matchGather(Value value, size_t lead) {
+  Operation *op = value.getDefiningOp();
+  auto gather = dyn_cast_or_null<GatherOp>(op);
+  auto tuples = dyn_cast_or_null<GatherNDOp>(op);
+  if (gather ? gather.getDim() != 0
+             : !tuples || tuples.getBatchDims() != 0 ||
+                   getShape(tuples.getIndices()).back() != 1)
+    return nullptr;
+  Value data = op->getOperand(0), indices = op->getOperand(1);
+  TopKOp choice = findRanking(indices);
+  if (!choice || static_cast<int64_t>(choice.getK()) != routing.choices ||
+      countElements(getShape(indices)) != rows ||
+      getShape(data)[0] != getShape(choice.getInput()).back())
+    return nullptr;
+  if (!routing.choice) {
+    routing.choice = choice;
+    routing.gather = op;
+    routing.tokens.assign(getShape(choice.getIndices()).drop_back().begin(),
+                          getShape(choice.getIndices()).drop_back().end());
+    routing.experts = getShape(data)[0];
+  } else if (routing.choice != choice) {
+    return nullptr;
+  }
+  Part *part = add(Part::Kind::experts, value, lead);
+  part->hasExperts = true;
+  return part;
+}
+
+/// `value` numbers tokens by its first dimensions, with the repetition for the
+/// choices of a token behind them if `isRepeated`.
+Part *ExpertMatcher::matchTokens(Value value, size_t lead, bool isRepeated) {
+  Layout layout = Layout::trace(value);
+  Layout::Atoms numbering;
+  int64_t repeats = 1, tokens = 1;
+  for (auto [dim, atoms] : llvm::enumerate(layout.getDims()))
+    for (int atom : atoms) {
+      if (!layout.isRepeated(atom)) {
+        // The repetition is the minor end of the choices.
+        if (dim < lead && repeats != 1)
+          return nullptr;
+        if (dim < lead) {
+          numbering.push_back(atom);
+          tokens *= layout.getSize(atom);
+        }
+        continue;
+      }
+      if (dim >= lead || !isRepeated)
+        return nullptr;
+      repeats *= layout.getSize(atom);
+    }
+  if (tokens * routing.choices != rows ||
+      (isRepeated && repeats != routing.choices))
+    return nullptr;
+  size_t rootDims = 0, next = 0;
+  for (; next < numbering.size() && rootDims < layout.getRootDims().size();
+       ++rootDims)
+    for (int atom : layout.getRootDims()[rootDims])
+      if (next >= numbering.size() || numbering[next++] != atom)
+        return nullptr;
+  if (next != numbering.size())
+    return nullptr;
+  Part *part = add(Part::Kind::tokens, value, lead);
+  part->hasTokens = true;
+  part->layout = std::move(layout);
+  part->tokenDims = rootDims;
+  return part;
+}
+
+//===----------------------------------------------------------------------===//
+// Ops
+//===----------------------------------------------------------------------===//
+
+/// Rows of experts that a token does not have are zero, or the bias: what is
+/// computed of them, and its derivative, must be finite, for sums over tokens
+/// multiply it by zero.
+static bool isFiniteAtZero(Operation *op) {
+  if (auto power = dyn_cast<PowOp>(op)) {
+    std::optional<double> exponent = getSplat(power.getRhs());
+    return exponent && *exponent >= 1;
+  }
+  if (auto quotient = dyn_cast<DivOp>(op)) {
+    std::optional<double> divisor = getSplat(quotient.getRhs());
+    return divisor && *divisor != 0;
+  }
+  return isElementwise(op) &&
+         !isa<LogOp, SqrtOp, RsqrtOp, ReciprocalOp, ModOp>(op);
+}
+
+Part *ExpertMatcher::matchOp(Value value, size_t lead, unsigned depth) {
+  Operation *op = value.getDefiningOp();
+  if (!op || op->getNumResults() != 1)
+    return nullptr;
+  SmallVector<Part *, 2> operands;
+  auto matchInput = [&](size_t inputLead) {
+    operands.push_back(match(op->getOperand(0), inputLead, depth + 1));
+  };
+  if (isa<ReshapeOp>(op)) {
+    std::optional<size_t> inner = countLeadDims(getShape(op->getOperand(0)));
+    if (!inner)
+      return nullptr;
+    matchInput(*inner);
+  } else if (auto transpose = dyn_cast<TransposeOp>(op)) {
+    for (size_t dim = 0; dim < lead; ++dim)
+      if (transpose.getPermutation()[dim] != static_cast<int64_t>(dim))
+        return nullptr;
+    matchInput(lead);
+  } else if (auto slice = dyn_cast<SliceOp>(op)) {
+    if (slice.getDims().empty() ||
+        slice.getDims()[0] < static_cast<int64_t>(lead))
+      return nullptr;
+    matchInput(lead);
+  } else if (auto product = dyn_cast<MatmulOp>(op)) {
+    MatmulSpec spec = *MatmulSpec::parse(product.getSpec());
+    StringRef letters = spec.result.take_front(lead);
+    ArrayRef<int64_t> sizes = getShape(value).take_front(lead);
+    operands = {
+        matchFactor(product.getLhs(), spec.lhs, letters, sizes, depth + 1),
+        matchFactor(product.getRhs(), spec.rhs, letters, sizes, depth + 1)};
+  } else if (isFiniteAtZero(op)) {
+    for (Value operand : op->getOperands())
+      operands.push_back(
+          matchElementwiseOperand(operand, value, lead, depth + 1));
+  } else {
+    return nullptr;
+  }
+  if (llvm::is_contained(operands, nullptr))
+    return nullptr;
+  Part *part = add(Part::Kind::op, value, lead);
+  part->operands = operands;
+  for (Part *operand : operands) {
+    part->hasTokens |= operand->hasTokens;
+    part->hasExperts |= operand->hasExperts;
+  }
+  // Constants per choice are no work of experts.
+  return part->hasTokens || part->hasExperts ? part : nullptr;
+}
+
+/// An operand that broadcasts to a value per choice: one itself, a token of
+/// which all choices get the same, or what is the same for all choices.
+Part *ExpertMatcher::matchElementwiseOperand(Value operand, Value result,
+                                             size_t lead, unsigned depth) {
+  ArrayRef<int64_t> shape = getShape(operand), to = getShape(result);
+  size_t missing = to.size() - shape.size();
+  if (missing == 0 && shape.take_front(lead) == to.take_front(lead))
+    return match(operand, lead, depth);
+  if (missing == 0 && shape[lead - 1] == 1 &&
+      shape.take_front(lead - 1) == to.take_front(lead - 1))
+    return matchTokens(operand, lead, /*isRepeated=*/false);
+  for (size_t dim = missing; dim < lead; ++dim)
+    if (shape[dim - missing] != 1)
+      return nullptr;
+  Part *part = add(Part::Kind::shared, operand, lead);
+  part->rest.assign(to.drop_front(lead).begin(), to.drop_front(lead).end());
+  return part;
+}
+
+/// An operand of a product whose result numbers choices by `leadLetters`.
+Part *ExpertMatcher::matchFactor(Value operand, StringRef letters,
+                                 StringRef leadLetters, ArrayRef<int64_t> lead,
+                                 unsigned depth) {
+  if (letters.starts_with(leadLetters))
+    return match(operand, lead.size(), depth);
+  // A token, multiplied by the weights of each of its experts.
+  if (lead.back() == routing.choices &&
+      letters.starts_with(leadLetters.drop_back()) &&
+      !letters.contains(leadLetters.back()))
+    return matchTokens(operand, lead.size() - 1, /*isRepeated=*/false);
+  for (char letter : leadLetters)
+    if (letters.contains(letter))
+      return nullptr;
+  return add(Part::Kind::shared, operand, /*lead=*/0);
+}
+
+} // namespace parplan::simplify
