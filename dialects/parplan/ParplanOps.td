@@ -460,6 +460,7 @@ include "dialects/parplan/ParplanCompositeOps.td"
 include "dialects/parplan/ParplanTrainingOps.td"
 include "dialects/parplan/ParplanShardingOps.td"
 include "dialects/parplan/ParplanBucketOps.td"
+include "dialects/parplan/ParplanPanelOps.td"
 include "dialects/parplan/ParplanExpertOps.td"
 
 #endif // PARPLAN_OPS_TD

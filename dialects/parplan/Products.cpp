@@ -134,7 +134,8 @@ LogicalResult MatmulOp::inferReturnTypes(MLIRContext *,
   return success();
 }
 
-/// Every letter is a factor; those that the result lacks are summed over.
+/// Every letter is a factor; those that the result lacks are summed over. Loops
+/// go over panels of letters that one tensor lacks: in that one nothing moves.
 ShardingRule MatmulOp::getShardingRule() {
   MatmulSpec spec = *MatmulSpec::parse(getSpec());
   RuleBuilder builder(*this);
@@ -158,7 +159,12 @@ ShardingRule MatmulOp::getShardingRule() {
   };
   declare(spec.lhs, getShape(getLhs()));
   declare(spec.rhs, getShape(getRhs()));
-  return builder.finish(Linearity::separately);
+  ShardingRule rule = builder.finish(Linearity::separately);
+  for (auto [index, factor] : llvm::enumerate(rule.factors))
+    if (!spec.lhs.contains(factor.name) || !spec.rhs.contains(factor.name) ||
+        !spec.result.contains(factor.name))
+      rule.panelFactors.push_back(static_cast<int>(index));
+  return rule;
 }
 
 OpWork MatmulOp::getWork() {

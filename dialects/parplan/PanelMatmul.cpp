@@ -1,0 +1,171 @@
+//===- PanelMatmul.cpp - Products in panels -------------------------------===//
+//
+// Part of parplan.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/parplan/Inference.h"
+#include "dialects/parplan/Panels.h"
+
+#include "parplan/Sharding/Blocks.h"
+#include "parplan/Support/Check.h"
+
+using namespace mlir;
+
+namespace parplan {
+
+//===----------------------------------------------------------------------===//
+// Panels
+//===----------------------------------------------------------------------===//
+
+/// The blocks of a dimension, by position in the group along `axes`.
+static SmallVector<Interval> getBlocks(int64_t size, ArrayRef<int> axes,
+                                       const Mesh &mesh) {
+  SmallVector<int64_t> widths;
+  for (int axis : axes)
+    widths.push_back(mesh.getAxis(axis).size);
+  SmallVector<Interval> blocks;
+  for (int64_t position = 0; position < mesh.getWidth(axes); ++position)
+    blocks.push_back(getNestedInterval(size, widths, position));
+  return blocks;
+}
+
+SmallVector<Panel> getPanels(int64_t size, ArrayRef<AxisList> axesOfTensors,
+                             const Mesh &mesh) {
+  SmallVector<SmallVector<Interval>> blocks;
+  SmallVector<int64_t> boundaries = {0, size};
+  for (const AxisList &axes : axesOfTensors) {
+    blocks.push_back(getBlocks(size, axes, mesh));
+    for (const Interval &block : blocks.back())
+      boundaries.push_back(block.stop);
+  }
+  llvm::sort(boundaries);
+  boundaries.erase(std::unique(boundaries.begin(), boundaries.end()),
+                   boundaries.end());
+  SmallVector<Panel> panels;
+  for (auto [start, stop] :
+       llvm::zip(boundaries, ArrayRef(boundaries).drop_front())) {
+    Panel &panel = panels.emplace_back();
+    panel.start = start;
+    panel.size = stop - start;
+    for (ArrayRef<Interval> tensor : blocks) {
+      const auto *owner = llvm::find_if(tensor, [&](const Interval &block) {
+        return block.start <= panel.start && panel.start < block.stop;
+      });
+      PARPLAN_CHECK(owner != tensor.end(), "S21: no block has a panel");
+      panel.places.push_back(
+          {owner - tensor.begin(), panel.start - owner->start});
+    }
+  }
+  return panels;
+}
+
+SmallVector<Panel> getPanels(PanelMatmulOp op, const Mesh &mesh) {
+  SmallVector<AxisList> axes;
+  for (AxisListAttr list : op.getPanelAxes())
+    axes.push_back(*list.resolve(mesh));
+  return getPanels(op.getSize(), axes, mesh);
+}
+
+std::optional<unsigned> findPanelDim(PanelMatmulOp op, unsigned tensor) {
+  MatmulSpec spec = op.getLetters();
+  StringRef letters[] = {spec.lhs, spec.rhs, spec.result};
+  size_t dim = letters[tensor].find(op.getPanel());
+  if (dim == StringRef::npos)
+    return std::nullopt;
+  return dim;
+}
+
+//===----------------------------------------------------------------------===//
+// The op
+//===----------------------------------------------------------------------===//
+
+MatmulSpec PanelMatmulOp::getLetters() { return *MatmulSpec::parse(getSpec()); }
+
+namespace {
+
+constexpr StringLiteral tensorNames[] = {"lhs", "rhs", "result"};
+
+/// Reports letters of `spec` that do not fit the tensors. A letter other than
+/// the panel's has one size.
+LogicalResult verifyLetters(PanelMatmulOp op) {
+  MatmulSpec spec = op.getLetters();
+  StringRef letters[] = {spec.lhs, spec.rhs, spec.result};
+  int64_t sizes[128];
+  std::fill(std::begin(sizes), std::end(sizes), -1);
+  for (auto [index, tensor] : llvm::enumerate(op.getTensors())) {
+    RankedTensorType type = getTensorType(tensor);
+    if (letters[index].size() != static_cast<size_t>(type.getRank()))
+      return op.emitOpError() << "'" << letters[index] << "' does not name the "
+                              << type.getRank() << " dimensions of " << type;
+    for (auto [letter, size] : llvm::zip(letters[index], type.getShape())) {
+      if (op.getPanel() == StringRef(&letter, 1))
+        continue;
+      int64_t &known = sizes[static_cast<unsigned char>(letter)];
+      if (known >= 0 && known != size)
+        return op.emitOpError() << "'" << letter << "' has " << known << " and "
+                                << size << " elements";
+      known = size;
+    }
+  }
+  for (auto [index, own] : llvm::enumerate(letters))
+    for (char letter : own)
+      if (!letters[(index + 1) % 3].contains(letter) &&
+          !letters[(index + 2) % 3].contains(letter))
+        return op.emitOpError()
+               << "'" << letter << "' is only in " << tensorNames[index];
+  return success();
+}
+
+} // namespace
+
+LogicalResult PanelMatmulOp::verify() {
+  if (failed(MatmulSpec::parse(getSpec())))
+    return emitOpError()
+           << "spec '" << getSpec()
+           << "' is not of the form \"bsk,kn->bsn\" with distinct "
+              "letters per tensor";
+  if (failed(verifyLetters(*this)))
+    return failure();
+  Type element = getTensorType(getLhs()).getElementType();
+  if (getTensorType(getRhs()).getElementType() != element ||
+      getTensorType(getResult()).getElementType() != element)
+    return emitOpError("mixes element types");
+  if (getPanel().size() != 1 ||
+      llvm::count_if(ArrayRef<unsigned>{0, 1, 2}, [&](unsigned tensor) {
+        return findPanelDim(*this, tensor).has_value();
+      }) != 2)
+    return emitOpError() << "panel '" << getPanel()
+                         << "' is no letter of two tensors (S21)";
+  MeshOp meshOp = getOnlyMesh(getOperation()->getParentOfType<ModuleOp>());
+  if (!meshOp)
+    return emitOpError("needs a module with one mesh");
+  Mesh mesh = meshOp.getMesh().getMesh();
+  llvm::SmallDenseSet<int> seen;
+  for (auto [index, list] : llvm::enumerate(getPanelAxes())) {
+    FailureOr<AxisList> axes = list.resolve(mesh);
+    if (failed(axes))
+      return emitOpError() << "axes " << list
+                           << " are not axes of the mesh (S2)";
+    for (int axis : *axes)
+      if (!seen.insert(axis).second)
+        return emitOpError()
+               << "has the axis '" << mesh.getAxis(axis).name << "' twice (S1)";
+    std::optional<unsigned> dim = findPanelDim(*this, index);
+    if (!dim && !axes->empty())
+      return emitOpError() << tensorNames[index] << " has axes but no '"
+                           << getPanel() << "' (S21)";
+    if (!dim)
+      continue;
+    int64_t actual = getTensorType(getTensors()[index]).getDimSize(*dim);
+    int64_t expected = ceilDivide(getSize(), mesh.getWidth(*axes));
+    if (actual != expected)
+      return emitOpError() << tensorNames[index] << " has " << actual << " of '"
+                           << getPanel() << "'; blocks of " << getSize()
+                           << " over " << list << " have " << expected
+                           << " (S3)";
+  }
+  return success();
+}
+
+} // namespace parplan

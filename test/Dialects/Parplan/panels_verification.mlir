@@ -1,0 +1,106 @@
+// RUN: parplan-opt %s -verify-diagnostics -split-input-file
+
+parplan.mesh @mesh <["x"=2 tensor, "y"=3 tensor]>
+func.func @spec_of_another_form(%a: tensor<4x5xf32>, %b: tensor<7x3xf32>) {
+  // expected-error@+1 {{spec 'mk,kn' is not of the form}}
+  parplan.panel_matmul "mk,kn" %a, %b panel "k" size 13 axes lhs <"y"> rhs <"x"> result <> : tensor<4x5xf32>, tensor<7x3xf32> -> tensor<4x3xf32>
+  return
+}
+
+// -----
+
+parplan.mesh @mesh <["x"=2 tensor, "y"=3 tensor]>
+func.func @letters_that_do_not_fit(%a: tensor<1x4x5xf32>, %b: tensor<7x3xf32>) {
+  // expected-error@+1 {{'mk' does not name the 3 dimensions of 'tensor<1x4x5xf32>'}}
+  parplan.panel_matmul "mk,kn->mn" %a, %b panel "k" size 13 axes lhs <"y"> rhs <"x"> result <> : tensor<1x4x5xf32>, tensor<7x3xf32> -> tensor<4x3xf32>
+  return
+}
+
+// -----
+
+parplan.mesh @mesh <["x"=2 tensor, "y"=3 tensor]>
+func.func @letters_of_two_sizes(%a: tensor<4x5xf32>, %b: tensor<7x3xf32>) {
+  // expected-error@+1 {{'m' has 4 and 6 elements}}
+  parplan.panel_matmul "mk,kn->mn" %a, %b panel "k" size 13 axes lhs <"y"> rhs <"x"> result <> : tensor<4x5xf32>, tensor<7x3xf32> -> tensor<6x3xf32>
+  return
+}
+
+// -----
+
+parplan.mesh @mesh <["x"=2 tensor, "y"=3 tensor]>
+func.func @letter_of_one_tensor(%a: tensor<1x4x5xf32>, %b: tensor<7x3xf32>) {
+  // expected-error@+1 {{'q' is only in lhs}}
+  parplan.panel_matmul "qmk,kn->mn" %a, %b panel "k" size 13 axes lhs <"y"> rhs <"x"> result <> : tensor<1x4x5xf32>, tensor<7x3xf32> -> tensor<4x3xf32>
+  return
+}
+
+// -----
+
+parplan.mesh @mesh <["x"=2 tensor, "y"=3 tensor]>
+func.func @mixed_types(%a: tensor<4x5xf32>, %b: tensor<7x3xf64>) {
+  // expected-error@+1 {{mixes element types}}
+  parplan.panel_matmul "mk,kn->mn" %a, %b panel "k" size 13 axes lhs <"y"> rhs <"x"> result <> : tensor<4x5xf32>, tensor<7x3xf64> -> tensor<4x3xf32>
+  return
+}
+
+// -----
+
+parplan.mesh @mesh <["x"=2 tensor, "y"=3 tensor]>
+func.func @panel_of_two_letters(%a: tensor<4x7xf32>, %b: tensor<7x3xf32>) {
+  // expected-error@+1 {{panel 'kn' is no letter of two tensors (S21)}}
+  parplan.panel_matmul "mk,kn->mn" %a, %b panel "kn" size 13 axes lhs <"y"> rhs <"x"> result <> : tensor<4x7xf32>, tensor<7x3xf32> -> tensor<4x3xf32>
+  return
+}
+
+// -----
+
+parplan.mesh @mesh <["x"=2 tensor, "y"=3 tensor]>
+func.func @panel_of_batch(%a: tensor<2x4x13xf32>, %b: tensor<2x13x3xf32>) {
+  // expected-error@+1 {{panel 'b' is no letter of two tensors (S21)}}
+  parplan.panel_matmul "bmk,bkn->bmn" %a, %b panel "b" size 2 axes lhs <> rhs <> result <> : tensor<2x4x13xf32>, tensor<2x13x3xf32> -> tensor<2x4x3xf32>
+  return
+}
+
+// -----
+
+func.func @no_mesh(%a: tensor<4x5xf32>, %b: tensor<7x3xf32>) {
+  // expected-error@+1 {{needs a module with one mesh}}
+  parplan.panel_matmul "mk,kn->mn" %a, %b panel "k" size 13 axes lhs <"y"> rhs <"x"> result <> : tensor<4x5xf32>, tensor<7x3xf32> -> tensor<4x3xf32>
+  return
+}
+
+// -----
+
+parplan.mesh @mesh <["x"=2 tensor, "y"=3 tensor]>
+func.func @unknown_axis(%a: tensor<4x5xf32>, %b: tensor<7x3xf32>) {
+  // expected-error@+1 {{axes #parplan.axes<"z"> are not axes of the mesh (S2)}}
+  parplan.panel_matmul "mk,kn->mn" %a, %b panel "k" size 13 axes lhs <"z"> rhs <"x"> result <> : tensor<4x5xf32>, tensor<7x3xf32> -> tensor<4x3xf32>
+  return
+}
+
+// -----
+
+parplan.mesh @mesh <["x"=2 tensor, "y"=3 tensor]>
+func.func @axis_twice(%a: tensor<4x5xf32>, %b: tensor<5x3xf32>) {
+  // expected-error@+1 {{has the axis 'y' twice (S1)}}
+  parplan.panel_matmul "mk,kn->mn" %a, %b panel "k" size 13 axes lhs <"y"> rhs <"y"> result <> : tensor<4x5xf32>, tensor<5x3xf32> -> tensor<4x3xf32>
+  return
+}
+
+// -----
+
+parplan.mesh @mesh <["x"=2 tensor, "y"=3 tensor]>
+func.func @axes_without_the_letter(%a: tensor<4x5xf32>, %b: tensor<13x3xf32>) {
+  // expected-error@+1 {{result has axes but no 'k' (S21)}}
+  parplan.panel_matmul "mk,kn->mn" %a, %b panel "k" size 13 axes lhs <"y"> rhs <> result <"x"> : tensor<4x5xf32>, tensor<13x3xf32> -> tensor<4x3xf32>
+  return
+}
+
+// -----
+
+parplan.mesh @mesh <["x"=2 tensor, "y"=3 tensor]>
+func.func @block_of_another_size(%a: tensor<4x5xf32>, %b: tensor<6x3xf32>) {
+  // expected-error@+1 {{rhs has 6 of 'k'; blocks of 13 over #parplan.axes<"x"> have 7 (S3)}}
+  parplan.panel_matmul "mk,kn->mn" %a, %b panel "k" size 13 axes lhs <"y"> rhs <"x"> result <> : tensor<4x5xf32>, tensor<6x3xf32> -> tensor<4x3xf32>
+  return
+}
