@@ -19,7 +19,7 @@ def Exec_Dialect : Dialect {
     communication stream, events between the two. Every decision is taken; the
     emitter prints one statement per op.
 
-    Constraints of the dialect are numbered E1 to E15 (docs/spec.md).
+    Constraints of the dialect are numbered E1 to E16 (docs/spec.md).
   }];
   let dependentDialects = ["::parplan::ParplanDialect"];
   let useDefaultTypePrinterParser = 1;
@@ -62,6 +62,13 @@ def Exec_RankValueAttr : Exec_Attr<"RankValue", "rank_value"> {
   let parameters = (ins "::parplan::exec::RankValueKind":$kind, "int64_t":$size,
       "::parplan::AxisListAttr":$axes);
   let hasCustomAssemblyFormat = 1;
+}
+
+def Exec_MemberAttr : Exec_Attr<"Member", "member"> {
+  let summary = "The rank at a position of a communicator: `#exec.member<1 of @c0>`";
+  let parameters = (ins "int64_t":$position,
+      "::mlir::FlatSymbolRefAttr":$communicator);
+  let assemblyFormat = "`<` $position `of` $communicator `>`";
 }
 
 def Exec_DimensionAttr : Exec_Attr<"Dimension", "dimension"> {

@@ -8,12 +8,13 @@
 #define EXEC_COMMUNICATION_OPS_TD
 
 def Exec_CollectiveOp : Exec_Statement<"collective",
-    ["verifyGeometry", "getStreamKind"]> {
+    ["verifyGeometry", "getStreamKind", "getReader", "getWriter"]> {
   let summary = "One call of a communicator";
   let description = [{
     `count` is what the call of the communicator takes, in elements: the buffer of
     all_reduce, broadcast and reduce; one block of the others. `bytes` is what the
     call counts: the buffer; the gathered output; the input of reduce_scatter.
+    A broadcast reads its input, and a reduce writes its output, on the root only.
 
     Constraints:
     * E13: the communicator exists; `count` and `bytes` agree with each other and

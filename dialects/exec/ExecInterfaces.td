@@ -18,6 +18,16 @@ def StatementOpInterface : OpInterface<"StatementOpInterface"> {
     InterfaceMethod<"Returns the stream on which the statement runs.",
       "::parplan::exec::StreamKind", "getStreamKind", (ins), "",
       "return ::parplan::exec::StreamKind::compute;">,
+    InterfaceMethod<"Returns whether it also reads what it writes.",
+      "bool", "readsWritten", (ins), "", "return false;">,
+    InterfaceMethod<[{
+      Returns the one member of each group of a communicator that reads the
+      leading operands; null where all ranks do.
+    }], "::parplan::exec::MemberAttr", "getReader", (ins), "", "return {};">,
+    InterfaceMethod<[{
+      Returns the one member of each group of a communicator that writes the
+      trailing operands; null where all ranks do.
+    }], "::parplan::exec::MemberAttr", "getWriter", (ins), "", "return {};">,
     InterfaceMethod<[{
       Checks that the geometry stays inside the operands (E9). Called by the
       verifier of every statement.

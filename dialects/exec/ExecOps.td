@@ -36,8 +36,8 @@ def Exec_ProgramOp : Exec_Op<"program", [Symbol, SymbolTable, NoTerminator,
     * E3: every statement lies in the live ranges of its buffers, and the range
       is exactly from the first to the last; parameters, states, inputs and
       outputs live to the end, all but outputs of these from the start;
-    * E4: a buffer is written before it is read, unless it is a parameter, a
-      state or an input. Of these, the trained ones and no others are written;
+    * E4: on every rank a buffer is written before it is read, unless it is a
+      parameter, a state or an input. Of these, the trained ones and no others are written;
       no later statement reads, or writes but by `copy`, bytes that were
       written: until then readers find the values of before the step;
     * E5: of two statements on different streams that touch the same bytes, one
@@ -268,19 +268,22 @@ def Exec_LaunchOp : Exec_Statement<"launch", [],
   }];
 }
 
-def Exec_MatmulOp : Exec_Statement<"matmul"> {
+def Exec_MatmulOp : Exec_Statement<"matmul", ["verifyGeometry", "readsWritten"]> {
   let summary = "Strided, batched product: out[b, i, j] = sum over l of lhs[b, i, l] rhs[b, l, j]";
   let description = [{
     `shape` is [m, n, k]. Strides are [row, column] in elements. Batch dimensions
-    have a size and a stride per operand; stride 0 repeats an operand.
+    have a size and a stride per operand; stride 0 repeats an operand. With
+    `accumulate` the product is added to what the output holds.
   }];
   let arguments = (ins Exec_BufferType:$lhs, Exec_BufferType:$rhs,
       Exec_BufferType:$output, DenseI64ArrayAttr:$shape,
       DenseI64ArrayAttr:$lhs_strides, DenseI64ArrayAttr:$rhs_strides,
       DenseI64ArrayAttr:$output_strides, DenseI64ArrayAttr:$batch,
       DenseI64ArrayAttr:$lhs_batch_strides, DenseI64ArrayAttr:$rhs_batch_strides,
-      DenseI64ArrayAttr:$output_batch_strides, OptionalAttr<Exec_CostAttr>:$cost);
+      DenseI64ArrayAttr:$output_batch_strides, OptionalAttr<Exec_CostAttr>:$cost,
+      UnitAttr:$accumulate);
   let assemblyFormat = [{
+    (`accumulate` $accumulate^)?
     $lhs $lhs_strides `,` $rhs $rhs_strides `into` $output $output_strides `shape` $shape
     `batch` $batch `:` $lhs_batch_strides `,` $rhs_batch_strides `,` $output_batch_strides attr-dict
     `:` type($lhs) `,` type($rhs) `,` type($output)
@@ -455,15 +458,25 @@ def Exec_GatherNDOp : Exec_Statement<"gather_nd"> {
   }];
 }
 
-def Exec_CopyOp : Exec_Statement<"copy"> {
+def Exec_CopyOp : Exec_Statement<"copy",
+    ["verifyGeometry", "getReader", "getWriter"]> {
   let summary = "Strided copy: out[offset + i.strides] = in[offset + i.strides] over `extents`";
+  let description = [{
+    With `only`, one member of each group of a communicator copies; the others do
+    nothing. Example: a rank takes what was reduced to it into its block.
+
+    Constraints:
+    * E16: the member is of a communicator of the program.
+  }];
   let arguments = (ins Exec_BufferType:$input, Exec_BufferType:$output,
       DenseI64ArrayAttr:$extents, I64Attr:$input_offset,
       DenseI64ArrayAttr:$input_strides, I64Attr:$output_offset,
-      DenseI64ArrayAttr:$output_strides, OptionalAttr<Exec_CostAttr>:$cost);
+      DenseI64ArrayAttr:$output_strides, OptionalAttr<Exec_CostAttr>:$cost,
+      OptionalAttr<Exec_MemberAttr>:$only);
   let assemblyFormat = [{
     $input `at` $input_offset $input_strides `into` $output `at` $output_offset
-    $output_strides `extents` $extents attr-dict `:` type($input) `,` type($output)
+    $output_strides `extents` $extents (`only` $only^)? attr-dict
+    `:` type($input) `,` type($output)
   }];
 }
 def Exec_ZeroOp : Exec_Statement<"zero", []> {

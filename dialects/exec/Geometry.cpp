@@ -10,6 +10,10 @@ using namespace mlir;
 using namespace parplan;
 using namespace parplan::exec;
 
+static CommunicatorOp findCommunicator(Operation *op, FlatSymbolRefAttr name) {
+  return SymbolTable::lookupNearestSymbolFrom<CommunicatorOp>(op, name);
+}
+
 static LogicalResult expectRows(Operation *op, Value input, Value output,
                                 int64_t outer, int64_t length, int64_t inner) {
   if (failed(expectSameType(op, {input, output})) ||
@@ -22,6 +26,8 @@ static LogicalResult expectRows(Operation *op, Value input, Value output,
 //===----------------------------------------------------------------------===//
 // Products and windows
 //===----------------------------------------------------------------------===//
+
+bool MatmulOp::readsWritten() { return getAccumulate(); }
 
 LogicalResult MatmulOp::verifyGeometry() {
   if (getShape().size() != 3 || getLhsStrides().size() != 2 ||
@@ -268,7 +274,22 @@ LogicalResult GatherNDOp::verifyGeometry() {
   return success();
 }
 
+exec::MemberAttr CopyOp::getReader() { return getOnlyAttr(); }
+exec::MemberAttr CopyOp::getWriter() { return getOnlyAttr(); }
+
 LogicalResult CopyOp::verifyGeometry() {
+  if (exec::MemberAttr member = getOnlyAttr()) {
+    CommunicatorOp communicator =
+        findCommunicator(*this, member.getCommunicator());
+    if (!communicator)
+      return emitOpError("names no communicator: ")
+             << member.getCommunicator() << " (E16)";
+    if (member.getPosition() < 0 ||
+        member.getPosition() >= communicator.getSize())
+      return emitOpError("is for member ")
+             << member.getPosition() << " of " << communicator.getSize()
+             << " (E16)";
+  }
   if (getExtents().size() > 8)
     return emitOpError("has more than eight dimensions (E9)");
   if (failed(expectSameType(*this, {getInput(), getOutput()})) ||
@@ -284,11 +305,17 @@ LogicalResult CopyOp::verifyGeometry() {
 // Communication
 //===----------------------------------------------------------------------===//
 
-static CommunicatorOp findCommunicator(Operation *op, FlatSymbolRefAttr name) {
-  return SymbolTable::lookupNearestSymbolFrom<CommunicatorOp>(op, name);
-}
-
 StreamKind CollectiveOp::getStreamKind() { return StreamKind::communication; }
+exec::MemberAttr CollectiveOp::getReader() {
+  if (getForm() != CollectiveForm::broadcast || !getRoot())
+    return {};
+  return exec::MemberAttr::get(getContext(), *getRoot(), getCommunicatorAttr());
+}
+exec::MemberAttr CollectiveOp::getWriter() {
+  if (getForm() != CollectiveForm::reduce || !getRoot())
+    return {};
+  return exec::MemberAttr::get(getContext(), *getRoot(), getCommunicatorAttr());
+}
 StreamKind ExchangeOp::getStreamKind() { return StreamKind::communication; }
 
 LogicalResult CollectiveOp::verifyGeometry() {

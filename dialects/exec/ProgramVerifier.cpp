@@ -8,6 +8,7 @@
 #include "dialects/exec/ExecOps.h"
 
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/MapVector.h"
 
 #include <map>
 
@@ -18,6 +19,77 @@ using namespace parplan::exec;
 namespace {
 
 ByteRange getSpan(BufferOp buffer) { return getByteRange(buffer.getResult()); }
+
+/// Bytes, as ranges apart from each other.
+class RangeSet {
+public:
+  void add(ByteRange range) {
+    auto next = ends.upper_bound(range.offset);
+    if (next != ends.begin() && std::prev(next)->second >= range.offset)
+      --next;
+    while (next != ends.end() && next->first <= range.end) {
+      range.offset = std::min(range.offset, next->first);
+      range.end = std::max(range.end, next->second);
+      next = ends.erase(next);
+    }
+    ends[range.offset] = range.end;
+  }
+  bool covers(const ByteRange &range) const {
+    auto next = ends.upper_bound(range.offset);
+    return next != ends.begin() && std::prev(next)->second >= range.end;
+  }
+  /// Whether the bytes of both cover `range`.
+  bool coversWith(RangeSet other, const ByteRange &range) const {
+    for (auto [offset, end] : ends)
+      other.add({offset, end});
+    return other.covers(range);
+  }
+
+private:
+  /// The end of a range by its start.
+  std::map<int64_t, int64_t> ends;
+};
+
+/// The bytes of a buffer that were written. What one member of a communicator
+/// writes is written on that rank alone.
+class WrittenBytes {
+public:
+  void add(const ByteRange &range, exec::MemberAttr writer) {
+    if (!writer) {
+      byAll.add(range);
+      return;
+    }
+    SmallVector<RangeSet> &members =
+        byMember[writer.getCommunicator().getAttr()];
+    if (members.size() <= static_cast<size_t>(writer.getPosition()))
+      members.resize(writer.getPosition() + 1);
+    members[writer.getPosition()].add(range);
+  }
+
+  /// Whether they were written on `reader`, or, if it is null, on all ranks:
+  /// the members of a communicator are all of them.
+  bool covers(const ByteRange &range, exec::MemberAttr reader,
+              function_ref<int64_t(StringAttr)> getSize) const {
+    if (byAll.covers(range))
+      return true;
+    for (auto &[communicator, members] : byMember) {
+      bool isOwn = reader && reader.getCommunicator().getAttr() == communicator;
+      int64_t first = isOwn ? reader.getPosition() : 0;
+      int64_t end = isOwn ? first + 1 : getSize(communicator);
+      if (end <= static_cast<int64_t>(members.size()) &&
+          llvm::all_of(ArrayRef(members).slice(first, end - first),
+                       [&](const RangeSet &written) {
+                         return written.coversWith(byAll, range);
+                       }))
+        return true;
+    }
+    return false;
+  }
+
+private:
+  RangeSet byAll;
+  llvm::MapVector<StringAttr, SmallVector<RangeSet>> byMember;
+};
 
 /// E1 and E2: a sweep over the statements with the live buffers by offset.
 class MemoryCheck {
@@ -115,24 +187,8 @@ private:
     int64_t last = -1;
     /// Of variables: what has written to them.
     SmallVector<Touch, 1> written;
-    /// Of others: their written bytes, start to end, apart from each other.
-    std::map<int64_t, int64_t> covered;
-
-    void cover(ByteRange range) {
-      auto next = covered.upper_bound(range.offset);
-      if (next != covered.begin() && std::prev(next)->second >= range.offset)
-        --next;
-      while (next != covered.end() && next->first <= range.end) {
-        range.offset = std::min(range.offset, next->first);
-        range.end = std::max(range.end, next->second);
-        next = covered.erase(next);
-      }
-      covered[range.offset] = range.end;
-    }
-    bool covers(const ByteRange &range) const {
-      auto next = covered.upper_bound(range.offset);
-      return next != covered.begin() && std::prev(next)->second >= range.end;
-    }
+    /// Of others: their written bytes.
+    WrittenBytes bytes;
   };
   struct Record {
     StreamKind stream;
@@ -147,6 +203,11 @@ private:
     for (Value value : statement.getReadBuffers())
       if (failed(touch(statement, value, stream, /*writes=*/false)))
         return failure();
+    if (statement.readsWritten())
+      for (Value value : statement.getWrittenBuffers())
+        if (!isWorkspace(value) &&
+            failed(touch(statement, value, stream, /*writes=*/false)))
+          return failure();
     for (Value value : statement.getWrittenBuffers())
       if (failed(touch(statement, value, stream, /*writes=*/true)))
         return failure();
@@ -154,7 +215,13 @@ private:
     return success();
   }
 
-  LogicalResult touch(Operation *op, Value value, int stream, bool writes) {
+  static bool isWorkspace(Value value) {
+    BufferOp buffer = getBuffer(value);
+    return buffer && buffer.getKind() == BufferKind::workspace;
+  }
+
+  LogicalResult touch(StatementOpInterface op, Value value, int stream,
+                      bool writes) {
     BufferOp buffer = getBuffer(value);
     if (!buffer)
       return op->emitOpError("takes no exec.buffer (E3)");
@@ -215,13 +282,20 @@ private:
   }
 
   /// E4 of what holds no value at the start: all bytes were written.
-  LogicalResult checkWritten(Operation *op, Use &use, ByteRange span,
+  LogicalResult checkWritten(StatementOpInterface op, Use &use, ByteRange span,
                              bool writes) {
     if (writes) {
-      use.cover(span);
+      use.bytes.add(span, op.getWriter());
       return success();
     }
-    if (span.offset == span.end ? use.last >= 0 : use.covers(span))
+    auto getSize = [&](StringAttr name) {
+      auto communicator =
+          SymbolTable::lookupNearestSymbolFrom<CommunicatorOp>(op, name);
+      return communicator ? communicator.getSize() : INT64_MAX;
+    };
+    if (span.offset == span.end
+            ? use.last >= 0
+            : use.bytes.covers(span, op.getReader(), getSize))
       return success();
     return op->emitOpError("reads a buffer before it is written (E4)");
   }

@@ -87,11 +87,14 @@ public:
          {op.getLhsStrides(), op.getRhsStrides(), op.getOutputStrides()})
       numbers.append(strides.begin(), strides.end());
     llvm::interleaveComma(numbers, out);
-    if (!op.getBatch().empty())
+    // Accumulation comes behind the batch dimensions.
+    if (!op.getBatch().empty() || op.getAccumulate())
       out << ", " << op.getBatch().size() << ", " << list(op.getBatch()) << ", "
           << list(op.getLhsBatchStrides()) << ", "
           << list(op.getRhsBatchStrides()) << ", "
           << list(op.getOutputBatchStrides());
+    if (op.getAccumulate())
+      out << ", true";
     out << "});\n";
   }
 
@@ -215,6 +218,9 @@ public:
   }
 
   void emit(exec::CopyOp op) {
+    if (std::optional<exec::MemberAttr> member = op.getOnly())
+      out << "if (" << emitter.getCommunicatorName(member->getCommunicator())
+          << ".rank() == " << member->getPosition() << ")\n    ";
     call("copy", op) << elementType(op.getInput()) << ", "
                      << bytePointer(op.getInput(), op.getInputOffset()) << ", "
                      << bytePointer(op.getOutput(), op.getOutputOffset())

@@ -26,7 +26,8 @@ void copyBuffer(Location location, Value from, Value to, Placement &placement) {
   builder.create<exec::CopyOp>(location, from, to,
                                ArrayRef<int64_t>{type.getElementCount()}, 0,
                                ArrayRef<int64_t>{1}, 0, ArrayRef<int64_t>{1},
-                               exec::CostAttr::get(builder.getContext(), cost));
+                               exec::CostAttr::get(builder.getContext(), cost),
+                               /*only=*/exec::MemberAttr());
 }
 
 //===----------------------------------------------------------------------===//

@@ -173,7 +173,8 @@ private:
           location, in, out, extents, joins ? blockOffset : wholeOffset,
           joins ? blocks : whole, joins ? wholeOffset : blockOffset,
           joins ? whole : blocks,
-          exec::CostAttr::get(builder.getContext(), cost));
+          exec::CostAttr::get(builder.getContext(), cost),
+          /*only=*/exec::MemberAttr());
       (void)done(copy);
     }
   }

@@ -83,7 +83,10 @@ public:
       common.buffers.push_back({getUse(buffer), exec::getArenaOffset(view),
                                 view.getType().getByteSize(), false});
     }
-    bool differs = !body.getOps<exec::ExchangeOp>().empty();
+    bool differs = llvm::any_of(body, [](Operation &op) {
+      auto copy = dyn_cast<exec::CopyOp>(op);
+      return isa<exec::ExchangeOp>(op) || (copy && copy.getOnly());
+    });
     int64_t ranks = differs ? result.mesh.getRankCount() : 1;
     for (int64_t rank = 0; rank < ranks; ++rank) {
       RankProgram own = common;
@@ -139,7 +142,11 @@ private:
         statements.push_back(std::move(statement));
       } else if (auto launch = dyn_cast<exec::StatementOpInterface>(op)) {
         ProgramStatement statement = getStatement(launch);
-        if (auto cost = op.getAttrOfType<exec::CostAttr>("cost"))
+        if (auto copy = dyn_cast<exec::CopyOp>(op);
+            copy && copy.getOnly() && !isMember(rank, *copy.getOnly())) {
+          statement.cost.kind = WorkKind::none;
+          statement.buffers.clear();
+        } else if (auto cost = op.getAttrOfType<exec::CostAttr>("cost"))
           statement.cost = cost.getCost();
         else
           statement.cost.kind = WorkKind::none;
@@ -167,6 +174,13 @@ private:
         statement.buffers.push_back(index);
     }
     return statement;
+  }
+
+  bool isMember(int64_t rank, exec::MemberAttr member) const {
+    int communicator = communicators.lookup(member.getCommunicator().getAttr());
+    return result.mesh.getIndex(rank,
+                                result.communicators[communicator].axes) ==
+           member.getPosition();
   }
 
   /// A send and a receive, or a copy where the block stays.

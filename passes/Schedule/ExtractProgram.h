@@ -14,7 +14,8 @@ namespace parplan {
 
 /// What the ranks of a verified program do: buffers, launches with their costs,
 /// communication and events, in the order of issue. One program for all ranks,
-/// or one for each where exchanges make them differ.
+/// or one for each where exchanges and copies of single members make them
+/// differ.
 Program extractProgram(exec::ProgramOp program);
 
 } // namespace parplan

@@ -136,7 +136,7 @@ private:
         list({form->lhs[0], form->lhs[1]}), list({form->rhs[0], form->rhs[1]}),
         list({form->result[0], form->result[1]}), list(form->batch),
         list(form->lhsBatch), list(form->rhsBatch), list(form->resultBatch),
-        getCost()));
+        getCost(), /*accumulate=*/mlir::UnitAttr()));
   }
 
   LogicalResult lower(ConvOp conv) {

@@ -429,3 +429,22 @@ exec.program @exchange_count mesh <["tp0"=2 tensor]> arena 128 events 0 {
   // expected-error@+1 {{count, bytes and buffers disagree (E14)}}
   exec.exchange @c0 %x into %y send [1, 0] receive [1, 0] count 15 bytes 64 : <16xf32>, <16xf32>
 }
+
+// -----
+
+exec.program @member_of_nothing mesh <["tp0"=2 tensor]> arena 128 events 0 {
+  %x = exec.buffer input at 0 live -1 to 1 block <"x" dims [16 over <> stride 1]> : <16xf32>
+  %y = exec.buffer output at 64 live 0 to 1 block <"y" dims [16 over <> stride 1]> : <16xf32>
+  // expected-error@+1 {{names no communicator: @c0 (E16)}}
+  exec.copy %x at 0 [1] into %y at 0 [1] extents [16] only <0 of @c0> : <16xf32>, <16xf32>
+}
+
+// -----
+
+exec.program @member_beyond_the_group mesh <["tp0"=2 tensor]> arena 128 events 0 {
+  exec.communicator @c0 <"tp0">
+  %x = exec.buffer input at 0 live -1 to 1 block <"x" dims [16 over <> stride 1]> : <16xf32>
+  %y = exec.buffer output at 64 live 0 to 1 block <"y" dims [16 over <> stride 1]> : <16xf32>
+  // expected-error@+1 {{is for member 2 of 2 (E16)}}
+  exec.copy %x at 0 [1] into %y at 0 [1] extents [16] only <2 of @c0> : <16xf32>, <16xf32>
+}

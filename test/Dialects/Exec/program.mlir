@@ -45,3 +45,23 @@ exec.program @tensor_parallel mesh <["dp0"=2 data, "tp0"=2 tensor]> arena 1024 e
   // CHECK: exec.collective all_reduce @c0 kind sum %{{.*}} into %{{.*}} count 48 bytes 192
   exec.collective all_reduce @c0 kind sum %p into %y count 48 bytes 192 : <6x8xf32>, <6x8xf32>
 }
+
+// CHECK-LABEL: exec.program @panels
+exec.program @panels mesh <["tp0"=2 tensor]> arena 128 events 0 {
+  exec.communicator @c0 <"tp0">
+  %x = exec.buffer input at 0 live -1 to 2 block <"x" dims [16 over <> stride 1]> : <4x4xf32>
+  %y = exec.buffer output at 64 live 0 to 2 block <"y" dims [16 over <> stride 1]> : <4x4xf32>
+  // CHECK: exec.copy %{{.*}} at 0 [1] into %{{.*}} at 0 [1] extents [16] : <4x4xf32>
+  exec.copy %x at 0 [1] into %y at 0 [1] extents [16] : <4x4xf32>, <4x4xf32>
+  // CHECK: exec.matmul accumulate %{{.*}} [4, 1], %{{.*}} [4, 1] into %{{.*}} [4, 1] shape [4, 4, 4] batch [] : [], [], [] :
+  exec.matmul accumulate %x [4, 1], %x [4, 1] into %y [4, 1] shape [4, 4, 4] batch [] : [], [], [] : <4x4xf32>, <4x4xf32>, <4x4xf32>
+}
+
+// CHECK-LABEL: exec.program @member
+exec.program @member mesh <["tp0"=2 tensor]> arena 128 events 0 {
+  exec.communicator @c0 <"tp0">
+  %x = exec.buffer input at 0 live -1 to 1 block <"x" dims [16 over <> stride 1]> : <16xf32>
+  %y = exec.buffer output at 64 live 0 to 1 block <"y" dims [16 over <> stride 1]> : <16xf32>
+  // CHECK: exec.copy %{{.*}} at 0 [1] into %{{.*}} at 0 [1] extents [16] only <1 of @c0> : <16xf32>
+  exec.copy %x at 0 [1] into %y at 0 [1] extents [16] only <1 of @c0> : <16xf32>, <16xf32>
+}

@@ -310,3 +310,98 @@ exec.program @bucket_piece mesh <["tp0"=2 tensor]> arena 128 events 0 {
 
 // expected-error@+1 {{buffer has the element type 'index'}}
 func.func private @element_type(!exec.buffer<4xindex>)
+
+// -----
+
+// What one member writes is there on that rank alone.
+exec.program @written_elsewhere mesh <["tp0"=2 tensor]> arena 192 events 0 {
+  exec.communicator @c0 <"tp0">
+  %x = exec.buffer input at 0 live -1 to 2 block <"x" dims [16 over <> stride 1]> : <16xf32>
+  %t = exec.buffer activation at 64 live 0 to 1 : <16xf32>
+  %y = exec.buffer output at 128 live 1 to 2 block <"y" dims [16 over <> stride 1]> : <16xf32>
+  exec.copy %x at 0 [1] into %t at 0 [1] extents [16] only <1 of @c0> : <16xf32>, <16xf32>
+  // expected-error@+1 {{reads a buffer before it is written (E4)}}
+  exec.copy %t at 0 [1] into %y at 0 [1] extents [16] : <16xf32>, <16xf32>
+}
+
+// -----
+
+exec.program @written_by_another_member mesh <["tp0"=2 tensor]> arena 192 events 0 {
+  exec.communicator @c0 <"tp0">
+  %x = exec.buffer input at 0 live -1 to 2 block <"x" dims [16 over <> stride 1]> : <16xf32>
+  %t = exec.buffer activation at 64 live 0 to 1 : <16xf32>
+  %y = exec.buffer output at 128 live 1 to 2 block <"y" dims [16 over <> stride 1]> : <16xf32>
+  exec.copy %x at 0 [1] into %t at 0 [1] extents [16] only <1 of @c0> : <16xf32>, <16xf32>
+  // expected-error@+1 {{reads a buffer before it is written (E4)}}
+  exec.copy %t at 0 [1] into %y at 0 [1] extents [16] only <0 of @c0> : <16xf32>, <16xf32>
+}
+
+// -----
+
+// A broadcast reads on its root only, and writes everywhere.
+exec.program @sent_by_a_member mesh <["tp0"=2 tensor]> arena 192 events 2 {
+  exec.communicator @c0 <"tp0">
+  %x = exec.buffer input at 0 live -1 to 3 block <"x" dims [16 over <> stride 1]> : <16xf32>
+  %t = exec.buffer activation at 64 live 0 to 2 : <16xf32>
+  %y = exec.buffer output at 128 live 2 to 3 block <"y" dims [16 over <> stride 1]> : <16xf32>
+  exec.copy %x at 0 [1] into %t at 0 [1] extents [16] only <1 of @c0> : <16xf32>, <16xf32>
+  exec.record 0 on compute
+  exec.wait 0 on communication
+  exec.collective broadcast @c0 root 1 %t into %t count 16 bytes 64 : <16xf32>, <16xf32>
+  exec.record 1 on communication
+  exec.wait 1 on compute
+  exec.copy %t at 0 [1] into %y at 0 [1] extents [16] : <16xf32>, <16xf32>
+}
+
+// -----
+
+exec.program @sent_by_another_member mesh <["tp0"=2 tensor]> arena 128 events 1 {
+  exec.communicator @c0 <"tp0">
+  %x = exec.buffer input at 0 live -1 to 2 block <"x" dims [16 over <> stride 1]> : <16xf32>
+  %t = exec.buffer activation at 64 live 0 to 1 : <16xf32>
+  exec.copy %x at 0 [1] into %t at 0 [1] extents [16] only <1 of @c0> : <16xf32>, <16xf32>
+  exec.record 0 on compute
+  exec.wait 0 on communication
+  // expected-error@+1 {{reads a buffer before it is written (E4)}}
+  exec.collective broadcast @c0 root 0 %t into %t count 16 bytes 64 : <16xf32>, <16xf32>
+}
+
+// -----
+
+// Every member of a communicator took its own sum: all ranks have one.
+exec.program @kept_by_all_members mesh <["tp0"=2 tensor]> arena 192 events 1 {
+  exec.communicator @c0 <"tp0">
+  %x = exec.buffer input at 0 live -1 to 3 block <"x" dims [16 over <> stride 1]> : <16xf32>
+  %t = exec.buffer activation at 64 live 0 to 2 : <16xf32>
+  %y = exec.buffer output at 128 live 2 to 3 block <"y" dims [16 over <> stride 1]> : <16xf32>
+  exec.collective reduce @c0 kind sum root 0 %x into %t count 16 bytes 64 : <16xf32>, <16xf32>
+  exec.collective reduce @c0 kind sum root 1 %x into %t count 16 bytes 64 : <16xf32>, <16xf32>
+  exec.record 0 on communication
+  exec.wait 0 on compute
+  exec.copy %t at 0 [1] into %y at 0 [1] extents [16] : <16xf32>, <16xf32>
+}
+
+// -----
+
+exec.program @kept_by_one_member mesh <["tp0"=2 tensor]> arena 192 events 1 {
+  exec.communicator @c0 <"tp0">
+  %x = exec.buffer input at 0 live -1 to 2 block <"x" dims [16 over <> stride 1]> : <16xf32>
+  %t = exec.buffer activation at 64 live 0 to 1 : <16xf32>
+  %y = exec.buffer output at 128 live 1 to 2 block <"y" dims [16 over <> stride 1]> : <16xf32>
+  exec.collective reduce @c0 kind sum root 0 %x into %t count 16 bytes 64 : <16xf32>, <16xf32>
+  exec.record 0 on communication
+  exec.wait 0 on compute
+  // expected-error@+1 {{reads a buffer before it is written (E4)}}
+  exec.copy %t at 0 [1] into %y at 0 [1] extents [16] : <16xf32>, <16xf32>
+}
+
+// -----
+
+// A sum needs what it is added to.
+exec.program @accumulates_nothing mesh <["tp0"=2 tensor]> arena 192 events 0 {
+  %x = exec.buffer input at 0 live -1 to 1 block <"x" dims [16 over <> stride 1]> : <4x4xf32>
+  %w = exec.buffer input at 64 live -1 to 1 block <"w" dims [16 over <> stride 1]> : <4x4xf32>
+  %y = exec.buffer output at 128 live 0 to 1 block <"y" dims [16 over <> stride 1]> : <4x4xf32>
+  // expected-error@+1 {{reads a buffer before it is written (E4)}}
+  exec.matmul accumulate %x [4, 1], %w [4, 1] into %y [4, 1] shape [4, 4, 4] batch [] : [], [], [] : <4x4xf32>, <4x4xf32>, <4x4xf32>
+}
