@@ -53,6 +53,14 @@ std::optional<std::string> unshardBucket(llvm::ArrayRef<Tensor> pieces,
                                          const Sharding &sharding,
                                          const Mesh &mesh, Values &values);
 
+/// The product of blocks as `spec` describes it.
+Tensor multiply(const MatmulSpec &spec, const Tensor &lhs, const Tensor &rhs,
+                mlir::RankedTensorType type);
+
+/// What all ranks hold of a product in panels.
+Values evaluatePanels(PanelMatmulOp op, const Mesh &mesh,
+                      llvm::ArrayRef<Tensor> lhs, llvm::ArrayRef<Tensor> rhs);
+
 /// What all ranks hold after a local move or a collective.
 mlir::FailureOr<Values> evaluateMove(mlir::Operation *op, const Mesh &mesh,
                                      llvm::ArrayRef<Tensor> blocks);

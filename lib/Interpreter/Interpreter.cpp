@@ -147,6 +147,8 @@ private:
       return evaluateBlockStart(start);
     if (auto clearing = dyn_cast<ClearPaddingOp>(op))
       return evaluateClearing(clearing);
+    if (auto product = dyn_cast<PanelMatmulOp>(op))
+      return evaluatePanelMatmul(product);
     return evaluateOnRanks(op);
   }
 
@@ -230,6 +232,14 @@ private:
                 .start;
     }
     return define(cast<OpResult>(op.getResult()), starts);
+  }
+
+  LogicalResult evaluatePanelMatmul(PanelMatmulOp op) {
+    if (!mesh)
+      return op.emitOpError("is of a local program, and runs on its ranks");
+    return define(cast<OpResult>(op.getResult()),
+                  evaluatePanels(op, *mesh, blocks.find(op.getLhs())->second,
+                                 blocks.find(op.getRhs())->second));
   }
 
   LogicalResult evaluateClearing(ClearPaddingOp op) {

@@ -23,26 +23,19 @@ SmallVector<int64_t> getLetterStrides(const Tensor &tensor,
   return strides;
 }
 
-int64_t getLetterSize(const Evaluation &evaluation, const MatmulSpec &spec,
-                      char letter) {
-  size_t dim = spec.lhs.find(letter);
-  return dim != llvm::StringRef::npos
-             ? evaluation.operand(0).getShape()[dim]
-             : evaluation.operand(1).getShape()[spec.rhs.find(letter)];
-}
+} // namespace
 
-Values evaluateMatmul(const Evaluation &evaluation, MatmulOp op) {
-  MatmulSpec spec = *MatmulSpec::parse(op.getSpec());
+Tensor multiply(const MatmulSpec &spec, const Tensor &lhs, const Tensor &rhs,
+                RankedTensorType type) {
   std::string summed;
-  for (char letter : spec.lhs)
-    if (!spec.result.contains(letter))
-      summed += letter;
   SmallVector<int64_t> summedShape;
-  for (char letter : summed)
-    summedShape.push_back(getLetterSize(evaluation, spec, letter));
+  for (auto [letter, size] : llvm::zip_equal(spec.lhs, lhs.getShape()))
+    if (!spec.result.contains(letter)) {
+      summed += letter;
+      summedShape.push_back(size);
+    }
 
-  Tensor result = evaluation.makeResult();
-  const Tensor &lhs = evaluation.operand(0), &rhs = evaluation.operand(1);
+  Tensor result(type);
   auto lhsOuter = getLetterStrides(lhs, spec.lhs, spec.result);
   auto rhsOuter = getLetterStrides(rhs, spec.rhs, spec.result);
   auto lhsInner = getLetterStrides(lhs, spec.lhs, summed);
@@ -67,14 +60,14 @@ Values evaluateMatmul(const Evaluation &evaluation, MatmulOp op) {
     else
       result[position].integer = static_cast<int64_t>(integer);
   });
-  return {result};
+  return result;
 }
-
-} // namespace
 
 MaybeValues evaluateProduct(const Evaluation &evaluation) {
   if (auto op = dyn_cast<MatmulOp>(evaluation.op))
-    return FailureOr<Values>(evaluateMatmul(evaluation, op));
+    return FailureOr<Values>(Values{
+        multiply(*MatmulSpec::parse(op.getSpec()), evaluation.operand(0),
+                 evaluation.operand(1), evaluation.makeResult().getType())});
   return std::nullopt;
 }
 
