@@ -9,6 +9,7 @@
 #include "passes/Partition/Layouts.h"
 #include "passes/Partition/LocalOffsets.h"
 #include "passes/Partition/Padding.h"
+#include "passes/Partition/PanelLoops.h"
 #include "passes/Partition/Passes.h"
 #include "passes/Partition/ShardingAccess.h"
 
@@ -160,7 +161,9 @@ private:
     if (failed(assignment))
       return failure();
     OpBuilder builder(op);
-    Operation *local = builder.clone(*op.getOperation(), mapping);
+    Operation *local = createLocal(builder, op, rule, *assignment);
+    if (!local)
+      return failure();
     adjustOperands(op, local, rule, *assignment);
     if (failed(setLocalTypes(op, local)))
       return failure();
@@ -173,6 +176,22 @@ private:
                                   /*fill=*/0, index));
     }
     return success();
+  }
+
+  /// The op on local operands; null after a diagnostic.
+  Operation *createLocal(OpBuilder &builder, Operation *op,
+                         const ShardingRule &rule,
+                         const FactorAssignment &assignment) {
+    if (!assignment.panels.exists())
+      return builder.clone(*op, mapping);
+    SmallVector<Value> operands;
+    for (Value operand : op->getOperands())
+      operands.push_back(mapping.lookup(operand));
+    Operation *local =
+        createPanelOp(builder, op, operands, rule, assignment, access);
+    if (local)
+      mapping.map(op->getResults(), local->getResults());
+    return local;
   }
 
   /// What depends on the position or the padding of an operand's block.

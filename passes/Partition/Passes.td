@@ -53,8 +53,9 @@ def Localize : Pass<"parplan-localize", "::mlir::ModuleOp"> {
     (S3, S6); re-inferred types must equal them. What depends on positions (rows
     of a split table, indices, masks, causal attention) is shifted by
     `parplan.block_start`; padding is cleared where an op would not keep it zero,
-    and is -inf before a maximum (S4). Arguments, results and ops keep the global
-    type as `parplan.global_type`.
+    and is -inf before a maximum (S4). An op with panels becomes the local op that
+    moves them (S21). Arguments, results and ops keep the global type as
+    `parplan.global_type`.
   }];
 }
 
@@ -66,7 +67,8 @@ def VerifyLocal : Pass<"parplan-verify-local", "::mlir::ModuleOp"> {
       results lie where the function says;
     * no reshard is left;
     * every value has the local type of its sharding and global type (S3, S6);
-    * padding is cleared after ops that do not keep it zero (S4).
+    * padding is cleared after ops that do not keep it zero (S4);
+    * operands and results of ops that move panels lie split as these say (S21).
 
     That operands lie as ops read them is checked on global types, where
     parplan-localize begins; moves and collectives are checked by the dialect.

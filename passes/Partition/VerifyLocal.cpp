@@ -7,6 +7,7 @@
 #include "dialects/parplan/ParplanOps.h"
 #include "passes/Partition/Layouts.h"
 #include "passes/Partition/Padding.h"
+#include "passes/Partition/PanelLoops.h"
 #include "passes/Partition/Passes.h"
 #include "passes/Partition/ShardingAccess.h"
 
@@ -84,12 +85,13 @@ private:
     // the plan; interpreted ranks verify them.
     auto global = op->getAttrOfType<TypeAttr>(attributes::globalType);
     if (!global) {
-      if (isMove(op) || isa<ParameterOp>(op))
+      if (isMove(op) || isa<ParameterOp, PanelMatmulOp>(op))
         fault(op) << "no " << attributes::globalType;
       return;
     }
     for (Value result : op->getResults())
       verifyType(op, result, global);
+    sound &= succeeded(verifyPanelOp(op, access));
     if (auto rules = dyn_cast<ShardingRuleOpInterface>(op))
       for (OpResult result : op->getResults())
         verifyPadding(rules, result, global);

@@ -110,3 +110,40 @@ func.func @nothing_reads() -> (tensor<8xf32> {parplan.variable = #parplan.variab
   %w = parplan.parameter @w {parplan.global_type = tensor<8xf32>, parplan.shardings = [#parplan.sharding<@mesh, [{}]>]} : tensor<8xf32>
   return %w : tensor<8xf32>
 }
+
+// -----
+
+parplan.mesh @mesh <["x"=2 tensor, "y"=2 tensor]>
+func.func @panels_of_another_operand(
+    %x: tensor<4x4xf32> {parplan.global_type = tensor<8x8xf32>, parplan.sharding = #parplan.sharding<@mesh, [{"y"}, {"x"}]>},
+    %w: tensor<4x4xf32> {parplan.global_type = tensor<8x8xf32>, parplan.sharding = #parplan.sharding<@mesh, [{"x"}, {"y"}]>}) {
+  // expected-error@below {{after partition: S21: dimension 1 of operand 0 lies in [{y}, {x}], not split by #parplan.axes<"y">}}
+  %y = parplan.panel_matmul "mk,kn->mn" %x, %w panel "k" size 8 axes lhs <"y"> rhs <"x"> result <> {
+    parplan.global_type = tensor<8x8xf32>, parplan.shardings = [#parplan.sharding<@mesh, [{"x"}, {"y"}]>]}
+    : tensor<4x4xf32>, tensor<4x4xf32> -> tensor<4x4xf32>
+  return
+}
+
+// -----
+
+parplan.mesh @mesh <["x"=2 tensor, "y"=2 tensor]>
+func.func @panels_of_another_result(
+    %g: tensor<4x4xf32> {parplan.global_type = tensor<8x8xf32>, parplan.sharding = #parplan.sharding<@mesh, [{"x"}, {"y"}]>},
+    %w: tensor<4x4xf32> {parplan.global_type = tensor<8x8xf32>, parplan.sharding = #parplan.sharding<@mesh, [{"x"}, {"y"}]>}) {
+  // expected-error@below {{after partition: S21: dimension 1 of result 0 lies in [{y}, {x}], not split by #parplan.axes<"y">}}
+  %dx = parplan.panel_matmul "mn,kn->mk" %g, %w panel "k" size 8 axes lhs <> rhs <"x"> result <"y"> {
+    parplan.global_type = tensor<8x8xf32>, parplan.shardings = [#parplan.sharding<@mesh, [{"y"}, {"x"}]>]}
+    : tensor<4x4xf32>, tensor<4x4xf32> -> tensor<4x4xf32>
+  return
+}
+
+// -----
+
+parplan.mesh @mesh <["x"=2 tensor, "y"=2 tensor]>
+func.func @panels_without_global_type(
+    %x: tensor<4x4xf32> {parplan.global_type = tensor<8x8xf32>, parplan.sharding = #parplan.sharding<@mesh, [{"x"}, {"y"}]>},
+    %w: tensor<4x4xf32> {parplan.global_type = tensor<8x8xf32>, parplan.sharding = #parplan.sharding<@mesh, [{"x"}, {"y"}]>}) {
+  // expected-error@below {{after partition: no parplan.global_type}}
+  %y = parplan.panel_matmul "mk,kn->mn" %x, %w panel "k" size 8 axes lhs <"y"> rhs <"x"> result <> : tensor<4x4xf32>, tensor<4x4xf32> -> tensor<4x4xf32>
+  return
+}

@@ -1,0 +1,85 @@
+//===- PanelLoops.cpp - Local ops that move panels ------------------------===//
+//
+// Part of parplan.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/Partition/PanelLoops.h"
+
+#include "dialects/parplan/Panels.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+namespace parplan {
+
+namespace {
+
+/// A product: which letter is cut into panels, and over which axes each tensor
+/// is cut along it, follow from the assignment.
+Operation *createPanelMatmul(OpBuilder &builder, MatmulOp op,
+                             ValueRange operands, const ShardingRule &rule,
+                             const FactorAssignment &assignment,
+                             const ShardingAccess &access) {
+  auto getAxes = [&](const TensorFactors &tensor) {
+    return access.getAttr(getPanelAxes(tensor, assignment));
+  };
+  const Factor &panel = rule.factors[assignment.panels.factor];
+  RankedTensorType type =
+      access.getLocalType(cast<RankedTensorType>(op.getResult().getType()),
+                          getMadeSharding(rule, assignment, /*result=*/0));
+  AxisListAttr lhsAxes = getAxes(rule.operands[0]);
+  AxisListAttr rhsAxes = getAxes(rule.operands[1]);
+  AxisListAttr resultAxes = getAxes(rule.results[0]);
+  if (lhsAxes.getNames().empty() && rhsAxes.getNames().empty() &&
+      resultAxes.getNames().empty())
+    return builder.create<MatmulOp>(op.getLoc(), type, operands[0], operands[1],
+                                    op.getSpec());
+  return builder.create<PanelMatmulOp>(
+      op.getLoc(), type, operands[0], operands[1], op.getSpec(), panel.name,
+      panel.size, lhsAxes, rhsAxes, resultAxes);
+}
+
+} // namespace
+
+Operation *createPanelOp(OpBuilder &builder, Operation *op,
+                         ValueRange localOperands, const ShardingRule &rule,
+                         const FactorAssignment &assignment,
+                         const ShardingAccess &access) {
+  return llvm::TypeSwitch<Operation *, Operation *>(op)
+      .Case([&](MatmulOp product) {
+        return createPanelMatmul(builder, product, localOperands, rule,
+                                 assignment, access);
+      })
+      .Default([&](Operation *) -> Operation * {
+        op->emitOpError("S21: has panels of factor '")
+            << rule.factors[assignment.panels.factor].name
+            << "', but there is no local op that loops over them";
+        return nullptr;
+      });
+}
+
+LogicalResult verifyPanelOp(Operation *op, const ShardingAccess &access) {
+  auto product = dyn_cast<PanelMatmulOp>(op);
+  if (!product)
+    return success();
+  for (auto [index, tensor, axes] :
+       llvm::enumerate(product.getTensors(), product.getPanelAxes())) {
+    std::optional<unsigned> dim = findPanelDim(product, index);
+    if (!dim)
+      continue;
+    FailureOr<Sharding> sharding = access.getSharding(tensor);
+    if (failed(sharding))
+      return failure();
+    if (access.getAttr(sharding->dims[*dim]) != axes)
+      return op->emitError("after partition: S21: dimension ")
+             << *dim << " of " << (index < 2 ? "operand " : "result ")
+             << index % 2 << " lies in "
+             << toString(*sharding, access.getMesh()) << ", not split by "
+             << axes;
+  }
+  return success();
+}
+
+} // namespace parplan
