@@ -37,10 +37,9 @@ struct Run {
 
 class FormFinder {
 public:
-  FormFinder(const MatmulSpec &spec, ArrayRef<int64_t> lhsShape,
-             ArrayRef<int64_t> rhsShape, ArrayRef<int64_t> resultShape)
-      : letters{spec.lhs, spec.rhs, spec.result}, shapes{lhsShape, rhsShape,
-                                                         resultShape} {}
+  FormFinder(const MatmulSpec &spec, const StridedShape &lhs,
+             const StridedShape &rhs, const StridedShape &result)
+      : letters{spec.lhs, spec.rhs, spec.result}, shapes{lhs, rhs, result} {}
 
   std::optional<MatmulForm> find() {
     MatmulLetters roles = classifyLetters({letters[0], letters[1], letters[2]});
@@ -78,10 +77,8 @@ private:
         size_t dim = letters[tensor].find(letter);
         if (dim == StringRef::npos)
           continue;
-        run.size = shapes[tensor][dim];
-        run.stride[tensor] = 1;
-        for (int64_t size : shapes[tensor].drop_front(dim + 1))
-          run.stride[tensor] *= size;
+        run.size = shapes[tensor].sizes[dim];
+        run.stride[tensor] = shapes[tensor].strides[dim];
       }
       if (run.size != 1)
         runs.push_back(run);
@@ -147,7 +144,7 @@ private:
   }
 
   StringRef letters[tensorCount];
-  ArrayRef<int64_t> shapes[tensorCount];
+  StridedShape shapes[tensorCount];
 };
 
 ArrayRef<int64_t> getShape(Value value) {
@@ -156,11 +153,39 @@ ArrayRef<int64_t> getShape(Value value) {
 
 } // namespace
 
+StridedShape StridedShape::getDense(ArrayRef<int64_t> sizes) {
+  StridedShape shape;
+  shape.sizes.assign(sizes.begin(), sizes.end());
+  shape.strides.assign(sizes.size(), 1);
+  for (size_t dim = sizes.size(); dim-- > 1;)
+    shape.strides[dim - 1] = shape.strides[dim] * sizes[dim];
+  return shape;
+}
+
+int64_t StridedShape::getReach() const {
+  int64_t last = 0;
+  for (auto [size, stride] : llvm::zip_equal(sizes, strides)) {
+    if (size == 0)
+      return 0;
+    last += (size - 1) * stride;
+  }
+  return last + 1;
+}
+
+std::optional<MatmulForm> getMatmulForm(const MatmulSpec &spec,
+                                        const StridedShape &lhs,
+                                        const StridedShape &rhs,
+                                        const StridedShape &result) {
+  return FormFinder(spec, lhs, rhs, result).find();
+}
+
 std::optional<MatmulForm> getMatmulForm(const MatmulSpec &spec,
                                         ArrayRef<int64_t> lhsShape,
                                         ArrayRef<int64_t> rhsShape,
                                         ArrayRef<int64_t> resultShape) {
-  return FormFinder(spec, lhsShape, rhsShape, resultShape).find();
+  return getMatmulForm(spec, StridedShape::getDense(lhsShape),
+                       StridedShape::getDense(rhsShape),
+                       StridedShape::getDense(resultShape));
 }
 
 std::optional<MatmulForm> getMatmulForm(MatmulOp op) {

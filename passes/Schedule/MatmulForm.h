@@ -24,9 +24,24 @@ struct MatmulForm {
 /// At most so many batch dimensions.
 inline constexpr size_t maximumMatmulBatch = 4;
 
-/// The form of a product of dense operands that `spec` describes. None when
-/// rows, columns or the summed dimensions do not lie in one stride, or an
-/// operand has no unit stride: then operands have to be transposed first.
+/// The dimensions of an array in memory.
+struct StridedShape {
+  llvm::SmallVector<int64_t> sizes, strides;
+
+  /// Row-major without gaps.
+  static StridedShape getDense(llvm::ArrayRef<int64_t> sizes);
+  /// Elements from the first one to behind the last one.
+  int64_t getReach() const;
+};
+
+/// The form of a product of operands that `spec` describes. None when rows,
+/// columns or the summed dimensions do not lie in one stride, or an operand has
+/// no unit stride: then operands have to be transposed first.
+std::optional<MatmulForm> getMatmulForm(const MatmulSpec &spec,
+                                        const StridedShape &lhs,
+                                        const StridedShape &rhs,
+                                        const StridedShape &result);
+/// The same of dense operands.
 std::optional<MatmulForm> getMatmulForm(const MatmulSpec &spec,
                                         llvm::ArrayRef<int64_t> lhsShape,
                                         llvm::ArrayRef<int64_t> rhsShape,

@@ -10,8 +10,9 @@ def LegalizeLayouts : Pass<"parplan-legalize-layouts", "::mlir::ModuleOp"> {
   let description = [{
     In: a local program, as parplan-verify-local accepts it.
 
-    * Products absorb transposes of operands and results; those that no strided,
-      batched product covers get transposes of their own, of as little as they can.
+    * Products, in panels too, absorb transposes of operands and results; those
+      that no strided, batched product covers get transposes of their own, of as
+      little as they can.
     * Reductions over several groups of neighbouring dimensions become one
       reduction per group.
     * Sums of many tensors become sums of a few.
@@ -50,7 +51,8 @@ def ToExec : Pass<"parplan-to-exec", "::mlir::ModuleOp"> {
     In: as parplan-fuse-elementwise leaves it.
 
     @main becomes an `exec.program`: statements in program order, collectives on
-    the communication stream, buffers packed into one arena by the best of several
+    the communication stream, loops over panels unrolled so that a panel travels
+    while the one before it is multiplied, buffers packed into one arena by the best of several
     orders, and a record and a wait exactly where one stream touches what the
     other has written or still reads. Results with `parplan.variable` or
     `parplan.bucket` are written where the old values lie, and what is packed is

@@ -131,6 +131,10 @@ llvm::LogicalResult lowerLaunch(mlir::Operation *op, Placement &placement);
 /// Appends the statements of a collective or of a view of bytes.
 llvm::LogicalResult lowerMove(mlir::Operation *op, Placement &placement);
 
+/// Appends the loop over panels of a product, unrolled, and defines its result.
+llvm::LogicalResult lowerPanels(PanelMatmulOp op, Placement &placement);
+
+
 /// Lets operands of `parplan.pack` be made inside of their buckets, where they
 /// serve nothing else. Kernels are in the program by then.
 void assignPacks(mlir::func::FuncOp function, Placement &placement);

@@ -281,6 +281,11 @@ private:
                         placement.lookup(reshape.getInput()));
           return success();
         })
+        .Case([&](PanelMatmulOp product) -> LogicalResult {
+          if (product->use_empty())
+            return success();
+          return lowerPanels(product, placement);
+        })
         .Case([&](TransposeOp transpose) { return translate(transpose); })
         .Case([&](SliceOp slice) { return translate(slice); })
         .Case([&](exec::EmptyOp empty) {

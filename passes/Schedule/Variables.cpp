@@ -139,8 +139,11 @@ public:
       if (!parameter)
         return function.emitOpError("result ")
                << index << " replaces " << name << ", which nothing reads";
-      variables.push_back(
-          {index, parameter, findDefinition(operand.get(), mesh)});
+      Value written = findDefinition(operand.get(), mesh);
+      // A loop over panels writes again what it has written (E4).
+      if (written && written.getDefiningOp<PanelMatmulOp>())
+        written = {};
+      variables.push_back({index, parameter, written});
     }
     // Moving one writer can bring readers of others behind their writers.
     for (int round = 0; round < rounds; ++round)

@@ -1,0 +1,288 @@
+//===- PanelLowering.cpp - Loops over panels, unrolled --------------------===//
+//
+// Part of parplan.
+//
+// Per panel: broadcast what moves, multiply, reduce to the rank that keeps the
+// panel. Issued so that the streams overlap:
+//
+//   communication  | cast 0 | cast 1 | reduce 0 | cast 2 | reduce 1 | ..
+//   compute                 | multiply 0        | multiply 1 | keep 0 | ..
+//
+// Panel p + 1 is on its way before panel p is multiplied, and what was reduced
+// is kept one product later. Of every tensor that moves two panels exist, used
+// in turn: the step takes memory for two, whatever the number of panels.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/Schedule/LaunchBuilder.h"
+#include "passes/Schedule/PanelProduct.h"
+
+#include "parplan/Support/Check.h"
+
+using namespace mlir;
+
+namespace parplan {
+
+namespace {
+
+using exec::CollectiveForm;
+
+constexpr unsigned result = 2;
+
+class PanelLowering : public LaunchBuilder {
+public:
+  PanelLowering(PanelMatmulOp op, Placement &placement)
+      : LaunchBuilder(op, placement), product(op),
+        loop(op, placement.getMesh()),
+        panels(getPanels(op, placement.getMesh())) {}
+
+  LogicalResult run() {
+    if (failed(requireAnyFloat(product.getLhs())))
+      return failure();
+    for (const Panel &panel : panels)
+      if (!loop.getForm(panel.size))
+        return product.emitOpError("has no matmul form: it needs "
+                                   "parplan-legalize-layouts");
+    blocks[0] = get(product.getLhs());
+    blocks[1] = get(product.getRhs());
+    blocks[result] = placement.define(product.getResult());
+    for (unsigned tensor = 0; tensor < PanelProduct::tensorCount; ++tensor)
+      createSlots(tensor);
+    clearPadding();
+    broadcast(0);
+    for (size_t number = 0; number < panels.size(); ++number) {
+      if (number + 1 < panels.size())
+        broadcast(number + 1);
+      multiply(number);
+      if (number > 0)
+        keep(number - 1);
+      reduce(number);
+    }
+    keep(panels.size() - 1);
+    return success();
+  }
+
+private:
+  //===--------------------------------------------------------------------===//
+  // Arrays
+  //===--------------------------------------------------------------------===//
+
+  Type getElementType() const {
+    return getTensorType(op->getOperand(0)).getElementType();
+  }
+
+  int64_t getBytes(int64_t elements) const {
+    return elements * exec::getStorageBytes(getElementType());
+  }
+
+  int64_t countPanel(unsigned tensor, const Panel &panel) const {
+    return countElements(loop.getShape(tensor, panel.size).sizes);
+  }
+
+  void createSlots(unsigned tensor) {
+    if (!loop.moves(tensor))
+      return;
+    int64_t elements[2] = {0, 0};
+    for (auto [number, panel] : llvm::enumerate(panels))
+      elements[number % 2] =
+          std::max(elements[number % 2], countPanel(tensor, panel));
+    for (unsigned parity : {0u, 1u})
+      if (elements[parity] > 0)
+        slots[tensor][parity] =
+            placement.createActivation({elements[parity]}, getElementType());
+  }
+
+  /// The slot of a panel of a tensor that moves.
+  Value getSlot(unsigned tensor, size_t number) {
+    return placement.createView(
+        slots[tensor][number % 2], 0,
+        loop.getShape(tensor, panels[number].size).sizes, getElementType());
+  }
+
+  /// Where the panel starts in the block of its owner.
+  int64_t getOffset(unsigned tensor, size_t number) const {
+    return panels[number].places[tensor].offset * loop.getBlock(tensor).inner;
+  }
+
+  /// What the product reads or writes of a tensor.
+  Value getFactor(unsigned tensor, size_t number) {
+    if (loop.moves(tensor))
+      return getSlot(tensor, number);
+    if (!loop.hasPanels(tensor))
+      return blocks[tensor];
+    return placement.createView(
+        blocks[tensor], getBytes(getOffset(tensor, number)),
+        {loop.getShape(tensor, panels[number].size).getReach()},
+        getElementType());
+  }
+
+  /// The contiguous panel in the block of its owner.
+  Value getPlace(unsigned tensor, size_t number) {
+    return placement.createView(
+        blocks[tensor], getBytes(getOffset(tensor, number)),
+        loop.getShape(tensor, panels[number].size).sizes, getElementType());
+  }
+
+  AxisListAttr getAxes(unsigned tensor) {
+    return product.getPanelAxes()[tensor];
+  }
+
+  exec::MemberAttr getOwner(unsigned tensor, size_t number) {
+    return exec::MemberAttr::get(builder.getContext(),
+                                 panels[number].places[tensor].owner,
+                                 placement.getCommunicator(getAxes(tensor)));
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Statements
+  //===--------------------------------------------------------------------===//
+
+  /// A block of the result may be longer than what its owner's panels fill.
+  void clearPadding() {
+    if (!loop.moves(result) ||
+        product.getSize() % placement.getWidth(getAxes(result)) == 0)
+      return;
+    OpCost cost;
+    cost.kind = WorkKind::copy;
+    cost.bytesWritten = exec::getBufferType(blocks[result]).getByteSize();
+    (void)done(builder.create<exec::ZeroOp>(
+        location, blocks[result],
+        exec::CostAttr::get(builder.getContext(), cost)));
+  }
+
+  /// What was made first travels first: a weight need not wait until the
+  /// activation is there.
+  SmallVector<unsigned, 2> getOperandOrder() const {
+    Operation *lhs = op->getOperand(0).getDefiningOp();
+    Operation *rhs = op->getOperand(1).getDefiningOp();
+    if (lhs && (!rhs || rhs->isBeforeInBlock(lhs)))
+      return {1, 0};
+    return {0, 1};
+  }
+
+  void broadcast(size_t number) {
+    for (unsigned tensor : getOperandOrder()) {
+      if (!loop.moves(tensor))
+        continue;
+      Value slot = getSlot(tensor, number);
+      Value source = slot;
+      if (loop.isContiguous(tensor, panels[number].size))
+        source = getPlace(tensor, number);
+      else
+        copy(tensor, number, blocks[tensor], slot, /*keeps=*/false);
+      call(CollectiveForm::broadcast, tensor, number, source, slot);
+    }
+  }
+
+  void multiply(size_t number) {
+    MatmulForm form = *loop.getForm(panels[number].size);
+    Value lhs = getFactor(0, number), rhs = getFactor(1, number);
+    Value output = getFactor(result, number);
+    // The letter is summed over: all panels add to the one result.
+    bool accumulates = !loop.hasPanels(result) && number > 0;
+    (void)done(builder.create<exec::MatmulOp>(
+        location, lhs, rhs, output, list({form.m, form.n, form.k}),
+        list({form.lhs[0], form.lhs[1]}), list({form.rhs[0], form.rhs[1]}),
+        list({form.result[0], form.result[1]}), list(form.batch),
+        list(form.lhsBatch), list(form.rhsBatch), list(form.resultBatch),
+        getProductCost(number, accumulates), flag(accumulates)));
+  }
+
+  void reduce(size_t number) {
+    if (!loop.moves(result))
+      return;
+    Value slot = getSlot(result, number);
+    Value target = loop.isContiguous(result, panels[number].size)
+                       ? getPlace(result, number)
+                       : slot;
+    call(CollectiveForm::reduce, result, number, slot, target);
+  }
+
+  /// Takes a panel that was not reduced into the block at once there.
+  void keep(size_t number) {
+    if (loop.moves(result) && !loop.isContiguous(result, panels[number].size))
+      copy(result, number, getSlot(result, number), blocks[result],
+           /*keeps=*/true);
+  }
+
+  /// Between the panel in the block of its owner and a slot, on the owner.
+  void copy(unsigned tensor, size_t number, Value from, Value to, bool keeps) {
+    PanelProduct::Block block = loop.getBlock(tensor);
+    int64_t row = panels[number].size * block.inner;
+    int64_t offset = getOffset(tensor, number);
+    SmallVector<int64_t> inBlock = {block.length * block.inner, 1};
+    SmallVector<int64_t> inSlot = {row, 1};
+    OpCost cost;
+    cost.kind = WorkKind::copy;
+    cost.bytesRead = cost.bytesWritten = getBytes(block.outer * row);
+    (void)done(builder.create<exec::CopyOp>(
+        location, from, to, ArrayRef<int64_t>{block.outer, row},
+        keeps ? 0 : offset, keeps ? inSlot : inBlock, keeps ? offset : 0,
+        keeps ? inBlock : inSlot,
+        exec::CostAttr::get(builder.getContext(), cost),
+        getOwner(tensor, number)));
+  }
+
+  void call(CollectiveForm form, unsigned tensor, size_t number, Value in,
+            Value out) {
+    MLIRContext *context = builder.getContext();
+    int64_t count = countPanel(tensor, panels[number]);
+    exec::MemberAttr owner = getOwner(tensor, number);
+    ReduceKindAttr kind;
+    if (form == CollectiveForm::reduce)
+      kind = ReduceKindAttr::get(context, ReduceKind::sum);
+    (void)done(builder.create<exec::CollectiveOp>(
+        location, exec::CollectiveFormAttr::get(context, form),
+        owner.getCommunicator(), in, out, integer(count),
+        integer(getBytes(count)), kind, integer(owner.getPosition())));
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Cost
+  //===--------------------------------------------------------------------===//
+
+  /// Sizes of the letters of one role.
+  int64_t countLetters(StringRef letters, int64_t panelSize) const {
+    StringRef names[] = {loop.spec.lhs, loop.spec.rhs};
+    int64_t count = 1;
+    for (char letter : letters) {
+      unsigned tensor = names[0].contains(letter) ? 0 : 1;
+      count *=
+          loop.getShape(tensor, panelSize).sizes[names[tensor].find(letter)];
+    }
+    return count;
+  }
+
+  exec::CostAttr getProductCost(size_t number, bool accumulates) {
+    int64_t size = panels[number].size;
+    MatmulLetters letters = classifyLetters(loop.spec);
+    OpCost cost;
+    cost.kind = WorkKind::matrix;
+    cost.rows = countLetters(letters.rows, size);
+    cost.columns = countLetters(letters.columns, size);
+    cost.contracted = countLetters(letters.summed, size);
+    cost.batch = countLetters(letters.batch, size);
+    cost.flops = 2.0 * static_cast<double>(cost.rows * cost.columns) *
+                 static_cast<double>(cost.contracted * cost.batch);
+    cost.bytesRead =
+        getBytes(countPanel(0, panels[number]) + countPanel(1, panels[number]));
+    cost.bytesWritten = getBytes(countPanel(result, panels[number]));
+    if (accumulates)
+      cost.bytesRead += cost.bytesWritten;
+    return exec::CostAttr::get(builder.getContext(), cost);
+  }
+
+  PanelMatmulOp product;
+  PanelProduct loop;
+  SmallVector<Panel> panels;
+  Value blocks[PanelProduct::tensorCount];
+  Value slots[PanelProduct::tensorCount][2];
+};
+
+} // namespace
+
+LogicalResult lowerPanels(PanelMatmulOp op, Placement &placement) {
+  return PanelLowering(op, placement).run();
+}
+
+} // namespace parplan
