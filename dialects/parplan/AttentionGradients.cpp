@@ -15,69 +15,113 @@ namespace parplan {
 // Attention
 //===----------------------------------------------------------------------===//
 
-/// sum(dO O) over the width of the values, as [b, g, r, s, 1]. Where the keys
-/// are split it needs no reduction, which the equal sum(P dP) would.
-static Value sumPerRow(GradientBuilder &gradients, Value gradient, Value result,
-                       const AttentionSizes &sizes) {
-  Type element = gradients.widen(getTensorType(result).getElementType());
-  Value product = gradients.create<MulOp>(gradients.castTo(gradient, element),
-                                          gradients.castTo(result, element));
-  Value total = gradients.reduce(ReduceKind::sum, product, 3);
-  Value perHead =
-      gradients.create<TransposeOp>(total, ArrayRef<int64_t>{0, 2, 1, 3});
-  return gradients.reshape(perHead, {sizes.b, sizes.g, sizes.r, sizes.s, 1});
+AttentionBackward::AttentionBackward(ComposeHelper &compose,
+                                     const AttentionSizes &sizes,
+                                     const AttentionParts &parts,
+                                     Value resultGradient)
+    : compose(compose), sizes(sizes), parts(parts),
+      gradient(compose.reshape(resultGradient,
+                               {sizes.b, sizes.s, sizes.g, sizes.r, sizes.f})),
+      narrow(getTensorType(resultGradient).getElementType()) {}
+
+Value AttentionBackward::getValueGradient() {
+  return compose.create<MatmulOp>(compose.castTo(parts.weights, narrow),
+                                  gradient, "bgrst,bsgrf->btgf");
 }
 
-/// With the probabilities P, computed again: dV = P^T dO, dP = dO V^T,
-/// dS = P (dP - sum(dO O)), dQ = scale dS K, dK = dS^T (scale Q). Letters are
-/// the factors of the forward op; r is summed over where it stands for query
-/// heads that share a key head.
-OperandGradients AttentionOp::buildBackward(GradientBuilder &gradients,
-                                            ArrayRef<Value> resultGradients) {
-  AttentionSizes sizes(*this);
-  Type narrow = getTensorType(getResult()).getElementType();
+/// sum(dO O) over the width of the values, as [b, g, r, s, 1]. Where the keys
+/// are split it needs no reduction, which the equal sum(P dP) would.
+Value AttentionBackward::sumPerRow(Value result) {
+  Type element = compose.widen(narrow);
+  Value split =
+      compose.reshape(result, {sizes.b, sizes.s, sizes.g, sizes.r, sizes.f});
+  Value product = compose.create<MulOp>(compose.castTo(gradient, element),
+                                        compose.castTo(split, element));
+  Value total = compose.reduce(ReduceKind::sum, product, 4);
+  return compose.create<TransposeOp>(total, ArrayRef<int64_t>{0, 2, 3, 1, 4});
+}
+
+Value AttentionBackward::getScoreGradient(Value value, Value result) {
+  Value weightGradient =
+      compose.create<MatmulOp>(gradient, value, "bsgrf,btgf->bgrst");
+  Value total = sumPerRow(result);
+  Type element = getTensorType(parts.weights).getElementType();
+  Value difference =
+      compose.create<SubOp>(compose.castTo(weightGradient, element), total);
+  return compose.castTo(compose.create<MulOp>(parts.weights, difference),
+                        narrow);
+}
+
+Value AttentionBackward::getQueryGradient(Value scoreGradient, Value key,
+                                          double scale) {
+  Value product =
+      compose.create<MatmulOp>(scoreGradient, key, "bgrst,btge->bsgre");
+  Value heads =
+      compose.reshape(product, {sizes.b, sizes.s, sizes.g * sizes.r, sizes.e});
+  return compose.create<MulOp>(heads, compose.scalar(narrow, scale));
+}
+
+Value AttentionBackward::getKeyGradient(Value scoreGradient) {
+  return compose.create<MatmulOp>(scoreGradient, parts.query,
+                                  "bgrst,bsgre->btge");
+}
+
+/// Letters of products are the factors of the forward op; r is summed over
+/// where it stands for query heads that share a key head.
+static OperandGradients buildPrimitiveBackward(GradientBuilder &gradients,
+                                               AttentionOp op,
+                                               Value resultGradient) {
+  AttentionSizes sizes(op.getQuery(), op.getValue());
   OperandGradients answer = gradients.makeNone();
-  int mask = getMask() ? 3 : -1;
+  int mask = op.getMask() ? 3 : -1;
   // Probabilities serve all operands.
   gradients.serve({0, 1, 2, mask});
-  AttentionParts parts = buildAttentionWeights(gradients, *this);
-  Value gradient = gradients.reshape(
-      resultGradients[0], {sizes.b, sizes.s, sizes.g, sizes.r, sizes.f});
+  AttentionParts parts = buildAttentionWeights(gradients, op);
+  AttentionBackward backward(gradients, sizes, parts, resultGradient);
   if (gradients.isNeeded(2)) {
     gradients.serve(2);
-    answer[2] = gradients.create<MatmulOp>(
-        gradients.castTo(parts.weights, narrow), gradient, "bgrst,bsgrf->btgf");
+    answer[2] = backward.getValueGradient();
   }
   if (!gradients.isAnyNeeded({0, 1, mask}))
     return answer;
   gradients.serve({0, 1, mask});
-  Value weightGradient =
-      gradients.create<MatmulOp>(gradient, getValue(), "bsgrf,btgf->bgrst");
-  Value total = sumPerRow(gradients, resultGradients[0], getResult(), sizes);
-  Type element = getTensorType(parts.weights).getElementType();
-  Value difference =
-      gradients.create<SubOp>(gradients.castTo(weightGradient, element), total);
-  Value scoreGradient = gradients.castTo(
-      gradients.create<MulOp>(parts.weights, difference), narrow);
+  Value scoreGradient =
+      backward.getScoreGradient(op.getValue(), op.getResult());
   if (gradients.isNeeded(0)) {
     gradients.serve(0);
-    Value product = gradients.create<MatmulOp>(scoreGradient, getKey(),
-                                               "bgrst,btge->bsgre");
-    answer[0] =
-        gradients.scale(gradients.reshape(product, getShape(getQuery())),
-                        getScale().convertToDouble());
+    answer[0] = backward.getQueryGradient(scoreGradient, op.getKey(),
+                                          op.getScale().convertToDouble());
   }
   if (gradients.isNeeded(1)) {
     gradients.serve(1);
-    answer[1] = gradients.create<MatmulOp>(scoreGradient, parts.query,
-                                           "bgrst,bsgre->btge");
+    answer[1] = backward.getKeyGradient(scoreGradient);
   }
   if (gradients.isNeeded(mask)) {
     gradients.serve(mask);
     Value perHead = gradients.reshape(
         scoreGradient, {sizes.b, sizes.g * sizes.r, sizes.s, sizes.t});
-    answer[mask] = gradients.sumTo(getMask(), perHead);
+    answer[mask] = gradients.sumTo(op.getMask(), perHead);
   }
+  return answer;
+}
+
+OperandGradients AttentionOp::buildBackward(GradientBuilder &gradients,
+                                            ArrayRef<Value> resultGradients) {
+  if (!getStatistics())
+    return buildPrimitiveBackward(gradients, *this, resultGradients[0]);
+  // What reads the statistics, and a learned mask, want the probabilities.
+  if (resultGradients[1] || gradients.isNeeded(getMask() ? 3 : -1))
+    return gradients.differentiateParts(resultGradients);
+  OperandGradients answer = gradients.makeNone();
+  gradients.serve({0, 1, 2});
+  Value first = gradients.create<AttentionGradientOp>(
+      getQuery(), getKey(), getValue(), getResult(), getLogSumExp(),
+      resultGradients[0], getMask(), getQueryOffset(), getScaleAttr(),
+      getCausalAttr());
+  Operation *all = first.getDefiningOp();
+  for (int operand : {0, 1, 2})
+    if (gradients.isNeeded(operand))
+      answer[operand] = all->getResult(operand);
   return answer;
 }
 

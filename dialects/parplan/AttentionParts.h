@@ -1,5 +1,4 @@
-//===- AttentionParts.h - What both directions of attention share *- C++
-//-*-===//
+//===- AttentionParts.h - What attentions share -----------------*- C++ -*-===//
 //
 // Part of parplan. Private to the dialect.
 //
@@ -9,6 +8,7 @@
 #define PARPLAN_DIALECTS_PARPLAN_ATTENTIONPARTS_H
 
 #include "dialects/parplan/ComposeHelper.h"
+#include "dialects/parplan/RuleBuilder.h"
 
 namespace parplan {
 
@@ -16,8 +16,89 @@ namespace parplan {
 struct AttentionSizes {
   int64_t b, s, t, g, r, e, f;
 
-  explicit AttentionSizes(AttentionOp op);
+  AttentionSizes(mlir::Value query, mlir::Value value);
 };
+
+//===----------------------------------------------------------------------===//
+// Types
+//===----------------------------------------------------------------------===//
+
+/// Query, key, value and mask (null for none) have the element types, ranks and
+/// sizes of an attention. `wholeKeys` is the size that the mask's last
+/// dimension may have besides that of the keys: in a ring the key is a block.
+mlir::LogicalResult
+verifyAttentionOperands(std::optional<mlir::Location> location,
+                        mlir::Value query, mlir::Value key, mlir::Value value,
+                        mlir::Value mask,
+                        std::optional<int64_t> wholeKeys = std::nullopt);
+
+/// [b, s, h, f] with the element type of the query.
+mlir::RankedTensorType getAttentionType(mlir::Value query, mlir::Value value);
+/// [b, h, s] of the type in which probabilities are computed.
+mlir::RankedTensorType getLogSumExpType(mlir::Value query);
+/// `type` with the element type in which it is computed: f32 for 16 bits.
+mlir::RankedTensorType getWideType(mlir::RankedTensorType type);
+
+/// Operands `result` and `logSumExp` of a gradient have the types of the
+/// results of the attention.
+mlir::LogicalResult
+verifyGradientOperands(std::optional<mlir::Location> location,
+                       mlir::Value query, mlir::Value value, mlir::Value result,
+                       mlir::Value logSumExp);
+
+//===----------------------------------------------------------------------===//
+// Rules and work
+//===----------------------------------------------------------------------===//
+
+/// The factors of an attention or of its gradient, and their kinds.
+struct AttentionFactors {
+  int b, s, t, g, r, e, f;
+
+  static AttentionFactors addForward(RuleBuilder &builder,
+                                     const AttentionSizes &sizes);
+  static AttentionFactors addGradient(RuleBuilder &builder,
+                                      const AttentionSizes &sizes);
+
+  /// Maps a tensor [b, s, h, e] and the like: `letters` names its dimensions, h
+  /// for the pair (g, r).
+  void mapOperand(RuleBuilder &builder, unsigned operand,
+                  llvm::StringRef letters) const;
+  void mapResult(RuleBuilder &builder, unsigned result,
+                 llvm::StringRef letters) const;
+  /// Maps a mask that broadcasts to [b, h, s, t]. A last dimension that is not
+  /// that of the keys gets no factor of theirs.
+  void mapMask(RuleBuilder &builder, unsigned operand, mlir::Value mask,
+               int64_t keys) const;
+};
+
+/// The rule of attentions and gradients: their keys may come in panels (S21).
+ShardingRule finishWithPanels(RuleBuilder &builder,
+                              const AttentionFactors &factors);
+
+/// The work of an attention (2 products) or of its gradient (5 products).
+OpWork getAttentionWork(const ShardingRule &rule, bool causal, bool gradient);
+
+//===----------------------------------------------------------------------===//
+// Decomposition
+//===----------------------------------------------------------------------===//
+
+/// What scores depend on.
+struct ScoreInputs {
+  mlir::Value query, key, mask, queryOffset;
+  double scale;
+  bool causal;
+};
+
+struct AttentionScores {
+  /// The scaled query, [b, s, g, r, e].
+  mlir::Value query;
+  /// [b, g, r, s, t], in f32 where the query is narrower; -infinity where a key
+  /// is excluded.
+  mlir::Value scores;
+};
+
+AttentionScores buildScores(ComposeHelper &compose, const ScoreInputs &inputs,
+                            const AttentionSizes &sizes);
 
 struct AttentionParts {
   /// The scaled query, [b, s, g, r, e].
@@ -25,10 +106,46 @@ struct AttentionParts {
   /// Probabilities of the keys, [b, g, r, s, t], in f32 where the query is
   /// narrower.
   mlir::Value weights;
+  /// [b, g, r, s, 1], of an attention with statistics.
+  mlir::Value logSumExp;
 };
 
 /// Builds the first half of the decomposition.
 AttentionParts buildAttentionWeights(ComposeHelper &compose, AttentionOp op);
+
+/// log(sum(exp(scores))) over the last dimension, which stays with size 1;
+/// -infinity in rows without a key.
+mlir::Value buildLogSumExp(ComposeHelper &compose, mlir::Value scores);
+
+/// exp(scores - logSumExp), 0 in rows without a key.
+mlir::Value buildWeights(ComposeHelper &compose, mlir::Value scores,
+                         mlir::Value logSumExp);
+
+/// The gradients that an attention's weights lead to. With the probabilities P:
+/// dV = P^T dO, dP = dO V^T, dS = P (dP - sum(dO O)), dQ = scale dS K,
+/// dK = dS^T (scale Q).
+class AttentionBackward {
+public:
+  AttentionBackward(ComposeHelper &compose, const AttentionSizes &sizes,
+                    const AttentionParts &parts, mlir::Value resultGradient);
+
+  mlir::Value getValueGradient();
+  /// dS, of the type of the value: [b, g, r, s, t].
+  mlir::Value getScoreGradient(mlir::Value value, mlir::Value result);
+  mlir::Value getQueryGradient(mlir::Value scoreGradient, mlir::Value key,
+                               double scale);
+  mlir::Value getKeyGradient(mlir::Value scoreGradient);
+
+private:
+  mlir::Value sumPerRow(mlir::Value result);
+
+  ComposeHelper &compose;
+  AttentionSizes sizes;
+  AttentionParts parts;
+  /// [b, s, g, r, f].
+  mlir::Value gradient;
+  mlir::Type narrow;
+};
 
 } // namespace parplan
 

@@ -49,6 +49,29 @@ static FailureOr<Sharding> verifyShardingOf(Operation *op, StringRef name,
   return resolved;
 }
 
+TypeAttr getGlobalType(Operation *op, unsigned index) {
+  Attribute attribute = op->getAttr(attributes::globalType);
+  if (auto list = dyn_cast_or_null<ArrayAttr>(attribute))
+    return index < list.size() ? dyn_cast<TypeAttr>(list[index]) : TypeAttr();
+  return dyn_cast_or_null<TypeAttr>(attribute);
+}
+
+void setGlobalTypes(Operation *op, TypeRange types) {
+  auto getShape = [](Type type) {
+    return cast<RankedTensorType>(type).getShape();
+  };
+  Attribute value = TypeAttr::get(types.front());
+  if (llvm::any_of(types, [&](Type type) {
+        return getShape(type) != getShape(types.front());
+      })) {
+    SmallVector<Attribute> list;
+    for (Type type : types)
+      list.push_back(TypeAttr::get(type));
+    value = ArrayAttr::get(op->getContext(), list);
+  }
+  op->setAttr(attributes::globalType, value);
+}
+
 /// The type that all blocks of a local value have together; `type` where it is
 /// global itself.
 static Type getGlobalType(Attribute attribute, Type type) {
@@ -57,11 +80,18 @@ static Type getGlobalType(Attribute attribute, Type type) {
 }
 
 static LogicalResult verifyGlobalType(Operation *op, Attribute attribute) {
-  auto type = dyn_cast<TypeAttr>(attribute);
-  if (!type || !isa<RankedTensorType>(type.getValue()))
-    return op->emitOpError()
-           << "'" << attributes::globalType << "' must be a tensor type";
-  return success();
+  auto isTensor = [](Attribute each) {
+    auto type = dyn_cast<TypeAttr>(each);
+    return type && isa<RankedTensorType>(type.getValue());
+  };
+  if (auto list = dyn_cast<ArrayAttr>(attribute))
+    if (!list.empty() && list.size() == op->getNumResults() &&
+        llvm::all_of(list, isTensor))
+      return success();
+  if (isTensor(attribute))
+    return success();
+  return op->emitOpError() << "'" << attributes::globalType
+                           << "' must be a tensor type, or one per result";
 }
 
 static LogicalResult verifyShardings(Operation *op, Attribute attribute) {
@@ -70,10 +100,10 @@ static LogicalResult verifyShardings(Operation *op, Attribute attribute) {
     return op->emitOpError() << "'" << attributes::shardings
                              << "' must have one sharding for each of the "
                              << op->getNumResults() << " results";
-  for (auto [sharding, type] : llvm::zip(all, op->getResultTypes()))
-    if (failed(verifyShardingOf(
-            op, attributes::shardings, sharding,
-            getGlobalType(op->getAttr(attributes::globalType), type))))
+  for (auto [index, sharding] : llvm::enumerate(all))
+    if (failed(verifyShardingOf(op, attributes::shardings, sharding,
+                                getGlobalType(getGlobalType(op, index),
+                                              op->getResult(index).getType()))))
       return failure();
   return success();
 }
@@ -105,6 +135,14 @@ static LogicalResult verifyFactors(Operation *op, Attribute attribute) {
           verifyAssignment(rule, *assignment, *mesh))
     return op->emitOpError()
            << "'" << attributes::factors << "' " << factors << ": " << *problem;
+  // Indices are operands of another type.
+  if (rule.linearity == Linearity::separately && !assignment->pending.empty() &&
+      getElementTypeOrSelf(op->getOperand(assignment->pendingOperand)) !=
+          getElementTypeOrSelf(op->getResult(0)))
+    return op->emitOpError()
+           << "'" << attributes::factors << "' " << factors
+           << ": S8: the op is not linear in operand "
+           << assignment->pendingOperand;
   return success();
 }
 

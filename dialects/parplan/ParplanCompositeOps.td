@@ -88,17 +88,69 @@ def Parplan_AttentionOp
     i1 excludes where false, floats are added. `causal` excludes key j for query i
     when j > i + query_offset (0 without that operand). `zero_masked_rows` gives
     zeros where every key is excluded; without it such a row is undefined.
+
+    With `statistics` there is a second result, `log_sum_exp` [b, h, s], f64 for
+    f64 and f32 for other elements: log(sum over t of exp(scale q k^T + mask)),
+    -infinity where every key is excluded; `attention_gradient` reads it. Rows
+    without a key are then zero.
   }];
   let arguments = (ins Parplan_FloatTensor:$query, Parplan_FloatTensor:$key,
       Parplan_FloatTensor:$value, Optional<Parplan_Tensor>:$mask,
       Optional<Parplan_OffsetTensor>:$query_offset, F64Attr:$scale,
-      UnitAttr:$causal, UnitAttr:$zero_masked_rows);
-  let results = (outs Parplan_FloatTensor:$result);
+      UnitAttr:$causal, UnitAttr:$zero_masked_rows, UnitAttr:$statistics);
+  let results = (outs Parplan_FloatTensor:$result,
+      Optional<Parplan_FloatTensor>:$log_sum_exp);
   let assemblyFormat = [{
     $query `,` $key `,` $value (`mask` $mask^ `:` type($mask))?
     (`offset` $query_offset^ `:` type($query_offset))? `scale` $scale
-    (`causal` $causal^)? (`zero_masked_rows` $zero_masked_rows^)? attr-dict
+    (`causal` $causal^)? (`zero_masked_rows` $zero_masked_rows^)?
+    (`statistics` $statistics^)? attr-dict
     `:` type($query) `,` type($key) `,` type($value)
+  }];
+  let extraClassDeclaration = [{
+    /// What an attention without statistics is.
+    operator ::mlir::Value() { return getResult(); }
+  }];
+}
+
+def Parplan_AttentionGradientOp
+    : Parplan_TensorOp<"attention_gradient",
+        [AttrSizedOperandSegments, InferTypeOpAdaptor,
+         AllTypesMatch<["result", "result_gradient"]>,
+         DeclareOpInterfaceMethods<DecomposableOpInterface>]> {
+  let summary = "Gradients of the query, the key and the value of an attention";
+  let description = [{
+    `result` and `log_sum_exp` are the results of the `attention` with
+    `statistics`, the other operands and attributes are its own. With
+    P = exp(scale q k^T + mask - log_sum_exp), 0 where log_sum_exp is -infinity,
+    dO the result's gradient and O the result:
+
+        dS = P (dO v^T - sum over f of dO O)
+        query_gradient = scale dS k
+        key_gradient = scale dS^T q
+        value_gradient = P^T dO
+
+    of the types of the query, the key and the value. Probabilities never exist
+    as a whole.
+  }];
+  let arguments = (ins Parplan_FloatTensor:$query, Parplan_FloatTensor:$key,
+      Parplan_FloatTensor:$value, Parplan_FloatTensor:$result,
+      Parplan_FloatTensor:$log_sum_exp, Parplan_FloatTensor:$result_gradient,
+      Optional<Parplan_Tensor>:$mask,
+      Optional<Parplan_OffsetTensor>:$query_offset, F64Attr:$scale,
+      UnitAttr:$causal);
+  let results = (outs Parplan_FloatTensor:$query_gradient,
+      Parplan_FloatTensor:$key_gradient, Parplan_FloatTensor:$value_gradient);
+  let assemblyFormat = [{
+    $query `,` $key `,` $value `result` $result `,` $log_sum_exp
+    `gradient` $result_gradient (`mask` $mask^ `:` type($mask))?
+    (`offset` $query_offset^ `:` type($query_offset))? `scale` $scale
+    (`causal` $causal^)? attr-dict `:` type($query) `,` type($key) `,`
+    type($value) `,` type($result) `,` type($log_sum_exp)
+  }];
+  let extraClassDeclaration = [{
+    /// The first result, so that builders of values can make one.
+    operator ::mlir::Value() { return getQueryGradient(); }
   }];
 }
 

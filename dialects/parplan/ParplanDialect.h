@@ -31,7 +31,7 @@ inline constexpr llvm::StringLiteral sharding = "parplan.sharding";
 /// On arguments and results of functions: their name in the model.
 inline constexpr llvm::StringLiteral name = "parplan.name";
 /// On ops, arguments and results after localisation: the type that the blocks
-/// of all ranks have together.
+/// of all ranks have together; on ops whose results have several, their list.
 inline constexpr llvm::StringLiteral globalType = "parplan.global_type";
 /// On an argument: dimension 0 is the batch.
 inline constexpr llvm::StringLiteral batch = "parplan.batch";
@@ -90,6 +90,12 @@ MeshOp findMesh(mlir::Operation *op, mlir::FlatSymbolRefAttr symbol);
 
 /// The only mesh of a module, or null where there is none or several.
 MeshOp getOnlyMesh(mlir::Operation *module);
+
+/// What `parplan.global_type` says of result `index` of an op; null where it says
+/// nothing.
+mlir::TypeAttr getGlobalType(mlir::Operation *op, unsigned index);
+/// Writes it for all results: a list only where they have different shapes.
+void setGlobalTypes(mlir::Operation *op, mlir::TypeRange types);
 
 /// The sharding of a value, as far as attributes tell it: `out_sharding` of a
 /// move or collective, the target of a reshard, `parplan.shardings` of another
