@@ -106,6 +106,16 @@ def SetPrecision : Pass<"parplan-set-precision", "::mlir::ModuleOp"> {
   ];
 }
 
+def KeepStatistics : Pass<"parplan-keep-statistics", "::mlir::ModuleOp"> {
+  let summary = "Lets attentions keep what their gradients need";
+  let description = [{
+    An attention whose operands depend on trained parameters, but not its mask,
+    gets `statistics`: its backward is then one `parplan.attention_gradient`,
+    without probabilities in memory. Where the mask is learned its gradient is
+    that of the probabilities, and the attention stays as it is.
+  }];
+}
+
 def Differentiate : Pass<"parplan-differentiate", "::mlir::ModuleOp"> {
   let summary = "Adds the gradients of the loss by the trained parameters";
   let description = [{

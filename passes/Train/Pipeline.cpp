@@ -75,6 +75,7 @@ void buildTrainPipeline(mlir::OpPassManager &manager,
   // Before the gradients, which then have the types of what they belong to.
   if (options.precision != ComputePrecision::fp32)
     manager.addPass(createSetPrecision({isHalf ? "f16" : "bf16"}));
+  manager.addPass(createKeepStatistics());
   manager.addPass(createDifferentiate());
   manager.addPass(createAddOptimizer(getOptions(options)));
   // createVerifyStep runs behind this pipeline, on its own: errors of the
