@@ -38,11 +38,11 @@ __device__ Element combineBlock(Element value, Element *shared,
 }
 
 /// Computes in Element on operands that are stored as another type.
-template <typename Stored>
-__global__ void attentionKernel(const Stored *query, const Stored *key,
-                                const Stored *value, const void *mask,
-                                const int64_t *queryOffset, Stored *out,
-                                AttentionShape s, int64_t rows) {
+template <typename Stored, typename Out>
+__global__ void
+attentionKernel(const Stored *query, const Stored *key, const Stored *value,
+                const void *mask, const int64_t *queryOffset, Out *out,
+                Arithmetic<Stored> *logSumExp, AttentionShape s, int64_t rows) {
   using Element = Arithmetic<Stored>;
   __shared__ Element weights[keyBlock];
   __shared__ Element reduction[keyBlock];
@@ -61,11 +61,27 @@ __global__ void attentionKernel(const Stored *query, const Stored *key,
     __syncthreads();
     int64_t keys = s.keys;
     if (s.causal) {
-      const int64_t visible = i + (queryOffset ? *queryOffset : 0) + 1;
+      const int64_t visible =
+          s.firstQuery - s.firstKey + i + (queryOffset ? *queryOffset : 0) + 1;
       keys = visible < keys ? visible : keys;
     }
+    // Nothing of this block is seen: what is there stays.
+    if (keys <= 0 && s.accumulate)
+      continue;
+    Out *target =
+        out + b * s.outStride[0] + i * s.outStride[1] + h * s.outStride[2];
     Element highest = lowest, sum = Element(0);
     Element result[columnLimit] = {};
+    if (s.accumulate) {
+      // Weights are relative to their sum, which then is one.
+      highest = logSumExp[row];
+      sum = Element(highest == lowest ? 0 : 1);
+      for (int c = 0; c < columnLimit; ++c) {
+        const int64_t f = threadIdx.x + int64_t(c) * keyBlock;
+        if (f < s.valueWidth)
+          result[c] = target[f];
+      }
+    }
     for (int64_t start = 0; start < keys; start += keyBlock) {
       const int64_t j = start + threadIdx.x;
       Element score = lowest;
@@ -76,8 +92,9 @@ __global__ void attentionKernel(const Stored *query, const Stored *key,
         for (int64_t e = 0; e < s.width; ++e)
           dot += q[e] * k[e];
         score = dot * static_cast<Element>(s.scale);
-        const int64_t at = b * s.maskStride[0] + h * s.maskStride[1] +
-                           i * s.maskStride[2] + j * s.maskStride[3];
+        const int64_t at =
+            b * s.maskStride[0] + h * s.maskStride[1] + i * s.maskStride[2] +
+            (j + (s.wholeMask ? s.firstKey : 0)) * s.maskStride[3];
         if (s.mask == MaskKind::Float)
           score += static_cast<const Stored *>(mask)[at];
         else if (s.mask == MaskKind::Bool &&
@@ -113,48 +130,58 @@ __global__ void attentionKernel(const Stored *query, const Stored *key,
       }
       __syncthreads();
     }
-    Stored *target =
-        out + b * s.outStride[0] + i * s.outStride[1] + h * s.outStride[2];
+    const bool givesZeros = s.zeroMaskedRows || logSumExp;
     for (int c = 0; c < columnLimit; ++c) {
       const int64_t f = threadIdx.x + int64_t(c) * keyBlock;
       if (f < s.valueWidth)
         target[f] =
-            Stored(sum == Element(0) && s.zeroMaskedRows ? Element(0)
-                                                         : result[c] / sum);
+            Out(sum == Element(0) && givesZeros ? Element(0) : result[c] / sum);
     }
+    if (logSumExp && threadIdx.x == 0)
+      logSumExp[row] = sum == Element(0) ? lowest : highest + logarithm(sum);
   }
 }
 
 } // namespace
 
-template <typename Element>
+template <typename Element, typename Out>
 void attention(Stream &stream, Buffers buffers, const Element *query,
                const Element *key, const Element *value, const void *mask,
-               const int64_t *queryOffset, Element *out,
-               const AttentionShape &shape, Workspace) {
+               const int64_t *queryOffset, Out *out,
+               Arithmetic<Element> *logSumExp, const AttentionShape &given,
+               Workspace) {
   stream.touch(buffers);
+  AttentionShape shape = given;
+  shape.keys = detail::attentionKeys(given);
   if (shape.valueWidth > int64_t(columnLimit) * keyBlock ||
       shape.width * int64_t(sizeof(Arithmetic<Element>)) > 32768)
     fail(exitInternal, "attention heads of this width are not supported");
   const int64_t rows = shape.batch * shape.heads * shape.queries;
   if (rows == 0)
     return;
+  // Without an offset in memory the last query that counts is known here.
+  const int64_t last = shape.firstQuery + shape.queries - 1;
+  if (shape.accumulate && shape.causal && !queryOffset && last < shape.firstKey)
+    return;
   attentionKernel<<<
       static_cast<unsigned>(std::min<int64_t>(rows, 1 << 20)), keyBlock,
       static_cast<size_t>(shape.width) * sizeof(Arithmetic<Element>),
-      streamOf(stream)>>>(query, key, value, mask, queryOffset, out, shape,
-                          rows);
+      streamOf(stream)>>>(query, key, value, mask, queryOffset, out, logSumExp,
+                          shape, rows);
   detail::checkLaunch(stream);
 }
 
-#define PARPLAN_ATTENTION(Element)                                             \
+#define PARPLAN_ATTENTION(Element, Out)                                        \
   template void attention(Stream &, Buffers, const Element *, const Element *, \
                           const Element *, const void *, const int64_t *,      \
-                          Element *, const AttentionShape &, Workspace);
-PARPLAN_ATTENTION(float)
-PARPLAN_ATTENTION(double)
-PARPLAN_ATTENTION(BFloat16)
-PARPLAN_ATTENTION(Float16)
+                          Out *, Arithmetic<Element> *,                        \
+                          const AttentionShape &, Workspace);
+PARPLAN_ATTENTION(float, float)
+PARPLAN_ATTENTION(double, double)
+PARPLAN_ATTENTION(BFloat16, BFloat16)
+PARPLAN_ATTENTION(BFloat16, float)
+PARPLAN_ATTENTION(Float16, Float16)
+PARPLAN_ATTENTION(Float16, float)
 
 } // namespace runtime
 } // namespace parplan

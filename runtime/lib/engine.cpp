@@ -119,9 +119,21 @@ int64_t Rank::coordinate(int32_t axis) const {
   return rest % table.mesh[axis].size;
 }
 
-Interval Rank::block(int64_t size, Table<int32_t> axes) const {
-  return nestedBlock(table, size, axes,
-                     [&](int32_t axis) { return coordinate(axis); });
+Interval Rank::block(int64_t size, Table<int32_t> axes, int64_t back) const {
+  std::vector<int64_t> coordinates = meshCoordinates(table, position);
+  // Positions in a group count row-major over its axes.
+  int64_t ring = 1, place = 0;
+  for (int32_t axis : axes) {
+    ring *= table.mesh[axis].size;
+    place = place * table.mesh[axis].size + coordinates[axis];
+  }
+  place = ((place - back) % ring + ring) % ring;
+  for (int64_t last = axes.size - 1; last >= 0; --last) {
+    const int32_t axis = axes[last];
+    coordinates[axis] = place % table.mesh[axis].size;
+    place /= table.mesh[axis].size;
+  }
+  return blockOf(table, coordinates, size, axes);
 }
 
 std::vector<int> groupMembers(const Program &program,

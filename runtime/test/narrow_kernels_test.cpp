@@ -189,10 +189,10 @@ TYPED_TEST(NarrowTest, Attention) {
     const int64_t count = 2 * 70 * 96;
     const auto result = this->results(count);
     attention<TypeParam>(this->stream(), {}, q.narrow, k.narrow, v.narrow,
-                         mask.narrow, nullptr, result.narrow, s,
+                         mask.narrow, nullptr, result.narrow, nullptr, s,
                          this->workspace(attentionWorkspaceBytes(s, 2)));
     attention<float>(this->stream(), {}, q.wide, k.wide, v.wide, mask.wide,
-                     nullptr, result.wide, s,
+                     nullptr, result.wide, nullptr, s,
                      this->workspace(attentionWorkspaceBytes(s)));
     this->compare(result, count);
   }

@@ -316,7 +316,7 @@ protected:
       mask = place(floatMask);
     attention<float>(stream(), {}, place(q), place(k), place(v), mask,
                      withOffset ? place(std::vector<int64_t>{offset}) : nullptr,
-                     out, s, workspace);
+                     out, nullptr, s, workspace);
     EXPECT_LT(relativeError(read(out, static_cast<int64_t>(expected.size())),
                             expected),
               3e-6);
@@ -381,8 +381,8 @@ TEST_F(AttentionTest, MaskedRowsAreNanUnlessZerosAreAskedFor) {
   float *out = reserve<float>(8);
   const int64_t bytes = attentionWorkspaceBytes(s);
   Workspace workspace = {reserve<char>(bytes), bytes};
-  attention<float>(stream(), {}, data, data, data, mask, nullptr, out, s,
-                   workspace);
+  attention<float>(stream(), {}, data, data, data, mask, nullptr, out, nullptr,
+                   s, workspace);
   const auto got = read(out, 8);
   EXPECT_TRUE(std::isnan(got[0]));
   EXPECT_EQ(got[4], 1.0f);

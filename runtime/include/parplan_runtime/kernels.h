@@ -64,13 +64,34 @@ void convolutionWeightGradient(Stream &stream, Buffers buffers,
                                Workspace workspace);
 
 /// `mask` is bool or Element by shape.mask; `queryOffset` points at one
-/// element of the arena or is null (0). The workspace holds at least
-/// attentionWorkspaceBytes(shape, sizeof(Element)).
-template <typename Element>
+/// element of the arena or is null (0). `logSumExp` [b, h, s] may be null, but
+/// not with shape.accumulate: then `out` and it hold those of other keys, and
+/// hold them all afterwards. It is -infinity in rows without a key, which are
+/// zero. `Out` is Element or, for BFloat16 and Float16, float. The workspace
+/// holds at least attentionWorkspaceBytes(shape, sizeof(Element)).
+template <typename Element, typename Out = Element>
 void attention(Stream &stream, Buffers buffers, const Element *query,
                const Element *key, const Element *value, const void *mask,
-               const int64_t *queryOffset, Element *out,
-               const AttentionShape &shape, Workspace workspace);
+               const int64_t *queryOffset, Out *out,
+               Arithmetic<Element> *logSumExp, const AttentionShape &shape,
+               Workspace workspace);
+
+/// The gradients of an attention's operands, all dense. `result` and
+/// `gradient`, of the result, have the strides shape.outStride and
+/// `gradientStride`; `logSumExp` is what `attention` has left. With
+/// shape.accumulate `queryGradient` is added to. Padded keys have gradients of
+/// zero. The workspace holds at least
+/// attentionGradientWorkspaceBytes(shape, sizeof(Element)).
+template <typename Element, typename Out = Element>
+void attentionGradient(Stream &stream, Buffers buffers, const Element *query,
+                       const Element *key, const Element *value,
+                       const Element *result,
+                       const Arithmetic<Element> *logSumExp,
+                       const Element *gradient, const void *mask,
+                       const int64_t *queryOffset, Out *queryGradient,
+                       Element *keyGradient, Element *valueGradient,
+                       const AttentionShape &shape,
+                       const Shape &gradientStride, Workspace workspace);
 
 // --- windows ----------------------------------------------------------------
 

@@ -30,16 +30,20 @@ public:
 
   /// This rank's coordinate on a mesh axis.
   int64_t coordinate(int32_t axis) const;
-  /// The block of a dimension of `size` split by `axes` (nested ceilings).
-  Interval block(int64_t size, std::initializer_list<int32_t> axes) const {
-    return block(size, Table<int32_t>(axes.begin(), axes.size()));
+  /// The block of a dimension of `size` split by `axes` (nested ceilings); that
+  /// of the rank `back` positions before this one in the ring of `axes`.
+  Interval block(int64_t size, std::initializer_list<int32_t> axes,
+                 int64_t back = 0) const {
+    return block(size, Table<int32_t>(axes.begin(), axes.size()), back);
   }
-  Interval block(int64_t size, Table<int32_t> axes) const;
-  int64_t blockStart(int64_t size, std::initializer_list<int32_t> axes) const {
-    return block(size, axes).start;
+  Interval block(int64_t size, Table<int32_t> axes, int64_t back = 0) const;
+  int64_t blockStart(int64_t size, std::initializer_list<int32_t> axes,
+                     int64_t back = 0) const {
+    return block(size, axes, back).start;
   }
-  int64_t blockExtent(int64_t size, std::initializer_list<int32_t> axes) const {
-    return block(size, axes).valid;
+  int64_t blockExtent(int64_t size, std::initializer_list<int32_t> axes,
+                      int64_t back = 0) const {
+    return block(size, axes, back).valid;
   }
 
   /// Address of byte `offset` of the arena (device memory on CUDA).

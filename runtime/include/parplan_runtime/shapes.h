@@ -80,10 +80,20 @@ struct AttentionShape {
   MaskKind mask = MaskKind::None;
   int64_t maskStride[4] = {}; // b, h, s, t; 0 broadcasts
   double scale = 1.0;
-  /// Key j is visible to query i only when j <= i + *queryOffset.
+  /// Key j is visible to query i only when
+  /// firstKey + j <= firstQuery + i + *queryOffset.
   bool causal = false;
   /// Rows without a visible key give zeros; otherwise NaN, as softmax does.
   bool zeroMaskedRows = false;
+  /// Adds to what is there: attention joins its result and statistics with
+  /// those of other keys, its gradient adds that of the query.
+  bool accumulate = false;
+  /// The columns of the mask are all keys, of which key 0 is number firstKey.
+  bool wholeMask = false;
+  int64_t firstQuery = 0;
+  int64_t firstKey = 0;
+  /// Keys from here on are padding; negative: none.
+  int64_t validKeys = -1;
 };
 
 enum class OptimizerKind : int32_t { Sgd, Momentum, Adam, AdamW };
@@ -176,6 +186,64 @@ constexpr int64_t convolutionCopyBytes(const ConvolutionShape &shape,
 }
 constexpr int64_t attentionQueryBlock = 64;
 constexpr int64_t attentionKeyBlock = 128;
+/// Keys that are there.
+constexpr int64_t attentionKeys(const AttentionShape &shape) {
+  return shape.validKeys < 0 ? shape.keys
+                             : minimum(shape.validKeys, shape.keys);
+}
+/// Scores that the gradient of an attention holds at a time, at most, but for
+/// rows that are longer: enough for a GPU.
+constexpr int64_t attentionGradientScores = int64_t(1) << 22;
+/// Queries whose scores of all keys are held at a time.
+constexpr int64_t attentionGradientQueries(const AttentionShape &shape) {
+  const int64_t rows =
+      attentionGradientScores / (shape.keys > 0 ? shape.keys : 1);
+  return minimum(rows < attentionQueryBlock ? attentionQueryBlock : rows,
+                 shape.queries);
+}
+/// Key heads whose scores are held at a time.
+constexpr int64_t attentionGradientHeads(const AttentionShape &shape) {
+  const int64_t each = attentionGradientQueries(shape) * shape.keys;
+  const int64_t heads = attentionGradientScores / (each > 0 ? each : 1);
+  return minimum(heads < 1 ? 1 : heads, shape.kvHeads);
+}
+/// What a host has in its cache: a block of scores.
+constexpr int64_t attentionHostQueries = 128;
+constexpr int64_t attentionHostKeys = 1024;
+
+/// The parts of the workspace of an attention's gradient, in bytes from its
+/// start. 16-bit elements need short copies of the probabilities and of their
+/// gradients on a GPU, sums of the gradients of some key heads, and on a host
+/// wide copies of operands.
+struct AttentionGradientParts {
+  int64_t scores, scoreGradients, shortScores, shortGradients, sums, copies,
+      bytes;
+};
+constexpr AttentionGradientParts
+attentionGradientParts(const AttentionShape &shape, int64_t elementBytes) {
+  const bool isShort = elementBytes == 2;
+  const int64_t wide = arithmeticBytes(elementBytes);
+  const int64_t heads = attentionGradientHeads(shape);
+  const int64_t scores = attentionGradientQueries(shape) * heads * shape.keys;
+  const int64_t widths = shape.width + shape.valueWidth;
+  const int64_t rows = minimum(shape.queries, attentionHostQueries);
+  AttentionGradientParts parts = {};
+  parts.scoreGradients = roundUp(scores * wide, 64);
+  parts.shortScores = 2 * parts.scoreGradients;
+  parts.shortGradients =
+      parts.shortScores + (isShort ? roundUp(2 * scores, 64) : 0);
+  parts.sums = parts.shortGradients + (isShort ? roundUp(2 * scores, 64) : 0);
+  parts.copies =
+      parts.sums +
+      (isShort ? roundUp(wide * heads * shape.keys * widths, 64) : 0);
+  parts.bytes =
+      parts.copies +
+      (isShort ? roundUp(wide * (shape.keys * widths +
+                                 rows * (widths + shape.width)),
+                         64)
+               : 0);
+  return parts;
+}
 } // namespace detail
 
 /// Bytes of workspace that `convolution` needs. 16-bit elements are computed as
@@ -232,6 +300,12 @@ constexpr int64_t attentionWorkspaceBytes(const AttentionShape &shape,
   if (elementBytes == 2)
     elements += queries * shape.width + keys * (shape.width + shape.valueWidth);
   return detail::roundUp(elements * detail::arithmeticBytes(elementBytes), 64);
+}
+
+/// Bytes of workspace that `attentionGradient` needs.
+constexpr int64_t attentionGradientWorkspaceBytes(const AttentionShape &shape,
+                                                  int64_t elementBytes = 4) {
+  return detail::attentionGradientParts(shape, elementBytes).bytes;
 }
 
 } // namespace runtime
