@@ -89,11 +89,13 @@ static ParseResult parseAxes(AsmParser &parser, AxisListAttr &axes) {
 
 Attribute RankValueAttr::parse(AsmParser &parser, Type) {
   StringRef keyword;
-  int64_t size;
+  int64_t size, back = 0;
   AxisListAttr axes;
   if (parser.parseLess() || parser.parseKeyword(&keyword) ||
       parser.parseKeyword("of") || parser.parseInteger(size) ||
       parser.parseKeyword("over") || parseAxes(parser, axes) ||
+      (succeeded(parser.parseOptionalKeyword("back")) &&
+       parser.parseInteger(back)) ||
       parser.parseGreater())
     return {};
   std::optional<RankValueKind> kind = symbolizeRankValueKind(keyword);
@@ -101,13 +103,15 @@ Attribute RankValueAttr::parse(AsmParser &parser, Type) {
     parser.emitError(parser.getNameLoc(), "expected 'start' or 'extent'");
     return {};
   }
-  return get(parser.getContext(), *kind, size, axes);
+  return get(parser.getContext(), *kind, size, axes, back);
 }
 
 void RankValueAttr::print(AsmPrinter &printer) const {
   printer << '<' << stringifyRankValueKind(getKind()) << " of " << getSize()
           << " over ";
   getAxes().print(printer);
+  if (getBack() != 0)
+    printer << " back " << getBack();
   printer << '>';
 }
 

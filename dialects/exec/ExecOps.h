@@ -77,7 +77,9 @@ runtime::ConvolutionShape getRuntimeShape(Convolution op) {
   }
   return shape;
 }
+/// Without the numbers that differ between ranks.
 runtime::AttentionShape getRuntimeShape(AttentionOp op);
+runtime::AttentionShape getRuntimeShape(AttentionGradientOp op);
 
 } // namespace parplan::exec
 

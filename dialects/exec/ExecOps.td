@@ -319,30 +319,6 @@ def Exec_PoolOp : Exec_Statement<"pool"> {
       "(`max` $max^)? $input `into` $output attr-dict `:` type($input) `,` type($output)";
 }
 
-def Exec_AttentionOp : Exec_Statement<"attention",
-    ["verifyGeometry", "getWrittenCount"], [AttrSizedOperandSegments]> {
-  let summary = "softmax(scale q k^T + mask) v per head";
-  let description = [{
-    `shape` is [batch, queries, keys, heads, key heads, width, value width]. Strides
-    are those of batch, sequence and head; the last dimension is contiguous.
-  }];
-  let arguments = (ins Exec_BufferType:$query, Exec_BufferType:$key,
-      Exec_BufferType:$value, Optional<Exec_BufferType>:$mask,
-      Optional<Exec_BufferType>:$query_offset, Optional<Exec_BufferType>:$workspace,
-      Exec_BufferType:$output, DenseI64ArrayAttr:$shape,
-      DenseI64ArrayAttr:$query_strides, DenseI64ArrayAttr:$key_strides,
-      DenseI64ArrayAttr:$value_strides, DenseI64ArrayAttr:$output_strides,
-      DenseI64ArrayAttr:$mask_strides, F64Attr:$scale, UnitAttr:$causal,
-      UnitAttr:$zero_masked_rows, OptionalAttr<Exec_CostAttr>:$cost);
-  let assemblyFormat = [{
-    $query `,` $key `,` $value (`mask` $mask^ `:` type($mask))?
-    (`offset` $query_offset^ `:` type($query_offset))?
-    (`workspace` $workspace^ `:` type($workspace))? `into` $output
-    (`causal` $causal^)? attr-dict
-    `:` type($query) `,` type($key) `,` type($value) `,` type($output)
-  }];
-}
-
 /// Arrays seen as [outer][length][inner]; the op works along `length`.
 class Exec_RowsStatement<string mnemonic, list<string> overrides = ["verifyGeometry"],
                          list<Trait> traits = []>
@@ -486,6 +462,7 @@ def Exec_ZeroOp : Exec_Statement<"zero", []> {
 }
 
 include "dialects/exec/ExecCommunicationOps.td"
+include "dialects/exec/ExecAttentionOps.td"
 include "dialects/exec/ExecTrainingOps.td"
 include "dialects/exec/ExecExpertOps.td"
 

@@ -42,7 +42,7 @@ public:
   bool run(Operation *op) {
     static const auto table = makeRules<
         StatementEmitter, exec::LaunchOp, exec::MatmulOp, exec::ConvolutionOp,
-        exec::PoolOp, exec::AttentionOp, exec::ReduceOp, exec::SoftmaxOp,
+        exec::PoolOp, exec::ReduceOp, exec::SoftmaxOp,
         exec::LayerNormOp, exec::RMSNormOp, exec::CumSumOp, exec::TopKOp,
         exec::EmbeddingOp, exec::GatherOp, exec::GatherElementsOp,
         exec::GatherNDOp, exec::CopyOp, exec::ZeroOp, exec::CollectiveOp,
@@ -50,7 +50,8 @@ public:
     auto rule = table.find(op->getName().getTypeID());
     if (rule == table.end())
       return emitTrainingStatement(emitter, op) ||
-             emitExpertStatement(emitter, op);
+             emitExpertStatement(emitter, op) ||
+             emitAttentionStatement(emitter, op);
     rule->second(*this, op);
     return true;
   }
@@ -69,11 +70,7 @@ public:
       out << pointer(input) << ", ";
     out << pointer(op.getOutput());
     for (auto value : op.getScalars().getAsRange<exec::RankValueAttr>())
-      out << ", rank."
-          << (value.getKind() == exec::RankValueKind::start ? "blockStart"
-                                                            : "blockExtent")
-          << "(" << value.getSize() << ", {"
-          << emitter.printAxes(value.getAxes()) << "})";
+      out << ", " << rankValue(value);
     out << "});\n";
   }
 
@@ -112,26 +109,6 @@ public:
          op)
         << pointer(op.getInput()) << ", " << pointer(op.getOutput()) << ", "
         << poolShape(op, op.getCountIncludePad()) << ");\n";
-  }
-
-  void emit(exec::AttentionOp op) {
-    StringRef maskKind = !op.getMask() ? "MaskKind::None"
-                         : getElementType(op.getMask()).isInteger(1)
-                             ? "MaskKind::Bool"
-                             : "MaskKind::Float";
-    call("attention<" + type(op.getQuery()) + ">", op)
-        << pointer(op.getQuery()) << ", " << pointer(op.getKey()) << ", "
-        << pointer(op.getValue()) << ", " << pointer(op.getMask()) << ", "
-        << pointer(op.getQueryOffset()) << ", " << pointer(op.getOutput())
-        << ", AttentionShape{";
-    for (int64_t size : op.getShape())
-      out << size << ", ";
-    out << list(op.getQueryStrides()) << ", " << list(op.getKeyStrides())
-        << ", " << list(op.getValueStrides()) << ", "
-        << list(op.getOutputStrides()) << ", " << maskKind << ", "
-        << list(op.getMaskStrides()) << ", " << print(op.getScale()) << ", "
-        << print(op.getCausal()) << ", " << print(op.getZeroMaskedRows())
-        << "}, " << workspace(op.getWorkspace()) << ");\n";
   }
 
   void emit(exec::ReduceOp op) {

@@ -44,6 +44,20 @@ std::string StatementPrinter::pointer(Value value) {
       .str();
 }
 
+std::string StatementPrinter::rankValue(exec::RankValueAttr value) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  stream << "rank."
+         << (value.getKind() == exec::RankValueKind::start ? "blockStart"
+                                                           : "blockExtent")
+         << "(" << value.getSize() << ", {"
+         << emitter.printAxes(value.getAxes()) << "}";
+  if (value.getBack() != 0)
+    stream << ", " << value.getBack();
+  stream << ")";
+  return text;
+}
+
 std::string StatementPrinter::bytePointer(Value value, int64_t offset) {
   int64_t bytes = offset * exec::getStorageBytes(getElementType(value));
   return "rank.at<char>(" +

@@ -35,6 +35,8 @@ protected:
   std::string ranges(mlir::Operation *op);
   /// `rank.at<float>(64)`, or `nullptr` for none.
   std::string pointer(mlir::Value value);
+  /// `rank.blockStart(15, {1})`: a number that the rank knows.
+  std::string rankValue(exec::RankValueAttr value);
   /// For calls that take an ElementType.
   std::string bytePointer(mlir::Value value, int64_t offset = 0);
   std::string workspace(mlir::Value value);
@@ -102,6 +104,9 @@ makeRules() {
    ...);
   return rules;
 }
+
+/// Prints an attention or its gradient; false where it is neither.
+bool emitAttentionStatement(Emitter &emitter, mlir::Operation *op);
 
 /// Prints a statement of a mixture of experts; false where there is no rule.
 bool emitExpertStatement(Emitter &emitter, mlir::Operation *op);

@@ -127,7 +127,8 @@ Value KernelBuilder::less(Value left, Value right) {
 unsigned KernelBuilder::getScalarNumber(RankValueKind kind, int64_t size,
                                         AxisListAttr axes) {
   auto attribute =
-      exec::RankValueAttr::get(builder.getContext(), kind, size, axes);
+      exec::RankValueAttr::get(builder.getContext(), kind, size, axes,
+                               /*back=*/0);
   if (scalars.insert(attribute))
     kernel.getBody().front().addArgument(builder.getI64Type(), location);
   return llvm::find(scalars, attribute) - scalars.begin();
