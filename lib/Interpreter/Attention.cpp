@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "lib/Interpreter/Families.h"
+#include "lib/Interpreter/AttentionValues.h"
 
 #include <cmath>
 #include <limits>
@@ -16,88 +16,67 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-/// One attention with its operands by name.
-class AttentionValue {
+/// The scores of one attention.
+class Scores {
 public:
-  AttentionValue(const Evaluation &evaluation, AttentionOp op)
-      : op(op), query(evaluation.operand(0)), key(evaluation.operand(1)),
-        value(evaluation.operand(2)), result(evaluation.makeResult()) {
-    unsigned next = 3;
-    if (op.getMask()) {
-      mask = &evaluation.operand(next++);
-      ArrayRef<int64_t> shape = query.getShape();
-      maskStrides = getBroadcastStrides(
-          *mask, {shape[0], shape[2], shape[1], key.getShape()[1]});
-    }
-    if (op.getQueryOffset())
-      offset = evaluation.operand(next)[0].integer;
+  explicit Scores(const AttentionInputs &inputs) : inputs(inputs) {
+    ArrayRef<int64_t> query = inputs.query.getShape();
+    ArrayRef<int64_t> value = inputs.value.getShape();
+    batch = query[0], queries = query[1], heads = query[2], width = query[3];
+    keys = value[1], groups = value[2], valueWidth = value[3];
+    if (inputs.mask)
+      maskStrides =
+          getBroadcastStrides(*inputs.mask, {batch, heads, queries, keys});
   }
 
-  Tensor run() {
-    ArrayRef<int64_t> shape = query.getShape();
-    for (int64_t b = 0; b < shape[0]; ++b)
-      for (int64_t h = 0; h < shape[2]; ++h)
-        for (int64_t s = 0; s < shape[1]; ++s)
-          attend(b, h, s);
-    return result;
+  int64_t getQuery(int64_t b, int64_t h, int64_t s) const {
+    return ((b * queries + s) * heads + h) * width;
+  }
+  int64_t getResult(int64_t b, int64_t h, int64_t s) const {
+    return ((b * queries + s) * heads + h) * valueWidth;
+  }
+  int64_t getKey(int64_t b, int64_t h, int64_t t) const {
+    return ((b * keys + t) * groups + h / (heads / groups)) * width;
+  }
+  int64_t getValue(int64_t b, int64_t h, int64_t t) const {
+    return ((b * keys + t) * groups + h / (heads / groups)) * valueWidth;
+  }
+  int64_t getStatistics(int64_t b, int64_t h, int64_t s) const {
+    return (b * heads + h) * queries + s;
   }
 
-private:
-  void attend(int64_t b, int64_t h, int64_t s) {
-    int64_t keys = key.getShape()[1], groups = key.getShape()[2];
-    int64_t group = h / (query.getShape()[2] / groups);
-    std::vector<double> weights(keys);
-    double maximum = -infinity, total = 0;
-    for (int64_t t = 0; t < keys; ++t) {
-      weights[t] = getScore(b, h, group, s, t);
-      maximum = std::max(maximum, weights[t]);
-    }
-    if (maximum == -infinity && op.getZeroMaskedRows())
-      return;
-    for (double &weight : weights) {
-      weight = std::exp(weight - maximum);
-      total += weight;
-    }
-    int64_t width = value.getShape()[3];
-    int64_t target =
-        ((b * query.getShape()[1] + s) * query.getShape()[2] + h) * width;
-    for (int64_t f = 0; f < width; ++f) {
-      double sum = 0;
-      for (int64_t t = 0; t < keys; ++t)
-        sum += weights[t] / total *
-               value[((b * keys + t) * groups + group) * width + f].real;
-      result[target + f].real = sum;
-    }
-  }
-
-  double getScore(int64_t b, int64_t h, int64_t group, int64_t s,
-                  int64_t t) const {
-    if (op.getCausal() && t > s + offset)
+  /// scale q k^T + mask of one query and one key.
+  double getScore(int64_t b, int64_t h, int64_t s, int64_t t) const {
+    if (inputs.causal && t > s + inputs.offset)
       return -infinity;
     double added = 0;
-    if (mask) {
+    if (inputs.mask) {
       int64_t position = getPosition({b, h, s, t}, maskStrides);
-      if (mask->isReal())
-        added = (*mask)[position].real;
-      else if (!(*mask)[position].integer)
+      if (inputs.mask->isReal())
+        added = (*inputs.mask)[position].real;
+      else if (!(*inputs.mask)[position].integer)
         return -infinity;
     }
-    ArrayRef<int64_t> shape = query.getShape();
-    int64_t keys = key.getShape()[1], groups = key.getShape()[2];
-    int64_t left = ((b * shape[1] + s) * shape[2] + h) * shape[3];
-    int64_t right = ((b * keys + t) * groups + group) * shape[3];
+    int64_t left = getQuery(b, h, s), right = getKey(b, h, t);
     double product = 0;
-    for (int64_t e = 0; e < shape[3]; ++e)
-      product += query[left + e].real * key[right + e].real;
-    return product * op.getScale().convertToDouble() + added;
+    for (int64_t e = 0; e < width; ++e)
+      product += inputs.query[left + e].real * inputs.key[right + e].real;
+    return product * inputs.scale + added;
   }
 
-  mutable AttentionOp op;
-  const Tensor &query, &key, &value;
-  const Tensor *mask = nullptr;
+  void forEachQuery(
+      llvm::function_ref<void(int64_t b, int64_t h, int64_t s)> body) const {
+    for (int64_t b = 0; b < batch; ++b)
+      for (int64_t h = 0; h < heads; ++h)
+        for (int64_t s = 0; s < queries; ++s)
+          body(b, h, s);
+  }
+
+  const AttentionInputs &inputs;
+  int64_t batch, queries, heads, width, keys, groups, valueWidth;
+
+private:
   SmallVector<int64_t> maskStrides;
-  int64_t offset = 0;
-  Tensor result;
 };
 
 Tensor evaluateRope(const Evaluation &evaluation, RopeOp op) {
@@ -123,11 +102,117 @@ Tensor evaluateRope(const Evaluation &evaluation, RopeOp op) {
   return result;
 }
 
+AttentionInputs getInputs(const Evaluation &evaluation, unsigned next,
+                          Value mask, Value queryOffset, double scale,
+                          bool causal) {
+  AttentionInputs inputs{evaluation.operand(0), evaluation.operand(1),
+                         evaluation.operand(2)};
+  inputs.scale = scale;
+  inputs.causal = causal;
+  if (mask)
+    inputs.mask = &evaluation.operand(next++);
+  if (queryOffset)
+    inputs.offset = evaluation.operand(next)[0].integer;
+  return inputs;
+}
+
+Values evaluate(const Evaluation &evaluation, AttentionOp op) {
+  AttentionInputs inputs =
+      getInputs(evaluation, 3, op.getMask(), op.getQueryOffset(),
+                op.getScale().convertToDouble(), op.getCausal());
+  inputs.zeroMaskedRows = op.getZeroMaskedRows() || op.getStatistics();
+  auto type = cast<RankedTensorType>(op.getResult().getType());
+  if (!op.getStatistics())
+    return {attend(inputs, type, nullptr)};
+  Tensor logSumExp = evaluation.makeResult(1);
+  Tensor result = attend(inputs, type, &logSumExp);
+  return {result, logSumExp};
+}
+
+Values evaluate(const Evaluation &evaluation, AttentionGradientOp op) {
+  AttentionInputs inputs =
+      getInputs(evaluation, 6, op.getMask(), op.getQueryOffset(),
+                op.getScale().convertToDouble(), op.getCausal());
+  Values values = {evaluation.makeResult(0), evaluation.makeResult(1),
+                   evaluation.makeResult(2)};
+  differentiateAttention(
+      inputs,
+      {evaluation.operand(3), evaluation.operand(4), evaluation.operand(5)},
+      values[0], values[1], values[2]);
+  return values;
+}
+
 } // namespace
+
+Tensor attend(const AttentionInputs &inputs, RankedTensorType type,
+              Tensor *logSumExp) {
+  Scores scores(inputs);
+  Tensor result(type);
+  std::vector<double> weights(scores.keys);
+  scores.forEachQuery([&](int64_t b, int64_t h, int64_t s) {
+    double maximum = -infinity, total = 0;
+    for (int64_t t = 0; t < scores.keys; ++t) {
+      weights[t] = scores.getScore(b, h, s, t);
+      maximum = std::max(maximum, weights[t]);
+    }
+    bool isEmpty = maximum == -infinity;
+    if (logSumExp && isEmpty)
+      (*logSumExp)[scores.getStatistics(b, h, s)].real = -infinity;
+    if (isEmpty && inputs.zeroMaskedRows)
+      return;
+    for (double &weight : weights) {
+      weight = std::exp(weight - maximum);
+      total += weight;
+    }
+    if (logSumExp)
+      (*logSumExp)[scores.getStatistics(b, h, s)].real =
+          maximum + std::log(total);
+    for (int64_t f = 0; f < scores.valueWidth; ++f) {
+      double sum = 0;
+      for (int64_t t = 0; t < scores.keys; ++t)
+        sum += weights[t] / total *
+               inputs.value[scores.getValue(b, h, t) + f].real;
+      result[scores.getResult(b, h, s) + f].real = sum;
+    }
+  });
+  return result;
+}
+
+void differentiateAttention(const AttentionInputs &inputs,
+                            const GradientInputs &gradients, Tensor &query,
+                            Tensor &key, Tensor &value) {
+  Scores scores(inputs);
+  scores.forEachQuery([&](int64_t b, int64_t h, int64_t s) {
+    double statistics = gradients.logSumExp[scores.getStatistics(b, h, s)].real;
+    if (statistics == -infinity)
+      return;
+    int64_t row = scores.getResult(b, h, s), left = scores.getQuery(b, h, s);
+    double mean = 0;
+    for (int64_t f = 0; f < scores.valueWidth; ++f)
+      mean += gradients.gradient[row + f].real * gradients.result[row + f].real;
+    for (int64_t t = 0; t < scores.keys; ++t) {
+      double weight = std::exp(scores.getScore(b, h, s, t) - statistics);
+      int64_t right = scores.getKey(b, h, t), from = scores.getValue(b, h, t);
+      double product = 0;
+      for (int64_t f = 0; f < scores.valueWidth; ++f) {
+        double each = gradients.gradient[row + f].real;
+        product += each * inputs.value[from + f].real;
+        value[from + f].real += weight * each;
+      }
+      double change = weight * (product - mean) * inputs.scale;
+      for (int64_t e = 0; e < scores.width; ++e) {
+        query[left + e].real += change * inputs.key[right + e].real;
+        key[right + e].real += change * inputs.query[left + e].real;
+      }
+    }
+  });
+}
 
 MaybeValues evaluateAttention(const Evaluation &evaluation) {
   if (auto op = dyn_cast<AttentionOp>(evaluation.op))
-    return FailureOr<Values>(Values{AttentionValue(evaluation, op).run()});
+    return FailureOr<Values>(evaluate(evaluation, op));
+  if (auto op = dyn_cast<AttentionGradientOp>(evaluation.op))
+    return FailureOr<Values>(evaluate(evaluation, op));
   if (auto op = dyn_cast<RopeOp>(evaluation.op))
     return FailureOr<Values>(Values{evaluateRope(evaluation, op)});
   return std::nullopt;

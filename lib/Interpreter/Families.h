@@ -61,6 +61,11 @@ Tensor multiply(const MatmulSpec &spec, const Tensor &lhs, const Tensor &rhs,
 Values evaluatePanels(PanelMatmulOp op, const Mesh &mesh,
                       llvm::ArrayRef<Tensor> lhs, llvm::ArrayRef<Tensor> rhs);
 
+/// What all ranks hold of the results of an attention in a ring or of its
+/// gradient, by result. `operands` are theirs.
+std::vector<Values> evaluateRing(mlir::Operation *op, const Mesh &mesh,
+                                 llvm::ArrayRef<const Values *> operands);
+
 /// What all ranks hold after a local move or a collective.
 mlir::FailureOr<Values> evaluateMove(mlir::Operation *op, const Mesh &mesh,
                                      llvm::ArrayRef<Tensor> blocks);

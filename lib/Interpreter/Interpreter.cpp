@@ -149,6 +149,8 @@ private:
       return evaluateClearing(clearing);
     if (auto product = dyn_cast<PanelMatmulOp>(op))
       return evaluatePanelMatmul(product);
+    if (isa<RingAttentionOp, RingAttentionGradientOp>(op))
+      return evaluateRingOp(op);
     return evaluateOnRanks(op);
   }
 
@@ -240,6 +242,19 @@ private:
     return define(cast<OpResult>(op.getResult()),
                   evaluatePanels(op, *mesh, blocks.find(op.getLhs())->second,
                                  blocks.find(op.getRhs())->second));
+  }
+
+  LogicalResult evaluateRingOp(Operation *op) {
+    if (!mesh)
+      return op->emitOpError("is of a local program, and runs on its ranks");
+    SmallVector<const Values *> operands;
+    for (Value operand : op->getOperands())
+      operands.push_back(&blocks.find(operand)->second);
+    std::vector<Values> results = evaluateRing(op, *mesh, operands);
+    for (auto [result, values] : llvm::zip_equal(op->getResults(), results))
+      if (failed(define(result, std::move(values))))
+        return failure();
+    return success();
   }
 
   LogicalResult evaluateClearing(ClearPaddingOp op) {
