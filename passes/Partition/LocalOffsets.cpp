@@ -112,14 +112,38 @@ void shiftIds(OpOperand &ids, int64_t rowCount, ArrayRef<int> axes,
   ids.set(builder.create<SubOp>(location, ids.get(), start));
 }
 
-void shiftQueries(AttentionOp local, int64_t queryCount, ArrayRef<int> axes,
+Value shiftOffset(OpBuilder &builder, Location location, Value offset,
+                  SplitDim queries, SplitDim keys,
+                  const ShardingAccess &access) {
+  auto getStart = [&](SplitDim dim) {
+    return createStart(builder, location, dim.size, dim.axes,
+                       builder.getI64Type(), access);
+  };
+  if (!queries.axes.empty()) {
+    Value start = getStart(queries);
+    offset = offset ? builder.create<AddOp>(location, offset, start).getResult()
+                    : start;
+  }
+  if (!keys.axes.empty()) {
+    if (!offset)
+      offset = createScalar(builder, location, 0);
+    offset = builder.create<SubOp>(location, offset, getStart(keys));
+  }
+  return offset;
+}
+
+void shiftQueries(Operation *local, SplitDim queries, SplitDim keys,
                   const ShardingAccess &access) {
   OpBuilder builder(local);
-  Value start = createStart(builder, local.getLoc(), queryCount, axes,
-                            builder.getI64Type(), access);
-  if (Value offset = local.getQueryOffset())
-    start = builder.create<AddOp>(local.getLoc(), offset, start);
-  local.getQueryOffsetMutable().assign(start);
+  llvm::TypeSwitch<Operation *>(local).Case<AttentionOp, AttentionGradientOp>(
+      [&](auto attention) {
+        if (!attention.getCausal() ||
+            (queries.axes.empty() && keys.axes.empty()))
+          return;
+        attention.getQueryOffsetMutable().assign(
+            shiftOffset(builder, local->getLoc(), attention.getQueryOffset(),
+                        queries, keys, access));
+      });
 }
 
 void shiftExperts(Operation *local, int64_t expertCount, ArrayRef<int> axes,

@@ -32,13 +32,24 @@ mlir::Value createLocalMask(mlir::OpBuilder &builder, AffineMaskOp mask,
 void shiftIds(mlir::OpOperand &ids, int64_t rowCount, llvm::ArrayRef<int> axes,
               const ShardingAccess &access);
 
-/// Adds the first query of the block to the offset of `local`, the clone of a
-/// causal attention of `queryCount` queries split by `axes`.
-void shiftQueries(AttentionOp local, int64_t queryCount,
-                  llvm::ArrayRef<int> axes, const ShardingAccess &access);
+/// A dimension and the axes that split it.
+struct SplitDim {
+  int64_t size;
+  llvm::ArrayRef<int> axes;
+};
 
-/// Makes `local`, the clone of a dispatch to experts, of its inverse or of their
-/// gradient, count its experts from the first one of the block. There are
+/// Makes `offset`, the query offset of a causal attention or null, the position
+/// of the first query of the block relative to its first key.
+mlir::Value shiftOffset(mlir::OpBuilder &builder, mlir::Location location,
+                        mlir::Value offset, SplitDim queries, SplitDim keys,
+                        const ShardingAccess &access);
+
+/// The same for `local`, the clone of an attention or of its gradient.
+void shiftQueries(mlir::Operation *local, SplitDim queries, SplitDim keys,
+                  const ShardingAccess &access);
+
+/// Makes `local`, the clone of a dispatch to experts, of its inverse or of
+/// their gradient, count its experts from the first one of the block. There are
 /// `expertCount` of them, split by `axes`.
 void shiftExperts(mlir::Operation *local, int64_t expertCount,
                   llvm::ArrayRef<int> axes, const ShardingAccess &access);

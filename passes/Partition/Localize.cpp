@@ -8,6 +8,7 @@
 #include "parplan/Support/Check.h"
 #include "passes/Partition/Layouts.h"
 #include "passes/Partition/LocalOffsets.h"
+#include "passes/Partition/LocalRings.h"
 #include "passes/Partition/Padding.h"
 #include "passes/Partition/PanelLoops.h"
 #include "passes/Partition/Passes.h"
@@ -160,6 +161,8 @@ private:
     FailureOr<FactorAssignment> assignment = access.getAssignment(op, rule);
     if (failed(assignment))
       return failure();
+    if (assignment->panels.exists() && isa<AttentionOp, AttentionGradientOp>(op))
+      return localizeRing(op, rule, *assignment);
     OpBuilder builder(op);
     Operation *local = createLocal(builder, op, rule, *assignment);
     if (!local)
@@ -174,6 +177,44 @@ private:
       if (!dirty.empty())
         mapping.map(result, clear(builder, op, local->getResult(index), dirty,
                                   /*fill=*/0, index));
+    }
+    return success();
+  }
+
+  /// An attention whose keys come in panels. What grows block by block is wide,
+  /// and rounded at the end.
+  LogicalResult localizeRing(Operation *op, const ShardingRule &rule,
+                             const FactorAssignment &assignment) {
+    OpBuilder builder(op);
+    SmallVector<Value> operands;
+    for (Value operand : op->getOperands())
+      operands.push_back(mapping.lookup(operand));
+    FailureOr<Operation *> ring =
+        createRingOp(builder, op, operands, rule, assignment, access);
+    if (failed(ring))
+      return failure();
+    annotate(*ring, op);
+    for (OpResult result : op->getResults()) {
+      unsigned index = result.getResultNumber();
+      FailureOr<Sharding> sharding = access.getSharding(result);
+      if (failed(sharding))
+        return failure();
+      RankedTensorType type =
+          access.getLocalType(getTensorType(result), *sharding);
+      Value local = (*ring)->getResult(index);
+      PARPLAN_CHECK(getTensorType(local).getShape() == type.getShape(),
+                    "S3: a ring makes other blocks than the shardings say");
+      DimBlocks dirty =
+          getDirtyDims(cast<ShardingRuleOpInterface>(op), rule, assignment,
+                       access.getMesh(), index);
+      if (!dirty.empty())
+        local = clear(builder, op, local, dirty, /*fill=*/0, index);
+      if (local.getType() != type) {
+        auto rounded = builder.create<CastOp>(op->getLoc(), type, local);
+        annotateResult(rounded, op, index);
+        local = rounded;
+      }
+      mapping.map(result, local);
     }
     return success();
   }
@@ -210,11 +251,13 @@ private:
       if (!axes.empty())
         shiftIds(gradient.getIdsMutable(),
                  getTensorType(op->getResult(0)).getDimSize(0), axes, access);
-    } else if (auto attention = dyn_cast<AttentionOp>(local)) {
-      AxisList axes = getAxes(/*operand=*/0, /*dim=*/1);
-      if (attention.getCausal() && !axes.empty())
-        shiftQueries(attention, getTensorType(op->getOperand(0)).getDimSize(1),
-                     axes, access);
+    } else if (isa<AttentionOp, AttentionGradientOp>(local)) {
+      AxisList queries = getAxes(/*operand=*/0, /*dim=*/1);
+      AxisList keys = getAxes(/*operand=*/1, /*dim=*/1);
+      shiftQueries(local,
+                   {getTensorType(op->getOperand(0)).getDimSize(1), queries},
+                   {getTensorType(op->getOperand(1)).getDimSize(1), keys},
+                   access);
     } else if (isa<MoeDispatchOp, MoeCombineOp, MoeWeightGradientOp>(local)) {
       if (std::optional<int> experts = rule.findFactor("e"))
         if (const AxisList &axes = assignment.axes[*experts]; !axes.empty())
@@ -266,14 +309,18 @@ private:
               const DimBlocks &blocks, double fill, unsigned index = 0) {
     Value cleared =
         clearPadding(builder, op->getLoc(), access, local, blocks, fill);
-    Operation *clearing = cleared.getDefiningOp();
-    auto list = op->getAttrOfType<ArrayAttr>(attributes::shardings);
-    clearing->setAttr(attributes::shardings,
-                      ArrayAttr::get(op->getContext(), {list[index]}));
-    clearing->setAttr(attributes::globalType,
-                      TypeAttr::get(op->getResult(index).getType()));
-    copyOrigin(op, clearing);
+    annotateResult(cleared.getDefiningOp(), op, index);
     return cleared;
+  }
+
+  /// Hands on what `op` says of one of its results.
+  static void annotateResult(Operation *local, Operation *op, unsigned index) {
+    auto list = op->getAttrOfType<ArrayAttr>(attributes::shardings);
+    local->setAttr(attributes::shardings,
+                   ArrayAttr::get(op->getContext(), {list[index]}));
+    local->setAttr(attributes::globalType,
+                   TypeAttr::get(op->getResult(index).getType()));
+    copyOrigin(op, local);
   }
 
   /// Hands on what the global op says. Factors are those of global types.
@@ -281,8 +328,7 @@ private:
     local->removeAttr(attributes::factors);
     if (Attribute shardings = op->getAttr(attributes::shardings))
       local->setAttr(attributes::shardings, shardings);
-    local->setAttr(attributes::globalType,
-                   TypeAttr::get(op->getResult(0).getType()));
+    setGlobalTypes(local, op->getResultTypes());
     copyOrigin(op, local);
   }
 

@@ -83,18 +83,18 @@ private:
   void verifyOp(Operation *op) {
     // Starts of blocks and what shifts indices by them belong to no value of
     // the plan; interpreted ranks verify them.
-    auto global = op->getAttrOfType<TypeAttr>(attributes::globalType);
-    if (!global) {
+    if (!getGlobalType(op, /*index=*/0)) {
       if (isMove(op) || isa<ParameterOp, PanelMatmulOp>(op))
         fault(op) << "no " << attributes::globalType;
       return;
     }
-    for (Value result : op->getResults())
-      verifyType(op, result, global);
+    for (OpResult result : op->getResults())
+      verifyType(op, result, getGlobalType(op, result.getResultNumber()));
     sound &= succeeded(verifyPanelOp(op, access));
     if (auto rules = dyn_cast<ShardingRuleOpInterface>(op))
       for (OpResult result : op->getResults())
-        verifyPadding(rules, result, global);
+        verifyPadding(rules, result,
+                      getGlobalType(op, result.getResultNumber()));
   }
 
   /// S3 and S6: the type of a block follows from the sharding.

@@ -1,0 +1,130 @@
+//===- LocalRings.cpp - Attention over keys in a ring ---------------------===//
+//
+// Part of parplan.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/Partition/LocalRings.h"
+#include "passes/Partition/LocalOffsets.h"
+
+using namespace mlir;
+
+namespace parplan {
+
+namespace {
+
+/// Builds one ring; operands are found by their number in the global op.
+class RingBuilder {
+public:
+  RingBuilder(OpBuilder &builder, Operation *op, ValueRange localOperands,
+              const ShardingRule &rule, const FactorAssignment &assignment,
+              const ShardingAccess &access)
+      : builder(builder), op(op), operands(localOperands), rule(rule),
+        assignment(assignment), access(access),
+        axes(getAxes(/*operand=*/1, /*dim=*/1)), keys(getSize(1, 1)) {}
+
+  FailureOr<Operation *> build(AttentionOp attention) {
+    if (failed(findMask(attention, /*first=*/3)))
+      return failure();
+    return builder
+        .create<RingAttentionOp>(
+            op->getLoc(), operands[0], operands[1], operands[2], mask,
+            getOffset(attention), access.getAttr(axes),
+            builder.getI64IntegerAttr(keys), attention.getScaleAttr(),
+            attention.getCausalAttr(), attention.getStatisticsAttr())
+        .getOperation();
+  }
+
+  FailureOr<Operation *> build(AttentionGradientOp gradient) {
+    if (failed(findMask(gradient, /*first=*/6)))
+      return failure();
+    return builder
+        .create<RingAttentionGradientOp>(
+            op->getLoc(), operands[0], operands[1], operands[2], operands[3],
+            operands[4], operands[5], mask, getOffset(gradient),
+            access.getAttr(axes), builder.getI64IntegerAttr(keys),
+            gradient.getScaleAttr(), gradient.getCausalAttr())
+        .getOperation();
+  }
+
+private:
+  AxisList getAxes(unsigned operand, unsigned dim) const {
+    return getUseSharding(rule, assignment, static_cast<int>(operand))
+        .dims[dim];
+  }
+  int64_t getSize(unsigned operand, unsigned dim) const {
+    return cast<RankedTensorType>(op->getOperand(operand).getType())
+        .getDimSize(dim);
+  }
+
+  /// Optional operands follow from number `first` on.
+  template <typename Attention>
+  LogicalResult findMask(Attention attention, unsigned first) {
+    next = first;
+    if (!attention.getMask())
+      return success();
+    unsigned rank =
+        cast<RankedTensorType>(attention.getMask().getType()).getRank();
+    AxisList split;
+    if (rank > 0)
+      split = getAxes(next, rank - 1);
+    if (!split.empty() && split != axes)
+      return attention.emitOpError("S21: the keys of its mask are split over a "
+                                   "part of the axes that the keys go round");
+    mask = operands[next++];
+    if (split.empty())
+      spreadMask();
+    return success();
+  }
+
+  /// A mask of one column is one for all keys; but where blocks have one key,
+  /// it would be that of a block.
+  void spreadMask() {
+    auto block = cast<RankedTensorType>(operands[1].getType());
+    auto type = cast<RankedTensorType>(mask.getType());
+    if (block.getDimSize(1) != 1 ||
+        (type.getRank() > 0 && type.getShape().back() != 1))
+      return;
+    SmallVector<int64_t> shape(type.getShape());
+    if (shape.empty())
+      shape.push_back(1);
+    shape.back() = keys;
+    mask = builder.create<BroadcastOp>(op->getLoc(), type.clone(shape), mask);
+  }
+
+  /// The position of this rank's first query; a ring knows that of its keys.
+  template <typename Attention> Value getOffset(Attention attention) {
+    Value offset = attention.getQueryOffset() ? operands[next] : Value();
+    AxisList queries = getAxes(/*operand=*/0, /*dim=*/1);
+    if (!attention.getCausal())
+      return offset;
+    return shiftOffset(builder, op->getLoc(), offset, {getSize(0, 1), queries},
+                       {keys, {}}, access);
+  }
+
+  OpBuilder &builder;
+  Operation *op;
+  ValueRange operands;
+  const ShardingRule &rule;
+  const FactorAssignment &assignment;
+  const ShardingAccess &access;
+  AxisList axes;
+  int64_t keys;
+  Value mask;
+  unsigned next = 0;
+};
+
+} // namespace
+
+FailureOr<Operation *> createRingOp(OpBuilder &builder, Operation *op,
+                                    ValueRange localOperands,
+                                    const ShardingRule &rule,
+                                    const FactorAssignment &assignment,
+                                    const ShardingAccess &access) {
+  RingBuilder ring(builder, op, localOperands, rule, assignment, access);
+  if (auto attention = dyn_cast<AttentionOp>(op))
+    return ring.build(attention);
+  return ring.build(cast<AttentionGradientOp>(op));
+}
+
+} // namespace parplan
