@@ -8,6 +8,7 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSwitch.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 
@@ -111,6 +112,30 @@ bool dividesEvenly(ShardSliceOp op, int64_t size) {
 bool isCostly(Operation *op) {
   return isa<ExpOp, LogOp, SqrtOp, RsqrtOp, ReciprocalOp, SinOp, CosOp, TanhOp,
              SigmoidOp, ErfOp, SiluOp, GeluOp, PowOp, DivOp, ModOp>(op);
+}
+
+static Value getOffset(Operation *op) {
+  return llvm::TypeSwitch<Operation *, Value>(op)
+      .Case<AttentionOp, AttentionGradientOp, RingAttentionOp,
+            RingAttentionGradientOp>(
+          [](auto attention) { return attention.getQueryOffset(); })
+      .Default([](Operation *) { return Value(); });
+}
+
+bool readsPosition(OpOperand &use) {
+  return use.get() == getOffset(use.getOwner());
+}
+
+bool readsHeadsByStrides(OpOperand &use) {
+  Operation *op = use.getOwner();
+  unsigned index = use.getOperandNumber();
+  if (isa<AttentionOp, AttentionGradientOp>(op) && index < 3)
+    return true;
+  // What travels is dense.
+  if (isa<RingAttentionOp, RingAttentionGradientOp>(op) && index == 0)
+    return true;
+  return isa<AttentionGradientOp, RingAttentionGradientOp>(op) &&
+         (index == 3 || index == 5);
 }
 
 } // namespace parplan

@@ -29,6 +29,14 @@ bool dividesEvenly(ShardSliceOp op, int64_t size);
 /// Reshapes that only add or drop dimensions of size 1.
 bool isUnitReshape(mlir::Operation *op);
 
+/// Whether an attention reads the operand as the position of its queries: the
+/// start of a block is then a number that the rank knows, and no array.
+bool readsPosition(mlir::OpOperand &use);
+
+/// Whether an attention reads the operand through strides, so that it may be a
+/// transposed view.
+bool readsHeadsByStrides(mlir::OpOperand &use);
+
 } // namespace parplan
 
 #endif // PARPLAN_PASSES_SCHEDULE_FUSABLEOPS_H

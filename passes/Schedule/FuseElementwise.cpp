@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "passes/Schedule/FusableOps.h"
 #include "passes/Schedule/KernelBuilder.h"
 #include "passes/Schedule/Origins.h"
 #include "passes/Schedule/Passes.h"
@@ -36,9 +37,7 @@ bool isAttentionView(TransposeOp op) {
       op.getPermutation().back() !=
           static_cast<int64_t>(op.getPermutation().size()) - 1)
     return false;
-  return !op->use_empty() && llvm::all_of(op->getUses(), [](OpOperand &use) {
-    return isa<AttentionOp>(use.getOwner()) && use.getOperandNumber() < 3;
-  });
+  return !op->use_empty() && llvm::all_of(op->getUses(), readsHeadsByStrides);
 }
 
 /// Ops that become kernels and take producers in.
@@ -175,7 +174,7 @@ private:
     if (!isRoot(op) || inlined.contains(op) || op->use_empty())
       return success();
     if (isFree(op) && llvm::all_of(op->getUses(), [&](OpOperand &use) {
-          return readsInside(use.getOwner());
+          return readsInside(use);
         }))
       return success();
     if (auto slice = dyn_cast<ShardSliceOp>(op);
@@ -192,14 +191,16 @@ private:
     else
       result = fuseElementwise(op);
     op->getResult(0).replaceUsesWithIf(result, [&](OpOperand &use) {
-      return !isFree(op) || !readsInside(use.getOwner());
+      return !isFree(op) || !readsInside(use);
     });
     return success();
   }
 
-  /// Whether `user` computes free operands itself.
-  bool readsInside(Operation *user) const {
-    return takesIn(user) || inlined.contains(user);
+  /// Whether the user computes free operands itself.
+  bool readsInside(OpOperand &use) const {
+    Operation *user = use.getOwner();
+    return takesIn(user) || inlined.contains(user) ||
+           (isa<BlockStartOp>(use.get().getDefiningOp()) && readsPosition(use));
   }
 
   KernelBuilder start(Operation *op, ArrayRef<int64_t> space) {

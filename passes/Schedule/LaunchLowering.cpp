@@ -18,13 +18,6 @@ namespace parplan {
 
 namespace {
 
-SmallVector<int64_t> getRowMajorStrides(ArrayRef<int64_t> shape) {
-  SmallVector<int64_t> strides(shape.size(), 1);
-  for (size_t dim = shape.size(); dim-- > 1;)
-    strides[dim - 1] = strides[dim] * shape[dim];
-  return strides;
-}
-
 class LaunchLowering : public LaunchBuilder {
 public:
   using LaunchBuilder::LaunchBuilder;
@@ -32,10 +25,12 @@ public:
   LogicalResult run() {
     return llvm::TypeSwitch<Operation *, LogicalResult>(op)
         .Case<exec::MapOp, MatmulOp, ConvOp, MaxPoolOp, AveragePoolOp,
-              AttentionOp, ReduceOp, SoftmaxOp, LogSoftmaxOp, LayerNormOp,
+              ReduceOp, SoftmaxOp, LogSoftmaxOp, LayerNormOp,
               RMSNormOp, CumSumOp, TopKOp, EmbeddingOp, GatherOp,
               GatherElementsOp, GatherNDOp>(
             [&](auto concrete) { return lower(concrete); })
+        .Case<AttentionOp, AttentionGradientOp>(
+            [&](auto) { return lowerAttention(op, placement); })
         .Case<MoeDispatchOp, MoeCombineOp, MoeWeightGradientOp>(
             [&](auto) { return lowerExperts(op, placement); })
         .Default([&](Operation *) { return lowerTraining(op, placement); });
@@ -181,65 +176,6 @@ private:
   }
   LogicalResult lower(AveragePoolOp pool) {
     return lowerPool(pool, /*isMax=*/false, pool.getCountIncludePad());
-  }
-
-  //===--------------------------------------------------------------------===//
-  // Attention
-  //===--------------------------------------------------------------------===//
-
-  /// The strides of batch, sequence and head, seen through a transpose.
-  SmallVector<int64_t> getHeadStrides(Value tensor) {
-    auto transpose = tensor.getDefiningOp<TransposeOp>();
-    if (!transpose ||
-        placement.lookup(tensor) != placement.lookup(transpose.getInput())) {
-      SmallVector<int64_t> strides = getRowMajorStrides(getShape(tensor));
-      strides.pop_back();
-      return strides;
-    }
-    SmallVector<int64_t> source =
-        getRowMajorStrides(getShape(transpose.getInput()));
-    SmallVector<int64_t> strides;
-    for (int64_t dim : transpose.getPermutation().drop_back())
-      strides.push_back(source[dim]);
-    return strides;
-  }
-
-  LogicalResult lower(AttentionOp attention) {
-    if (failed(requireAnyFloat(attention.getQuery())))
-      return failure();
-    ArrayRef<int64_t> query = getShape(attention.getQuery());
-    ArrayRef<int64_t> key = getShape(attention.getKey());
-    ArrayRef<int64_t> value = getShape(attention.getValue());
-    SmallVector<int64_t> maskStrides;
-    if (Value mask = attention.getMask()) {
-      // Right-aligned with [b, h, s, t]; size 1 repeats.
-      ArrayRef<int64_t> shape = getShape(mask);
-      SmallVector<int64_t> strides = getRowMajorStrides(shape);
-      maskStrides.assign(4 - shape.size(), 0);
-      for (auto [size, stride] : llvm::zip_equal(shape, strides))
-        maskStrides.push_back(size == 1 ? 0 : stride);
-    }
-    Value operands[] = {get(attention.getQuery()), get(attention.getKey()),
-                        get(attention.getValue())};
-    Value mask = get(attention.getMask());
-    Value offset = get(attention.getQueryOffset());
-    Value output = placement.define(attention.getResult());
-    auto launch = builder.create<exec::AttentionOp>(
-        location, operands[0], operands[1], operands[2], mask, offset,
-        /*workspace=*/Value(), output,
-        list(
-            {query[0], query[1], key[1], query[2], key[2], query[3], value[3]}),
-        list(getHeadStrides(attention.getQuery())),
-        list(getHeadStrides(attention.getKey())),
-        list(getHeadStrides(attention.getValue())),
-        list(getHeadStrides(attention.getResult())), list(maskStrides),
-        attention.getScaleAttr(), attention.getCausalAttr(),
-        attention.getZeroMaskedRowsAttr(), getCost());
-    if (Value workspace =
-            placement.createWorkspace(runtime::attentionWorkspaceBytes(
-                exec::getRuntimeShape(launch), getElementBytes(output))))
-      launch.getWorkspaceMutable().assign(workspace);
-    return done(launch);
   }
 
   //===--------------------------------------------------------------------===//

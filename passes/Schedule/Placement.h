@@ -134,6 +134,11 @@ llvm::LogicalResult lowerMove(mlir::Operation *op, Placement &placement);
 /// Appends the loop over panels of a product, unrolled, and defines its result.
 llvm::LogicalResult lowerPanels(PanelMatmulOp op, Placement &placement);
 
+/// Appends the statements of an attention or of its gradient.
+llvm::LogicalResult lowerAttention(mlir::Operation *op, Placement &placement);
+
+/// Appends the hops of an attention or a gradient in a ring, unrolled.
+llvm::LogicalResult lowerRing(mlir::Operation *op, Placement &placement);
 
 /// Lets operands of `parplan.pack` be made inside of their buckets, where they
 /// serve nothing else. Kernels are in the program by then.

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "passes/Schedule/FusableOps.h"
 #include "passes/Schedule/Passes.h"
 #include "passes/Schedule/Placement.h"
 #include "passes/Schedule/Variables.h"
@@ -286,6 +287,20 @@ private:
             return success();
           return lowerPanels(product, placement);
         })
+        .Case<RingAttentionOp, RingAttentionGradientOp>(
+            [&](Operation *ring) -> LogicalResult {
+              if (ring->use_empty())
+                return success();
+              return lowerRing(ring, placement);
+            })
+        .Case([&](BlockStartOp start) -> LogicalResult {
+          // Ranks know it: no value of the arena.
+          for (OpOperand &use : start->getUses())
+            if (!readsPosition(use))
+              return start.emitOpError("is left: it needs "
+                                       "parplan-fuse-elementwise");
+          return success();
+        })
         .Case([&](TransposeOp transpose) { return translate(transpose); })
         .Case([&](SliceOp slice) { return translate(slice); })
         .Case([&](exec::EmptyOp empty) {
@@ -309,7 +324,7 @@ private:
 
   /// A view that attention reads through its strides.
   LogicalResult translate(TransposeOp transpose) {
-    if (!llvm::all_of(transpose->getUsers(), llvm::IsaPred<AttentionOp>))
+    if (!llvm::all_of(transpose->getUses(), readsHeadsByStrides))
       return transpose.emitOpError("is left: it needs "
                                    "parplan-fuse-elementwise");
     placement.map(transpose.getResult(),
