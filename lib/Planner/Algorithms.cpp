@@ -66,6 +66,17 @@ static int getWeightOperand(const PlanningOp &op) {
   return last;
 }
 
+bool parplan::routesTokens(const PlanningOp &op) {
+  if (op.expertFactor < 0 || op.batchFactor < 0)
+    return false;
+  auto hasNoExperts = [&](const TensorFactors &tensor) {
+    return hasFactor(tensor, op.batchFactor) &&
+           !hasFactor(tensor, op.expertFactor);
+  };
+  return llvm::any_of(op.rule.operands, hasNoExperts) ||
+         llvm::any_of(op.rule.results, hasNoExperts);
+}
+
 std::optional<ProductFactors> parplan::getProductFactors(const PlanningOp &op) {
   if (op.operands.size() < 2 || op.rule.linearity == Linearity::jointly)
     return std::nullopt;

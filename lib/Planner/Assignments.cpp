@@ -29,14 +29,13 @@ public:
       : op(op), mesh(mesh), axes(axes), neighbours(findNeighbours(op.rule)) {}
 
   std::vector<FactorAssignment> build(bool isStorable) {
-    FactorAssignment local = placeSamples();
-    FactorAssignment base = local;
-    if (!place(base, op.sequenceFactor, axes.context))
-      place(base, op.batchFactor, axes.context);
-    addTensorAxes(base);
+    FactorAssignment samples = placeSamples(routesTokens(op));
+    addTensorAxes(placeContext(samples));
+    if (routesTokens(op) && !axes.expert.empty())
+      addTensorAxes(placeContext(placeSamples(/*keepsTokens=*/false)));
     if (op.keyFactor >= 0 && op.sequenceFactor >= 0 && !axes.context.empty()) {
       addRings();
-      addAllToAll(local);
+      addAllToAll(samples);
     }
     addPendingAndStored(isStorable);
     return std::move(assignments);
@@ -95,16 +94,25 @@ private:
       }
   }
 
-  /// Data axes on the batch, expert axes on the experts or behind them.
-  FactorAssignment placeSamples() const {
+  /// Data axes on the batch, expert axes on the experts or behind them; first
+  /// behind them where tokens are kept.
+  FactorAssignment placeSamples(bool keepsTokens) const {
     FactorAssignment base = FactorAssignment::getReplicated(op.rule);
     if (maySplit(op.batchFactor)) {
       base.axes[op.batchFactor] = axes.data;
       if (verifyAssignment(op.rule, base, mesh))
         base.axes[op.batchFactor].clear();
     }
+    if (keepsTokens && place(base, op.batchFactor, axes.expert))
+      return base;
     if (!place(base, op.expertFactor, axes.expert))
       place(base, op.batchFactor, axes.expert);
+    return base;
+  }
+
+  FactorAssignment placeContext(FactorAssignment base) const {
+    if (!place(base, op.sequenceFactor, axes.context))
+      place(base, op.batchFactor, axes.context);
     return base;
   }
 

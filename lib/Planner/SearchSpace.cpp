@@ -61,7 +61,8 @@ public:
   const MeshAxes &getAxes() const { return axes; }
   std::optional<std::string> getRefusal() const { return refusal; }
 
-  /// The assignments of a leader.
+  /// The assignments of a leader. Forced expert parallelism exchanges tokens by
+  /// all-to-all.
   Assignments get(int leader) {
     const PlanningOp &op = problem.ops[leader];
     Assignments assignments = getAssignments(op, mesh, axes, storable[leader]);
@@ -70,6 +71,10 @@ public:
       forceKind(op, assignments);
     if (op.role == OpRole::forward)
       forceSequence(op, assignments);
+    if (request.expertSize && routesTokens(op))
+      keepWanted(assignments, [&](const FactorAssignment &choice) {
+        return choice.axes[op.expertFactor].empty();
+      });
     if (storable[leader])
       forceStage(op, assignments);
     return assignments;

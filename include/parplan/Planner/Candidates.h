@@ -59,6 +59,10 @@ struct ProductFactors {
 /// a batch.
 std::optional<ProductFactors> getProductFactors(const PlanningOp &op);
 
+/// True for ops that bring tokens to experts or back: they have samples without
+/// experts and samples of experts.
+bool routesTokens(const PlanningOp &op);
+
 /// Of products:
 ///
 ///   tensor axes on            name
@@ -128,8 +132,10 @@ Sharding getLoadedSharding(const PlanningValue &value, const MeshAxes &axes,
 
 /// The assignments of an op on `mesh`, the simplest first. Data axes are on the
 /// batch wherever it can be split, expert axes on the experts or else behind
-/// them, context axes on the sequence or else behind both; of attention context
-/// axes also move panels of the keys (ring) or are on the heads (all-to-all).
+/// them (of ops that route tokens the other way round, too: then tokens change
+/// ranks in an all-to-all, else they are gathered), context axes on the
+/// sequence or else behind both; of attention context axes also move panels of
+/// the keys (ring) or are on the heads (all-to-all).
 ///
 /// Each of these with tensor axes
 /// * of 1D: the first j, for each j of `counts`, on one factor or shared by
