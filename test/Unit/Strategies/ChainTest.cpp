@@ -14,10 +14,6 @@ using namespace parplan::test;
 
 namespace {
 
-constexpr CollectiveKind allReduce = CollectiveKind::allReduce;
-constexpr CollectiveKind allGather = CollectiveKind::allGather;
-constexpr CollectiveKind reduceScatter = CollectiveKind::reduceScatter;
-
 /// X [m, a], the hidden value [m, b], Y [m, c].
 struct ChainNumbers {
   int64_t m, a, b, c;
@@ -33,11 +29,6 @@ struct ChainCase {
 
 void PrintTo(const ChainCase &chain, std::ostream *stream) {
   *stream << chain.name;
-}
-
-/// Elements of a block of `a` over x ranks by `b` over y.
-int64_t block(int64_t a, int64_t x, int64_t b, int64_t y) {
-  return ceilDivide(a, x) * ceilDivide(b, y);
 }
 
 std::vector<ChainCase> getChains() {
@@ -62,17 +53,31 @@ std::vector<ChainCase> getChains() {
                         }};
 
   // X and both weights are gathered once, and so is the hidden value.
-  LinearPlan summa = {"k:x n:y", "m:x n:y", "m:x n:y"};
+  LinearPlan gather = {"k:x n:y", "m:x n:y", "m:x n:y"};
   ChainCase twoDimensions = {
       "Gather2dThenGather2d",
       "xy",
-      {"m:x k:y", {summa, summa}},
+      {"m:x k:y", {gather, gather}},
       [](const ChainNumbers &s) {
         int64_t moved =
             s.y * (block(s.m, s.x, s.a, s.y) + block(s.m, s.x, s.b, s.y)) +
             s.x * (block(s.a, s.x, s.b, s.y) + block(s.b, s.x, s.c, s.y));
         return Calls{{allGather, moved}, {reduceScatter, moved}};
       }};
+
+  // Panels of X and W, once for each of the three products of a linear.
+  LinearPlan panels = {"k:x n:y", "m:x n:y", "m:x n:y panels k:x,y"};
+  ChainCase summaTwice = {"Summa2dThenSumma2d",
+                          "xy",
+                          {"m:x k:y", {panels, panels}},
+                          [](const ChainNumbers &s) {
+                            int64_t moved = block(s.m, s.x, s.a, 1) +
+                                            block(s.m, s.x, s.b, 1) +
+                                            block(s.a, 1, s.b, s.y) +
+                                            block(s.b, 1, s.c, s.y);
+                            return Calls{{CollectiveKind::broadcast, 2 * moved},
+                                         {CollectiveKind::reduce, moved}};
+                          }};
 
   // y and z change places; weights are kept in pieces, so gathered twice.
   ChainCase threeDimensions = {
@@ -94,9 +99,9 @@ std::vector<ChainCase> getChains() {
       }};
 
   std::vector<ChainCase> chains = {columnRow, sequence, twoDimensions,
-                                   threeDimensions};
-  for (ChainCase chain :
-       {columnRow, sequence, twoDimensions, threeDimensions}) {
+                                   summaTwice, threeDimensions};
+  for (size_t index = 0, count = chains.size(); index < count; ++index) {
+    ChainCase chain = chains[index];
     chain.name += "AndResidual";
     chain.plan.hasResidual = true;
     chains.push_back(chain);
@@ -126,7 +131,8 @@ protected:
     LocalProgram program(step, fault);
     ASSERT_EQ(fault, "");
     EXPECT_EQ(program.compare(step, /*tolerance=*/0), "");
-    EXPECT_EQ(program.getTraffic().elements, sumByKind(chain.calls(numbers)));
+    EXPECT_EQ(program.schedule().traffic.elements,
+              sumByKind(chain.calls(numbers)));
     if (HasFailure())
       FAIL() << program.print();
   }
@@ -159,7 +165,7 @@ TEST(Chain, ResidualOverOneTensor3dSendsABlock) {
     LocalProgram program(step, fault);
     ASSERT_EQ(fault, "");
     EXPECT_EQ(program.compare(step, /*tolerance=*/0), "");
-    EXPECT_EQ(program.getTraffic().elements[CollectiveKind::send],
+    EXPECT_EQ(program.schedule().traffic.elements[CollectiveKind::send],
               2 * m * k / (4 * x));
   }
 }

@@ -21,7 +21,9 @@ public:
     Value input = step.addInput({sizes.rows, sizes.columns.front()}, x);
     Value gradient = step.addInput({sizes.rows, sizes.columns.back()}, getY());
     // Arguments have no op that says how they are copied.
-    activations = {addElementwise<NegOp>(x, roles::forward, input)};
+    if (plan.gathersAgain)
+      input = addElementwise<NegOp>(x, roles::forward, input);
+    activations = {input};
     for (size_t index = 0; index < plan.linears.size(); ++index)
       addForward(index);
     Value output = activations.back();
@@ -88,9 +90,14 @@ private:
       ofInput =
           addElementwise<AddOp>(x, roles::inputGradient, ofInput, gradient);
     step.addResult(ofInput, x);
-    for (size_t index = plan.linears.size(); index-- > 0;) {
-      step.addNewValue(ofWeights[plan.linears.size() - 1 - index],
-                       getName(index), {"kn", plan.linears[index].w});
+    for (auto [number, made] : llvm::enumerate(ofWeights)) {
+      size_t index = plan.linears.size() - 1 - number;
+      Layout layout = {"kn", plan.linears[index].w};
+      // Of what a function returns, only new values may lie in pieces.
+      if (StringRef(layout.axes).contains('/'))
+        step.addNewValue(made, getName(index), layout);
+      else
+        step.addResult(made, layout);
     }
   }
 

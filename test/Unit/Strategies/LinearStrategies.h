@@ -30,6 +30,15 @@ struct Call {
 };
 using Calls = std::vector<Call>;
 
+constexpr CollectiveKind allReduce = CollectiveKind::allReduce;
+constexpr CollectiveKind allGather = CollectiveKind::allGather;
+constexpr CollectiveKind reduceScatter = CollectiveKind::reduceScatter;
+
+/// Elements of a block of `a` elements over x ranks by `b` over y.
+inline int64_t block(int64_t a, int64_t x, int64_t b, int64_t y) {
+  return ceilDivide(a, x) * ceilDivide(b, y);
+}
+
 /// Elements a rank keeps. Gradients are kept as their values are.
 struct AtRest {
   int64_t x, w, y;
@@ -58,6 +67,18 @@ inline void PrintTo(const LinearStrategy &strategy, std::ostream *stream) {
 }
 
 std::vector<LinearStrategy> getLinearStrategies();
+/// The one of this name, which exists.
+LinearStrategy getLinearStrategy(llvm::StringRef name);
+
+/// X [m, k] and W [k, n] under the strategy.
+Step makeLinear(const LinearStrategy &strategy, const Mesh &mesh, int64_t m,
+                int64_t k, int64_t n, bool withBackward, Random &random);
+
+/// 2D, 2.5D and 3D: operands are gathered before products, results reduced
+/// after them.
+void addGathering(std::vector<LinearStrategy> &table);
+/// 2D and 2.5D in loops over panels.
+void addPanels(std::vector<LinearStrategy> &table);
 
 Numbers getNumbers(const Mesh &mesh, const LinearStrategy &strategy, int64_t m,
                    int64_t k, int64_t n);

@@ -25,12 +25,8 @@ protected:
     int64_t m = drawSize(mesh, dividing, random);
     int64_t k = drawSize(mesh, dividing, random);
     int64_t n = drawSize(mesh, dividing, random);
-    ChainPlan plan = {strategy.x,
-                      {{strategy.w, strategy.y, strategy.factors}},
-                      strategy.gathersAgain,
-                      /*hasResidual=*/false};
-    Step forward = makeChain(mesh, plan, {m, {k, n}}, false, random);
-    Step whole = makeChain(mesh, plan, {m, {k, n}}, true, random);
+    Step forward = makeLinear(strategy, mesh, m, k, n, false, random);
+    Step whole = makeLinear(strategy, mesh, m, k, n, true, random);
     std::string fault;
     LocalProgram forwardProgram(forward, fault), program(whole, fault);
     ASSERT_EQ(fault, "");
@@ -38,7 +34,8 @@ protected:
 
     Numbers numbers = getNumbers(mesh, strategy, m, k, n);
     Calls calls = strategy.forward(numbers);
-    Traffic ahead = forwardProgram.getTraffic(), all = program.getTraffic();
+    Traffic ahead = forwardProgram.schedule().traffic,
+            all = program.schedule().traffic;
     EXPECT_EQ(ahead.elements, sumByKind(calls)) << "forward";
     llvm::append_range(calls, strategy.backward(numbers));
     EXPECT_EQ(all.elements, sumByKind(calls)) << "forward and backward";

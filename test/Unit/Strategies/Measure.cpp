@@ -125,14 +125,7 @@ std::string LocalProgram::compare(const Step &step, double tolerance) {
   return "";
 }
 
-Traffic LocalProgram::getTraffic() {
-  OwningOpRef<ModuleOp> scheduled = module->clone();
-  Messages messages;
-  PassManager manager(&getContext());
-  buildSchedulePipeline(manager);
-  PARPLAN_CHECK(succeeded(manager.run(*scheduled)), messages.text);
-  Program program =
-      extractProgram(*scheduled->getOps<exec::ProgramOp>().begin());
+static Traffic countTraffic(const Program &program, int64_t elementBytes) {
   Traffic most;
   int64_t mostElements = -1;
   for (const RankProgram &rank : program.ranks) {
@@ -144,7 +137,7 @@ Traffic LocalProgram::getTraffic() {
       int64_t ranks = program.mesh.getWidth(
           program.communicators[static_cast<size_t>(statement.communicator)]
               .axes);
-      int64_t elements = statement.bytes / 4;
+      int64_t elements = statement.bytes / elementBytes;
       traffic.elements[statement.collective] += elements;
       traffic.ring +=
           getRingShare(statement.collective, ranks) * Fraction(elements);
@@ -155,6 +148,35 @@ Traffic LocalProgram::getTraffic() {
     mostElements = std::max(mostElements, sum);
   }
   return most;
+}
+
+static int64_t countActivations(exec::ProgramOp program, int64_t elementBytes) {
+  // By the number of a statement: what starts or ends to live there.
+  std::map<int64_t, int64_t> changes;
+  for (auto buffer : program.getBody().front().getOps<exec::BufferOp>()) {
+    if (buffer.getKind() != exec::BufferKind::activation)
+      continue;
+    int64_t elements = buffer.getType().getByteSize() / elementBytes;
+    changes[static_cast<int64_t>(buffer.getFirst())] += elements;
+    changes[static_cast<int64_t>(buffer.getLast()) + 1] -= elements;
+  }
+  int64_t live = 0, most = 0;
+  for (auto [statement, change] : changes) {
+    live += change;
+    most = std::max(most, live);
+  }
+  return most;
+}
+
+Scheduled LocalProgram::schedule(int64_t elementBytes) {
+  OwningOpRef<ModuleOp> scheduled = module->clone();
+  Messages messages;
+  PassManager manager(&getContext());
+  buildSchedulePipeline(manager);
+  PARPLAN_CHECK(succeeded(manager.run(*scheduled)), messages.text);
+  exec::ProgramOp program = *scheduled->getOps<exec::ProgramOp>().begin();
+  return {countTraffic(extractProgram(program), elementBytes),
+          countActivations(program, elementBytes)};
 }
 
 //===----------------------------------------------------------------------===//

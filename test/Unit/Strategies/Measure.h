@@ -27,7 +27,7 @@ namespace parplan::test {
 
 /// Communication of the rank that does most.
 struct Traffic {
-  /// By kind, in the counting of docs/cli.md, in elements of four bytes.
+  /// By kind, in elements, in the counting of docs/cli.md.
   std::map<CollectiveKind, int64_t> elements;
   /// What a rank sends in the ring algorithm, on average over the group: a
   /// broadcast and a reduce as a pipelined chain, a send as its message.
@@ -50,6 +50,14 @@ struct Copies {
 
 std::ostream &operator<<(std::ostream &stream, const Copies &copies);
 
+/// A program of statements.
+struct Scheduled {
+  Traffic traffic;
+  /// The most elements that its arrays take at a time, but for parameters,
+  /// inputs, outputs and workspaces of kernels.
+  int64_t activations = 0;
+};
+
 /// The program of one rank, from the partition phase.
 class LocalProgram {
 public:
@@ -60,8 +68,8 @@ public:
   /// they differ by more than `tolerance`, or nothing.
   std::string compare(const Step &step, double tolerance);
 
-  /// What the scheduled program communicates.
-  Traffic getTraffic();
+  /// Schedules the program. Elements have so many bytes.
+  Scheduled schedule(int64_t elementBytes = 4);
 
   Copies getCopies();
 

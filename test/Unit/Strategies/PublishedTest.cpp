@@ -18,21 +18,13 @@ namespace {
 /// units of S.
 Fraction measure(llvm::StringRef name, const Mesh &mesh) {
   int64_t size = mesh.getRankCount();
-  for (const LinearStrategy &strategy : getLinearStrategies())
-    if (name == strategy.name) {
-      Random random(5);
-      ChainPlan plan = {strategy.x,
-                        {{strategy.w, strategy.y, strategy.factors}},
-                        strategy.gathersAgain,
-                        /*hasResidual=*/false};
-      Step step = makeChain(mesh, plan, {size, {size, size}}, true, random);
-      std::string fault;
-      LocalProgram program(step, fault);
-      EXPECT_EQ(fault, "");
-      return program.getTraffic().ring * Fraction(1, size * size);
-    }
-  ADD_FAILURE() << "no strategy of this name";
-  return 0;
+  Random random(5);
+  Step step = makeLinear(getLinearStrategy(name), mesh, size, size, size,
+                         /*withBackward=*/true, random);
+  std::string fault;
+  LocalProgram program(step, fault);
+  EXPECT_EQ(fault, "");
+  return program.schedule().traffic.ring * Fraction(1, size * size);
 }
 
 TEST(Published, OneDimensionIsAsPublished) {
@@ -48,6 +40,8 @@ TEST(Published, TwoDimensionsAreTheQthPart) {
     Fraction published(6 * (q - 1), q);
     EXPECT_EQ(measure("Gather2d", Mesh({{"x", q}, {"y", q}})) * Fraction(q),
               published);
+    EXPECT_EQ(measure("Summa2d", Mesh({{"x", q}, {"y", q}})) * Fraction(q),
+              published);
     EXPECT_EQ(measure("Gather2dKept", Mesh({{"x", q}, {"y", q}})),
               Fraction(4 * (q - 1), q * q));
   }
@@ -59,8 +53,8 @@ TEST(Published, DepthLacksTheReductionOfTheWeightGradient) {
       Mesh mesh({{"z", d}, {"x", q}, {"y", q}});
       Fraction published(3 * (q - 1) * (d + 1), d * q);
       Fraction reduction(2 * (d - 1), d * q * q);
-      EXPECT_EQ(measure("Gather25d", mesh),
-                published * Fraction(1, q) + reduction);
+      for (const char *name : {"Gather25d", "Summa25d"})
+        EXPECT_EQ(measure(name, mesh), published * Fraction(1, q) + reduction);
     }
 }
 

@@ -117,7 +117,7 @@ TEST_P(Zero, SumsOverMicroBatches) {
     LocalProgram program(step, fault);
     ASSERT_EQ(fault, "");
     EXPECT_EQ(program.compare(step, /*tolerance=*/0), "");
-    Traffic traffic = program.getTraffic();
+    Traffic traffic = program.schedule().traffic;
     EXPECT_EQ(traffic.elements, getElements(stage.number, sizes));
     EXPECT_EQ(traffic.ring, getRing(stage.number, sizes)) << traffic;
 
