@@ -1,0 +1,157 @@
+//===- ExpertTest.cpp - A layer of experts over the ranks of its data -----===//
+//
+// Part of parplan. Router's choice, dispatch, one product per expert, combine;
+// forward and backward. Tokens and the matrices of experts rest split over p.
+// Every expert has a slot for every token, so nothing is dropped: the capacity
+// of a pair of ranks is C = ceil(e / p) ceil(t / p) rows.
+//
+//===----------------------------------------------------------------------===//
+
+#include "LinearStep.h"
+#include "Measure.h"
+
+#include <gtest/gtest.h>
+
+using namespace mlir;
+using namespace parplan;
+using namespace parplan::test;
+
+namespace {
+
+/// Tokens [t, d], of which each goes to k of e experts; matrices [e, d, f].
+struct ExpertSizes {
+  int64_t p, t, d, f, e, k;
+
+  /// Rows that a rank exchanges with all others.
+  int64_t slots() const { return p * ceilDivide(e, p) * ceilDivide(t, p); }
+  int64_t padded() const { return p * ceilDivide(t, p); }
+};
+
+using Elements = std::map<CollectiveKind, int64_t>;
+constexpr CollectiveKind allGather = CollectiveKind::allGather;
+constexpr CollectiveKind reduceScatter = CollectiveKind::reduceScatter;
+constexpr CollectiveKind allToAll = CollectiveKind::allToAll;
+
+struct ExpertForm {
+  const char *name;
+  /// Of dispatch and combine.
+  const char *factors;
+  /// In elements of four bytes; the number of an expert has eight.
+  Elements (*forward)(const ExpertSizes &);
+  Elements (*backward)(const ExpertSizes &);
+};
+
+void PrintTo(const ExpertForm &form, std::ostream *stream) {
+  *stream << form.name;
+}
+
+constexpr ExpertForm forms[] = {
+    // Tokens out and answers back; the gradients of both the other way round.
+    {"AllToAll", "t:p",
+     [](const ExpertSizes &s) {
+       return Elements{{allToAll, s.slots() * (s.d + s.f)}};
+     },
+     [](const ExpertSizes &s) {
+       return Elements{{allToAll, s.slots() * (s.d + s.f)}};
+     }},
+    // All tokens and the router's choices to all ranks.
+    {"Gathered", "e:p",
+     [](const ExpertSizes &s) {
+       return Elements{{allGather, s.padded() * (s.d + 2 * s.k + s.k)},
+                       {reduceScatter, s.padded() * s.f}};
+     },
+     [](const ExpertSizes &s) {
+       return Elements{{allGather, s.padded() * s.f},
+                       {reduceScatter, s.padded() * (s.d + s.k)}};
+     }}};
+
+Step makeStep(const ExpertForm &form, const ExpertSizes &sizes,
+              bool withBackward, Random &random) {
+  auto [p, t, d, f, e, k] = sizes;
+  StepBuilder step(Mesh({{"p", p, AxisRole::expert}}), random);
+  Type real = step.builder.getF32Type();
+  Layout tokens = {"td", "t:p"}, routing = {"tk", "t:p"};
+  // Slots rest where the op that makes them is.
+  Layout slots = {"etd", form.factors}, answers = {"etd", "e:p"};
+  Value x = step.addInput({t, d}, tokens);
+  Value gradient = step.addInput({t, f}, tokens);
+  Value chosen =
+      step.addInput(RankedTensorType::get({t, k}, step.builder.getI64Type()),
+                    routing, 0, e - 1);
+  Value weights = step.addInput({t, k}, routing);
+  Value w = step.addParameter("w", {e, d, f}, {"edf", "e:p"});
+
+  Value sent = step.add<MoeDispatchOp>(form.factors, {slots}, roles::forward,
+                                       RankedTensorType::get({e, t, d}, real),
+                                       x, chosen, Value(), Value());
+  Value made = step.add<MatmulOp>("e:p", {answers}, roles::forward, sent, w,
+                                  "etd,edf->etf");
+  Value y = step.add<MoeCombineOp>(form.factors, {tokens}, roles::forward, made,
+                                   chosen, weights, Value());
+  step.addResult(y, tokens);
+  if (!withBackward)
+    return step.finish();
+
+  Value ofMade =
+      step.add<MoeDispatchOp>(form.factors, {slots}, roles::inputGradient,
+                              RankedTensorType::get({e, t, f}, real), gradient,
+                              chosen, weights, Value());
+  Value ofWeights = step.add<MoeWeightGradientOp>(form.factors, {routing},
+                                                  roles::inputGradient, made,
+                                                  gradient, chosen, Value());
+  Value ofMatrices =
+      step.add<MatmulOp>("e:p", {{"edf", "e:p"}}, roles::weightGradient, sent,
+                         ofMade, "etd,etf->edf");
+  Value ofSent = step.add<MatmulOp>("e:p", {answers}, roles::inputGradient,
+                                    ofMade, w, "etf,edf->etd");
+  Value ofX =
+      step.add<MoeCombineOp>(form.factors, {tokens}, roles::inputGradient,
+                             ofSent, chosen, Value(), Value());
+  step.addResult(ofX, tokens);
+  step.addResult(ofWeights, routing);
+  step.addNewValue(ofMatrices, "w", {"edf", "e:p"});
+  return step.finish();
+}
+
+class Experts : public testing::TestWithParam<ExpertForm> {};
+
+TEST_P(Experts, GetTheirTokens) {
+  const ExpertForm &form = GetParam();
+  Random random(9);
+  for (int i = 0; i < 200 && !HasFailure(); ++i) {
+    Mesh mesh = drawMesh("p", random);
+    bool dividing = i % 2 == 0;
+    ExpertSizes sizes = {mesh.getRankCount(),
+                         drawSize(mesh, dividing, random),
+                         draw(random, 1, 5),
+                         draw(random, 1, 5),
+                         drawSize(mesh, dividing, random),
+                         draw(random, 1, 3)};
+    Step ahead = makeStep(form, sizes, false, random);
+    Step whole = makeStep(form, sizes, true, random);
+    std::string fault;
+    LocalProgram forward(ahead, fault), program(whole, fault);
+    ASSERT_EQ(fault, "");
+    EXPECT_EQ(program.compare(whole, /*tolerance=*/0), "");
+
+    Elements elements = form.forward(sizes);
+    EXPECT_EQ(forward.schedule().traffic.elements, elements);
+    for (auto [kind, size] : form.backward(sizes))
+      elements[kind] += size;
+    EXPECT_EQ(program.schedule().traffic.elements, elements);
+    int64_t tokens = ceilDivide(sizes.t, sizes.p);
+    EXPECT_EQ(program.getArgumentSize(0), tokens * sizes.d);
+    EXPECT_EQ(program.getParameterSize("w"),
+              ceilDivide(sizes.e, sizes.p) * sizes.d * sizes.f);
+    EXPECT_EQ(program.getResultSize(3), program.getParameterSize("w"));
+    if (HasFailure())
+      FAIL() << program.print();
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Strategies, Experts, testing::ValuesIn(forms),
+                         [](const testing::TestParamInfo<ExpertForm> &info) {
+                           return std::string(info.param.name);
+                         });
+
+} // namespace
