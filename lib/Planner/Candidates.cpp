@@ -89,18 +89,17 @@ static llvm::SmallVector<size_t> getAxisCounts(const PlanningProblem &problem,
   return counts;
 }
 
-MeshAxes parplan::getMeshAxes(const PlanningProblem &problem, const Mesh &mesh,
-                              const std::optional<ForcedGrid> &forced) {
+MeshAxes parplan::getMeshAxes(const PlanningProblem &problem,
+                              const PlanSpace &space) {
   MeshAxes axes;
-  axes.data = getDataAxes(mesh);
-  axes.context = getAxes(mesh, AxisRole::context);
-  axes.expert = getAxes(mesh, AxisRole::expert);
-  axes.tensor = getTensorAxes(mesh);
-  axes.counts = getAxisCounts(problem, mesh);
-  if (forced)
-    axes.grids = {makeGrid(mesh, *forced)};
-  else
-    axes.grids = getGrids(mesh);
+  axes.data = getDataAxes(space.mesh);
+  axes.context = getAxes(space.mesh, AxisRole::context);
+  axes.expert = getAxes(space.mesh, AxisRole::expert);
+  axes.tensor = getTensorAxes(space.mesh);
+  axes.counts = getAxisCounts(problem, space.mesh);
+  if (!space.hasParts && axes.counts.size() > 1)
+    axes.counts.resize(1);
+  axes.grids = space.grids;
   return axes;
 }
 

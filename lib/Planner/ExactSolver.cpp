@@ -145,9 +145,10 @@ PlanResult parplan::solve(const PlanningProblem &problem,
     result.refusals.push_back(*fault);
     return result;
   }
-  for (const Mesh &mesh : getMeshes(problem, request)) {
+  for (const PlanSpace &space : getSpaces(problem, request)) {
+    const Mesh &mesh = space.mesh;
     std::optional<std::string> refusal;
-    auto assignments = getAllowedAssignments(problem, request, mesh, refusal);
+    auto assignments = getAllowedAssignments(problem, request, space, refusal);
     if (refusal) {
       result.refusals.push_back(*refusal);
       continue;
@@ -165,7 +166,7 @@ PlanResult parplan::solve(const PlanningProblem &problem,
           std::min(result.boundWithoutLimitSeconds, computeBound);
       continue;
     }
-    MeshProblem meshProblem(problem, request, mesh, std::move(assignments),
+    MeshProblem meshProblem(problem, request, space, std::move(assignments),
                             costs);
     if (meshProblem.isTooRich()) {
       exact = false;

@@ -28,14 +28,15 @@ PlanResult parplan::solveByExhaustion(const PlanningProblem &problem,
     result.refusals.push_back(*fault);
     return result;
   }
-  for (const Mesh &mesh : getMeshes(problem, request)) {
+  for (const PlanSpace &space : getSpaces(problem, request)) {
+    const Mesh &mesh = space.mesh;
     std::optional<std::string> refusal;
-    auto assignments = getAllowedAssignments(problem, request, mesh, refusal);
+    auto assignments = getAllowedAssignments(problem, request, space, refusal);
     if (refusal) {
       result.refusals.push_back(*refusal);
       continue;
     }
-    auto rests = getRestCandidates(problem, request, mesh, assignments);
+    auto rests = getRestCandidates(problem, request, space, assignments);
     Decisions decisions = getDecisions(problem);
     std::vector<size_t> sizes;
     for (const Decision &decision : decisions.all)

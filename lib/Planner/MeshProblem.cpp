@@ -7,32 +7,40 @@
 #include "parplan/Support/Check.h"
 
 #include <algorithm>
+#include <bit>
 #include <set>
 
 using namespace parplan;
 
-CopySet ValueCopies::normalise(CopySet set, const Sharding &atRest) const {
-  CopySet result = 0;
+std::vector<CopySet> ValueCopies::getShares(const Sharding &atRest) const {
+  std::vector<CopySet> shares(kinds.size(), 0);
   for (size_t kind = 0; kind < kinds.size(); ++kind) {
-    if (!(set >> kind & 1) || kinds[kind].layout == atRest)
+    if (kinds[kind].layout == atRest)
       continue;
     size_t first = 0;
     while (!(kinds[first].layout == kinds[kind].layout &&
              sharesCopies(kinds[first].reader, kinds[kind].reader, atRest)))
       ++first;
-    result |= CopySet(1) << first;
+    shares[kind] = CopySet(1) << first;
   }
-  return result;
+  return shares;
+}
+
+CopySet parplan::unite(CopySet set, const std::vector<CopySet> &shares) {
+  CopySet united = 0;
+  for (; set != 0; set &= set - 1)
+    united |= shares[std::countr_zero(set)];
+  return united;
 }
 
 MeshProblem::MeshProblem(const PlanningProblem &problem,
-                         const PlanRequest &request, const Mesh &mesh,
+                         const PlanRequest &request, const PlanSpace &space,
                          std::vector<std::vector<FactorAssignment>> assignments,
                          const PlanCosts &costs)
-    : problem(problem), mesh(mesh), costs(costs), reshards(mesh),
+    : problem(problem), mesh(space.mesh), costs(costs), reshards(space.mesh),
       decisions(getDecisions(problem)), assignments(std::move(assignments)),
       readers(problem.values.size()), writers(problem.values.size(), {-1, 0}) {
-  rests = getRestCandidates(problem, request, mesh, this->assignments);
+  rests = getRestCandidates(problem, request, space, this->assignments);
   addDecisions();
   addValues();
 }
@@ -231,12 +239,15 @@ void MeshProblem::addChoices(size_t value, const ValueCopies &copies) {
               : static_cast<double>(kind.repeat) *
                     getPathSeconds(value, sharding, kind.layout));
     // What the readers need together, whatever each of them chooses.
+    std::vector<CopySet> shares = copies.getShares(sharding);
     std::set<CopySet> sets = {0};
     for (const ValueCopies::Reading &reading : copies.readings) {
-      std::set<CopySet> extended;
+      std::set<CopySet> distinct, extended;
       for (CopySet needs : reading.needs)
+        distinct.insert(unite(needs, shares));
+      for (CopySet needs : distinct)
         for (CopySet set : sets)
-          extended.insert(set | copies.normalise(needs, sharding));
+          extended.insert(set | needs);
       sets = std::move(extended);
     }
     for (CopySet set : sets) {
@@ -251,8 +262,7 @@ void MeshProblem::addChoices(size_t value, const ValueCopies &copies) {
                        copies.kinds[kind].lastUse};
           // What shares the copy may read it later.
           for (size_t other = kind + 1; other < copies.kinds.size(); ++other)
-            if (copies.normalise(CopySet(1) << other, sharding) == CopySet(1)
-                                                                       << kind)
+            if (shares[other] == CopySet(1) << kind)
               live.last = std::max(live.last, copies.kinds[other].lastUse);
           lives.push_back(live);
         }
@@ -267,13 +277,22 @@ void MeshProblem::addChoices(size_t value, const ValueCopies &copies) {
 
 void MeshProblem::addReadings(size_t value, const ValueCopies &copies) {
   for (const ValueCopies::Reading &reading : copies.readings) {
+    // Choices with one layout at rest stand together.
     std::vector<double> pair;
-    for (const ValueChoice &choice : valueChoices[value])
-      for (CopySet needs : reading.needs) {
-        CopySet set = copies.normalise(needs, rests[value][choice.rest]);
-        pair.push_back((set & ~choice.copies) == 0 ? 0
-                                                   : CostNetwork::forbidden);
+    std::vector<CopySet> united;
+    int rest = -1;
+    for (const ValueChoice &choice : valueChoices[value]) {
+      if (choice.rest != rest) {
+        rest = choice.rest;
+        united.clear();
+        std::vector<CopySet> shares = copies.getShares(rests[value][rest]);
+        for (CopySet needs : reading.needs)
+          united.push_back(unite(needs, shares));
       }
+      for (CopySet needs : united)
+        pair.push_back((needs & ~choice.copies) == 0 ? 0
+                                                     : CostNetwork::forbidden);
+    }
     network.addPair(variableOf[value], reading.decision, pair);
   }
 }

@@ -41,10 +41,13 @@ struct ValueCopies {
   };
   std::vector<Reading> readings;
 
-  /// `set` without what lies `atRest` already, and with one kind for all that
-  /// share a copy.
-  CopySet normalise(CopySet set, const Sharding &atRest) const;
+  /// Per kind the set that stands for it where the value lies `atRest`: nothing
+  /// if that is its layout, else the first kind that shares its copy.
+  std::vector<CopySet> getShares(const Sharding &atRest) const;
 };
+
+/// The union of the shares of a set.
+CopySet unite(CopySet set, const std::vector<CopySet> &shares);
 
 /// One choice for a value: its layout at rest, and the copies that are made of
 /// it.
@@ -60,7 +63,7 @@ struct ValueChoice {
 class MeshProblem {
 public:
   MeshProblem(const PlanningProblem &problem, const PlanRequest &request,
-              const Mesh &mesh,
+              const PlanSpace &space,
               std::vector<std::vector<FactorAssignment>> assignments,
               const PlanCosts &costs);
 

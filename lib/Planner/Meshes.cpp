@@ -133,3 +133,40 @@ std::vector<Mesh> parplan::getMeshes(const PlanningProblem &problem,
       }
   return meshes;
 }
+
+/// The kinds of grids that nodes are forced to use.
+static llvm::SmallVector<GridKind> getForcedKinds(const PlanRequest &request) {
+  llvm::SmallVector<GridKind> kinds;
+  for (const ForcedAlgorithm &forced : request.forcedAlgorithms)
+    if (forced.algorithm == Algorithm::summa2d ||
+        forced.algorithm == Algorithm::gather2d)
+      kinds.push_back(GridKind::grid2d);
+    else if (forced.algorithm == Algorithm::tensor2_5d)
+      kinds.push_back(GridKind::grid2_5d);
+    else if (forced.algorithm == Algorithm::tensor3d)
+      kinds.push_back(GridKind::grid3d);
+  return kinds;
+}
+
+std::vector<PlanSpace> parplan::getSpaces(const PlanningProblem &problem,
+                                          const PlanRequest &request) {
+  std::vector<PlanSpace> spaces, withGrids;
+  auto kinds = getForcedKinds(request);
+  for (const Mesh &mesh : getMeshes(problem, request)) {
+    PlanSpace space{mesh, {}};
+    if (request.grid) {
+      space.grids = {makeGrid(mesh, *request.grid)};
+    } else if (!kinds.empty()) {
+      llvm::copy_if(getGrids(mesh), std::back_inserter(space.grids),
+                    [&](const Grid &grid) {
+                      return llvm::is_contained(kinds, grid.kind);
+                    });
+    } else if (!request.tensorSize) {
+      for (const Grid &grid : getGrids(mesh))
+        withGrids.push_back({mesh, {grid}, /*hasParts=*/false});
+    }
+    spaces.push_back(std::move(space));
+  }
+  llvm::append_range(spaces, withGrids);
+  return spaces;
+}

@@ -201,9 +201,10 @@ void storeFrozen(std::vector<Sharding> &list, const Mesh &mesh) {
 
 std::vector<std::vector<Sharding>> parplan::getRestCandidates(
     const PlanningProblem &problem, const PlanRequest &request,
-    const Mesh &mesh,
+    const PlanSpace &space,
     const std::vector<std::vector<FactorAssignment>> &assignments) {
-  MeshAxes axes = getMeshAxes(problem, mesh, request.grid);
+  const Mesh &mesh = space.mesh;
+  MeshAxes axes = getMeshAxes(problem, space);
   RestCandidates collected(problem, mesh, axes);
   for (auto [op, choices] : llvm::zip_equal(problem.ops, assignments))
     collected.addOp(op, choices);

@@ -52,10 +52,9 @@ namespace {
 class AllowedAssignments {
 public:
   AllowedAssignments(const PlanningProblem &problem, const PlanRequest &request,
-                     const Mesh &mesh)
-      : problem(problem), request(request), mesh(mesh),
-        axes(getMeshAxes(problem, mesh, request.grid)),
-        storable(findStorable(problem)),
+                     const PlanSpace &space)
+      : problem(problem), request(request), mesh(space.mesh),
+        axes(getMeshAxes(problem, space)), storable(findStorable(problem)),
         tensorWidth(mesh.getWidth(axes.tensor)) {}
 
   const MeshAxes &getAxes() const { return axes; }
@@ -272,12 +271,12 @@ static bool isLegal(const PlanningProblem &problem, const Decision &decision,
       });
 }
 
-std::vector<std::vector<FactorAssignment>>
-parplan::getAllowedAssignments(const PlanningProblem &problem,
-                               const PlanRequest &request, const Mesh &mesh,
-                               std::optional<std::string> &refusal) {
+std::vector<std::vector<FactorAssignment>> parplan::getAllowedAssignments(
+    const PlanningProblem &problem, const PlanRequest &request,
+    const PlanSpace &space, std::optional<std::string> &refusal) {
   std::vector<Assignments> allowed(problem.ops.size());
-  AllowedAssignments ofLeaders(problem, request, mesh);
+  const Mesh &mesh = space.mesh;
+  AllowedAssignments ofLeaders(problem, request, space);
   for (const Decision &decision : getDecisions(problem).all) {
     std::vector<Assignments> choices;
     for (const FactorAssignment &assignment : ofLeaders.get(decision.leader))

@@ -121,9 +121,15 @@ struct MeshAxes {
   AxisList getBatchAxes() const;
 };
 
-/// With the cuts of `forced`, or without: with those of `getGrids`.
-MeshAxes getMeshAxes(const PlanningProblem &problem, const Mesh &mesh,
-                     const std::optional<ForcedGrid> &forced = std::nullopt);
+/// What the ops of a plan may use: a mesh and cuts of its tensor axes.
+struct PlanSpace {
+  Mesh mesh;
+  std::vector<Grid> grids;
+  /// A factor may take a part of the tensor axes, else all of them.
+  bool hasParts = true;
+};
+
+MeshAxes getMeshAxes(const PlanningProblem &problem, const PlanSpace &space);
 
 /// Where the axes of a value lie that nothing in the model decides: data and
 /// expert axes on the batch, context axes on the sequence or behind them.

@@ -87,20 +87,28 @@ PlanResult solveByExhaustion(const PlanningProblem &problem,
 std::vector<Mesh> getMeshes(const PlanningProblem &problem,
                             const PlanRequest &request);
 
+/// What is searched, in this order: every mesh with 1D tensor parallelism, then
+/// every mesh with each cut of its tensor axes besides (and 1D over all of
+/// them). A plan has algorithms of one cut and of 1D, unless nodes are forced
+/// to algorithms of several: then it has all cuts for these. A forced tensor
+/// kind is the only one.
+std::vector<PlanSpace> getSpaces(const PlanningProblem &problem,
+                                 const PlanRequest &request);
+
 /// The number of experts of the largest mixture, 1 without one.
 int64_t getExpertCount(const PlanningProblem &problem);
 
 /// True where some attention is over a sequence that context axes could split.
 bool hasContext(const PlanningProblem &problem);
 
-/// The assignments of every op that the request allows on `mesh`: forced
+/// The assignments of every op that the request allows in a space: forced
 /// algorithms and the ZeRO stage applied. Ops of one decision have equally
 /// many, choice for choice. An op for which the forced algorithm is impossible
 /// keeps all, unless it was forced by name; then `refusal` says so, and
 /// likewise of parameters that the stage cannot spread.
 std::vector<std::vector<FactorAssignment>>
 getAllowedAssignments(const PlanningProblem &problem,
-                      const PlanRequest &request, const Mesh &mesh,
+                      const PlanRequest &request, const PlanSpace &space,
                       std::optional<std::string> &refusal);
 
 /// The layouts at rest that are considered for every value: as made, completed,
@@ -111,7 +119,7 @@ getAllowedAssignments(const PlanningProblem &problem,
 /// In stage 3 parameters that are not trained are stored, too.
 std::vector<std::vector<Sharding>> getRestCandidates(
     const PlanningProblem &problem, const PlanRequest &request,
-    const Mesh &mesh,
+    const PlanSpace &space,
     const std::vector<std::vector<FactorAssignment>> &assignments);
 
 /// The ZeRO stage of a parameter, by what a plan does with it: 3, it is stored

@@ -27,8 +27,8 @@ TEST(Assignments, PutDataAxesOnTheBatchAndTensorAxesElsewhere) {
   PlanningProblem mlp = makeMlp(8, 16, 32);
   Mesh mesh = makeMesh(2, 2);
   std::vector<Algorithm> algorithms;
-  for (const FactorAssignment &assignment :
-       getAssignments(mlp.ops[0], mesh, getMeshAxes(mlp, mesh))) {
+  for (const FactorAssignment &assignment : getAssignments(
+           mlp.ops[0], mesh, getMeshAxes(mlp, {mesh, getGrids(mesh)}))) {
     EXPECT_EQ(assignment.axes[0], AxisList{0});
     algorithms.push_back(getAlgorithm(mlp.ops[0], assignment, mesh));
   }
@@ -43,7 +43,7 @@ TEST(Assignments, LeaveOutFactorsSmallerThanTheAxes) {
   builder.addProduct(x, builder.addParameter({64, 3}));
   Mesh mesh = makeMesh(1, 4);
   // Three columns take one axis of two, never both.
-  MeshAxes axes = getMeshAxes(builder.problem, mesh);
+  MeshAxes axes = getMeshAxes(builder.problem, {mesh, getGrids(mesh)});
   EXPECT_EQ(axes.counts, (llvm::SmallVector<size_t>{2, 1}));
   for (const FactorAssignment &assignment :
        getAssignments(builder.problem.ops[0], mesh, axes))

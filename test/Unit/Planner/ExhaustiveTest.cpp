@@ -89,10 +89,10 @@ PlanningProblem makeMixture(Random &random) {
 int64_t countCombinations(const PlanningProblem &problem,
                           const PlanRequest &request, int64_t limit) {
   int64_t sum = 0;
-  for (const Mesh &mesh : getMeshes(problem, request)) {
+  for (const PlanSpace &space : getSpaces(problem, request)) {
     std::optional<std::string> refusal;
-    auto assignments = getAllowedAssignments(problem, request, mesh, refusal);
-    auto rests = getRestCandidates(problem, request, mesh, assignments);
+    auto assignments = getAllowedAssignments(problem, request, space, refusal);
+    auto rests = getRestCandidates(problem, request, space, assignments);
     int64_t count = 1;
     for (auto [op, choices] : llvm::zip_equal(problem.ops, assignments))
       if (op.isLeader && count <= limit)

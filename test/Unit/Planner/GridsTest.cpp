@@ -72,11 +72,10 @@ TEST(Grids, AreCutAsForced) {
 }
 
 std::set<std::string> getNames(const PlanningProblem &problem, int op,
-                               const Mesh &mesh,
-                               std::optional<ForcedGrid> grid = {}) {
+                               const Mesh &mesh) {
   std::set<std::string> names;
-  for (const FactorAssignment &assignment :
-       getAssignments(problem.ops[op], mesh, getMeshAxes(problem, mesh, grid)))
+  for (const FactorAssignment &assignment : getAssignments(
+           problem.ops[op], mesh, getMeshAxes(problem, {mesh, getGrids(mesh)})))
     names.insert(
         stringifyAlgorithm(getAlgorithm(problem.ops[op], assignment, mesh))
             .str());
@@ -97,8 +96,8 @@ TEST(Grids, PutRowsOnTheSequenceWhereTheBatchIsTooSmall) {
   PlanningProblem problem = makeProduct(/*batch=*/1, 8, 8, 8);
   Mesh mesh = makeMesh(1, 4);
   bool isFound = false;
-  for (const FactorAssignment &assignment :
-       getAssignments(problem.ops[0], mesh, getMeshAxes(problem, mesh)))
+  for (const FactorAssignment &assignment : getAssignments(
+           problem.ops[0], mesh, getMeshAxes(problem, {mesh, getGrids(mesh)})))
     if (assignment.panels.exists()) {
       isFound = true;
       EXPECT_EQ(assignment.axes[problem.ops[0].sequenceFactor], AxisList{0});
@@ -118,8 +117,9 @@ TEST(Grids, LetGradientsRunTheLoopOfTheirProduct) {
   summa.axes[0] = {0, 1}; // m: data, rows
   summa.axes[2] = {2};    // n: columns
   summa.panels = {1, {1, 2}};
-  auto members = inferMembers(problem, getDecisions(problem).all[0], summa,
-                              /*pending=*/{}, getMeshAxes(problem, mesh), mesh);
+  auto members = inferMembers(
+      problem, getDecisions(problem).all[0], summa,
+      /*pending=*/{}, getMeshAxes(problem, {mesh, getGrids(mesh)}), mesh);
   EXPECT_TRUE(members[1].panels.exists());
   EXPECT_TRUE(members[2].panels.exists());
   EXPECT_EQ(getMadeSharding(problem.ops[1].rule, members[1], 0),

@@ -101,8 +101,9 @@ TEST(Decisions, LetGradientsFollowTheForwardProduct) {
       FactorAssignment::getReplicated(problem.ops[0].rule);
   column.axes[0] = {0}; // m: data
   column.axes[2] = {1}; // n
-  auto members = inferMembers(problem, getDecisions(problem).all[0], column,
-                              /*pending=*/{}, getMeshAxes(problem, mesh), mesh);
+  auto members = inferMembers(
+      problem, getDecisions(problem).all[0], column,
+      /*pending=*/{}, getMeshAxes(problem, {mesh, getGrids(mesh)}), mesh);
   // The gradient of the input is pending over n, that of the weight over m.
   EXPECT_EQ(getMadeSharding(problem.ops[1].rule, members[1], 0),
             *parseSharding("[{dp0}, {}] partial=sum{tp0}", mesh));
