@@ -455,6 +455,32 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto &info) { return info.param.name; });
 
 INSTANTIATE_TEST_SUITE_P(
+    Experts, Rules,
+    testing::Values(
+        Case{"moe_dispatch",
+             "parplan.moe_dispatch %0, %1 weights %2 : tensor<7x2xf32> : "
+             "tensor<7x4xf32>, tensor<7x2xi64> to tensor<3x7x4xf32>",
+             {"7x4xf32", "7x2xi64", "7x2xf32"},
+             "e=3, t=7, d=4, in1_1=2 blocked, in2_1=2 blocked : [t, d], "
+             "[t, in1_1], [t, in2_1] -> [e, t, d] separately",
+             "t d"},
+        Case{"moe_combine",
+             "parplan.moe_combine %0, %1 : tensor<3x5x7x4xf32>, "
+             "tensor<5x7x2xi64>",
+             {"3x5x7x4xf32", "5x7x2xi64"},
+             "e=3 sum, t0=5, t1=7, d=4, in1_2=2 blocked : [e, t0, t1, d], "
+             "[t0, t1, in1_2] -> [t0, t1, d] separately",
+             "e t0 t1 d in1_2"},
+        Case{"moe_weight_gradient",
+             "parplan.moe_weight_gradient %0, %1, %2 : tensor<3x7x4xf32>, "
+             "tensor<7x4xf32>, tensor<7x1xi64>",
+             {"3x7x4xf32", "7x4xf32", "7x1xi64"},
+             "e=3 sum, t=7, d=4 sum : [e, t, d], [t, d], [t, -] -> [t, -] "
+             "separately",
+             "e t d"}),
+    [](const auto &info) { return info.param.name; });
+
+INSTANTIATE_TEST_SUITE_P(
     Structure, Rules,
     testing::Values(Case{"splat",
                          "parplan.constant dense<0.0> : tensor<2x3xf32>",

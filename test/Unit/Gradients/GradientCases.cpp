@@ -354,7 +354,7 @@ Cases getAllCases() {
   Cases all;
   for (const Cases &cases :
        {getElementwiseCases(), getShapeCases(), getProductCases(),
-        getCompositeCases(), getTrainingCases()})
+        getCompositeCases(), getTrainingCases(), getExpertCases()})
     all.insert(all.end(), cases.begin(), cases.end());
   return all;
 }

@@ -38,6 +38,7 @@ std::vector<GradientCase> getShapeCases();
 std::vector<GradientCase> getProductCases();
 std::vector<GradientCase> getCompositeCases();
 std::vector<GradientCase> getTrainingCases();
+std::vector<GradientCase> getExpertCases();
 std::vector<GradientCase> getAllCases();
 
 } // namespace parplan::test

@@ -1,0 +1,41 @@
+// RUN: parplan-opt %s -verify-diagnostics -split-input-file
+
+exec.program @sizes mesh <["ep0"=2 expert]> arena 640 events 0 {
+  %x = exec.buffer input at 0 live -1 to 1 block <"x" dims [4 over <> stride 8, 8 over <> stride 1]> : <4x8xf32>
+  %i = exec.buffer input at 128 live -1 to 1 block <"i" dims [4 over <> stride 2, 2 over <> stride 1]> : <4x2xi64>
+  %y = exec.buffer output at 256 live 0 to 1 block <"y" dims [3 over <> stride 32, 4 over <> stride 8, 8 over <> stride 1]> : <3x4x8xf32>
+  // expected-error@+1 {{needs the sizes experts, tokens, width, experts per token (E9)}}
+  exec.moe_dispatch %x, %i into %y shape [3, 4, 8] : <4x8xf32>, <4x2xi64>, <3x4x8xf32>
+}
+
+// -----
+
+exec.program @values mesh <["ep0"=2 expert]> arena 640 events 0 {
+  %x = exec.buffer input at 0 live -1 to 1 block <"x" dims [4 over <> stride 8, 8 over <> stride 1]> : <4x8xf32>
+  %i = exec.buffer input at 128 live -1 to 1 block <"i" dims [4 over <> stride 2, 2 over <> stride 1]> : <4x2xi64>
+  %y = exec.buffer output at 256 live 0 to 1 block <"y" dims [3 over <> stride 32, 4 over <> stride 8, 8 over <> stride 1]> : <3x4x8xf32>
+  // expected-error@+1 {{values has 96 elements, not 64 (E9)}}
+  exec.moe_dispatch %x, %i into %y shape [2, 4, 8, 2] : <4x8xf32>, <4x2xi64>, <3x4x8xf32>
+}
+
+// -----
+
+exec.program @first mesh <["ep0"=2 expert]> arena 704 events 0 {
+  %x = exec.buffer output at 0 live 0 to 1 block <"x" dims [4 over <> stride 8, 8 over <> stride 1]> : <4x8xf32>
+  %i = exec.buffer input at 128 live -1 to 1 block <"i" dims [4 over <> stride 2, 2 over <> stride 1]> : <4x2xi64>
+  %y = exec.buffer input at 256 live -1 to 1 block <"y" dims [3 over <> stride 32, 4 over <> stride 8, 8 over <> stride 1]> : <3x4x8xf32>
+  %f = exec.buffer input at 640 live -1 to 1 block <"f" dims []> : <f32>
+  // expected-error@+1 {{counts experts from a value that is not i64 (E9)}}
+  exec.moe_combine %y, %i first %f : !exec.buffer<f32> into %x shape [3, 4, 8, 2] : <3x4x8xf32>, <4x2xi64>, <4x8xf32>
+}
+
+// -----
+
+exec.program @weights mesh <["ep0"=2 expert]> arena 704 events 0 {
+  %x = exec.buffer input at 0 live -1 to 1 block <"x" dims [4 over <> stride 8, 8 over <> stride 1]> : <4x8xf32>
+  %i = exec.buffer input at 128 live -1 to 1 block <"i" dims [4 over <> stride 2, 2 over <> stride 1]> : <4x2xi64>
+  %y = exec.buffer input at 256 live -1 to 1 block <"y" dims [3 over <> stride 32, 4 over <> stride 8, 8 over <> stride 1]> : <3x4x8xf32>
+  %s = exec.buffer output at 640 live 0 to 1 block <"s" dims [4 over <> stride 1]> : <4xf32>
+  // expected-error@+1 {{weights has 4 elements, not 8 (E9)}}
+  exec.moe_weight_gradient %y, %x, %i into %s shape [3, 4, 8, 2] : <3x4x8xf32>, <4x8xf32>, <4x2xi64>, <4xf32>
+}

@@ -1,0 +1,47 @@
+//===- ExpertCases.cpp - Ops of experts to differentiate ------------------===//
+//
+// Part of parplan.
+//
+//===----------------------------------------------------------------------===//
+
+#include "GradientCases.h"
+
+namespace parplan::test {
+
+/// `tokens` is the shape [*t, d] without its type, `choices` [*t, k], `count`
+/// experts. Some choices repeat, some are no expert.
+static GradientCase makeCase(const std::string &name, bool isDispatch,
+                             bool isWeighted, const std::string &tokens,
+                             const std::string &choices,
+                             const std::string &count) {
+  std::string values = "tensor<" + count + "x" + tokens + "xf64>";
+  std::string rows = "tensor<" + tokens + "xf64>";
+  std::string experts = "tensor<" + choices + "xi64>";
+  std::string op = "%y = parplan.";
+  op += isDispatch ? "moe_dispatch" : "moe_combine";
+  op += " %0, %1 ";
+  if (isWeighted)
+    op += "weights %2 : tensor<" + choices + "xf64> ";
+  op += ": " + (isDispatch ? rows : values) + ", " + experts;
+  if (isDispatch)
+    op += " to " + values;
+  GradientCase one{
+      name,
+      op,
+      {(isDispatch ? "" : count + "x") + tokens + "xf64", choices + "xi64"}};
+  if (isWeighted)
+    one.arguments.push_back(choices + "xf64");
+  one.integers = {1, 4, 0, 0, 1, -1, 2, 7};
+  return one;
+}
+
+std::vector<GradientCase> getExpertCases() {
+  return {makeCase("moe_dispatch", true, false, "4x3", "4x2", "5"),
+          makeCase("moe_dispatch_weighted", true, true, "4x3", "4x2", "5"),
+          makeCase("moe_dispatch_rows", true, true, "2x3x4", "2x3x1", "3"),
+          makeCase("moe_combine", false, false, "4x3", "4x2", "5"),
+          makeCase("moe_combine_weighted", false, true, "4x3", "4x2", "5"),
+          makeCase("moe_combine_rows", false, true, "2x3x4", "2x3x3", "2")};
+}
+
+} // namespace parplan::test
