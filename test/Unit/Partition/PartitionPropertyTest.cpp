@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "GraphExperts.h"
 #include "GraphMutants.h"
 #include "RandomGraph.h"
 #include "RandomPlan.h"
@@ -31,7 +32,7 @@ using namespace mlir;
 namespace parplan::test {
 namespace {
 
-constexpr uint64_t graphCount = 2400, stepCount = 1200;
+constexpr uint64_t graphCount = 2400, stepCount = 1200, expertCount = 1200;
 
 /// PARPLAN_FIRST_SEED and PARPLAN_GRAPHS run other and more cases.
 uint64_t readSetting(const char *name, uint64_t usual) {
@@ -233,6 +234,16 @@ TEST(PartitionProperty, RanksTogetherTrainAsOneTrains) {
        {"all_reduce", "all_gather", "reduce_scatter", "shard_slice", "pend",
         "storage_view", "square_sum", "sum", "optimizer_update",
         "bucket_parameter", "pack", "unpack"})
+    EXPECT_GT(opCounts[std::string("parplan.") + name], 20) << name;
+}
+
+TEST(PartitionProperty, RanksTogetherAskExpertsAsOneAsksThem) {
+  std::map<std::string, int> opCounts;
+  int exact = runCases(expertCount, makeRandomExperts, opCounts);
+  EXPECT_GT(exact, static_cast<int>(expertCount) / 5);
+  for (const char *name :
+       {"moe_dispatch", "moe_combine", "moe_weight_gradient", "all_to_all",
+        "reduce_scatter", "block_start", "clear_padding"})
     EXPECT_GT(opCounts[std::string("parplan.") + name], 20) << name;
 }
 

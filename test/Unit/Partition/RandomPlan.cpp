@@ -167,9 +167,14 @@ private:
         list->pop_back();
     }
     llvm::sort(assignment.pending);
+    // Which experts a token goes to is a number of other type.
     if (rule.linearity == Linearity::separately && !assignment.pending.empty())
-      assignment.pendingOperand =
-          static_cast<int>(random.below(rule.operands.size()));
+      do
+        assignment.pendingOperand =
+            static_cast<int>(random.below(rule.operands.size()));
+      while (getElementTypeOrSelf(
+                 op->getOperand(assignment.pendingOperand)) !=
+             getElementTypeOrSelf(op->getResult(0)));
     return assignment;
   }
 
