@@ -1,0 +1,123 @@
+//===- expert_kernels_test.cpp - Dispatch, combine and their gradient -----===//
+//
+// Sums of small integers are exact, so that any order gives the same bits.
+//
+//===----------------------------------------------------------------------===//
+
+#include "test_rank.h"
+
+#include <cmath>
+
+namespace parplan {
+namespace runtime {
+namespace {
+
+class ExpertTest : public KernelTest {
+protected:
+  /// Filled with garbage, which kernels have to overwrite.
+  template <typename Element> Element *dirty(int64_t count) {
+    return place(
+        std::vector<Element>(static_cast<size_t>(count), Element(99.0f)));
+  }
+  template <typename Element> std::vector<Element> numbers(int64_t count) {
+    std::vector<Element> values;
+    for (float value : randomIntegers<float>(count, -3, 3))
+      values.push_back(Element(value));
+    return values;
+  }
+  template <typename Element>
+  static std::vector<float> widened(const std::vector<Element> &values) {
+    return std::vector<float>(values.begin(), values.end());
+  }
+
+  /// All three against loops. Some choices are experts of other ranks, and
+  /// some are made twice.
+  template <typename Element, typename Index>
+  void check(const ExpertShape &s, bool weighted, int64_t start) {
+    const int64_t rows = s.experts * s.tokens * s.width;
+    const int64_t choices = s.tokens * s.choices, width = s.width;
+    const auto chosen =
+        randomIntegers<Index>(choices, static_cast<int>(start) - 1,
+                              static_cast<int>(start + s.experts));
+    const auto tokens = numbers<Element>(s.tokens * width);
+    const auto weights = numbers<Element>(choices);
+    const auto values = numbers<Element>(rows);
+    std::vector<float> sent(rows), sums(s.tokens * width), inner(choices);
+    for (int64_t c = 0; c < choices; ++c) {
+      const int64_t t = c / s.choices, e = chosen[c] - start;
+      const float weight = weighted ? float(weights[c]) : 1;
+      for (int64_t i = 0; e >= 0 && e < s.experts && i < width; ++i) {
+        const int64_t at = (e * s.tokens + t) * width + i;
+        sent[at] += weight * float(tokens[t * width + i]);
+        sums[t * width + i] += weight * float(values[at]);
+        inner[c] += float(values[at]) * float(tokens[t * width + i]);
+      }
+    }
+    const Index *choicesAt = place(chosen);
+    const Element *weightsAt = weighted ? place(weights) : nullptr;
+    const Element *tokensAt = place(tokens), *valuesAt = place(values);
+    const int64_t *first = start ? place(std::vector<int64_t>{start}) : nullptr;
+    Element *sentAt = dirty<Element>(rows);
+    Element *sumsAt = dirty<Element>(s.tokens * width);
+    Element *innerAt = dirty<Element>(choices);
+    moeDispatch<Element, Index>(stream(), {}, tokensAt, choicesAt, weightsAt,
+                                first, sentAt, s);
+    moeCombine<Element, Index>(stream(), {}, valuesAt, choicesAt, weightsAt,
+                               first, sumsAt, s);
+    moeWeightGradient<Element, Index>(stream(), {}, valuesAt, tokensAt,
+                                      choicesAt, first, innerAt, s);
+    EXPECT_EQ(widened(read(sentAt, rows)), sent);
+    EXPECT_EQ(widened(read(sumsAt, s.tokens * width)), sums);
+    EXPECT_EQ(widened(read(innerAt, choices)), rounded<Element>(inner));
+  }
+
+private:
+  template <typename Element>
+  static std::vector<float> rounded(std::vector<float> values) {
+    for (float &value : values)
+      value = float(Element(value));
+    return values;
+  }
+};
+
+TEST_F(ExpertTest, AllExpertsOfARank) {
+  for (bool weighted : {false, true}) {
+    check<float, int64_t>({4, 9, 33, 2}, weighted, 0);
+    check<double, int32_t>({3, 5, 1, 3}, weighted, 0);
+    check<float, int64_t>({1, 700, 7, 1}, weighted, 0);
+    check<float, int64_t>({2, 3, 2500, 2}, weighted, 0);
+  }
+}
+
+TEST_F(ExpertTest, ABlockOfThem) {
+  for (bool weighted : {false, true}) {
+    check<float, int64_t>({4, 9, 33, 2}, weighted, 4);
+    check<float, int32_t>({2, 17, 16, 4}, weighted, 6);
+  }
+}
+
+TEST_F(ExpertTest, NarrowElements) {
+  for (bool weighted : {false, true}) {
+    check<BFloat16, int64_t>({4, 9, 33, 2}, weighted, 0);
+    check<Float16, int64_t>({4, 9, 20, 2}, weighted, 2);
+  }
+}
+
+TEST_F(ExpertTest, Nothing) {
+  check<float, int64_t>({4, 0, 8, 2}, true, 0);
+  check<float, int64_t>({0, 3, 8, 2}, false, 0);
+}
+
+/// A number that is not finite stays with those who chose it.
+TEST_F(ExpertTest, AnswersOfOtherExpertsAreNotRead) {
+  const std::vector<int64_t> chosen = {1, 0};
+  const std::vector<float> values = {NAN, 2, 3, INFINITY};
+  float *out = dirty<float>(2);
+  moeCombine<float, int64_t>(stream(), {}, place(values), place(chosen),
+                             nullptr, nullptr, out, {2, 2, 1, 1});
+  EXPECT_EQ(read(out, 2), (std::vector<float>{3, 2}));
+}
+
+} // namespace
+} // namespace runtime
+} // namespace parplan
