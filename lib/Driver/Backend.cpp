@@ -11,7 +11,6 @@
 #include "lib/Target/EmitProgram.h"
 #include "lib/Target/Manifest.h"
 #include "lib/Target/WeightLayout.h"
-#include "parplan/Planner/Candidates.h"
 #include "parplan/Support/Check.h"
 #include "parplan/Support/Files.h"
 #include "passes/Memory/Passes.h"
@@ -34,7 +33,12 @@ static exec::ProgramOp getProgram(mlir::ModuleOp module) {
 }
 
 int64_t parplan::getBucketBytes(const Mesh &mesh, const PlanCosts &costs) {
-  AxisList axes = getDataAxes(mesh);
+  // Ranks along these axes have other samples or positions, and add their
+  // gradients up.
+  AxisList axes;
+  for (int axis = 0; axis < mesh.getAxisCount(); ++axis)
+    if (mesh.getAxis(axis).role != AxisRole::tensor)
+      axes.push_back(axis);
   if (axes.empty())
     return 0;
   // Half of a larger bucket takes half the time: nothing is left to gain.

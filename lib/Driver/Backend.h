@@ -23,8 +23,8 @@ struct LoweredProgram {
   Prediction prediction;
 };
 
-/// Gradient bytes of a bucket: as few as do not make reductions over the data
-/// axes dearer.
+/// Gradient bytes of a bucket: as few as do not make reductions over data,
+/// context and expert axes dearer.
 int64_t getBucketBytes(const Mesh &mesh, const PlanCosts &costs);
 
 /// Applies a plan to a copy of the module and runs the phases from partition to
