@@ -54,6 +54,18 @@ std::vector<size_t> findLeaders(const PlanningProblem &problem) {
   return leaders;
 }
 
+/// The algorithm of an op by that of the leader of its group: the gradients of
+/// a product follow it. With expert and tensor axes it is that of the tensor
+/// axes, of which there are several.
+Algorithm nameAlgorithm(const PlanningOp &leader,
+                        const FactorAssignment &assignment, const Mesh &mesh) {
+  Algorithm tensor = getTensorAlgorithm(leader, assignment, mesh);
+  Algorithm algorithm = getAlgorithm(leader, assignment, mesh);
+  return algorithm == Algorithm::expert && tensor != Algorithm::replicate
+             ? tensor
+             : algorithm;
+}
+
 /// The decision for one op, as `readAnswer` reads it back.
 void addAssignment(Json &object, const PlanningOp &op,
                    const FactorAssignment &assignment, const Mesh &mesh) {
@@ -145,9 +157,8 @@ Json parplan::describeOperators(const PlanSummary &summary) {
                              {"axes", nameAxes(call.axes, mesh)},
                              {"bytes", call.bytes},
                              {"count", call.count * getRepeat(problem, op)}});
-    // The gradients of a product follow its algorithm.
     Algorithm algorithm =
-        getAlgorithm(problem.ops[leader], answer.assignments[leader], mesh);
+        nameAlgorithm(problem.ops[leader], answer.assignments[leader], mesh);
     Json object = {
         {"node", op.node}, {"index", op.nodeIndex},
         {"op", op.type},   {"role", stringifyOpRole(op.role).str()},
