@@ -1,0 +1,45 @@
+//===- RandomProduct.h - Products in panels on random grids -----*- C++ -*-===//
+//
+// Part of parplan.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PARPLAN_TEST_UNIT_PANELS_RANDOMPRODUCT_H
+#define PARPLAN_TEST_UNIT_PANELS_RANDOMPRODUCT_H
+
+#include "dialects/parplan/ParplanOps.h"
+#include "parplan/Interpreter/Interpreter.h"
+
+#include <random>
+
+namespace parplan::test {
+
+/// A planned function of one product with panels, of small integers.
+struct RandomProduct {
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  std::vector<Tensor> arguments;
+  std::string spec;
+  Mesh mesh;
+  ShardingRule rule;
+  FactorAssignment assignment;
+
+  mlir::func::FuncOp getFunction() {
+    return *module->getOps<mlir::func::FuncOp>().begin();
+  }
+  /// Elements of a panel tensor (0, 1, or 2 for the result) that lie at one
+  /// index of the panel letter on a rank, if it moves; else 0.
+  int64_t countMovedRow(unsigned tensor) const;
+  int64_t getPanelSize() const {
+    return rule.factors[assignment.panels.factor].size;
+  }
+
+  llvm::SmallVector<llvm::SmallVector<int64_t>> shapes;
+};
+
+/// Grids of two axes, or of one, with a data axis besides or without; letters
+/// of one to fourteen elements. Equal seeds give equal products.
+RandomProduct makeRandomProduct(mlir::MLIRContext &context, uint64_t seed);
+
+} // namespace parplan::test
+
+#endif // PARPLAN_TEST_UNIT_PANELS_RANDOMPRODUCT_H
