@@ -89,7 +89,9 @@ private:
   bool forceByName(const PlanningOp &op, Assignments &assignments) {
     bool isForced = false;
     for (const ForcedAlgorithm &forced : request.forcedAlgorithms) {
-      if (op.role != OpRole::forward || !matchesGlob(forced.nodeGlob, op.node))
+      if (op.role != OpRole::forward ||
+          !matchesGlob(forced.nodeGlob, op.node) ||
+          isBesideAttention(op, forced.algorithm))
         continue;
       bool isDone =
           keepWanted(assignments, [&](const FactorAssignment &choice) {
@@ -100,6 +102,18 @@ private:
         refuse(op, forced.algorithm, assignments);
     }
     return isForced;
+  }
+
+  /// What an attention's node also computes, as the shapes of its heads, does
+  /// not do what attention does.
+  bool isBesideAttention(const PlanningOp &op, Algorithm algorithm) const {
+    bool isOfAttention = algorithm == Algorithm::ring ||
+                         algorithm == Algorithm::allToAll ||
+                         algorithm == Algorithm::gather;
+    return isOfAttention && op.keyFactor < 0 &&
+           llvm::any_of(problem.ops, [&](const PlanningOp &other) {
+             return other.keyFactor >= 0 && other.node == op.node;
+           });
   }
 
   /// Algorithms over tensor axes are over all of them.
