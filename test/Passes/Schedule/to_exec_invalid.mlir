@@ -58,3 +58,12 @@ func.func @main(%x: tensor<2x4xf16> {parplan.name = "x"}) -> (tensor<2x4xf16> {p
   %0 = parplan.softmax %x dim 1 : tensor<2x4xf16>
   return %0 : tensor<2x4xf16>
 }
+
+// -----
+
+parplan.mesh @mesh <["c"=2 context]>
+func.func @main(%x: tensor<i64> {parplan.name = "x"}) -> (tensor<i64> {parplan.name = "y"}) {
+  // expected-error@+1 {{is left: it needs parplan-fuse-elementwise}}
+  %start = parplan.block_start 4 axes <"c"> : tensor<i64>
+  return %start : tensor<i64>
+}
