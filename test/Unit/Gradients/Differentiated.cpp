@@ -65,7 +65,7 @@ Differentiated::Differentiated(const GradientCase &from, const Options &options)
   }
   SmallVector<std::pair<Value, Value>> seeds;
   for (auto [index, result] : llvm::enumerate(results)) {
-    if (!isFloat(result))
+    if (!isFloat(result) || (from.onlyFirst && index > 0))
       continue;
     cotangents.emplace_back(index, body.getNumArguments());
     seeds.emplace_back(

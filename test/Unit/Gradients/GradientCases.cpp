@@ -263,8 +263,17 @@ static GradientCase makeAttention(const std::string &name,
   return one;
 }
 
+/// The same with statistics, whose backward is one op.
+static GradientCase withStatistics(GradientCase one, bool onlyFirst = true) {
+  one.name += onlyFirst ? "_with_statistics" : "_and_its_statistics";
+  one.op.replace(one.op.find("%y"), 2, "%y, %l");
+  one.op.replace(one.op.rfind(" : tensor<2x3x4x3xf64>"), 0, " statistics");
+  one.onlyFirst = onlyFirst;
+  return one;
+}
+
 static Cases getAttentionCases() {
-  return {
+  Cases cases = {
       makeAttention("plain", "", "scale 0.5", {}, /*isGrouped=*/false),
       makeAttention("grouped", "", "scale 0.5"),
       makeAttention("causal", "", "scale 0.5 causal"),
@@ -280,6 +289,13 @@ static Cases getAttentionCases() {
       makeAttention("masked_causal", "5xi1",
                     "scale 0.5 causal zero_masked_rows", {0, 1}),
   };
+  Cases kept;
+  for (const GradientCase &one : cases)
+    kept.push_back(withStatistics(one));
+  kept.push_back(withStatistics(cases[1], /*onlyFirst=*/false));
+  kept.push_back(withStatistics(cases[3], /*onlyFirst=*/false));
+  cases.insert(cases.end(), kept.begin(), kept.end());
+  return cases;
 }
 
 Cases getCompositeCases() {

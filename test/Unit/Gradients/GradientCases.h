@@ -27,6 +27,8 @@ struct GradientCase {
   std::vector<int64_t> integers = {0};
   /// The first elements of float arguments are zero.
   int64_t zeros = 0;
+  /// Nothing but the first result has a cotangent.
+  bool onlyFirst = false;
 };
 
 inline void PrintTo(const GradientCase &one, std::ostream *out) {
