@@ -4,7 +4,7 @@
 Every model of --models runs in every configuration below. A run passes when
   * each output differs from PyTorch's by at most 2e-5 of the largest expected value;
   * calls, bytes and order of communication and the peak of memory, on every rank, are the predicted ones, exactly;
-  * the plan has the mesh that --force asked for.
+  * the plan does what --force asked for, and so does its communication.
 Ends with 1 when a run failed.
 """
 import argparse
@@ -18,21 +18,11 @@ import time
 
 import numpy
 
+from forced import Difference, Forced, expect
+
 CONFIGURATIONS = [(1, ""), (2, "dp=2"), (2, "tp1d=2"), (4, "dp=2,tp1d=2"), (4, "tp1d=4"), (4, ""), (3, "")]
-ROLES = {"dp": "data", "tp1d": "tensor"}
 TOLERANCE = 2e-5
 TIME_LIMIT = 300
-# Of the floating-point operations of all products: what a forced tensor kind must reach.
-FORCED_SHARE = 0.8
-
-
-class Difference(Exception):
-    """What a run did otherwise than expected."""
-
-
-def expect(condition, text):
-    if not condition:
-        raise Difference(text)
 
 
 def execute(command):
@@ -55,22 +45,6 @@ def execute(command):
 def read_json(path):
     with open(path, encoding="utf-8") as file:
         return json.load(file)
-
-
-def check_mesh(plan, ranks, forced):
-    """The plan is for these ranks, and the axes of each forced role multiply to the forced size."""
-    sizes = {}
-    for axis in plan["mesh"]["axes"]:
-        sizes[axis["role"]] = sizes.get(axis["role"], 1) * axis["size"]
-    expect(numpy.prod(list(sizes.values()), dtype=int) == ranks, f"the mesh {sizes} is not one of {ranks} ranks")
-    for key, size in forced.items():
-        planned = sizes.get(ROLES[key], 1)
-        expect(planned == size, f"{key}={size} was forced, {planned} is planned")
-    if forced.get("tp1d", 1) > 1:
-        products = [row for row in plan["operators"] if row["op"] in ("MatMul", "Gemm", "Conv")]
-        total = sum(row["flops"] for row in products)
-        split = sum(row["flops"] for row in products if row["algorithm"] in ("row", "column"))
-        expect(split >= FORCED_SHARE * total, f"tp1d was forced, {split} of {total} operations of products are split")
 
 
 def check_outputs(case, folder, results):
@@ -107,15 +81,8 @@ def check_prediction(plan, metrics, ranks):
         expect(want == have, f"rank {rank}: the order of communication is not the predicted one")
 
 
-def check_forced_communication(metrics, forced):
-    """Tensor parallelism exchanges partial results: a program that sends nothing does not do it."""
-    if forced.get("tp1d", 1) > 1:
-        total = sum(row["bytes"] for rank in metrics["communication"]["per_rank"] for row in rank.values())
-        expect(total > 0, "tp1d was forced, and nothing was sent")
-
-
 def run(parplan, folder, case, ranks, specification, work):
-    forced = {key: int(size) for key, size in (part.split("=") for part in specification.split(",") if part)}
+    forced = Forced(specification)
     out, results, metrics_file = (os.path.join(work, name) for name in ("out", "results", "metrics.json"))
 
     command = [parplan, os.path.join(folder, "model.onnx"), "--gpus", str(ranks), "--target", "host", "-o", out]
@@ -127,7 +94,7 @@ def run(parplan, folder, case, ranks, specification, work):
     execute(command)
     compiled = time.monotonic() - started
     plan = read_json(os.path.join(out, "plan.json"))
-    check_mesh(plan, ranks, forced)
+    forced.check_plan(plan, ranks)
 
     command = [os.path.join(out, "program"), "--ranks", str(ranks), "--output-dir", results, "--metrics", metrics_file]
     for name, file in case["inputs"].items():
@@ -136,7 +103,7 @@ def run(parplan, folder, case, ranks, specification, work):
     metrics = read_json(metrics_file)
     difference = check_outputs(case, folder, results)
     check_prediction(plan, metrics, ranks)
-    check_forced_communication(metrics, forced)
+    forced.check_communication(metrics)
     peak = max(metrics["peak_memory_bytes"]["per_rank"])
     return f"differs by {difference:.1e}, peak {peak} B, compiled in {compiled:.1f} s"
 

@@ -6,7 +6,9 @@ passes when
   * the loss of every step is PyTorch's within 2e-5, the global gradient norm within 1e-4 (relative);
   * where PyTorch's weights after the last step are at hand, the saved ones differ from them by at most 1e-3 of the update;
   * calls, bytes and order of communication and the peak of memory, on every rank, are the predicted ones, exactly;
-  * the plan has the mesh, the micro-batches and the ZeRO stage that --force asked for.
+  * the plan does what --force asked for, and so does its communication.
+With --strategies the first run trains in the model's configurations of STRATEGIES instead: tensor parallelism in several
+dimensions, sequence, context and expert parallelism, and mixtures of them by operator.
 With --precision the losses of a run in that precision are compared with those of the same run in fp32, over 20 steps.
 Ends with 1 when a run failed.
 """
@@ -19,9 +21,29 @@ import tempfile
 
 import numpy
 
-from run_inference import Difference, check_mesh, check_prediction, execute, expect, read_json
+from forced import Difference, Forced, expect
+from run_inference import check_prediction, execute, read_json
 
 CONFIGURATIONS = [(1, ""), (4, "dp=2,tp1d=2,micro-batches=2"), (2, "dp=2,zero=1"), (4, "dp=4,zero=3"), (3, "dp=3")]
+STRATEGIES = {
+    "gpt2-dynamic": [(6, "tp2d=2x3"), (8, "tp2.5d=2x2x2"), (2, "tp1d=2,sp=off"), (4, "cp=2,tp1d=2,node:*attention*:ring")],
+    "llama-train": [
+        # Attention in one dimension, the rest of the block in two.
+        (4, "node:node_linear:column,node:node_linear_1:column,node:node_linear_2:column,node:node_linear_3:row,"
+            "node:node_linear_4:summa2d,node:node_linear_5:summa2d,node:node_linear_6:summa2d"),
+        # One block in three dimensions, the next by SUMMA.
+        (8, "node:node_linear:3d,node:node_linear_1:3d,node:node_linear_2:3d,node:node_linear_3:3d,node:node_linear_4:3d,"
+            "node:node_linear_5:3d,node:node_linear_6:3d,node:node_linear_7:summa2d,node:node_linear_8:summa2d,"
+            "node:node_linear_9:summa2d,node:node_linear_10:summa2d,node:node_linear_11:summa2d,node:node_linear_12:summa2d,"
+            "node:node_linear_13:summa2d"),
+        (4, "cp=4,node:*attention*:ring"), (4, "dp=2,cp=2,node:*attention*:all-to-all")],
+    "vit-train": [
+        (4, "node:node_MatMul_27:column,node:node_MatMul_35:column,node:node_MatMul_43:column,node:node_MatMul_90:row,"
+            "node:node_MatMul_92:summa2d,node:node_MatMul_101:gather2d"),
+        (8, "tp3d=2x2x2")],
+    "bert-train": [(3, "cp=3,node:*attention*:ring"), (4, "dp=2,tp1d=2,sp=on"), (8, "tp2d=2x2,dp=2")],
+    "mixtral-train": [(4, "ep=2,dp=2"), (4, "ep=2,tp1d=2"), (4, "tp2d=2x2"), (2, "cp=2")],
+}
 LOSS_TOLERANCE = 2e-5
 NORM_TOLERANCE = 1e-4
 UPDATE_TOLERANCE = 1e-3
@@ -60,15 +82,6 @@ def check_weights(saved, initial, expected):
     return relative
 
 
-def check_forced(plan, forced):
-    if "micro-batches" in forced:
-        planned = plan["config"]["micro_batches"]
-        expect(planned == forced["micro-batches"], f"{forced['micro-batches']} micro-batches were forced, {planned} are planned")
-    if "zero" in forced:
-        stages = {row["zero_stage"] for row in plan["parameters"]}
-        expect(stages == {forced["zero"]}, f"ZeRO stage {forced['zero']} was forced, {sorted(stages)} are planned")
-
-
 def compile_step(parplan, folder, case, task, ranks, specification, precision, out):
     """Returns the plan."""
     command = [parplan, os.path.join(folder, "model.onnx"), "--gpus", str(ranks), "--target", "host", "-o", out, "--train",
@@ -82,10 +95,8 @@ def compile_step(parplan, folder, case, task, ranks, specification, precision, o
     if specification:
         command += ["--force", specification]
     execute(command)
-    forced = {key: int(size) for key, size in (part.split("=") for part in specification.split(",") if part)}
     plan = read_json(os.path.join(out, "plan.json"))
-    check_mesh(plan, ranks, {key: size for key, size in forced.items() if key in ("dp", "tp1d")})
-    check_forced(plan, forced)
+    Forced(specification).check_plan(plan, ranks)
     return plan
 
 
@@ -102,6 +113,7 @@ def run(parplan, folder, case, task, ranks, specification, work):
     plan = compile_step(parplan, folder, case, task, ranks, specification, "fp32", out)
     steps = len(task["losses"])
     metrics = train(folder, task, ranks, steps, out, saved)
+    Forced(specification).check_communication(metrics)
     check_series("the loss", metrics["loss"], task["losses"], LOSS_TOLERANCE)
     check_series("the gradient norm", metrics["gradient_norm"], task["gradient_norms"], NORM_TOLERANCE)
     verdict = "losses and norms are PyTorch's"
@@ -139,6 +151,7 @@ def main():
     parser.add_argument("--case", action="append", required=True, help="the model; repeatable")
     parser.add_argument("--run", action="append", type=int, help="only this training run of the model; repeatable")
     parser.add_argument("--configuration", action="append", help="only this one, e.g. '4:dp=2,tp1d=2' or '3:'; repeatable")
+    parser.add_argument("--strategies", action="store_true", help="in the model's configurations of STRATEGIES")
     parser.add_argument("--precision", choices=("bf16", "fp16"), help="compare with fp32 instead of with PyTorch")
     options = parser.parse_args()
     parplan = os.path.abspath(options.parplan)
@@ -149,7 +162,9 @@ def main():
     for name in options.case:
         folder = os.path.join(options.models, name)
         case = read_json(os.path.join(folder, "case.json"))
-        for index, task in enumerate(case["train"]):
+        if options.strategies:
+            configurations = STRATEGIES[name]
+        for index, task in enumerate(case["train"][:1] if options.strategies else case["train"]):
             if options.run and index not in options.run:
                 continue
             for ranks, specification in configurations if index == 0 or options.run else configurations[:2]:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""run_inference.py must notice each way in which a run can differ from its plan or from PyTorch."""
+"""Each way in which a run can differ from its plan, from --force or from PyTorch must be noticed."""
 import copy
 import os
 import tempfile
@@ -7,6 +7,7 @@ import unittest
 
 import numpy
 
+import forced
 import run_inference
 
 MEASURED = {
@@ -17,7 +18,8 @@ MEASURED = {
 }
 PLAN = {
     "mesh": {"axes": [{"name": "tp0", "role": "tensor", "size": 2}]},
-    "operators": [{"op": "MatMul", "flops": 90, "algorithm": "row"}, {"op": "Gemm", "flops": 10, "algorithm": "replicate"}],
+    "operators": [{"node": "/mlp/up", "op": "MatMul", "flops": 90, "algorithm": "row"},
+                  {"node": "/head", "op": "Gemm", "flops": 10, "algorithm": "replicate"}],
     "predicted": {key: MEASURED[key] for key in ("peak_memory_bytes", "communication")},
 }
 
@@ -38,47 +40,68 @@ class PredictionTest(unittest.TestCase):
 
     def test_one_byte_more_on_one_rank(self):
         self.measured["communication"]["per_rank"][1]["all_reduce"]["bytes"] += 1
-        self.assertRaisesRegex(run_inference.Difference, "rank 1: communication", self.check)
+        self.assertRaisesRegex(forced.Difference, "rank 1: communication", self.check)
 
     def test_a_kind_that_was_not_predicted(self):
         self.measured["communication"]["per_rank"][0]["send"] = {"calls": 1, "bytes": 8}
-        self.assertRaisesRegex(run_inference.Difference, "rank 0: communication", self.check)
+        self.assertRaisesRegex(forced.Difference, "rank 0: communication", self.check)
 
     def test_another_peak(self):
         self.measured["peak_memory_bytes"]["per_rank"][1] -= 1
-        self.assertRaisesRegex(run_inference.Difference, "rank 1: a peak", self.check)
+        self.assertRaisesRegex(forced.Difference, "rank 1: a peak", self.check)
 
     def test_another_order(self):
         self.measured["communication"]["order_sha256"][1] = "b"
-        self.assertRaisesRegex(run_inference.Difference, "rank 1: the order", self.check)
+        self.assertRaisesRegex(forced.Difference, "rank 1: the order", self.check)
 
     def test_a_rank_that_is_missing(self):
         self.measured["communication"]["per_rank"].pop()
-        self.assertRaisesRegex(run_inference.Difference, "not there for every rank", self.check)
+        self.assertRaisesRegex(forced.Difference, "not there for every rank", self.check)
 
     def test_another_number_of_ranks(self):
         self.measured["ranks"] = 1
-        self.assertRaisesRegex(run_inference.Difference, "1 ranks ran", self.check)
+        self.assertRaisesRegex(forced.Difference, "1 ranks ran", self.check)
 
 
-class MeshTest(unittest.TestCase):
-    def check(self, ranks, forced):
-        run_inference.check_mesh(PLAN, ranks, forced)
+class ForcedTest(unittest.TestCase):
+    def check(self, ranks, specification, plan=None):
+        forced.Forced(specification).check_plan(plan or PLAN, ranks)
+
+    def refuses(self, text, *arguments):
+        self.assertRaisesRegex(forced.Difference, text, self.check, *arguments)
 
     def test_forced_size_is_planned(self):
-        self.check(2, {"tp1d": 2})
+        self.check(2, "tp1d=2")
 
     def test_another_role_is_planned(self):
-        self.assertRaisesRegex(run_inference.Difference, "dp=2 was forced, 1 is planned", self.check, 2, {"dp": 2})
+        self.refuses("dp=2 was forced, 1 is planned", 2, "dp=2")
 
     def test_mesh_of_other_ranks(self):
-        self.assertRaisesRegex(run_inference.Difference, "not one of 4 ranks", self.check, 4, {})
+        self.refuses("not one of 4 ranks", 4, "")
 
     def test_products_that_are_not_split(self):
         plan = copy.deepcopy(PLAN)
         plan["operators"][0]["algorithm"] = "replicate"
-        self.assertRaisesRegex(run_inference.Difference, "0 of 100 operations",
-                               run_inference.check_mesh, plan, 2, {"tp1d": 2})
+        self.refuses("0 of 100 operations", 2, "tp1d=2", plan)
+
+    def test_products_of_another_kind(self):
+        self.refuses("tp2d was forced, 0 of 100", 2, "tp2d=2x1")
+
+    def test_a_node_does_what_was_forced(self):
+        self.check(2, "node:/mlp/*:row")
+
+    def test_a_node_does_something_else(self):
+        self.refuses("no operator called /mlp/up is column", 2, "node:/mlp/up:column")
+
+    def test_one_of_two_nodes_does_something_else(self):
+        self.refuses("row was forced for /\\*, \\['/head'\\] do something else", 2, "node:/*:row")
+
+    def test_a_run_without_the_communication_of_its_kind(self):
+        self.assertRaisesRegex(forced.Difference, "cp was forced, and no",
+                               forced.Forced("cp=2").check_communication, MEASURED)
+
+    def test_a_run_with_the_communication_of_its_kind(self):
+        forced.Forced("tp1d=2").check_communication(MEASURED)
 
 
 class OutputTest(unittest.TestCase):
@@ -96,13 +119,13 @@ class OutputTest(unittest.TestCase):
         self.assertLess(self.check(self.EXPECTED * numpy.float32(1 + 1e-6)), 2e-5)
 
     def test_a_difference_above_the_tolerance(self):
-        self.assertRaisesRegex(run_inference.Difference, "differs by 5.00e-05", self.check, self.EXPECTED + 1e-4)
+        self.assertRaisesRegex(forced.Difference, "differs by 5.00e-05", self.check, self.EXPECTED + 1e-4)
 
     def test_values_that_are_not_numbers(self):
-        self.assertRaisesRegex(run_inference.Difference, "differs by nan", self.check, self.EXPECTED * numpy.nan)
+        self.assertRaisesRegex(forced.Difference, "differs by nan", self.check, self.EXPECTED * numpy.nan)
 
     def test_another_shape(self):
-        self.assertRaisesRegex(run_inference.Difference, "has shape", self.check, self.EXPECTED[:2])
+        self.assertRaisesRegex(forced.Difference, "has shape", self.check, self.EXPECTED[:2])
 
 
 if __name__ == "__main__":

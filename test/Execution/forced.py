@@ -1,0 +1,88 @@
+"""What --force asks for, and whether a plan and its run do it."""
+import fnmatch
+import math
+
+# Role of the axes, algorithms of the products, and communication of which at least one must be sent.
+KINDS = {
+    "dp": ("data", None, None),
+    "tp1d": ("tensor", {"row", "column"}, {"all_reduce", "reduce_scatter", "all_gather"}),
+    "tp2d": ("tensor", {"summa2d", "gather2d"}, {"broadcast", "all_gather"}),
+    "tp2.5d": ("tensor", {"2.5d"}, {"broadcast", "all_gather"}),
+    "tp3d": ("tensor", {"3d"}, {"all_gather"}),
+    "cp": ("context", None, {"send", "all_to_all", "all_gather"}),
+    "ep": ("expert", None, {"all_to_all"}),
+}
+PRODUCTS = {"MatMul", "Gemm", "Conv"}
+# Of the floating-point operations of all products: what a forced tensor kind must reach.
+FORCED_SHARE = 0.8
+
+
+class Difference(Exception):
+    """What a run did otherwise than expected."""
+
+
+def expect(condition, text):
+    if not condition:
+        raise Difference(text)
+
+
+class Forced:
+    """The entries of a --force list without commas in globs."""
+
+    def __init__(self, specification):
+        self.nodes, self.values = [], {}
+        for entry in filter(None, specification.split(",")):
+            if entry.startswith("node:"):
+                glob, algorithm = entry[len("node:"):].rsplit(":", 1)
+                self.nodes.append((glob, algorithm))
+            else:
+                key, self.values[key] = entry.split("=", 1)
+        self.sizes = {key: math.prod(int(size) for size in value.split("x"))
+                      for key, value in self.values.items() if key in KINDS}
+
+    def check_plan(self, plan, ranks):
+        """The plan is for these ranks, and does what was asked for."""
+        roles = {}
+        for axis in plan["mesh"]["axes"]:
+            roles[axis["role"]] = roles.get(axis["role"], 1) * axis["size"]
+        expect(math.prod(roles.values()) == ranks, f"the mesh {roles} is not one of {ranks} ranks")
+        for key, size in self.sizes.items():
+            role, algorithms, _ = KINDS[key]
+            expect(roles.get(role, 1) == size, f"{key}={self.values[key]} was forced, {roles.get(role, 1)} is planned")
+            if algorithms and size > 1 and not self.nodes:
+                self.check_products(plan, key, algorithms)
+        for glob, algorithm in self.nodes:
+            self.check_nodes(plan, glob, algorithm)
+        if "micro-batches" in self.values:
+            planned = plan["config"]["micro_batches"]
+            expect(planned == int(self.values["micro-batches"]),
+                   f"{self.values['micro-batches']} micro-batches were forced, {planned} are planned")
+        if "zero" in self.values:
+            stages = {row["zero_stage"] for row in plan["parameters"]}
+            expect(stages == {int(self.values["zero"])},
+                   f"ZeRO stage {self.values['zero']} was forced, {sorted(stages)} are planned")
+
+    @staticmethod
+    def check_products(plan, key, algorithms):
+        products = [row for row in plan["operators"] if row["op"] in PRODUCTS]
+        total = sum(row["flops"] for row in products)
+        split = sum(row["flops"] for row in products if row["algorithm"] in algorithms)
+        expect(split >= FORCED_SHARE * total, f"{key} was forced, {split} of {total} operations of products do it")
+
+    @staticmethod
+    def check_nodes(plan, glob, algorithm):
+        """Every product that the glob names runs the algorithm; attention need not carry the name of an operator."""
+        named = [row for row in plan["operators"] if fnmatch.fnmatchcase(row["node"], glob)]
+        expect(any(row["algorithm"] == algorithm for row in named), f"no operator called {glob} is {algorithm}")
+        if algorithm in set.union(*(kind[1] for kind in KINDS.values() if kind[1])):
+            others = {row["node"] for row in named if row["op"] in PRODUCTS and row["algorithm"] != algorithm}
+            expect(not others, f"{algorithm} was forced for {glob}, {sorted(others)} do something else")
+
+    def check_communication(self, metrics):
+        """A program that sends nothing of its kind does not do what was forced."""
+        for key, size in self.sizes.items():
+            kinds = KINDS[key][2]
+            if size > 1 and kinds and not self.nodes:
+                sent = sum(row["bytes"] for rank in metrics["communication"]["per_rank"]
+                           for kind, row in rank.items() if kind in kinds)
+                expect(sent > 0, f"{key} was forced, and no {' or '.join(sorted(kinds))} was sent")
