@@ -25,17 +25,24 @@ public:
         engine(engine) {}
 
   void check() {
-    checkShared("cp", force.contextSize, findLargest([](const PlanningOp &op) {
-                  return op.sequenceFactor;
-                }),
-                "no sequence: no input is [batch, sequence] of integers or "
-                "[batch, sequence, width]",
+    bool hasSequence =
+        findLargest([](const PlanningOp &op) { return op.sequenceFactor; }) > 1;
+    int64_t length = findLargest([](const PlanningOp &op) {
+      return op.keyFactor >= 0 ? op.sequenceFactor : -1;
+    });
+    checkShared("cp", force.contextSize, length,
+                hasSequence ? "no attention over its sequence"
+                            : "no sequence: no input is [batch, sequence] of "
+                              "integers or [batch, sequence, width]",
                 "positions of a sequence");
     checkShared("ep", force.expertSize, findLargest([](const PlanningOp &op) {
                   return op.expertFactor;
                 }),
                 "no experts", "experts");
-    checkSequenceParallel();
+    if (force.sequenceParallel.value_or(false) && !hasSequence)
+      refuse().help("try sp=off")
+          << "--force: sp=on: the model has no sequence to spread between "
+             "products";
     for (const ForcedAlgorithm &node : force.nodes)
       checkNode(node);
   }
@@ -83,15 +90,6 @@ private:
     else
       error << available << " " << what << " for " << *ranks << " ranks";
     error.help(adviseRequests(requests));
-  }
-
-  void checkSequenceParallel() {
-    if (!force.sequenceParallel.value_or(false) ||
-        findLargest([](const PlanningOp &op) { return op.sequenceFactor; }) > 1)
-      return;
-    refuse().help("try sp=off")
-        << "--force: sp=on: the model has no sequence to spread between "
-           "products";
   }
 
   /// Heads of queries of an attention.

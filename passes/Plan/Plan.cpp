@@ -50,9 +50,11 @@ struct Plan : public parplan::impl::PlanBase<Plan> {
     CostModel model(*machines, Precision::fp32);
     PlanResult result = solve(graph.problem, *request, ClusterCosts(model));
     if (!result.answer) {
-      getOperation().emitError("no plan fits ")
-          << int64_t(gpus) << " devices of " << request->memoryLimitBytes
-          << " bytes";
+      InFlightDiagnostic error = getOperation().emitError("no plan fits ");
+      error << int64_t(gpus) << " devices of " << request->memoryLimitBytes
+            << " bytes";
+      for (const std::string &refusal : result.refusals)
+        error.attachNote() << refusal;
       return signalPassFailure();
     }
     for (const std::string &problem :
