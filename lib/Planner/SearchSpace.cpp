@@ -91,7 +91,7 @@ private:
     for (const ForcedAlgorithm &forced : request.forcedAlgorithms) {
       if (op.role != OpRole::forward ||
           !matchesGlob(forced.nodeGlob, op.node) ||
-          isBesideAttention(op, forced.algorithm))
+          isBeside(op, forced.algorithm))
         continue;
       bool isDone =
           keepWanted(assignments, [&](const FactorAssignment &choice) {
@@ -104,15 +104,20 @@ private:
     return isForced;
   }
 
-  /// What an attention's node also computes, as the shapes of its heads, does
-  /// not do what attention does.
-  bool isBesideAttention(const PlanningOp &op, Algorithm algorithm) const {
+  /// What the node of an attention or of a product also computes, as the shapes
+  /// of heads or rows, does not do what attention or the product does.
+  bool isBeside(const PlanningOp &op, Algorithm algorithm) const {
+    if (algorithm == Algorithm::replicate || algorithm == Algorithm::local)
+      return false;
     bool isOfAttention = algorithm == Algorithm::ring ||
                          algorithm == Algorithm::allToAll ||
                          algorithm == Algorithm::gather;
-    return isOfAttention && op.keyFactor < 0 &&
+    auto isMeant = [&](const PlanningOp &other) {
+      return isOfAttention ? other.keyFactor >= 0 : isProduct(other);
+    };
+    return !isMeant(op) &&
            llvm::any_of(problem.ops, [&](const PlanningOp &other) {
-             return other.keyFactor >= 0 && other.node == op.node;
+             return other.node == op.node && isMeant(other);
            });
   }
 
