@@ -116,6 +116,56 @@ class Documents(unittest.TestCase):
             self.expect_valid("metrics", read_json(metrics))
             self.assertIn("failure", read_json(metrics))
 
+    def test_plans_of_every_strategy(self):
+        gpt2, mixtral = (os.path.join(ROOT, "test/models", name, "model.onnx") for name in ("gpt2", "mixtral"))
+        for model, gpus, force in [(gpt2, 4, 'tp2d=2x2,node:"*addmm*":summa2d'), (gpt2, 8, "tp2.5d=2x2x2"), (gpt2, 8, "tp3d=2x2x2"),
+                                   (gpt2, 4, 'cp=2,tp1d=2,sp=on,node:"*attention*":ring'), (mixtral, 4, "ep=2,dp=2")]:
+            with self.subTest(force), tempfile.TemporaryDirectory() as work:
+                plan = self.run_json("plan", model, "--gpus", str(gpus), "--target", "host", "--force", force,
+                                     "-o", os.path.join(work, "out"), exit_code=0)["plan"]
+                path = os.path.join(work, "out", "plan.json")
+                self.assertTrue(self.run_json("check", path, model, exit_code=0)["confirmed"])
+                self.assertEqual(self.run_json("explain", path, exit_code=0)["plan"], plan)
+                taken = self.run_json("plan", model, "--gpus", str(gpus), "--target", "host", "--plan", path,
+                                      "-o", os.path.join(work, "taken"), exit_code=0)["plan"]
+                for key in ("mesh", "inputs", "operators", "parameters"):
+                    self.assertEqual(taken[key], plan[key], key)
+                self.expect_own_communication(plan)
+                if "ep=" in force:
+                    self.expect_no_dropped_tokens(plan)
+
+    def expect_own_communication(self, plan):
+        """What operators say they communicate is what the program does: calls of the same bytes, without gradients."""
+        total = {}
+        for operator in plan["operators"]:
+            for call in operator["collectives"]:
+                entry = total.setdefault(call["kind"], {"calls": 0, "bytes": 0})
+                entry["calls"] += call["count"]
+                entry["bytes"] += call["count"] * call["bytes"]
+        # A rank whose block stays where it is sends nothing in a reshard.
+        predicted = dict(plan["predicted"]["communication"]["per_rank"][-1])
+        predicted.pop("recv", None)
+        self.assertLessEqual(predicted.pop("send", {"bytes": 0})["bytes"], total.pop("send", {"bytes": 0})["bytes"])
+        self.assertEqual(total, predicted)
+
+    def expect_no_dropped_tokens(self, plan):
+        dispatches = [operator["experts"] for operator in plan["operators"] if "experts" in operator]
+        self.assertGreater(len(dispatches), 0)
+        tokens = plan["inputs"][0]["shape"][0] * plan["inputs"][0]["shape"][1]
+        for experts in dispatches:
+            self.assertEqual((experts["capacity"], experts["drops_tokens"]), (tokens, False))
+
+    def test_another_request(self):
+        with tempfile.TemporaryDirectory() as work:
+            self.run_json("plan", MODEL, "--gpus", "4", "--target", "host", "-o", work, exit_code=0)
+            plan = os.path.join(work, "plan.json")
+            other = self.run_json("explain", plan, "--why-not", "tp2d=2x2", exit_code=0)["why_not"]
+            self.assertTrue(other["possible"])
+            self.assertGreaterEqual(other["alternative"]["step_time_s"], other["planned_step_time_s"])
+            refused = self.run_json("explain", plan, "--why-not", "cp=2", exit_code=0)["why_not"]
+            self.assertFalse(refused["possible"])
+            self.assertEqual(refused["reasons"][0]["code"], "E1032")
+
     def test_that_validation_notices(self):
         with tempfile.TemporaryDirectory() as work:
             plan = self.run_json("plan", MODEL, "--gpus", "2", "--target", "host", "-o", work, exit_code=0)["plan"]
