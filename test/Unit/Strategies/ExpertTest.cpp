@@ -39,6 +39,8 @@ struct ExpertForm {
   /// In elements of four bytes; the number of an expert has eight.
   Elements (*forward)(const ExpertSizes &);
   Elements (*backward)(const ExpertSizes &);
+  /// Of both together.
+  Fraction (*ring)(const ExpertSizes &);
 };
 
 void PrintTo(const ExpertForm &form, std::ostream *stream) {
@@ -53,6 +55,9 @@ constexpr ExpertForm forms[] = {
      },
      [](const ExpertSizes &s) {
        return Elements{{allToAll, s.slots() * (s.d + s.f)}};
+     },
+     [](const ExpertSizes &s) {
+       return Fraction(2 * (s.p - 1) * s.slots() * (s.d + s.f), s.p);
      }},
     // All tokens and the router's choices to all ranks.
     {"Gathered", "e:p",
@@ -63,6 +68,9 @@ constexpr ExpertForm forms[] = {
      [](const ExpertSizes &s) {
        return Elements{{allGather, s.padded() * s.f},
                        {reduceScatter, s.padded() * (s.d + s.k)}};
+     },
+     [](const ExpertSizes &s) {
+       return Fraction(2 * (s.p - 1) * s.padded() * (s.d + s.f + 2 * s.k), s.p);
      }}};
 
 Step makeStep(const ExpertForm &form, const ExpertSizes &sizes,
@@ -138,7 +146,9 @@ TEST_P(Experts, GetTheirTokens) {
     EXPECT_EQ(forward.schedule().traffic.elements, elements);
     for (auto [kind, size] : form.backward(sizes))
       elements[kind] += size;
-    EXPECT_EQ(program.schedule().traffic.elements, elements);
+    Traffic traffic = program.schedule().traffic;
+    EXPECT_EQ(traffic.elements, elements);
+    EXPECT_EQ(traffic.ring, form.ring(sizes)) << traffic;
     int64_t tokens = ceilDivide(sizes.t, sizes.p);
     EXPECT_EQ(program.getArgumentSize(0), tokens * sizes.d);
     EXPECT_EQ(program.getParameterSize("w"),

@@ -119,6 +119,20 @@ static Calls getGathers(const N &s) {
   return calls;
 }
 
+/// Elements of W, its rows padded over x, as after a gather over z.
+static int64_t padOverRows(const N &s) {
+  return s.x * s.y * block(s.k, s.x, s.n, s.y);
+}
+
+/// What moves X over y, and W, its rows split over x and z: in one call where
+/// z adds no padding.
+static Calls callSpread(const N &s, CollectiveKind kind) {
+  Calls calls = {{kind, s.X / (s.z * s.x)}, {kind, padOverRows(s) / s.y}};
+  if (padOverRows(s) != s.W)
+    calls.push_back({kind, s.W / (s.x * s.y)});
+  return calls;
+}
+
 static void addDepth(std::vector<LinearStrategy> &table) {
   LinearStrategy replicated = {
       .name = "Gather25d",
@@ -195,6 +209,31 @@ static void addDepth(std::vector<LinearStrategy> &table) {
                   w + std::max(x, shared)};
   };
   table.push_back(stored);
+
+  // Split further instead of kept in pieces.
+  LinearStrategy spread = replicated;
+  spread.name = "Gather25dSpreadKept";
+  spread.w = "k:x,z n:y";
+  spread.gathersAgain = false;
+  spread.forward = [](const N &s) { return callSpread(s, allGather); };
+  spread.backward = [](const N &s) { return callSpread(s, reduceScatter); };
+  spread.ring = [](const N &s) {
+    int64_t p = s.x * s.y * s.z;
+    return Fraction(2 * (s.y - 1) * s.X, p) +
+           Fraction(2 * (s.x - 1) * padOverRows(s), s.x * s.y) +
+           Fraction(2 * (s.z - 1) * s.W, p);
+  };
+  spread.atRest = [](const N &s) {
+    int64_t p = s.x * s.y * s.z;
+    return AtRest{s.X / p, s.W / p, s.Y / p};
+  };
+  spread.copies = [](const N &s) {
+    int64_t x = block(s.m, s.z * s.x, s.k, 1);
+    int64_t w = block(s.k, 1, s.n, s.y);
+    int64_t between = padOverRows(s) == s.W ? 0 : block(s.k, s.x, s.n, s.y);
+    return Copies{x + between + w, w + std::max(2 * x, between)};
+  };
+  table.push_back(spread);
 }
 
 //===----------------------------------------------------------------------===//

@@ -131,6 +131,28 @@ void addPanels(std::vector<LinearStrategy> &table) {
     return Copies{shared, shared};
   };
   table.push_back(depth);
+
+  // Split further instead of kept in pieces: the gathered block is kept.
+  depth.name = "Summa25dSpread";
+  depth.w = "k:x,z n:y";
+  depth.forward = [](const N &s) {
+    Calls calls = callForward(s);
+    calls.push_back({allGather, s.W / (s.x * s.y)});
+    return calls;
+  };
+  depth.backward = [](const N &s) {
+    Calls calls = callBackward(s);
+    calls.push_back({reduceScatter, s.W / (s.x * s.y)});
+    return calls;
+  };
+  depth.ring = [](const N &s) {
+    return getRing(s) + Fraction(2 * (s.z - 1) * s.W, s.z * s.x * s.y);
+  };
+  depth.atRest = [](const N &s) {
+    int64_t p = s.x * s.y * s.z;
+    return AtRest{s.X / p, s.W / p, s.Y / p};
+  };
+  table.push_back(depth);
 }
 
 } // namespace parplan::test
