@@ -39,7 +39,7 @@ public:
   std::vector<Sharding> get(int index) const {
     const PlanningValue &value = problem.values[index];
     if (value.kind == ValueKind::input)
-      return {getLoadedSharding(value, axes, mesh)};
+      return getInputs(value, used[index]);
     Sharding replicated = Sharding::getReplicated(value.shape.size());
     if (value.kind == ValueKind::constant)
       return {replicated};
@@ -62,6 +62,24 @@ public:
   }
 
 private:
+  /// As loaded without tensor axes, and as any op reads it that has the other
+  /// axes where loading puts them: a rank loads what it needs.
+  std::vector<Sharding> getInputs(const PlanningValue &value,
+                                  llvm::ArrayRef<Sharding> uses) const {
+    Sharding loaded = getLoadedSharding(value, axes, mesh);
+    std::vector<Sharding> list = {loaded};
+    for (const Sharding &use : uses) {
+      Sharding others = use;
+      for (AxisList &dimension : others.dims)
+        llvm::erase_if(dimension, [&](int axis) {
+          return mesh.getAxis(axis).role == AxisRole::tensor;
+        });
+      if (others == loaded)
+        add(list, use);
+    }
+    return list;
+  }
+
   /// The layout spread over the tensor axes of a grid that it lacks, along the
   /// factor that a loop over panels would cut, in 3D along the first one.
   void addSpread(std::vector<Sharding> &list, const PlanningOp &op,

@@ -169,7 +169,7 @@ TEST(Exhaustive, EqualsTheSolverOnGrids) {
 TEST(Exhaustive, EqualsTheSolverWhereKindsAreSearched) {
   Random random(12);
   int compared = 0;
-  for (int trial = 0; trial < 12; ++trial) {
+  for (int trial = 0; trial < 24; ++trial) {
     PlanRequest request = makeRequest(4);
     request.dataSize = 1;
     compare(makeProductProblem(random), request,
