@@ -27,18 +27,16 @@ public:
   void check() {
     bool hasSequence =
         findLargest([](const PlanningOp &op) { return op.sequenceFactor; }) > 1;
-    int64_t length = findLargest([](const PlanningOp &op) {
+    length = findLargest([](const PlanningOp &op) {
       return op.keyFactor >= 0 ? op.sequenceFactor : -1;
     });
+    experts = findLargest([](const PlanningOp &op) { return op.expertFactor; });
     checkShared("cp", force.contextSize, length,
                 hasSequence ? "no attention over its sequence"
                             : "no sequence: no input is [batch, sequence] of "
                               "integers or [batch, sequence, width]",
                 "positions of a sequence");
-    checkShared("ep", force.expertSize, findLargest([](const PlanningOp &op) {
-                  return op.expertFactor;
-                }),
-                "no experts", "experts");
+    checkShared("ep", force.expertSize, experts, "no experts", "experts");
     if (force.sequenceParallel.value_or(false) && !hasSequence)
       refuse().help("try sp=off")
           << "--force: sp=on: the model has no sequence to spread between "
@@ -113,19 +111,33 @@ private:
       return;
     std::string entry = "node:" + quoteName(node.nodeGlob) + ":" +
                         stringifyAlgorithm(node.algorithm).str();
-    int64_t ranks =
-        (isContext ? force.contextSize : force.expertSize).value_or(gpus);
+    std::string advice = "try node:" + quoteName(node.nodeGlob);
+    if ((isContext ? length : experts) <= 1) {
+      refuse().help(advice + (isContext ? ":local" : ":column"))
+          << "--force: " << entry << ": the model has no "
+          << (isContext ? "attention over a sequence" : "experts");
+      return;
+    }
+    int64_t ranks = (isContext ? force.contextSize : force.expertSize)
+                        .value_or(gpus / getOtherRanks());
     if (ranks == 1) {
-      refuse().help(gpus == 1 ? "try --gpus 2"
-                    : isContext
-                        ? "try cp=" + std::to_string(getSmallestRanks())
-                        : "try ep=" + std::to_string(getSmallestRanks()))
+      refuse().help(gpus == 1 ? std::string("try --gpus 2")
+                              : std::string(isContext ? "try cp=" : "try ep=") +
+                                    std::to_string(getSmallestRanks()))
           << "--force: " << entry << " needs "
           << (isContext ? "context" : "expert") << " ranks, and there are none";
       return;
     }
     if (node.algorithm == Algorithm::allToAll && force.contextSize)
       checkHeads(node, entry, ranks);
+  }
+
+  /// The product of the sizes that are given.
+  int64_t getOtherRanks() const {
+    int64_t ranks = force.dataSize.value_or(1) * force.tensorSize.value_or(1) *
+                    force.contextSize.value_or(1) *
+                    force.expertSize.value_or(1);
+    return force.grid ? ranks * force.grid->getRankCount() : ranks;
   }
 
   /// The smallest size above one that divides the devices.
@@ -161,6 +173,9 @@ private:
   const PlanningProblem &problem;
   const std::string &modelPath;
   DiagnosticEngine &engine;
+  /// Positions of the longest sequence that is attended to, and experts of the
+  /// largest mixture; 0 without one.
+  int64_t length = 0, experts = 0;
 };
 
 } // namespace
