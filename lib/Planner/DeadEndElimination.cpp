@@ -175,8 +175,13 @@ CostNetwork::Reduction CostNetwork::reduce() const {
       changed |= choices.reduce(variable);
   }
 
+  return keep(std::move(choices.kept));
+}
+
+CostNetwork::Reduction
+CostNetwork::keep(std::vector<std::vector<int>> kept) const {
   Reduction result;
-  result.kept = std::move(choices.kept);
+  result.kept = std::move(kept);
   for (int variable = 0; variable < getVariableCount(); ++variable) {
     std::vector<double> costs;
     for (int choice : result.kept[variable])

@@ -30,12 +30,15 @@ struct Minimum {
   bool isExact = true;
 };
 
-Minimum minimise(const CostNetwork &network, int64_t tableLimit) {
+Minimum minimise(const MeshProblem &meshProblem, const CostNetwork &network,
+                 const MeshProblem::Prices &prices, int64_t tableLimit) {
+  CostNetwork::Reduction layouts =
+      meshProblem.dropDominatedLayouts(network, prices);
   // Dropping choices and variables in turn: each makes room for the other.
   constexpr int passes = 3;
   std::vector<CostNetwork::Reduction> reductions;
   std::vector<CostNetwork::Condensation> condensations;
-  const CostNetwork *left = &network;
+  const CostNetwork *left = &layouts.network;
   double constant = 0;
   reductions.reserve(passes);
   condensations.reserve(passes);
@@ -48,7 +51,7 @@ Minimum minimise(const CostNetwork &network, int64_t tableLimit) {
   auto expand = [&](std::vector<int> choices) {
     for (int pass = passes; pass-- > 0;)
       choices = reductions[pass].expand(condensations[pass].expand(choices));
-    return choices;
+    return layouts.expand(choices);
   };
   if (auto elimination = left->eliminate(tableLimit))
     return {expand(elimination->getBest()),
@@ -72,9 +75,9 @@ findSmallerPlan(const MeshProblem &meshProblem, size_t opCount,
   std::optional<std::vector<int>> found;
   /// Returns the op with the peak, or nothing after a plan was found.
   auto tryPrice = [&](double exponent) -> std::optional<int> {
-    Minimum minimum =
-        minimise(meshProblem.getNetwork(std::exp2(exponent), weights),
-                 request.tableLimit);
+    MeshProblem::Prices prices = {std::exp2(exponent), weights};
+    Minimum minimum = minimise(meshProblem, meshProblem.getNetwork(prices),
+                               prices, request.tableLimit);
     if (meshProblem.getNetwork().getCost(minimum.choices) ==
         CostNetwork::forbidden)
       return 0;
@@ -150,7 +153,8 @@ PlanResult parplan::solve(const PlanningProblem &problem,
     std::optional<std::string> refusal;
     auto assignments = getAllowedAssignments(problem, request, space, refusal);
     if (refusal) {
-      result.refusals.push_back(*refusal);
+      if (!llvm::is_contained(result.refusals, *refusal))
+        result.refusals.push_back(*refusal);
       continue;
     }
     double computeBound = getComputeBound(problem, mesh, assignments, costs);
@@ -184,7 +188,8 @@ PlanResult parplan::solve(const PlanningProblem &problem,
       ++result.certificate.pruned;
       continue;
     }
-    Minimum fastest = minimise(meshProblem.getNetwork(), request.tableLimit);
+    Minimum fastest =
+        minimise(meshProblem, meshProblem.getNetwork(), {}, request.tableLimit);
     exact &= fastest.isExact;
     double bound = fastest.lowerBound;
     if (meshProblem.getNetwork().getCost(fastest.choices) ==

@@ -39,7 +39,8 @@ MeshProblem::MeshProblem(const PlanningProblem &problem,
                          const PlanCosts &costs)
     : problem(problem), mesh(space.mesh), costs(costs), reshards(space.mesh),
       decisions(getDecisions(problem)), assignments(std::move(assignments)),
-      readers(problem.values.size()), writers(problem.values.size(), {-1, 0}) {
+      readers(problem.values.size()), writers(problem.values.size(), {-1, 0}),
+      replacements(problem.values.size(), problem.values.size()) {
   rests = getRestCandidates(problem, request, space, this->assignments);
   addDecisions();
   addValues();
@@ -69,18 +70,30 @@ MeshProblem::getLeastParameterBytes(const std::vector<int> &choices) const {
   return bytes;
 }
 
-CostNetwork MeshProblem::getNetwork(double secondsPerByte,
-                                    llvm::ArrayRef<double> opWeights) const {
+double MeshProblem::getMakingSeconds(size_t value, size_t choice, int rest,
+                                     const Prices &prices) const {
+  const Making &making = makings[value][choice];
+  // What is made in another layout lives beside that at rest.
+  bool isExtra =
+      prices.secondsPerByte > 0 && !(making.layout == rests[value][rest]);
+  return making.seconds[rest] +
+         (isExtra
+              ? prices.secondsPerByte * prices.opWeights[writers[value].op] *
+                    static_cast<double>(making.bytes)
+              : 0);
+}
+
+CostNetwork MeshProblem::getNetwork(const Prices &prices) const {
   std::vector<double> weightBefore = {0};
-  for (double weight : opWeights)
+  for (double weight : prices.opWeights)
     weightBefore.push_back(weightBefore.back() + weight);
   CostNetwork priced = network;
   for (auto [number, decision] : llvm::enumerate(decisions.all)) {
     std::vector<double> seconds(panelBytes[decision.leader].size(), 0);
     for (int member : decision.members)
       for (auto [choice, bytes] : llvm::enumerate(panelBytes[member]))
-        seconds[choice] +=
-            secondsPerByte * opWeights[member] * static_cast<double>(bytes);
+        seconds[choice] += prices.secondsPerByte * prices.opWeights[member] *
+                           static_cast<double>(bytes);
     priced.addCosts(static_cast<int>(number), seconds);
   }
   for (size_t value = 0; value < problem.values.size(); ++value) {
@@ -89,21 +102,22 @@ CostNetwork MeshProblem::getNetwork(double secondsPerByte,
       seconds.push_back(0);
       for (const Live &live : lives)
         seconds.back() +=
-            secondsPerByte * static_cast<double>(live.bytes) *
+            prices.secondsPerByte * static_cast<double>(live.bytes) *
             (weightBefore[live.last + 1] - weightBefore[live.first]);
     }
     priced.addCosts(variableOf[value], seconds);
     int writer = writers[value].op;
     if (writer < 0)
       continue;
-    // What is made in another layout lives beside that at rest.
     seconds.clear();
     for (const ValueChoice &choice : valueChoices[value])
-      for (auto [layout, bytes] : makings[value])
-        seconds.push_back(layout == rests[value][choice.rest]
-                              ? 0
-                              : secondsPerByte * opWeights[writer] *
-                                    static_cast<double>(bytes));
+      for (size_t making = 0; making < makings[value].size(); ++making)
+        // The seconds of the path are in the network already.
+        seconds.push_back(
+            makings[value][making].layout == rests[value][choice.rest]
+                ? 0
+                : prices.secondsPerByte * prices.opWeights[writer] *
+                      static_cast<double>(makings[value][making].bytes));
     priced.addPair(variableOf[value], decisions.ofOp[writer], seconds);
   }
   return priced;
@@ -171,12 +185,15 @@ void MeshProblem::addValues() {
       variableOf.push_back(variableOf[updated]);
       valueChoices.push_back(valueChoices[updated]);
       choiceLives.emplace_back(valueChoices[updated].size());
+      valueCopies.emplace_back();
+      replacements[updated] = value;
     } else {
       ValueCopies copies = getCopies(value);
       if (tooRich)
         return;
       addChoices(value, copies);
       addReadings(value, copies);
+      valueCopies.push_back(std::move(copies));
     }
     makings.emplace_back();
     if (writers[value].op >= 0)
@@ -300,19 +317,19 @@ void MeshProblem::addReadings(size_t value, const ValueCopies &copies) {
 void MeshProblem::addMaking(size_t value) {
   const PlanningOp &op = problem.ops[writers[value].op];
   auto repeat = static_cast<double>(getResultRepeat(problem, op));
-  std::vector<std::vector<double>> toRest;
   for (const FactorAssignment &assignment : assignments[writers[value].op]) {
-    Sharding made =
+    Making making;
+    making.layout =
         getMadeSharding(op.rule, assignment, writers[value].position);
-    makings.back().emplace_back(
-        made, getLocalBytes(problem.values[value], mesh, made));
-    toRest.emplace_back();
+    making.bytes = getLocalBytes(problem.values[value], mesh, making.layout);
     for (const Sharding &rest : rests[value])
-      toRest.back().push_back(repeat * getPathSeconds(value, made, rest));
+      making.seconds.push_back(repeat *
+                               getPathSeconds(value, making.layout, rest));
+    makings.back().push_back(std::move(making));
   }
   std::vector<double> pair;
   for (const ValueChoice &choice : valueChoices[value])
-    for (const std::vector<double> &seconds : toRest)
-      pair.push_back(seconds[choice.rest]);
+    for (const Making &making : makings.back())
+      pair.push_back(making.seconds[choice.rest]);
   network.addPair(variableOf[value], decisions.ofOp[writers[value].op], pair);
 }

@@ -79,11 +79,20 @@ public:
   /// needs.
   int64_t getLeastParameterBytes(const std::vector<int> &choices) const;
 
-  /// The network with `secondsPerByte` added for every byte that is live while
-  /// an op runs, times the weight of the op; weights add up to one. Its best
-  /// plans are smaller and slower.
-  CostNetwork getNetwork(double secondsPerByte,
-                         llvm::ArrayRef<double> opWeights) const;
+  /// What memory costs: `secondsPerByte` for every byte that is live while an
+  /// op runs, times the weight of the op. Weights add up to one.
+  struct Prices {
+    double secondsPerByte = 0;
+    std::vector<double> opWeights;
+  };
+
+  /// The network with prices added. Its best plans are smaller and slower.
+  CostNetwork getNetwork(const Prices &prices) const;
+
+  /// `priced`, which is the network with `prices`, without choices of values
+  /// that are no better than others whatever the ops do. The minimum stays.
+  CostNetwork::Reduction dropDominatedLayouts(const CostNetwork &priced,
+                                              const Prices &prices) const;
 
 private:
   int getRest(size_t value, const std::vector<int> &choices) const;
@@ -96,6 +105,12 @@ private:
   void addChoices(size_t value, const ValueCopies &copies);
   void addReadings(size_t value, const ValueCopies &copies);
   void addMaking(size_t value);
+  /// The seconds from what a choice of the maker makes to a layout at rest.
+  double getMakingSeconds(size_t value, size_t choice, int rest,
+                          const Prices &prices) const;
+  /// How much longer that takes at most to another layout.
+  double getMostAdded(size_t value, int from, int to,
+                      const Prices &prices) const;
 
   const PlanningProblem &problem;
   const Mesh &mesh;
@@ -128,8 +143,17 @@ private:
   std::vector<std::vector<Reader>> readers;
   /// Per value the op that makes it and the position, or -1.
   std::vector<Reader> writers;
-  /// Per value what each choice of its maker's decision makes, with its bytes.
-  std::vector<std::vector<std::pair<Sharding, int64_t>>> makings;
+  /// Per value what each choice of its maker's decision makes, with its bytes
+  /// and the seconds to each layout at rest.
+  struct Making {
+    Sharding layout;
+    int64_t bytes;
+    std::vector<double> seconds;
+  };
+  std::vector<std::vector<Making>> makings;
+  std::vector<ValueCopies> valueCopies;
+  /// Per value the one that replaces it, or the number of values.
+  std::vector<size_t> replacements;
 };
 
 } // namespace parplan

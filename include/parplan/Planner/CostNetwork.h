@@ -39,6 +39,11 @@ public:
     return static_cast<int>(unary[variable].size());
   }
 
+  /// The costs of the choices of a variable alone.
+  const std::vector<double> &getCosts(int variable) const {
+    return unary[variable];
+  }
+
   /// The cost of a complete answer.
   double getCost(const std::vector<int> &choices) const;
 
@@ -76,6 +81,9 @@ public:
   /// another one of the variable costs no more, whatever the neighbours choose.
   /// Only the minimum survives for certain, not the order of the other answers.
   Reduction reduce() const;
+
+  /// The network with some choices per variable, at least one of each.
+  Reduction keep(std::vector<std::vector<int>> kept) const;
 
 private:
   friend class Elimination;
