@@ -24,7 +24,7 @@ public:
         axes(getAxes(/*operand=*/1, /*dim=*/1)), keys(getSize(1, 1)) {}
 
   FailureOr<Operation *> build(AttentionOp attention) {
-    if (failed(findMask(attention, /*first=*/3)))
+    if (failed(verifyRing()) || failed(findMask(attention, /*first=*/3)))
       return failure();
     return builder
         .create<RingAttentionOp>(
@@ -36,7 +36,7 @@ public:
   }
 
   FailureOr<Operation *> build(AttentionGradientOp gradient) {
-    if (failed(findMask(gradient, /*first=*/6)))
+    if (failed(verifyRing()) || failed(findMask(gradient, /*first=*/6)))
       return failure();
     return builder
         .create<RingAttentionGradientOp>(
@@ -55,6 +55,16 @@ private:
   int64_t getSize(unsigned operand, unsigned dim) const {
     return cast<RankedTensorType>(op->getOperand(operand).getType())
         .getDimSize(dim);
+  }
+
+  /// Keys and values go round together.
+  LogicalResult verifyRing() {
+    if (axes.empty())
+      return op->emitOpError("S21: its keys go round no axes");
+    if (getAxes(/*operand=*/2, /*dim=*/1) != axes)
+      return op->emitOpError(
+          "S21: its keys and values are split over different axes");
+    return success();
   }
 
   /// Optional operands follow from number `first` on.

@@ -92,3 +92,31 @@ func.func @mask_of_half_a_ring(%q: tensor<1x4x2x4xf32> {parplan.sharding = #parp
     : tensor<1x4x2x4xf32>, tensor<1x4x1x4xf32>, tensor<1x4x1x4xf32>
   return
 }
+
+// -----
+
+parplan.mesh @mesh <["c"=2 context, "x"=2 tensor]>
+
+func.func @values_elsewhere(%q: tensor<1x4x1x4xf32> {parplan.sharding = #parplan.sharding<@mesh, [{}, {"c"}, {}, {}]>},
+                            %k: tensor<1x4x1x4xf32> {parplan.sharding = #parplan.sharding<@mesh, [{}, {"c", "x"}, {}, {}]>},
+                            %v: tensor<1x4x1x4xf32> {parplan.sharding = #parplan.sharding<@mesh, [{}, {"c"}, {}, {"x"}]>}) {
+  // expected-error@+1 {{S21: its keys and values are split over different axes}}
+  parplan.attention %q, %k, %v scale 0.5 {
+    parplan.factors = #parplan.factors<@mesh, {s = ["c"], f = ["x"]}, panels = {t = ["c", "x"]}>,
+    parplan.shardings = [#parplan.sharding<@mesh, [{}, {"c"}, {}, {"x"}]>]}
+    : tensor<1x4x1x4xf32>, tensor<1x4x1x4xf32>, tensor<1x4x1x4xf32>
+  return
+}
+
+// -----
+
+parplan.mesh @mesh <["c"=2 context]>
+
+func.func @no_ring(%q: tensor<2x4x1x4xf32> {parplan.sharding = #parplan.sharding<@mesh, [{"c"}, {}, {}, {}]>}) {
+  // expected-error@+1 {{S21: its keys go round no axes}}
+  parplan.attention %q, %q, %q scale 0.5 {
+    parplan.factors = #parplan.factors<@mesh, {b = ["c"]}, panels = {t = ["c"]}>,
+    parplan.shardings = [#parplan.sharding<@mesh, [{"c"}, {}, {}, {}]>]}
+    : tensor<2x4x1x4xf32>, tensor<2x4x1x4xf32>, tensor<2x4x1x4xf32>
+  return
+}
