@@ -313,10 +313,20 @@ void growAttention(GraphGrower &grower) {
   bool isCausal = random.chance(50);
   if (isCausal && random.chance(40))
     offset = grower.makeIndices({}, 0, 3);
-  grower.add(grower.create<AttentionOp>(query, key, value, mask, offset,
-                                        APFloat(0.25), isCausal,
-                                        /*zero_masked_rows=*/true),
-             3, false);
+  bool isTrained = random.chance(50);
+  auto attention = grower.create<AttentionOp>(
+      query, key, value, mask, offset, APFloat(0.25), isCausal,
+      /*zero_masked_rows=*/true, /*statistics=*/isTrained);
+  grower.add(attention.getResult(), 3, false);
+  if (!isTrained)
+    return;
+  Value cotangent =
+      grower.makeReal(GraphGrower::getShape(attention.getResult()));
+  auto gradient = grower.create<AttentionGradientOp>(
+      query, key, value, attention.getResult(), attention.getLogSumExp(),
+      cotangent, mask, offset, APFloat(0.25), isCausal);
+  for (Value result : gradient->getResults())
+    grower.add(result, 2000, false);
 }
 
 } // namespace parplan::test

@@ -222,7 +222,9 @@ TEST(PartitionProperty, RanksTogetherComputeWhatOneComputes) {
   for (const char *name :
        {"all_reduce", "all_gather", "reduce_scatter", "all_to_all",
         "send_receive", "shard_slice", "pend", "storage_view", "clear_padding",
-        "block_start", "attention", "conv", "embedding", "softmax"})
+        "block_start", "attention", "conv", "embedding", "softmax",
+        "panel_matmul", "attention_gradient", "ring_attention",
+        "ring_attention_gradient"})
     EXPECT_GT(opCounts[std::string("parplan.") + name], 20) << name;
 }
 

@@ -146,6 +146,14 @@ private:
       variables[parameter.getVariable()] = atRest.front();
   }
 
+  /// Rings of keys need queries that are split.
+  size_t chooseFactor(Operation *op, const ShardingRule &rule) {
+    if (isa<AttentionOp, AttentionGradientOp>(op) && random.chance(40))
+      if (std::optional<int> queries = rule.findFactor("s"))
+        return *queries;
+    return random.below(rule.factors.size());
+  }
+
   FactorAssignment makeAssignment(Operation *op, const ShardingRule &rule) {
     FactorAssignment assignment = FactorAssignment::getReplicated(rule);
     bool isNumber = !cast<RankedTensorType>(op->getResult(0).getType())
@@ -156,7 +164,7 @@ private:
       if (rule.flat && random.chance(40))
         list = &assignment.storage;
       else if (!rule.factors.empty() && random.chance(75))
-        list = &assignment.axes[random.below(rule.factors.size())];
+        list = &assignment.axes[chooseFactor(op, rule)];
       else if (rule.linearity != Linearity::none && isNumber &&
                random.chance(60))
         list = &assignment.pending;
@@ -172,10 +180,54 @@ private:
       do
         assignment.pendingOperand =
             static_cast<int>(random.below(rule.operands.size()));
-      while (getElementTypeOrSelf(
-                 op->getOperand(assignment.pendingOperand)) !=
+      while (getElementTypeOrSelf(op->getOperand(assignment.pendingOperand)) !=
              getElementTypeOrSelf(op->getResult(0)));
+    if (isa<MatmulOp, AttentionOp, AttentionGradientOp>(op) &&
+        random.chance(60))
+      addPanels(op, rule, assignment);
     return assignment;
+  }
+
+  /// Where keys go round a ring the values go with them, and the mask does or
+  /// stays.
+  static bool hasOneRing(Operation *op, const ShardingRule &rule,
+                         const FactorAssignment &assignment) {
+    if (isa<MatmulOp>(op))
+      return true;
+    auto getKeyAxes = [&](unsigned operand) {
+      const TensorFactors &tensor = rule.operands[operand];
+      for (auto [dim, factors] : llvm::enumerate(tensor))
+        if (llvm::is_contained(factors, assignment.panels.factor))
+          return getUseSharding(rule, assignment, static_cast<int>(operand))
+              .dims[dim];
+      return AxisList();
+    };
+    AxisList ring = getKeyAxes(/*operand=*/1);
+    for (unsigned operand = 3; operand < rule.operands.size(); ++operand)
+      if (AxisList axes = getKeyAxes(operand); !axes.empty() && axes != ring)
+        return false;
+    return !ring.empty() && getKeyAxes(/*operand=*/2) == ring;
+  }
+
+  /// A loop over panels of some factor, over some axes of others, where one is
+  /// legal.
+  void addPanels(Operation *op, const ShardingRule &rule,
+                 FactorAssignment &assignment) {
+    SmallVector<int> factors(rule.panelFactors.begin(),
+                             rule.panelFactors.end());
+    random.shuffle(factors);
+    for (int factor : factors) {
+      PanelLoop panels{factor, {}};
+      for (const AxisList &axes : assignment.axes)
+        llvm::copy_if(axes, std::back_inserter(panels.axes),
+                      [&](int) { return random.chance(80); });
+      llvm::sort(panels.axes);
+      assignment.panels = panels;
+      if (!verifyAssignment(rule, assignment, mesh) &&
+          hasOneRing(op, rule, assignment))
+        return;
+      assignment.panels = PanelLoop();
+    }
   }
 
   Sharding makeRest(Value value, const Sharding &made) {
