@@ -335,7 +335,28 @@ INSTANTIATE_TEST_SUITE_P(
              {"2x5x6x8xf32"},
              "b=2, s=5, t=5 coupled, g=6, e=8 coupled, f=8 : [b, s, g, e], [b, "
              "t, g, e], [b, t, g, f] -> [b, s, g, f]",
-             "b g e f"}),
+             "b g e f"},
+        // Equal keys and values of padded heads count, too.
+        Case{"attention_with_statistics",
+             "parplan.attention %0, %0, %0 scale 1.0 statistics : "
+             "tensor<2x5x6x8xf32>, tensor<2x5x6x8xf32>, tensor<2x5x6x8xf32>",
+             {"2x5x6x8xf32"},
+             "b=2, s=5, t=5 coupled, g=6, e=8 coupled, f=8 : [b, s, g, e], [b, "
+             "t, g, e], [b, t, g, f] -> [b, s, g, f], [b, g, s]",
+             "e f"},
+        // With its statistics given, keys are summed over as queries are.
+        Case{"attention_gradient",
+             "parplan.attention_gradient %0, %1, %2 result %3, %4 gradient %3 "
+             "mask %5 : tensor<5x7xi1> scale 1.0 : tensor<2x5x6x8xf32>, "
+             "tensor<2x7x3x8xf32>, tensor<2x7x3x4xf32>, tensor<2x5x6x4xf32>, "
+             "tensor<2x6x5xf32>",
+             {"2x5x6x8xf32", "2x7x3x8xf32", "2x7x3x4xf32", "2x5x6x4xf32",
+              "2x6x5xf32", "5x7xi1"},
+             "b=2, s=5 sum, t=7 sum, g=3, r=2 sum, e=8 coupled, f=4 sum : [b, "
+             "s, g r, e], [b, t, g, e], [b, t, g, f], [b, s, g r, f], [b, g r, "
+             "s], [b, s, g r, f], [s, t] -> [b, s, g r, e], [b, t, g, e], [b, "
+             "t, g, f]",
+             "b s g r e f"}),
     [](const auto &info) { return info.param.name; });
 
 INSTANTIATE_TEST_SUITE_P(
