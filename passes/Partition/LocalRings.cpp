@@ -126,6 +126,40 @@ private:
 
 } // namespace
 
+/// Checks that the keys' dimension of `value` is split by `axes`.
+static LogicalResult verifyBlock(Operation *op, StringRef what, Value value,
+                                 AxisListAttr axes,
+                                 const ShardingAccess &access) {
+  FailureOr<Sharding> sharding = access.getSharding(value);
+  if (failed(sharding))
+    return failure();
+  if (access.getAttr(sharding->dims[1]) == axes)
+    return success();
+  return op->emitError("after partition: S21: the ")
+         << what << " lies in " << toString(*sharding, access.getMesh())
+         << ", its keys not split by " << axes;
+}
+
+LogicalResult verifyRingOp(Operation *op, const ShardingAccess &access) {
+  auto verifyKeys = [&](auto ring) {
+    return success(succeeded(verifyBlock(op, "key", ring.getKey(),
+                                         ring.getAxes(), access)) &&
+                   succeeded(verifyBlock(op, "value", ring.getValue(),
+                                         ring.getAxes(), access)));
+  };
+  if (auto ring = dyn_cast<RingAttentionOp>(op))
+    return verifyKeys(ring);
+  auto ring = dyn_cast<RingAttentionGradientOp>(op);
+  if (!ring)
+    return success();
+  if (failed(verifyKeys(ring)) ||
+      failed(verifyBlock(op, "key's gradient", ring.getKeyGradient(),
+                         ring.getAxes(), access)))
+    return failure();
+  return verifyBlock(op, "value's gradient", ring.getValueGradient(),
+                     ring.getAxes(), access);
+}
+
 FailureOr<Operation *> createRingOp(OpBuilder &builder, Operation *op,
                                     ValueRange localOperands,
                                     const ShardingRule &rule,

@@ -21,6 +21,11 @@ createRingOp(mlir::OpBuilder &builder, mlir::Operation *op,
              mlir::ValueRange localOperands, const ShardingRule &rule,
              const FactorAssignment &assignment, const ShardingAccess &access);
 
+/// Checks that keys, values and their gradients lie split as a ring of them
+/// says (S21). Other ops pass.
+mlir::LogicalResult verifyRingOp(mlir::Operation *op,
+                                 const ShardingAccess &access);
+
 } // namespace parplan
 
 #endif // PARPLAN_PASSES_PARTITION_LOCALRINGS_H

@@ -6,6 +6,7 @@
 
 #include "dialects/parplan/ParplanOps.h"
 #include "passes/Partition/Layouts.h"
+#include "passes/Partition/LocalRings.h"
 #include "passes/Partition/Padding.h"
 #include "passes/Partition/PanelLoops.h"
 #include "passes/Partition/Passes.h"
@@ -84,13 +85,15 @@ private:
     // Starts of blocks and what shifts indices by them belong to no value of
     // the plan; interpreted ranks verify them.
     if (!getGlobalType(op, /*index=*/0)) {
-      if (isMove(op) || isa<ParameterOp, PanelMatmulOp>(op))
+      if (isMove(op) || isa<ParameterOp, PanelMatmulOp, RingAttentionOp,
+                            RingAttentionGradientOp>(op))
         fault(op) << "no " << attributes::globalType;
       return;
     }
     for (OpResult result : op->getResults())
       verifyType(op, result, getGlobalType(op, result.getResultNumber()));
-    sound &= succeeded(verifyPanelOp(op, access));
+    sound &= succeeded(verifyPanelOp(op, access)) &&
+             succeeded(verifyRingOp(op, access));
     if (auto rules = dyn_cast<ShardingRuleOpInterface>(op))
       for (OpResult result : op->getResults())
         verifyPadding(rules, result,

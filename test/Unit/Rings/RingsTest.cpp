@@ -71,5 +71,21 @@ TEST(Rings, OfInterpretedRanksEqualOneRank) {
   EXPECT_GT(wide, 20);
 }
 
+TEST(Rings, NeedTheirRanks) {
+  RandomRing example(0);
+  PassManager manager(&getRingContext());
+  buildPartitionPipeline(manager);
+  ASSERT_TRUE(succeeded(manager.run(*example.module)));
+  std::string message;
+  ScopedDiagnosticHandler handler(&getRingContext(),
+                                  [&](Diagnostic &diagnostic) {
+                                    message = diagnostic.str();
+                                    return success();
+                                  });
+  EXPECT_TRUE(failed(interpret(example.getFunction(), example.arguments)));
+  EXPECT_EQ(message, "'parplan.ring_attention' op is of a local program, and "
+                     "runs on its ranks");
+}
+
 } // namespace
 } // namespace parplan::test
