@@ -41,6 +41,8 @@ struct ExpertForm {
   Elements (*backward)(const ExpertSizes &);
   /// Of both together.
   Fraction (*ring)(const ExpertSizes &);
+  /// Elements of what is exchanged, gathered or pending, at most at a time.
+  int64_t (*copies)(const ExpertSizes &);
 };
 
 void PrintTo(const ExpertForm &form, std::ostream *stream) {
@@ -58,6 +60,10 @@ constexpr ExpertForm forms[] = {
      },
      [](const ExpertSizes &s) {
        return Fraction(2 * (s.p - 1) * s.slots() * (s.d + s.f), s.p);
+     },
+     [](const ExpertSizes &s) {
+       return std::max(ceilDivide(s.e, s.p) * s.t * s.d,
+                       s.e * ceilDivide(s.t, s.p) * s.f);
      }},
     // All tokens and the router's choices to all ranks.
     {"Gathered", "e:p",
@@ -71,6 +77,9 @@ constexpr ExpertForm forms[] = {
      },
      [](const ExpertSizes &s) {
        return Fraction(2 * (s.p - 1) * s.padded() * (s.d + s.f + 2 * s.k), s.p);
+     },
+     [](const ExpertSizes &s) {
+       return std::max(s.t * (s.d + s.k), s.t * (s.f + 2 * s.k));
      }}};
 
 Step makeStep(const ExpertForm &form, const ExpertSizes &sizes,
@@ -149,6 +158,7 @@ TEST_P(Experts, GetTheirTokens) {
     Traffic traffic = program.schedule().traffic;
     EXPECT_EQ(traffic.elements, elements);
     EXPECT_EQ(traffic.ring, form.ring(sizes)) << traffic;
+    EXPECT_EQ(forward.getCopies().forward, form.copies(sizes));
     int64_t tokens = ceilDivide(sizes.t, sizes.p);
     EXPECT_EQ(program.getArgumentSize(0), tokens * sizes.d);
     EXPECT_EQ(program.getParameterSize("w"),

@@ -109,7 +109,7 @@ TEST_P(Zero, SumsOverMicroBatches) {
   const Stage &stage = GetParam();
   Random random(6);
   for (int i = 0; i < 200 && !HasFailure(); ++i) {
-    ZeroSizes sizes = {draw(random, 2, 4), draw(random, 2, 4),
+    ZeroSizes sizes = {draw(random, 2, 4), draw(random, 1, 4),
                        draw(random, 4, 9), draw(random, 4, 9),
                        draw(random, 4, 9)};
     Step step = makeStep(stage, sizes, random);
@@ -124,7 +124,9 @@ TEST_P(Zero, SumsOverMicroBatches) {
     int64_t w = sizes.k * sizes.n, piece = ceilDivide(w, sizes.p);
     EXPECT_EQ(program.getParameterSize("w"), stage.number == 3 ? piece : w);
     EXPECT_EQ(program.getResultSize(3), stage.number == 0 ? w : piece);
-    EXPECT_EQ(program.getGradientSumSize(), stage.number >= 2 ? piece : w);
+    if (sizes.microBatches > 1) {
+      EXPECT_EQ(program.getGradientSumSize(), stage.number >= 2 ? piece : w);
+    }
     if (HasFailure())
       FAIL() << program.print();
   }
