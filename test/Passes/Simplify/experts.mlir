@@ -143,3 +143,31 @@ func.func @other_order(%x: tensor<5x8xf32>, %scores: tensor<5x4xf32>) -> tensor<
   %y = parplan.reduce sum %r dims [1] : tensor<2x5x6xf32>
   return %y : tensor<2x6xf32>
 }
+
+// -----
+
+parplan.initializer @up "up" : tensor<4x6x8xf32> in "" at 0 length 768
+
+// One expert per token: what it is computed from is not computed once per expert.
+// CHECK-LABEL: func.func @one_expert
+// CHECK: %[[SUM:.*]] = parplan.add %{{.*}} : tensor<2x3x8xf32>, tensor<2x3x8xf32>
+// CHECK: %[[ROWS:.*]] = parplan.moe_dispatch %[[SUM]], %[[INDICES:.*]] {
+// CHECK: parplan.matmul "ebsk,enk->ebsn" %[[ROWS]]
+// CHECK: parplan.moe_combine %{{.*}}, %[[INDICES]] weights
+// CHECK-NOT: parplan.reshape
+func.func @one_expert(%x: tensor<2x3x8xf32>, %r: tensor<2x3x8xf32>, %scores: tensor<2x3x4xf32>) -> tensor<2x3x6xf32> {
+  %up = parplan.parameter @up : tensor<4x6x8xf32>
+  %x2 = parplan.add %x, %r : tensor<2x3x8xf32>, tensor<2x3x8xf32>
+  %flat = parplan.reshape %scores : tensor<2x3x4xf32> to tensor<6x4xf32>
+  %values, %indices = parplan.topk %flat k 1 dim 1 largest true : tensor<6x4xf32>
+  %choices = parplan.reshape %indices : tensor<6x1xi64> to tensor<6xi64>
+  %c = parplan.reshape %x2 : tensor<2x3x8xf32> to tensor<6x8x1xf32>
+  %wu = parplan.gather %up, %choices dim 0 : tensor<4x6x8xf32>, tensor<6xi64>
+  %h = parplan.matmul "bij,bjk->bik" %wu, %c : tensor<6x6x8xf32>, tensor<6x8x1xf32>
+  %s = parplan.reshape %h : tensor<6x6x1xf32> to tensor<6x1x6xf32>
+  %w = parplan.reshape %values : tensor<6x1xf32> to tensor<6x1x1xf32>
+  %m = parplan.mul %s, %w : tensor<6x1x6xf32>, tensor<6x1x1xf32>
+  %y = parplan.reduce sum %m dims [1] : tensor<6x1x6xf32>
+  %z = parplan.reshape %y : tensor<6x6xf32> to tensor<2x3x6xf32>
+  return %z : tensor<2x3x6xf32>
+}
