@@ -18,7 +18,9 @@ parplan::getCopies(const PlanningProblem &problem,
         continue;
       int at = static_cast<int>(index);
       auto known = llvm::find_if(copies[operand], [&](const ValueCopy &copy) {
-        return copy.layout == use && sharesCopies(copy.reader, reader, rest);
+        return copy.layout == use &&
+               sharesCopies(copy.reader, reader, rest,
+                            answer.isGatheredAgain(operand));
       });
       if (known == copies[operand].end())
         copies[operand].push_back(

@@ -187,3 +187,52 @@ int64_t parplan::getPeakBytes(const PlanningProblem &problem,
     *peakOp = peak.op;
   return peak.bytes;
 }
+
+/// Activations with a copy that both passes read, those of most bytes first.
+static std::vector<size_t> findSharedCopies(const PlanningProblem &problem,
+                                            const PlanningAnswer &answer) {
+  std::vector<std::pair<int64_t, size_t>> found;
+  auto copies = getCopies(problem, answer);
+  for (auto [index, value] : llvm::enumerate(problem.values)) {
+    if (value.kind != ValueKind::activation)
+      continue;
+    int64_t bytes = 0;
+    for (const ValueCopy &copy : copies[index])
+      if (isBeforeBackward(problem.ops[copy.firstUse].role) &&
+          !isBeforeBackward(problem.ops[copy.lastUse].role))
+        bytes += getLocalBytes(value, answer.mesh, copy.layout);
+    if (bytes > 0)
+      found.emplace_back(-bytes, index);
+  }
+  llvm::sort(found);
+  std::vector<size_t> values;
+  for (auto [bytes, value] : found)
+    values.push_back(value);
+  return values;
+}
+
+bool parplan::gatherAgain(const PlanningProblem &problem,
+                          PlanningAnswer &answer, int64_t limitBytes) {
+  std::vector<size_t> shared = findSharedCopies(problem, answer);
+  auto fitsWith = [&](size_t count) {
+    answer.gathersAgain.assign(problem.values.size(), false);
+    for (size_t value : llvm::ArrayRef(shared).take_front(count))
+      answer.gathersAgain[value] = true;
+    return getPeakBytes(problem, answer) <= limitBytes;
+  };
+  if (!fitsWith(shared.size())) {
+    answer.gathersAgain.clear();
+    return false;
+  }
+  // More of them never need more memory, but for copies that live across the
+  // end of the forward pass alone.
+  size_t least = 0, enough = shared.size();
+  while (least < enough) {
+    size_t middle = (least + enough) / 2;
+    if (fitsWith(middle))
+      enough = middle;
+    else
+      least = middle + 1;
+  }
+  return fitsWith(enough);
+}

@@ -145,6 +145,8 @@ Json parplan::describeOperators(const PlanSummary &summary) {
     for (auto [position, result] : llvm::enumerate(op.results)) {
       const PlanningValue &value = problem.values[result];
       outputs.push_back(describeValue(value, answer.rest[result], mesh));
+      if (answer.isGatheredAgain(result))
+        outputs.back()["gathered_again"] = true;
       addCollectives(collectives,
                      reshards.get(value.shape,
                                   getMadeSharding(op.rule, assignment,

@@ -22,6 +22,7 @@ public:
     answer.mesh = mesh;
     for (const PlanningValue &value : problem.values)
       answer.rest.push_back(Sharding::getReplicated(value.shape.size()));
+    answer.gathersAgain.assign(problem.values.size(), false);
     readList("inputs", ValueKind::input);
     readList("parameters", ValueKind::parameter);
     readList("states", ValueKind::state);
@@ -199,9 +200,13 @@ private:
           << "has " << outputs->size() << " entries, not " << op.results.size();
       return;
     }
-    for (auto [position, result] : llvm::enumerate(op.results))
-      readSharding((*outputs)[position],
-                   path + ".outputs[" + std::to_string(position) + "]", result);
+    for (auto [position, result] : llvm::enumerate(op.results)) {
+      const Json &output = (*outputs)[position];
+      readSharding(output, path + ".outputs[" + std::to_string(position) + "]",
+                   result);
+      answer.gathersAgain[result] =
+          output.is_object() && output.value("gathered_again", Json()) == true;
+    }
   }
 
   /// `{"k": ["tp0", "tp1"]}`

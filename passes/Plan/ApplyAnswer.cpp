@@ -27,8 +27,12 @@ void parplan::applyAnswer(func::FuncOp function, const GraphProblem &graph,
   Builder builder(function.getContext());
 
   llvm::DenseMap<Value, ShardingAttr> shardings;
-  for (auto [value, rest] : llvm::zip_equal(graph.values, answer.rest))
-    shardings[value] = ShardingAttr::get(symbol, mesh, rest);
+  llvm::DenseSet<Value> again;
+  for (auto [index, value] : llvm::enumerate(graph.values)) {
+    shardings[value] = ShardingAttr::get(symbol, mesh, answer.rest[index]);
+    if (answer.isGatheredAgain(index))
+      again.insert(value);
+  }
 
   for (auto [op, description, assignment] :
        llvm::zip_equal(graph.ops, graph.problem.ops, answer.assignments))
@@ -37,8 +41,12 @@ void parplan::applyAnswer(func::FuncOp function, const GraphProblem &graph,
   Block &body = function.getBody().front();
   for (Operation &op : body.without_terminator()) {
     SmallVector<Attribute> results;
-    for (Value result : op.getResults())
+    op.removeAttr(attributes::gatherAgain);
+    for (Value result : op.getResults()) {
       results.push_back(shardings.lookup(result));
+      if (again.contains(result))
+        op.setAttr(attributes::gatherAgain, builder.getUnitAttr());
+    }
     op.setAttr(attributes::shardings, builder.getArrayAttr(results));
   }
   for (BlockArgument argument : body.getArguments())

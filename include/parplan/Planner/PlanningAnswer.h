@@ -19,6 +19,13 @@ struct PlanningAnswer {
   std::vector<FactorAssignment> assignments;
   /// Per value its sharding at rest: where it was produced or is kept.
   std::vector<Sharding> rest;
+  /// Per value whether its copies in other layouts are made again for the
+  /// backward pass, in place of being kept for it; empty: of none.
+  std::vector<bool> gathersAgain;
+
+  bool isGatheredAgain(size_t value) const {
+    return value < gathersAgain.size() && gathersAgain[value];
+  }
 };
 
 /// What a plan costs, by the evaluator.

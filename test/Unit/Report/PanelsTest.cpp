@@ -59,6 +59,21 @@ TEST(PlanPanels, AreReadBack) {
   EXPECT_EQ(answer->assignments[0].panels, expected);
 }
 
+TEST(PlanCopies, ThatAreMadeAgainAreReadBack) {
+  DiagnosticEngine engine;
+  Json document = makeDocument({{"k", {"tp0", "tp1"}}});
+  std::optional<PlanningAnswer> kept =
+      readAnswer(document, "plan.json", makeProduct(), engine);
+  ASSERT_TRUE(kept) << engine.render();
+  EXPECT_FALSE(kept->isGatheredAgain(2));
+  document["operators"][0]["outputs"][0]["gathered_again"] = true;
+  std::optional<PlanningAnswer> again =
+      readAnswer(document, "plan.json", makeProduct(), engine);
+  ASSERT_TRUE(again) << engine.render();
+  EXPECT_TRUE(again->isGatheredAgain(2));
+  EXPECT_FALSE(again->isGatheredAgain(0));
+}
+
 TEST(PlanPanels, ThatFitNothingAreRefused) {
   auto getErrors = [](const Json &panels) {
     DiagnosticEngine engine;
