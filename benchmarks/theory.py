@@ -20,7 +20,8 @@ def get_ring_factor(kind, group):
 
 
 class Strategy:
-    """Ranks, `--force`, transfers and memory of one way to spread the chain. `again`: gathered copies are not kept."""
+    """Ranks, `--force`, transfers and memory of one way to spread the chain. Products are numbered from 0, whose X is the
+    input of the model: it is loaded as the product reads it, and has no gradient."""
 
     def __init__(self, label, ranks, force, algorithms):
         self.label, self.ranks = label, ranks
@@ -32,19 +33,21 @@ class Strategy:
         return ",".join([self.force, *names])
 
     def get_forward(self, index):
+        """The transfers of a forward pass."""
         raise NotImplementedError
 
     def get_backward(self, index):
-        """Without what only the gradient of X needs in the first product: the input of a model has none."""
+        """What a training step adds."""
         raise NotImplementedError
 
     def get_resting_shares(self, index):
-        """Shares of X, W and Y of a product that a rank holds between the passes."""
+        """Shares of X, W and Y of a product that a rank holds between the passes of a training step."""
         raise NotImplementedError
 
 
 class OneDimensional(Strategy):
-    """Columns and rows in turn: the result of the first needs no reduction, nor does the gradient of the second."""
+    """Columns of W and rows of W in turn: only the result of the second needs a reduction, and the gradient of the X of
+    the first."""
 
     def __init__(self, ranks):
         super().__init__("1D", ranks, f"tp1d={ranks},sp=off", ["column", "row"])
@@ -57,53 +60,61 @@ class OneDimensional(Strategy):
 
     def get_resting_shares(self, index):
         part = 1 / self.ranks
-        return (part, part, 1) if index % 2 else (1, part, part)
+        return (part if index % 2 else 1), part, part
 
 
 class Summa(Strategy):
-    """X (m:depth,rows k:columns), W (k:rows n:columns), in loops over panels; 2.5D with more than one layer of depth."""
+    """X (m:depth,rows k:columns), W (k:rows n:columns), in loops over panels, forward and backward. With more than one
+    layer of depth it is 2.5D: W is spread over the depth at rest, gathered once, and kept for the backward pass."""
 
     def __init__(self, rows, columns, depth=1):
-        grid = f"tp2d={rows}x{columns}" if depth == 1 else f"tp2.5d={rows}x{columns}x{depth}"
         label, algorithm = ("2D", "summa2d") if depth == 1 else ("2.5D", "2.5d")
-        super().__init__(label, rows * columns * depth, grid, [algorithm])
+        force = f"tp2d={rows}x{columns}" if depth == 1 else f"tp2.5d={rows}x{columns}x{depth}"
+        super().__init__(label, rows * columns * depth, force, [algorithm])
         self.rows, self.columns, self.depth = rows, columns, depth
 
+    def move_rows(self, kind):
+        """Panels of X or of its gradient, which lie on one layer of depth."""
+        return Transfer(kind, self.columns, 1 / (self.depth * self.rows))
+
+    def move_columns(self, kind):
+        """Panels of W or of its gradient."""
+        return Transfer(kind, self.rows, 1 / self.columns)
+
+    def reduce_layers(self):
+        """The gradient of a block of W is scattered over the depth, and its new values are gathered in the next step."""
+        return [Transfer("all_reduce", self.depth, 1 / (self.rows * self.columns))] if self.depth > 1 else []
+
     def get_forward(self, index):
-        return [Transfer("broadcast", self.columns, 1 / (self.depth * self.rows)),
-                Transfer("broadcast", self.rows, 1 / self.columns)]
+        return [self.move_rows("broadcast"), self.move_columns("broadcast")]
 
     def get_backward(self, index):
-        transfers = [Transfer("broadcast", self.columns, 1 / (self.depth * self.rows)),
-                     Transfer("reduce", self.rows, 1 / self.columns)]
-        if self.depth > 1:
-            transfers.append(Transfer("all_reduce", self.depth, 1 / (self.rows * self.columns)))
-        if index > 0:
-            transfers += [Transfer("broadcast", self.rows, 1 / self.columns),
-                          Transfer("reduce", self.columns, 1 / (self.depth * self.rows))]
-        return transfers
+        weight = [self.move_rows("broadcast"), self.move_columns("reduce"), *self.reduce_layers()]
+        return weight + ([self.move_columns("broadcast"), self.move_rows("reduce")] if index > 0 else [])
 
     def get_resting_shares(self, index):
-        return 1 / self.ranks, 1 / (self.rows * self.columns), 1 / self.ranks
+        part = 1 / self.ranks
+        return part, part + (1 / (self.rows * self.columns) if self.depth > 1 else 0), part
 
 
-class Gathered(Summa):
-    """The same layouts; rows of X and columns of W are gathered at once and kept for the backward pass."""
+class Gathered(Strategy):
+    """The layouts of `Summa`; rows of X and columns of W are gathered at once and kept for the backward pass."""
 
     def __init__(self, rows, columns):
-        super().__init__(rows, columns)
-        self.label, self.algorithms = "2D, gathered", ["gather2d"]
+        super().__init__("2D, gathered", rows * columns, f"tp2d={rows}x{columns}", ["gather2d"])
+        self.rows, self.columns = rows, columns
 
     def get_forward(self, index):
-        return [transfer._replace(kind="all_gather") for transfer in super().get_forward(index)]
+        weight = [Transfer("all_gather", self.rows, 1 / self.columns)]
+        return weight + ([Transfer("all_gather", self.columns, 1 / self.rows)] if index > 0 else [])
 
     def get_backward(self, index):
-        return [transfer._replace(kind="reduce_scatter") for transfer in super().get_backward(index)
-                if transfer.kind == "reduce"]
+        weight = [Transfer("reduce_scatter", self.rows, 1 / self.columns)]
+        return weight + ([Transfer("reduce_scatter", self.columns, 1 / self.rows)] if index > 0 else [])
 
     def get_resting_shares(self, index):
-        x, w, y = super().get_resting_shares(index)
-        return x + 1 / self.rows, w + 1 / self.columns, y
+        part = 1 / self.ranks
+        return 1 / self.rows, part + 1 / self.columns, part
 
 
 class ThreeDimensional(Strategy):
@@ -120,8 +131,8 @@ class ThreeDimensional(Strategy):
 
     def get_forward(self, index):
         a, b, c = self.get_sizes(index)
-        return [Transfer("all_gather", c, 1 / (a * b)), Transfer("all_gather", a, 1 / (b * c)),
-                Transfer("reduce_scatter", b, 1 / (a * c))]
+        transfers = [Transfer("all_gather", a, 1 / (b * c)), Transfer("reduce_scatter", b, 1 / (a * c))]
+        return transfers + ([Transfer("all_gather", c, 1 / (a * b))] if index > 0 else [])
 
     def get_backward(self, index):
         a, b, c = self.get_sizes(index)
@@ -131,7 +142,7 @@ class ThreeDimensional(Strategy):
     def get_resting_shares(self, index):
         a, b, c = self.get_sizes(index)
         part = 1 / self.ranks
-        return part + 1 / (a * b), part + 1 / (b * c), part
+        return 1 / (a * b), part + 1 / (b * c), part
 
 
 STRATEGIES = [
@@ -143,7 +154,7 @@ STRATEGIES = [
 
 
 def get_transfers(strategy, products, is_training):
-    """All transfers of a chain, without the loss: a few numbers."""
+    """All transfers of a chain but those of the loss, which are a few numbers."""
     transfers = []
     for index in range(products):
         transfers += strategy.get_forward(index)
@@ -157,20 +168,19 @@ def get_ring_elements(transfers, elements):
     return sum(get_ring_factor(kind, group) * share * elements for kind, group, share in transfers)
 
 
-def get_counted_elements(transfers, elements):
-    """Elements per kind of collective, counted as docs/cli.md does."""
-    counted = {}
-    for kind, _, share in transfers:
-        counted[kind] = counted.get(kind, 0) + share * elements
-    return counted
+def sum_by_kind(sizes):
+    """Sums of (kind, size) by kind, where an all-reduce counts as what a ring makes of it: a reduce-scatter and an
+    all-gather, which a plan may also have apart."""
+    sums = {}
+    for kind, size in sizes:
+        for part in ("reduce_scatter", "all_gather") if kind == "all_reduce" else (kind,):
+            sums[part] = sums.get(part, 0) + size
+    return sums
 
 
-def get_resting_elements(strategy, products, elements, is_training):
-    """Elements that a rank holds when the forward pass ends: the weights, in a training step also what the backward pass
-    reads (the operands of all products) and the labels; otherwise the input; and the result. Gradients, panels and what
-    else is only there for a moment come on top."""
+def get_resting_elements(strategy, products, elements):
+    """Elements that a rank holds between the passes of a training step: the weights, what the backward pass reads (the
+    operands of all products), the labels and the result. Gradients, panels and whatever else is only there for a moment
+    come on top."""
     shares = [strategy.get_resting_shares(index) for index in range(products)]
-    weights = sum(w for _, w, _ in shares)
-    result = shares[-1][2]
-    values = sum(x for x, _, _ in shares) + result if is_training else shares[0][0]
-    return (weights + values + result) * elements
+    return (sum(x + w for x, w, _ in shares) + 2 * shares[-1][2]) * elements
