@@ -17,6 +17,9 @@ namespace {
 /// Largest table where the exact elimination was too wide.
 constexpr int64_t relaxedTableLimit = int64_t(1) << 15;
 
+/// What the search of cuts of tensor axes may take in any case.
+constexpr double leastSecondsOfGrids = 2;
+
 using Clock = std::chrono::steady_clock;
 
 /// The peak of a plan and the op that has it.
@@ -137,9 +140,14 @@ getComputeBound(const PlanningProblem &problem, const Mesh &mesh,
 
 PlanResult parplan::solve(const PlanningProblem &problem,
                           const PlanRequest &request, const PlanCosts &costs) {
-  auto deadline = Clock::now() +
-                  std::chrono::duration_cast<Clock::duration>(
-                      std::chrono::duration<double>(request.timeBudgetSeconds));
+  auto toDuration = [](double seconds) {
+    return std::chrono::duration_cast<Clock::duration>(
+        std::chrono::duration<double>(seconds));
+  };
+  auto start = Clock::now(),
+       deadline = start + toDuration(request.timeBudgetSeconds);
+  // Cuts of the tensor axes get as much time as all that was before.
+  std::optional<Clock::time_point> deadlineOfGrids;
   PlanResult result;
   double lowerBound = CostNetwork::forbidden;
   bool exact = true;
@@ -150,6 +158,10 @@ PlanResult parplan::solve(const PlanningProblem &problem,
   }
   for (const PlanSpace &space : getSpaces(problem, request)) {
     const Mesh &mesh = space.mesh;
+    if (!space.hasParts && !deadlineOfGrids)
+      deadlineOfGrids = std::min(
+          deadline, Clock::now() + std::max(Clock::now() - start,
+                                            toDuration(leastSecondsOfGrids)));
     std::optional<std::string> refusal;
     auto assignments = getAllowedAssignments(problem, request, space, refusal);
     if (refusal) {
@@ -163,7 +175,7 @@ PlanResult parplan::solve(const PlanningProblem &problem,
       ++result.certificate.pruned;
       continue;
     }
-    if (result.answer && Clock::now() > deadline) {
+    if (result.answer && Clock::now() > deadlineOfGrids.value_or(deadline)) {
       exact = false;
       lowerBound = std::min(lowerBound, computeBound);
       result.boundWithoutLimitSeconds =

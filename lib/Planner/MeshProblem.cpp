@@ -83,6 +83,31 @@ double MeshProblem::getMakingSeconds(size_t value, size_t choice, int rest,
               : 0);
 }
 
+std::vector<double>
+MeshProblem::getLiveBytes(size_t value, int rest,
+                          llvm::ArrayRef<double> weightBefore) const {
+  const ValueCopies &copies = valueCopies[value];
+  std::vector<CopySet> shares = copies.getShares(rests[value][rest]);
+  auto getBytes = [&](int64_t bytes, int first, int last) {
+    return static_cast<double>(bytes) *
+           (weightBefore[last + 1] - weightBefore[first]);
+  };
+  std::vector<double> liveBytes;
+  for (size_t kind = 0; kind < copies.kinds.size(); ++kind) {
+    // What shares the copy may read it later.
+    int last = copies.kinds[kind].lastUse;
+    for (size_t other = kind + 1; other < copies.kinds.size(); ++other)
+      if (shares[other] == CopySet(1) << kind)
+        last = std::max(last, copies.kinds[other].lastUse);
+    liveBytes.push_back(getBytes(
+        getLocalBytes(problem.values[value], mesh, copies.kinds[kind].layout),
+        copies.kinds[kind].firstUse, last));
+  }
+  liveBytes.push_back(getBytes(restBytes[value][rest], liveRanges[value].first,
+                               liveRanges[value].second));
+  return liveBytes;
+}
+
 CostNetwork MeshProblem::getNetwork(const Prices &prices) const {
   std::vector<double> weightBefore = {0};
   for (double weight : prices.opWeights)
@@ -96,16 +121,22 @@ CostNetwork MeshProblem::getNetwork(const Prices &prices) const {
                            static_cast<double>(bytes);
     priced.addCosts(static_cast<int>(number), seconds);
   }
+  std::vector<double> liveBytes;
   for (size_t value = 0; value < problem.values.size(); ++value) {
     std::vector<double> seconds;
-    for (const std::vector<Live> &lives : choiceLives[value]) {
-      seconds.push_back(0);
-      for (const Live &live : lives)
-        seconds.back() +=
-            prices.secondsPerByte * static_cast<double>(live.bytes) *
-            (weightBefore[live.last + 1] - weightBefore[live.first]);
+    if (problem.values[value].updates < 0) {
+      for (int rest = -1; const ValueChoice &choice : valueChoices[value]) {
+        if (choice.rest != rest) {
+          rest = choice.rest;
+          liveBytes = getLiveBytes(value, rest, weightBefore);
+        }
+        double bytes = liveBytes.back();
+        for (CopySet set = choice.copies; set != 0; set &= set - 1)
+          bytes += liveBytes[std::countr_zero(set)];
+        seconds.push_back(prices.secondsPerByte * bytes);
+      }
+      priced.addCosts(variableOf[value], seconds);
     }
-    priced.addCosts(variableOf[value], seconds);
     int writer = writers[value].op;
     if (writer < 0)
       continue;
@@ -133,9 +164,12 @@ double MeshProblem::getPathSeconds(size_t value, const Sharding &from,
   if (!mayReshard(description, mesh, from, to))
     return CostNetwork::forbidden;
   const ReshardPath &path = reshards.get(description.shape, from, to);
-  return path.found ? costs.getPathSeconds(path, mesh, description.shape,
-                                           description.elementBytes)
-                    : CostNetwork::forbidden;
+  auto [known, isNew] = pathSeconds.try_emplace(
+      {&path, description.elementBytes}, CostNetwork::forbidden);
+  if (isNew && path.found)
+    known->second = costs.getPathSeconds(path, mesh, description.shape,
+                                         description.elementBytes);
+  return known->second;
 }
 
 void MeshProblem::addDecisions() {
@@ -184,7 +218,6 @@ void MeshProblem::addValues() {
       // Written where the variable lies, after all that read it.
       variableOf.push_back(variableOf[updated]);
       valueChoices.push_back(valueChoices[updated]);
-      choiceLives.emplace_back(valueChoices[updated].size());
       valueCopies.emplace_back();
       replacements[updated] = value;
     } else {
@@ -240,13 +273,8 @@ ValueCopies MeshProblem::getCopies(size_t value) {
 
 void MeshProblem::addChoices(size_t value, const ValueCopies &copies) {
   const PlanningValue &description = problem.values[value];
-  std::vector<int64_t> kindBytes;
-  for (const ValueCopies::Kind &kind : copies.kinds)
-    kindBytes.push_back(getLocalBytes(description, mesh, kind.layout));
-
   std::vector<ValueChoice> choices;
   std::vector<double> seconds;
-  choiceLives.emplace_back();
   for (auto [rest, sharding] : llvm::enumerate(rests[value])) {
     std::vector<double> kindSeconds;
     for (const ValueCopies::Kind &kind : copies.kinds)
@@ -269,23 +297,10 @@ void MeshProblem::addChoices(size_t value, const ValueCopies &copies) {
     }
     for (CopySet set : sets) {
       double sum = 0;
-      std::vector<Live> lives = {{restBytes[value][rest],
-                                  liveRanges[value].first,
-                                  liveRanges[value].second}};
-      for (size_t kind = 0; kind < copies.kinds.size(); ++kind)
-        if (set >> kind & 1) {
-          sum += kindSeconds[kind];
-          Live live = {kindBytes[kind], copies.kinds[kind].firstUse,
-                       copies.kinds[kind].lastUse};
-          // What shares the copy may read it later.
-          for (size_t other = kind + 1; other < copies.kinds.size(); ++other)
-            if (shares[other] == CopySet(1) << kind)
-              live.last = std::max(live.last, copies.kinds[other].lastUse);
-          lives.push_back(live);
-        }
+      for (CopySet left = set; left != 0; left &= left - 1)
+        sum += kindSeconds[std::countr_zero(left)];
       choices.push_back({static_cast<int>(rest), set});
       seconds.push_back(sum);
-      choiceLives.back().push_back(std::move(lives));
     }
   }
   variableOf.push_back(network.addVariable(std::move(seconds)));

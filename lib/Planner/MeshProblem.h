@@ -13,6 +13,7 @@
 #include "parplan/Planner/PlanningAnswer.h"
 #include "parplan/Planner/Solver.h"
 
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -105,6 +106,10 @@ private:
   void addChoices(size_t value, const ValueCopies &copies);
   void addReadings(size_t value, const ValueCopies &copies);
   void addMaking(size_t value);
+  /// Bytes of each kind of copy of a value, and behind them of the value at
+  /// rest, times the weights of the ops while they are live.
+  std::vector<double> getLiveBytes(size_t value, int rest,
+                                   llvm::ArrayRef<double> weightBefore) const;
   /// The seconds from what a choice of the maker makes to a layout at rest.
   double getMakingSeconds(size_t value, size_t choice, int rest,
                           const Prices &prices) const;
@@ -116,6 +121,7 @@ private:
   const Mesh &mesh;
   const PlanCosts &costs;
   ReshardCache reshards;
+  std::map<std::pair<const ReshardPath *, int64_t>, double> pathSeconds;
   Decisions decisions;
   std::vector<std::vector<FactorAssignment>> assignments;
   std::vector<std::vector<Sharding>> rests;
@@ -128,13 +134,7 @@ private:
   std::vector<std::vector<ValueChoice>> valueChoices;
   std::vector<std::vector<int64_t>> restBytes;
   std::vector<int64_t> leastBytes;
-  /// Bytes that are live from one op to another, both included.
-  struct Live {
-    int64_t bytes;
-    int first, last;
-  };
-  /// Per value and choice what lives: the value at rest, and its copies.
-  std::vector<std::vector<std::vector<Live>>> choiceLives;
+  /// Per value the first and last op while it is live.
   std::vector<std::pair<int, int>> liveRanges;
   struct Reader {
     int op;

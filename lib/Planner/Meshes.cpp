@@ -78,14 +78,22 @@ bool parplan::hasContext(const PlanningProblem &problem) {
 }
 
 /// Sizes of context axes that are tried: what is forced, else 1 and, where the
-/// batch has fewer samples than there are ranks, more.
+/// batch has fewer samples than there are ranks or a node is forced to use
+/// them, more.
 static std::vector<int64_t> getContextSizes(const PlanningProblem &problem,
                                             const PlanRequest &request) {
   if (request.contextSize)
     return {*request.contextSize};
   std::vector<int64_t> sizes = {1};
-  bool isWorthwhile = hasContext(problem) && !request.dataSize &&
-                      getBatchSize(problem, request) < request.deviceCount;
+  bool isNamed =
+      llvm::any_of(request.forcedAlgorithms, [](const ForcedAlgorithm &forced) {
+        return forced.algorithm == Algorithm::ring ||
+               forced.algorithm == Algorithm::allToAll ||
+               forced.algorithm == Algorithm::gather;
+      });
+  bool isTooSmall =
+      !request.dataSize && getBatchSize(problem, request) < request.deviceCount;
+  bool isWorthwhile = hasContext(problem) && (isNamed || isTooSmall);
   for (int64_t size = 2; isWorthwhile && size <= request.deviceCount; ++size)
     if (request.deviceCount % size == 0)
       sizes.push_back(size);

@@ -107,6 +107,15 @@ TEST(Context, IsSearchedWhereTheBatchIsTooSmall) {
       hasContext(getMeshes(makeAttention(8, 16, 4, 4), makeRequest(4))));
 }
 
+TEST(Context, IsSearchedWhereANodeIsForcedToUseIt) {
+  PlanningProblem problem = makeAttention(4, 16, 4, 4);
+  PlanRequest request = makeRequest(4);
+  request.forcedAlgorithms = {{"Attention", Algorithm::ring}};
+  PlanResult result = solveChecked(problem, request);
+  ASSERT_TRUE(result.answer);
+  EXPECT_EQ(getAlgorithmOf(problem, result, attentionOp), Algorithm::ring);
+}
+
 TEST(Sequence, IsSplitBetweenProductsWhenThatIsForced) {
   ProblemBuilder builder;
   int x = builder.addTokens({2, 8, 16});
