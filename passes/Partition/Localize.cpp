@@ -161,7 +161,8 @@ private:
     FailureOr<FactorAssignment> assignment = access.getAssignment(op, rule);
     if (failed(assignment))
       return failure();
-    if (assignment->panels.exists() && isa<AttentionOp, AttentionGradientOp>(op))
+    if (assignment->panels.exists() &&
+        isa<AttentionOp, AttentionGradientOp>(op))
       return localizeRing(op, rule, *assignment);
     OpBuilder builder(op);
     Operation *local = createLocal(builder, op, rule, *assignment);
@@ -204,9 +205,8 @@ private:
       Value local = (*ring)->getResult(index);
       PARPLAN_CHECK(getTensorType(local).getShape() == type.getShape(),
                     "S3: a ring makes other blocks than the shardings say");
-      DimBlocks dirty =
-          getDirtyDims(cast<ShardingRuleOpInterface>(op), rule, assignment,
-                       access.getMesh(), index);
+      DimBlocks dirty = getDirtyDims(cast<ShardingRuleOpInterface>(op), rule,
+                                     assignment, access.getMesh(), index);
       if (!dirty.empty())
         local = clear(builder, op, local, dirty, /*fill=*/0, index);
       if (local.getType() != type) {
@@ -254,10 +254,9 @@ private:
     } else if (isa<AttentionOp, AttentionGradientOp>(local)) {
       AxisList queries = getAxes(/*operand=*/0, /*dim=*/1);
       AxisList keys = getAxes(/*operand=*/1, /*dim=*/1);
-      shiftQueries(local,
-                   {getTensorType(op->getOperand(0)).getDimSize(1), queries},
-                   {getTensorType(op->getOperand(1)).getDimSize(1), keys},
-                   access);
+      shiftQueries(
+          local, {getTensorType(op->getOperand(0)).getDimSize(1), queries},
+          {getTensorType(op->getOperand(1)).getDimSize(1), keys}, access);
     } else if (isa<MoeDispatchOp, MoeCombineOp, MoeWeightGradientOp>(local)) {
       if (std::optional<int> experts = rule.findFactor("e"))
         if (const AxisList &axes = assignment.axes[*experts]; !axes.empty())

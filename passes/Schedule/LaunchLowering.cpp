@@ -24,10 +24,9 @@ public:
 
   LogicalResult run() {
     return llvm::TypeSwitch<Operation *, LogicalResult>(op)
-        .Case<exec::MapOp, MatmulOp, ConvOp, MaxPoolOp, AveragePoolOp,
-              ReduceOp, SoftmaxOp, LogSoftmaxOp, LayerNormOp,
-              RMSNormOp, CumSumOp, TopKOp, EmbeddingOp, GatherOp,
-              GatherElementsOp, GatherNDOp>(
+        .Case<exec::MapOp, MatmulOp, ConvOp, MaxPoolOp, AveragePoolOp, ReduceOp,
+              SoftmaxOp, LogSoftmaxOp, LayerNormOp, RMSNormOp, CumSumOp, TopKOp,
+              EmbeddingOp, GatherOp, GatherElementsOp, GatherNDOp>(
             [&](auto concrete) { return lower(concrete); })
         .Case<AttentionOp, AttentionGradientOp>(
             [&](auto) { return lowerAttention(op, placement); })

@@ -90,8 +90,8 @@ void attentionGradient(Stream &stream, Buffers buffers, const Element *query,
                        const Element *gradient, const void *mask,
                        const int64_t *queryOffset, Out *queryGradient,
                        Element *keyGradient, Element *valueGradient,
-                       const AttentionShape &shape,
-                       const Shape &gradientStride, Workspace workspace);
+                       const AttentionShape &shape, const Shape &gradientStride,
+                       Workspace workspace);
 
 // --- windows ----------------------------------------------------------------
 

@@ -237,11 +237,10 @@ attentionGradientParts(const AttentionShape &shape, int64_t elementBytes) {
       parts.sums +
       (isShort ? roundUp(wide * heads * shape.keys * widths, 64) : 0);
   parts.bytes =
-      parts.copies +
-      (isShort ? roundUp(wide * (shape.keys * widths +
-                                 rows * (widths + shape.width)),
-                         64)
-               : 0);
+      parts.copies + (isShort ? roundUp(wide * (shape.keys * widths +
+                                                rows * (widths + shape.width)),
+                                        64)
+                              : 0);
   return parts;
 }
 } // namespace detail

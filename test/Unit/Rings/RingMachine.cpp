@@ -9,7 +9,6 @@
 #include "parplan/Support/Check.h"
 
 #include "llvm/ADT/TypeSwitch.h"
-
 #include <cmath>
 #include <cstring>
 
@@ -24,13 +23,6 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 /// Positions of one attention's elements; strides as statements give them.
 int64_t locate(ArrayRef<int64_t> strides, int64_t b, int64_t s, int64_t h) {
   return b * strides[0] + s * strides[1] + h * strides[2];
-}
-
-int64_t getPosition(ArrayRef<int64_t> index, ArrayRef<int64_t> strides) {
-  int64_t position = 0;
-  for (auto [own, stride] : llvm::zip_equal(index, strides))
-    position += own * stride;
-  return position;
 }
 
 } // namespace
