@@ -136,172 +136,213 @@ getComputeBound(const PlanningProblem &problem, const Mesh &mesh,
   return bound;
 }
 
-} // namespace
+/// The search over all spaces of a request.
+class Search {
+public:
+  Search(const PlanningProblem &problem, const PlanRequest &request,
+         const PlanCosts &costs)
+      : problem(problem), request(request), costs(costs), start(Clock::now()),
+        deadline(start + toDuration(request.timeBudgetSeconds)) {}
 
-PlanResult parplan::solve(const PlanningProblem &problem,
-                          const PlanRequest &request, const PlanCosts &costs) {
-  auto toDuration = [](double seconds) {
+  PlanResult run() {
+    if (auto fault = findImpossible(problem, request)) {
+      refuse(*fault);
+      return std::move(result);
+    }
+    for (const PlanSpace &space : getSpaces(problem, request))
+      visit(space);
+    if (result.answer)
+      certify();
+    return std::move(result);
+  }
+
+private:
+  static Clock::duration toDuration(double seconds) {
     return std::chrono::duration_cast<Clock::duration>(
         std::chrono::duration<double>(seconds));
-  };
-  auto start = Clock::now(),
-       deadline = start + toDuration(request.timeBudgetSeconds);
-  // Cuts of the tensor axes get as much time as all that was before.
-  std::optional<Clock::time_point> deadlineOfGrids;
-  PlanResult result;
-  double lowerBound = CostNetwork::forbidden;
-  bool exact = true;
-
-  if (auto fault = findImpossible(problem, request)) {
-    result.refusals.push_back(*fault);
-    return result;
   }
-  for (const PlanSpace &space : getSpaces(problem, request)) {
-    const Mesh &mesh = space.mesh;
-    if (!space.hasParts && !deadlineOfGrids)
+
+  void refuse(std::string reason) {
+    if (!llvm::is_contained(result.refusals, reason))
+      result.refusals.push_back(std::move(reason));
+  }
+
+  /// Until when a space may be searched. Cuts of the tensor axes get as much
+  /// time as all that was before.
+  Clock::time_point getDeadline(const PlanSpace &space) {
+    if (space.hasParts)
+      return deadline;
+    if (!deadlineOfGrids)
       deadlineOfGrids = std::min(
           deadline, Clock::now() + std::max(Clock::now() - start,
                                             toDuration(leastSecondsOfGrids)));
+    return result.answer ? *deadlineOfGrids : deadline;
+  }
+
+  void visit(const PlanSpace &space) {
+    auto end = getDeadline(space);
     std::optional<std::string> refusal;
     auto assignments = getAllowedAssignments(problem, request, space, refusal);
-    if (refusal) {
-      if (!llvm::is_contained(result.refusals, *refusal))
-        result.refusals.push_back(*refusal);
-      continue;
-    }
-    double computeBound = getComputeBound(problem, mesh, assignments, costs);
+    if (refusal)
+      return refuse(*refusal);
+    double computeBound =
+        getComputeBound(problem, space.mesh, assignments, costs);
     if (result.answer && computeBound >= result.evaluation.stepTimeSeconds) {
       lowerBound = std::min(lowerBound, computeBound);
       ++result.certificate.pruned;
-      continue;
+      return;
     }
-    if (result.answer && Clock::now() > deadlineOfGrids.value_or(deadline)) {
-      exact = false;
-      lowerBound = std::min(lowerBound, computeBound);
-      result.boundWithoutLimitSeconds =
-          std::min(result.boundWithoutLimitSeconds, computeBound);
-      continue;
-    }
+    if (result.answer && Clock::now() > end)
+      return leaveOut(computeBound);
     MeshProblem meshProblem(problem, request, space, std::move(assignments),
                             costs);
     if (meshProblem.isTooRich()) {
-      exact = false;
-      lowerBound = std::min(lowerBound, computeBound);
-      result.boundWithoutLimitSeconds =
-          std::min(result.boundWithoutLimitSeconds, computeBound);
-      result.refusals.push_back("a value has too many layouts on the mesh " +
-                                describeMesh(mesh));
-      continue;
+      refuse("a value has too many layouts on the mesh " +
+             describeMesh(space.mesh));
+      return leaveOut(computeBound);
     }
     std::vector<int> nothing(meshProblem.getNetwork().getVariableCount(), -1);
     int64_t least = meshProblem.getLeastParameterBytes(nothing);
     if (least > request.memoryLimitBytes) {
       result.leastBytes = std::min(result.leastBytes, least);
       ++result.certificate.pruned;
-      continue;
+      return;
     }
-    Minimum fastest =
-        minimise(meshProblem, meshProblem.getNetwork(), {}, request.tableLimit);
+    plan(meshProblem, end);
+  }
+
+  /// A space that is not searched only gives a bound.
+  void leaveOut(double bound) {
+    exact = false;
+    lowerBound = std::min(lowerBound, bound);
+    result.boundWithoutLimitSeconds =
+        std::min(result.boundWithoutLimitSeconds, bound);
+  }
+
+  void plan(const MeshProblem &meshProblem, Clock::time_point end) {
+    const CostNetwork &network = meshProblem.getNetwork();
+    Minimum fastest = minimise(meshProblem, network, {}, request.tableLimit);
     exact &= fastest.isExact;
     double bound = fastest.lowerBound;
-    if (meshProblem.getNetwork().getCost(fastest.choices) ==
-        CostNetwork::forbidden) {
+    if (network.getCost(fastest.choices) == CostNetwork::forbidden) {
       if (!fastest.isExact)
         lowerBound = std::min(lowerBound, bound);
-      result.refusals.push_back(
-          fastest.isExact ? "no layout satisfies every operator"
-                          : "the graph is too wide for exact elimination");
-      continue;
+      return refuse(fastest.isExact
+                        ? "no layout satisfies every operator"
+                        : "the graph is too wide for exact elimination");
     }
-
-    int64_t leastSeen = std::numeric_limits<int64_t>::max();
+    result.boundWithoutLimitSeconds =
+        std::min(result.boundWithoutLimitSeconds, bound);
     auto getPeak = [&](const std::vector<int> &choices) {
       int op = 0;
       int64_t bytes =
           getPeakBytes(problem, meshProblem.getAnswer(choices), &op);
-      leastSeen = std::min(leastSeen, bytes);
+      result.smallestBytes = std::min(result.smallestBytes, bytes);
       return std::pair(bytes, op);
     };
-    auto fits = [&](const std::vector<int> &choices) {
-      return getPeak(choices).first <= request.memoryLimitBytes;
-    };
-    result.boundWithoutLimitSeconds =
-        std::min(result.boundWithoutLimitSeconds, bound);
     std::optional<std::vector<int>> choices;
-    if (fits(fastest.choices)) {
+    if (getPeak(fastest.choices).first <= request.memoryLimitBytes) {
       choices = std::move(fastest.choices);
       ++result.certificate.explored;
     } else {
-      // A plan that fits, then all plans that are faster in ascending order of
-      // time until one of them fits.
-      choices = findSmallerPlan(meshProblem, problem.ops.size(), bound, request,
-                                getPeak, deadline);
-      double seconds =
-          choices
-              ? evaluatePlan(problem, meshProblem.getAnswer(*choices), costs)
-                    .stepTimeSeconds
-              : CostNetwork::forbidden;
-      // Looking at a partial plan takes time in proportion to the values.
-      int64_t nodeLimit = std::clamp<int64_t>(
-          20000000 / static_cast<int64_t>(problem.values.size() + 1), 2000,
-          200000);
-      // The whole network: what is dominated in time may need less memory.
-      auto elimination = meshProblem.getNetwork().eliminate(request.tableLimit);
-      bool stopped = !elimination;
-      CostNetwork::Elimination::Enumeration enumeration;
-      enumeration.lowerBound = bound;
-      auto isLate = [&] { return stopped |= Clock::now() > deadline; };
-      if (elimination)
-        enumeration = elimination->enumerate(
-            [&](const std::vector<int> &answer) {
-              return isLate() || fits(answer);
-            },
-            [&](int variable, int choice, const std::vector<int> &partial) {
-              // When it is late nothing is dropped, so that the best answer
-              // that is left ends the visit and bounds the others.
-              std::vector<int> extended = partial;
-              extended[variable] = choice;
-              return !isLate() && meshProblem.getLeastParameterBytes(extended) >
-                                      request.memoryLimitBytes;
-            },
-            nodeLimit, seconds);
-      bound = enumeration.lowerBound;
-      result.certificate.explored += enumeration.expanded;
-      result.certificate.pruned += enumeration.dropped;
-      if (enumeration.found && !stopped)
-        choices = std::move(enumeration.found);
-      else if (!enumeration.complete || stopped)
-        exact = false;
-      else if (!choices)
-        bound = CostNetwork::forbidden;
+      choices = findThatFits(meshProblem, getPeak, end, bound);
     }
-    if (choices) {
-      PlanningAnswer answer = meshProblem.getAnswer(*choices);
-      PlanEvaluation evaluation = evaluatePlan(problem, answer, costs);
-      if (evaluation.peakBytes > request.memoryLimitBytes) {
-        exact = false;
-      } else {
-        if (!result.answer ||
-            evaluation.stepTimeSeconds < result.evaluation.stepTimeSeconds) {
-          result.answer = std::move(answer);
-          result.evaluation = evaluation;
-          result.objectiveSeconds = meshProblem.getNetwork().getCost(*choices);
-        }
-        bound = std::min(bound, evaluation.stepTimeSeconds);
-      }
-    }
+    if (choices)
+      take(meshProblem, *choices, bound);
     lowerBound = std::min(lowerBound, bound);
-    result.smallestBytes = std::min(result.smallestBytes, leastSeen);
   }
-  if (result.answer) {
-    result.certificate.upperBoundSeconds = result.evaluation.stepTimeSeconds;
-    result.certificate.lowerBoundSeconds =
-        std::min(lowerBound, result.evaluation.stepTimeSeconds);
+
+  /// A plan that fits, then all plans that are faster in ascending order of
+  /// time until one of them fits. `bound` rises to what was ruled out.
+  std::optional<std::vector<int>> findThatFits(const MeshProblem &meshProblem,
+                                               GetPeak getPeak,
+                                               Clock::time_point end,
+                                               double &bound) {
+    auto choices = findSmallerPlan(meshProblem, problem.ops.size(), bound,
+                                   request, getPeak, end);
+    double seconds =
+        choices ? evaluatePlan(problem, meshProblem.getAnswer(*choices), costs)
+                      .stepTimeSeconds
+                : CostNetwork::forbidden;
+    // Looking at a partial plan takes time in proportion to the values.
+    int64_t nodeLimit = std::clamp<int64_t>(
+        20000000 / static_cast<int64_t>(problem.values.size() + 1), 2000,
+        200000);
+    // The whole network: what is dominated in time may need less memory.
+    auto elimination = meshProblem.getNetwork().eliminate(request.tableLimit);
+    if (!elimination) {
+      exact = false;
+      return choices;
+    }
+    bool stopped = false;
+    auto isLate = [&] { return stopped |= Clock::now() > end; };
+    auto enumeration = elimination->enumerate(
+        [&](const std::vector<int> &answer) {
+          return isLate() || getPeak(answer).first <= request.memoryLimitBytes;
+        },
+        [&](int variable, int choice, const std::vector<int> &partial) {
+          // When it is late nothing is dropped, so that the best answer that is
+          // left ends the visit and bounds the others.
+          std::vector<int> extended = partial;
+          extended[variable] = choice;
+          return !isLate() && meshProblem.getLeastParameterBytes(extended) >
+                                  request.memoryLimitBytes;
+        },
+        nodeLimit, seconds);
+    bound = enumeration.lowerBound;
+    result.certificate.explored += enumeration.expanded;
+    result.certificate.pruned += enumeration.dropped;
+    if (enumeration.found && !stopped)
+      return std::move(enumeration.found);
+    if (!enumeration.complete || stopped)
+      exact = false;
+    else if (!choices)
+      bound = CostNetwork::forbidden;
+    return choices;
+  }
+
+  /// Keeps a plan if it is the best so far.
+  void take(const MeshProblem &meshProblem, const std::vector<int> &choices,
+            double &bound) {
+    PlanningAnswer answer = meshProblem.getAnswer(choices);
+    PlanEvaluation evaluation = evaluatePlan(problem, answer, costs);
+    if (evaluation.peakBytes > request.memoryLimitBytes) {
+      exact = false;
+      return;
+    }
+    bound = std::min(bound, evaluation.stepTimeSeconds);
+    if (result.answer &&
+        evaluation.stepTimeSeconds >= result.evaluation.stepTimeSeconds)
+      return;
+    result.answer = std::move(answer);
+    result.evaluation = evaluation;
+    result.objectiveSeconds = meshProblem.getNetwork().getCost(choices);
+  }
+
+  void certify() {
+    Certificate &certificate = result.certificate;
+    certificate.upperBoundSeconds = result.evaluation.stepTimeSeconds;
+    certificate.lowerBoundSeconds =
+        std::min(lowerBound, certificate.upperBoundSeconds);
     // Solver and evaluator add the same seconds in another order.
-    if (exact && result.certificate.getGap() < 1e-9)
-      result.certificate.lowerBoundSeconds =
-          result.certificate.upperBoundSeconds;
-    result.certificate.exact = exact;
+    if (exact && certificate.getGap() < 1e-9)
+      certificate.lowerBoundSeconds = certificate.upperBoundSeconds;
+    certificate.exact = exact;
   }
-  return result;
+
+  const PlanningProblem &problem;
+  const PlanRequest &request;
+  const PlanCosts &costs;
+  Clock::time_point start, deadline;
+  std::optional<Clock::time_point> deadlineOfGrids;
+  PlanResult result;
+  double lowerBound = CostNetwork::forbidden;
+  bool exact = true;
+};
+
+} // namespace
+
+PlanResult parplan::solve(const PlanningProblem &problem,
+                          const PlanRequest &request, const PlanCosts &costs) {
+  return Search(problem, request, costs).run();
 }
