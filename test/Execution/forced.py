@@ -13,6 +13,7 @@ KINDS = {
     "ep": ("expert", None, {"all_to_all"}),
 }
 PRODUCTS = {"MatMul", "Gemm", "Conv"}
+ATTENTION = {"ring", "all-to-all", "gather"}
 # Of the floating-point operations of all products: what a forced tensor kind must reach.
 FORCED_SHARE = 0.8
 
@@ -53,6 +54,11 @@ class Forced:
                 self.check_products(plan, key, algorithms)
         for glob, algorithm in self.nodes:
             self.check_nodes(plan, glob, algorithm)
+        if self.sizes.get("cp", 1) > 1:
+            expect(any(row["algorithm"] in ATTENTION for row in plan["operators"]),
+                   f"cp={self.values['cp']} was forced, and no attention exchanges its sequence")
+        if self.values.get("sp") == "on":
+            self.check_sequence(plan)
         if "micro-batches" in self.values:
             planned = plan["config"]["micro_batches"]
             expect(planned == int(self.values["micro-batches"]),
@@ -77,6 +83,14 @@ class Forced:
         if algorithm in set.union(*(kind[1] for kind in KINDS.values() if kind[1])):
             others = {row["node"] for row in named if row["op"] in PRODUCTS and row["algorithm"] != algorithm}
             expect(not others, f"{algorithm} was forced for {glob}, {sorted(others)} do something else")
+
+    @staticmethod
+    def check_sequence(plan):
+        """Between products the sequence lies split over all tensor axes: dimension 1 of what some operator makes."""
+        axes = {axis["name"] for axis in plan["mesh"]["axes"] if axis["role"] == "tensor"}
+        expect(any(len(output["sharding"]) > 1 and set(output["sharding"][1]) == axes
+                   for row in plan["operators"] if row["op"] not in PRODUCTS for output in row["outputs"]),
+               "sp=on was forced, and no operator makes a sequence that is split over the tensor axes")
 
     def check_communication(self, metrics):
         """A program that sends nothing of its kind does not do what was forced."""

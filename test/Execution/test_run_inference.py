@@ -96,6 +96,19 @@ class ForcedTest(unittest.TestCase):
     def test_one_of_two_nodes_does_something_else(self):
         self.refuses("row was forced for /\\*, \\['/head'\\] do something else", 2, "node:/*:row")
 
+    def test_a_sequence_that_is_whole(self):
+        plan = copy.deepcopy(PLAN)
+        plan["operators"].append({"node": "/norm", "op": "LayerNormalization", "flops": 1, "algorithm": "replicate",
+                                  "outputs": [{"sharding": [[], [], []]}]})
+        self.refuses("no operator makes a sequence", 2, "tp1d=2,sp=on", plan)
+        plan["operators"][-1]["outputs"][0]["sharding"][1] = ["tp0"]
+        self.check(2, "tp1d=2,sp=on", plan)
+
+    def test_attention_that_keeps_its_sequence(self):
+        plan = copy.deepcopy(PLAN)
+        plan["mesh"]["axes"][0]["role"] = "context"
+        self.refuses("no attention exchanges its sequence", 2, "cp=2", plan)
+
     def test_a_run_without_the_communication_of_its_kind(self):
         self.assertRaisesRegex(forced.Difference, "cp was forced, and no",
                                forced.Forced("cp=2").check_communication, MEASURED)
