@@ -29,17 +29,15 @@ static bool hasContraction(const PlanningOp &op) {
   });
 }
 
-/// The names of what products do on a forced grid; none where a group of one
-/// rank makes it a grid of fewer dimensions.
+/// What products do on a forced grid, the first that is possible. 2D is asked
+/// for to save memory: it is the loop over panels where an op can run it.
 static llvm::SmallVector<Algorithm, 2>
 getGridAlgorithms(const ForcedGrid &grid) {
-  if (llvm::is_contained(grid.sizes, 1))
-    return {};
   switch (grid.kind) {
   case GridKind::grid2d:
     return {Algorithm::summa2d, Algorithm::gather2d};
   case GridKind::grid2_5d:
-    return {Algorithm::tensor2_5d};
+    return {Algorithm::tensor2_5d, Algorithm::gather2d};
   case GridKind::grid3d:
     return {Algorithm::tensor3d};
   }
@@ -173,12 +171,15 @@ private:
                (algorithm == Algorithm::row || algorithm == Algorithm::column);
       });
     } else if (isMultiplied && request.grid) {
-      auto names = getGridAlgorithms(*request.grid);
+      for (Algorithm algorithm : getGridAlgorithms(*request.grid))
+        if (keepWanted(assignments, [&](const FactorAssignment &choice) {
+              return isWhole(choice) &&
+                     getTensorAlgorithm(op, choice, mesh) == algorithm;
+            }))
+          return;
+      // A group of one rank makes it a grid of fewer dimensions.
       keepWanted(assignments, [&](const FactorAssignment &choice) {
-        return isWhole(choice) &&
-               (names.empty() ||
-                llvm::is_contained(names,
-                                   getTensorAlgorithm(op, choice, mesh)));
+        return isWhole(choice);
       });
     } else if (request.grid && op.batchFactor >= 0) {
       int64_t most = 1;

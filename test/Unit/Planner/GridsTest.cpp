@@ -214,12 +214,10 @@ TEST(Grids, SpreadWeightsOverAllRanksWhenTheyAreForced) {
     ASSERT_TRUE(result.answer);
     for (int op : {1, 3}) {
       Algorithm algorithm = getAlgorithmOf(block, result, op);
-      EXPECT_TRUE(grid.kind == GridKind::grid2_5d
-                      ? algorithm == Algorithm::tensor2_5d
-                  : grid.kind == GridKind::grid3d
-                      ? algorithm == Algorithm::tensor3d
-                      : algorithm == Algorithm::summa2d ||
-                            algorithm == Algorithm::gather2d)
+      EXPECT_TRUE(
+          grid.kind == GridKind::grid2_5d ? algorithm == Algorithm::tensor2_5d
+          : grid.kind == GridKind::grid3d ? algorithm == Algorithm::tensor3d
+                                          : algorithm == Algorithm::summa2d)
           << stringifyAlgorithm(algorithm).str();
     }
     int64_t ranks = grid.kind == GridKind::grid2_5d ? 4 : grid.getRankCount();
