@@ -214,7 +214,28 @@ std::optional<std::string> verifyPending(const ShardingRule &rule,
   return std::nullopt;
 }
 
-/// S21: the loop is one that the op can run, and its axes have blocks to move.
+/// S1: an axis is listed once; S21: it lies on another factor.
+std::optional<std::string> verifyPanelAxes(const FactorAssignment &assignment,
+                                           const Mesh &mesh) {
+  llvm::SmallVector<int, 8> seen;
+  for (int axis : assignment.panels.axes) {
+    if (llvm::none_of(assignment.axes, [&](const AxisList &axes) {
+          return llvm::is_contained(axes, axis);
+        }))
+      return concat("S21: panels move over axis ",
+                    axis >= 0 && axis < mesh.getAxisCount()
+                        ? quoteName(mesh.getAxis(axis).name)
+                        : std::to_string(axis),
+                    ", which is on no other factor");
+    if (llvm::is_contained(seen, axis))
+      return concat("S1: panels move twice over axis ",
+                    quoteName(mesh.getAxis(axis).name));
+    seen.push_back(axis);
+  }
+  return std::nullopt;
+}
+
+/// S21: the loop is one that the op can run, and it has blocks to move.
 std::optional<std::string> verifyPanels(const ShardingRule &rule,
                                         const FactorAssignment &assignment,
                                         const Mesh &mesh) {
@@ -237,15 +258,13 @@ std::optional<std::string> verifyPanels(const ShardingRule &rule,
     return concat("S21: panels of factor ", quoteName(name), " without axes");
   if (!assignment.pending.empty() || !assignment.storage.empty())
     return std::string("S21: an op with panels reads complete, whole blocks");
-  for (int axis : panels.axes)
-    if (llvm::none_of(assignment.axes, [&](const AxisList &axes) {
-          return llvm::is_contained(axes, axis);
-        }))
-      return concat("S21: panels move over axis ",
-                    axis >= 0 && axis < mesh.getAxisCount()
-                        ? quoteName(mesh.getAxis(axis).name)
-                        : std::to_string(axis),
-                    ", which is on no other factor");
+  if (auto fault = verifyPanelAxes(assignment, mesh))
+    return fault;
+  auto moves = [&](const TensorFactors &tensor) {
+    return !getPanelAxes(tensor, assignment).empty();
+  };
+  if (llvm::none_of(rule.operands, moves) && llvm::none_of(rule.results, moves))
+    return concat("S21: no tensor moves in panels of factor ", quoteName(name));
   return std::nullopt;
 }
 

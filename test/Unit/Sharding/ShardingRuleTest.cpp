@@ -431,6 +431,38 @@ TEST(Panels, NeedAFactorThatTheOpCanLoopOver) {
             "S21: the op has no loop over panels of factor 'k'");
 }
 
+TEST(Panels, ListEachAxisOnce) {
+  Mesh mesh = makeMesh("x=2 y=3");
+  ShardingRule rule = getPanelRule();
+  EXPECT_EQ(verifyAssignment(
+                rule, getPanels(rule, {0}, {1}, {}, "k", {0, 1, 0}), mesh),
+            "S1: panels move twice over axis 'x'");
+}
+TEST(Panels, MoveATensor) {
+  Mesh mesh = makeMesh("x=2 y=3 one=1");
+  ShardingRule rule;
+  rule.factors = {{"b", 6}, {"m", 6}, {"k", 5}, {"n", 4}};
+  rule.factors[2].kind = FactorKind::reduceSum;
+  rule.operands = {{{0}, {1}, {2}}, {{0}, {2}, {3}}};
+  rule.results = {{{0}, {1}, {3}}};
+  rule.panelFactors = {2};
+  FactorAssignment loop = FactorAssignment::getReplicated(rule);
+  // Both operands have the batch: each rank has all that it reads of k.
+  loop.axes[0] = {0};
+  loop.panels = {2, {0}};
+  EXPECT_EQ(verifyAssignment(rule, loop, mesh),
+            "S21: no tensor moves in panels of factor 'k'");
+  loop.axes[1] = {1};
+  EXPECT_EQ(verifyAssignment(rule, loop, mesh),
+            "S21: no tensor moves in panels of factor 'k'");
+  // Rows are only the left operand's, so the right one moves; also over an
+  // axis of one rank.
+  loop.panels.axes = {0, 1};
+  EXPECT_EQ(verifyAssignment(rule, loop, mesh), std::nullopt);
+  loop.axes[1] = {2};
+  loop.panels.axes = {2};
+  EXPECT_EQ(verifyAssignment(rule, loop, mesh), std::nullopt);
+}
 TEST(Panels, AreOfDimensionsWithOneFactor) {
   ShardingRule rule = getReshapeRule({4, 6}, {24});
   rule.panelFactors = {1};
