@@ -142,8 +142,8 @@ def count_wrong_losses(rows):
 def draw(path, rows):
     """Above what a rank sends, below what it holds; from left to right by ranks."""
     panels = []
-    for title, theory_key, measured_key in (("sent by a rank in a training step", "ring_bytes", "ring_bytes"),
-                                            ("held by a rank", "resting_bytes", "peak_memory_bytes")):
+    for title, theory_key, measured_key in (("sent in a training step", "ring_bytes", "ring_bytes"),
+                                            ("memory", "resting_bytes", "peak_memory_bytes")):
         for ranks in sorted({row["ranks"] for row in rows}):
             series = {}
             for row in rows:

@@ -29,14 +29,20 @@ def get_rank_count(axes):
     return count
 
 
-def count_pairs(plan, smallest_bytes=0):
-    """Ordered pairs of ranks (a pair counts once in each direction) that have a communicator in common over which some
-    call moves more than `smallest_bytes`."""
-    axes = plan["mesh"]["axes"]
-    communicators = {tuple(row["axes"]) for operator in plan["operators"] for row in operator["collectives"]
-                     if row["bytes"] > smallest_bytes}
+def sum_by_communicator(plan):
+    """Counted bytes of a step per communicator, named by its axes as in the program."""
+    sums = {}
+    for operator in plan["operators"]:
+        for row in operator["collectives"]:
+            name = ",".join(row["axes"])
+            sums[name] = sums.get(name, 0) + row["bytes"] * row["count"]
+    return sums
+
+
+def count_pairs(axes, communicators):
+    """Ordered pairs of ranks (a pair counts once in each direction) that have one of the communicators in common."""
     pairs = set()
-    for names in communicators:
-        for group in get_groups(axes, names):
+    for name in communicators:
+        for group in get_groups(axes, name.split(",")):
             pairs.update(itertools.permutations(group, 2))
     return len(pairs)
