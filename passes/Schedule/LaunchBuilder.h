@@ -9,16 +9,9 @@
 
 #include "passes/Schedule/Origins.h"
 #include "passes/Schedule/Placement.h"
+#include "passes/Schedule/Shapes.h"
 
 namespace parplan {
-
-inline mlir::RankedTensorType getTensorType(mlir::Value value) {
-  return mlir::cast<mlir::RankedTensorType>(value.getType());
-}
-
-inline llvm::ArrayRef<int64_t> getShape(mlir::Value value) {
-  return getTensorType(value).getShape();
-}
 
 /// A tensor seen as [outer][length][inner].
 struct Rows {

@@ -5,7 +5,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/Schedule/LegalizeProducts.h"
+#include "passes/Schedule/Origins.h"
 #include "passes/Schedule/Passes.h"
+#include "passes/Schedule/Shapes.h"
 
 #include "dialects/parplan/ParplanOps.h"
 
@@ -20,16 +22,6 @@ namespace parplan {
 #include "passes/Schedule/Passes.h.inc"
 
 namespace {
-
-RankedTensorType getTensorType(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
-/// Attributes that say where an op comes from, not where its blocks lie.
-void copyOrigin(Operation *from, Operation *to) {
-  if (Attribute node = from->getAttr(attributes::node))
-    to->setAttr(attributes::node, node);
-}
 
 //===----------------------------------------------------------------------===//
 // Sums
@@ -47,7 +39,7 @@ void splitSum(SumOp op) {
   while (rest.size() > maximumAddends) {
     auto part = builder.create<SumOp>(
         op.getLoc(), op.getType(), ArrayRef(rest).take_front(maximumAddends));
-    copyOrigin(op, part);
+    copyNode(op, part);
     rest.erase(rest.begin(), rest.begin() + maximumAddends);
     rest.insert(rest.begin(), part.getResult());
   }
@@ -96,7 +88,7 @@ void splitReduction(ReduceOp op) {
     auto part = builder.create<ReduceOp>(
         op.getLoc(), type.clone(shape), op.getKindAttr(), value,
         builder.getDenseI64ArrayAttr(dims), op.getKeepDimsAttr());
-    copyOrigin(op, part);
+    copyNode(op, part);
     value = part.getResult();
   }
   op.getResult().replaceAllUsesWith(value);
@@ -113,7 +105,7 @@ void decompose(DecomposableOpInterface op) {
   SmallVector<Value> results = op.decompose(builder);
   Operation *first = before ? before->getNextNode() : &op->getBlock()->front();
   for (Operation *part = first; part != op; part = part->getNextNode())
-    copyOrigin(op, part);
+    copyNode(op, part);
   op->replaceAllUsesWith(results);
   op->erase();
 }
@@ -139,7 +131,7 @@ void widen(Operation *op) {
   auto cast = [&](Value value, Type element) {
     auto result = builder.create<CastOp>(
         op->getLoc(), getTensorType(value).clone(element), value);
-    copyOrigin(op, result);
+    copyNode(op, result);
     return result.getResult();
   };
   IRMapping operands;

@@ -6,8 +6,10 @@
 
 #include "passes/Schedule/LegalizeProducts.h"
 
+#include "passes/Schedule/Origins.h"
 #include "passes/Schedule/PanelProduct.h"
 #include "passes/Schedule/Placement.h"
+#include "passes/Schedule/Shapes.h"
 
 #include "parplan/Support/Check.h"
 
@@ -16,16 +18,6 @@ using namespace mlir;
 namespace parplan {
 
 namespace {
-
-RankedTensorType getTensorType(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
-/// Attributes that say where an op comes from, not where its blocks lie.
-void copyOrigin(Operation *from, Operation *to) {
-  if (Attribute node = from->getAttr(attributes::node))
-    to->setAttr(attributes::node, node);
-}
 
 struct Letters {
   std::string lhs, rhs, result;
@@ -81,7 +73,7 @@ Operation *rebuild(Operation *op, Value lhs, Value rhs, const Letters &letters,
   else
     rebuilt =
         builder.create<MatmulOp>(op->getLoc(), type, lhs, rhs, letters.print());
-  copyOrigin(op, rebuilt);
+  copyNode(op, rebuilt);
   return rebuilt;
 }
 
@@ -169,7 +161,7 @@ Value createTranspose(OpBuilder &builder, Operation *origin, Value input,
   auto type = getTensorType(input).clone(shape);
   auto transpose = builder.create<TransposeOp>(
       origin->getLoc(), type, input, builder.getDenseI64ArrayAttr(permutation));
-  copyOrigin(origin, transpose);
+  copyNode(origin, transpose);
   return transpose;
 }
 

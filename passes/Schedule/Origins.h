@@ -35,6 +35,12 @@ inline void setOrigins(mlir::Operation *op,
                 mlir::DenseI64ArrayAttr::get(op->getContext(), nodes));
 }
 
+/// Copies the ONNX node that an op comes from, and not where its blocks lie.
+inline void copyNode(mlir::Operation *from, mlir::Operation *to) {
+  if (mlir::Attribute node = from->getAttr(attributes::node))
+    to->setAttr(attributes::node, node);
+}
+
 } // namespace parplan
 
 #endif // PARPLAN_PASSES_SCHEDULE_ORIGINS_H
