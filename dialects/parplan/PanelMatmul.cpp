@@ -137,6 +137,9 @@ LogicalResult PanelMatmulOp::verify() {
       }) != 2)
     return emitOpError() << "panel '" << getPanel()
                          << "' is no letter of two tensors (S21)";
+  if (static_cast<int64_t>(getSize()) < 1)
+    return emitOpError() << "has " << static_cast<int64_t>(getSize()) << " of '"
+                         << getPanel() << "', not one or more (S21)";
   MeshOp meshOp = getOnlyMesh(getOperation()->getParentOfType<ModuleOp>());
   if (!meshOp)
     return emitOpError("needs a module with one mesh");

@@ -62,6 +62,8 @@ template <typename RingOp> static LogicalResult verifyRing(RingOp op) {
                             << ", which must be axes, each once (S1)";
   int64_t block = getShape(op.getKey())[1], width = mesh.getWidth(*axes);
   int64_t keys = op.getKeys();
+  if (keys < 1)
+    return op.emitOpError() << "has " << keys << " keys, not one or more (S21)";
   if (block != (keys + width - 1) / width)
     return op.emitOpError() << "has blocks of " << block << " keys, not of "
                             << (keys + width - 1) / width << ": " << keys

@@ -166,8 +166,6 @@ private:
       return localizeRing(op, rule, *assignment);
     OpBuilder builder(op);
     Operation *local = createLocal(builder, op, rule, *assignment);
-    if (!local)
-      return failure();
     adjustOperands(op, local, rule, *assignment);
     if (failed(setLocalTypes(op, local)))
       return failure();
@@ -219,7 +217,7 @@ private:
     return success();
   }
 
-  /// The op on local operands; null after a diagnostic.
+  /// The op on local operands.
   Operation *createLocal(OpBuilder &builder, Operation *op,
                          const ShardingRule &rule,
                          const FactorAssignment &assignment) {
@@ -230,8 +228,7 @@ private:
       operands.push_back(mapping.lookup(operand));
     Operation *local =
         createPanelOp(builder, op, operands, rule, assignment, access);
-    if (local)
-      mapping.map(op->getResults(), local->getResults());
+    mapping.map(op->getResults(), local->getResults());
     return local;
   }
 

@@ -7,8 +7,7 @@
 #include "passes/Partition/PanelLoops.h"
 
 #include "dialects/parplan/Panels.h"
-
-#include "llvm/ADT/TypeSwitch.h"
+#include "parplan/Support/Check.h"
 
 using namespace mlir;
 
@@ -47,17 +46,11 @@ Operation *createPanelOp(OpBuilder &builder, Operation *op,
                          ValueRange localOperands, const ShardingRule &rule,
                          const FactorAssignment &assignment,
                          const ShardingAccess &access) {
-  return llvm::TypeSwitch<Operation *, Operation *>(op)
-      .Case([&](MatmulOp product) {
-        return createPanelMatmul(builder, product, localOperands, rule,
-                                 assignment, access);
-      })
-      .Default([&](Operation *) -> Operation * {
-        op->emitOpError("S21: has panels of factor '")
-            << rule.factors[assignment.panels.factor].name
-            << "', but there is no local op that loops over them";
-        return nullptr;
-      });
+  auto product = dyn_cast<MatmulOp>(op);
+  PARPLAN_CHECK(product, "S21: no local op loops over panels of factor '",
+                rule.factors[assignment.panels.factor].name, "'");
+  return createPanelMatmul(builder, product, localOperands, rule, assignment,
+                           access);
 }
 
 LogicalResult verifyPanelOp(Operation *op, const ShardingAccess &access) {

@@ -13,8 +13,8 @@
 namespace parplan {
 
 /// Builds the local op of `op`, whose assignment has panels (S21), from its
-/// local operands; result types are those of blocks. Null, with a diagnostic,
-/// where no local op loops over panels.
+/// local operands; result types are those of blocks. Only rules of ops that
+/// have such a local op allow panels.
 mlir::Operation *createPanelOp(mlir::OpBuilder &builder, mlir::Operation *op,
                                mlir::ValueRange localOperands,
                                const ShardingRule &rule,

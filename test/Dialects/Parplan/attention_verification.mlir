@@ -60,6 +60,24 @@ func.func @ring_of_other_blocks(%x: tensor<1x3x2x4xf32>, %l: tensor<1x2x3xf32>) 
 // -----
 
 parplan.mesh @mesh <["c"=2 context]>
+func.func @ring_of_no_keys(%x: tensor<1x3x2x4xf32>, %k: tensor<1x0x2x4xf32>) {
+  // expected-error@+1 {{has 0 keys, not one or more (S21)}}
+  parplan.ring_attention %x, %k, %k axes <"c"> keys 0 scale 1.0 : tensor<1x3x2x4xf32>, tensor<1x0x2x4xf32>, tensor<1x0x2x4xf32>
+  return
+}
+
+// -----
+
+parplan.mesh @mesh <["c"=2 context]>
+func.func @gradient_of_no_keys(%x: tensor<1x3x2x4xf32>, %l: tensor<1x2x3xf32>, %k: tensor<1x0x2x4xf32>) {
+  // expected-error@+1 {{has -1 keys, not one or more (S21)}}
+  parplan.ring_attention_gradient %x, %k, %k result %x, %l gradient %x axes <"c"> keys -1 scale 1.0 : tensor<1x3x2x4xf32>, tensor<1x0x2x4xf32>, tensor<1x0x2x4xf32>, tensor<1x3x2x4xf32>, tensor<1x2x3xf32>
+  return
+}
+
+// -----
+
+parplan.mesh @mesh <["c"=2 context]>
 func.func @ring_with_another_mask(%x: tensor<1x3x2x4xf32>, %m: tensor<5xi1>) {
   // expected-error@+1 {{mask of shape [5] does not broadcast to [1x2x3x3]}}
   parplan.ring_attention %x, %x, %x mask %m : tensor<5xi1> axes <"c"> keys 6 scale 1.0 : tensor<1x3x2x4xf32>, tensor<1x3x2x4xf32>, tensor<1x3x2x4xf32>

@@ -104,3 +104,21 @@ func.func @block_of_another_size(%a: tensor<4x5xf32>, %b: tensor<6x3xf32>) {
   parplan.panel_matmul "mk,kn->mn" %a, %b panel "k" size 13 axes lhs <"y"> rhs <"x"> result <> : tensor<4x5xf32>, tensor<6x3xf32> -> tensor<4x3xf32>
   return
 }
+
+// -----
+
+parplan.mesh @mesh <["x"=2 tensor, "y"=3 tensor]>
+func.func @panels_of_nothing(%a: tensor<4x0xf32>, %b: tensor<0x3xf32>) {
+  // expected-error@+1 {{has 0 of 'k', not one or more (S21)}}
+  parplan.panel_matmul "mk,kn->mn" %a, %b panel "k" size 0 axes lhs <"y"> rhs <"x"> result <> : tensor<4x0xf32>, tensor<0x3xf32> -> tensor<4x3xf32>
+  return
+}
+
+// -----
+
+parplan.mesh @mesh <["x"=2 tensor, "y"=3 tensor]>
+func.func @panels_of_less_than_nothing(%a: tensor<4x5xf32>, %b: tensor<7x3xf32>) {
+  // expected-error@+1 {{has -13 of 'k', not one or more (S21)}}
+  parplan.panel_matmul "mk,kn->mn" %a, %b panel "k" size -13 axes lhs <"y"> rhs <"x"> result <> : tensor<4x5xf32>, tensor<7x3xf32> -> tensor<4x3xf32>
+  return
+}
