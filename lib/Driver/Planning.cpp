@@ -142,37 +142,6 @@ static PlanRequest getRequest(const CompileOptions &options,
   return request;
 }
 
-/// Where memory decided over a training step: what is fastest with more of it
-/// may fit once copies are gathered again for the backward pass, and be better
-/// than the plan at hand. Large problems ask only when there is no plan.
-static void considerGatheringAgain(const PlanningProblem &problem,
-                                   const PlanRequest &request,
-                                   const PlanCosts &costs, PlanResult &result) {
-  constexpr size_t mostOps = 2000;
-  bool isSlower =
-      result.objectiveSeconds > result.boundWithoutLimitSeconds * (1 + 1e-9);
-  if (!isTraining(problem) ||
-      (result.answer && (!isSlower || problem.ops.size() > mostOps)))
-    return;
-  PlanRequest unlimited = request;
-  unlimited.memoryLimitBytes = std::numeric_limits<int64_t>::max();
-  PlanResult fastest = solve(problem, unlimited, costs);
-  if (!fastest.answer ||
-      !gatherAgain(problem, *fastest.answer, request.memoryLimitBytes))
-    return;
-  PlanEvaluation evaluation = evaluatePlan(problem, *fastest.answer, costs);
-  if (result.answer && result.objectiveSeconds <= evaluation.stepTimeSeconds)
-    return;
-  result.answer = std::move(fastest.answer);
-  result.objectiveSeconds = evaluation.stepTimeSeconds;
-  result.evaluation = evaluation;
-  // No plan is faster than the fastest one with everything kept.
-  result.certificate = fastest.certificate;
-  result.certificate.upperBoundSeconds = evaluation.stepTimeSeconds;
-  result.certificate.exact = false;
-  result.boundWithoutLimitSeconds = fastest.boundWithoutLimitSeconds;
-}
-
 std::optional<Plan>
 parplan::makePlan(const PlanningProblem &problem, const CompileOptions &options,
                   const Cluster &cluster, const std::string &modelSha256,
@@ -192,8 +161,7 @@ parplan::makePlan(const PlanningProblem &problem, const CompileOptions &options,
                            options.modelPath, engine))
       return std::nullopt;
     PlanRequest request = getRequest(options, cluster, memoryLimitBytes);
-    PlanResult result = solve(problem, request, costs);
-    considerGatheringAgain(problem, request, costs, result);
+    PlanResult result = solveGatheringAgain(problem, request, costs);
     if (!result.answer && smallestBytes &&
         result.smallestBytes != std::numeric_limits<int64_t>::max()) {
       *smallestBytes = result.smallestBytes;

@@ -75,13 +75,15 @@ parplan::findImpossible(const PlanningProblem &problem,
   return std::nullopt;
 }
 
-/// A forced grid for which no product has enough rows, columns and contracted
-/// elements.
+/// A forced tensor kind for which no product has enough rows, columns and
+/// contracted elements.
 static std::optional<std::string>
-findUnusedGrid(const PlanningProblem &problem, const PlanRequest &request,
+findUnusedKind(const PlanningProblem &problem, const PlanRequest &request,
                const Mesh &mesh,
                llvm::ArrayRef<std::vector<FactorAssignment>> allowed) {
-  if (!request.grid || request.grid->getRankCount() == 1)
+  int64_t ranks = request.grid ? request.grid->getRankCount()
+                               : request.tensorSize.value_or(1);
+  if (ranks == 1)
     return std::nullopt;
   bool hasProduct = false;
   for (auto [op, choices] : llvm::zip_equal(problem.ops, allowed)) {
@@ -89,14 +91,47 @@ findUnusedGrid(const PlanningProblem &problem, const PlanRequest &request,
       continue;
     hasProduct = true;
     for (const FactorAssignment &choice : choices)
-      if (getTensorWidth(choice, mesh) == request.grid->getRankCount())
+      if (getTensorWidth(choice, mesh) == ranks)
         return std::nullopt;
   }
+  if (!request.grid)
+    return hasProduct ? std::optional("tp1d=" + std::to_string(ranks) +
+                                      ": every product is smaller than that; "
+                                      "a smaller tp1d is nearest")
+                      : std::nullopt;
   return describeGrid(*request.grid) + ": " +
          (hasProduct ? "every product is smaller than this grid"
                      : "the model has no product with a weight") +
-         "; tp1d=" + std::to_string(request.grid->getRankCount()) +
-         " or smaller grids are nearest";
+         "; tp1d=" + std::to_string(ranks) + " or smaller grids are nearest";
+}
+
+/// sp=on for sequences that are shorter than the tensor-parallel ranks, or
+/// that no op can split.
+static std::optional<std::string>
+findUnsplitSequence(const PlanningProblem &problem, const PlanRequest &request,
+                    const Mesh &mesh,
+                    llvm::ArrayRef<std::vector<FactorAssignment>> allowed) {
+  if (!request.sequenceParallel.value_or(false))
+    return std::nullopt;
+  AxisList tensorAxes = getTensorAxes(mesh);
+  if (tensorAxes.empty())
+    return "sp=on splits sequences over tensor-parallel ranks, and " +
+           describeMesh(mesh) + " has none";
+  for (auto [op, choices] : llvm::zip_equal(problem.ops, allowed)) {
+    if (op.role != OpRole::forward || op.sequenceFactor < 0 || isProduct(op))
+      continue;
+    // On a grid only rows that the batch has no room for.
+    auto least =
+        static_cast<std::ptrdiff_t>(request.grid ? 1 : tensorAxes.size());
+    for (const FactorAssignment &choice : choices)
+      if (llvm::count_if(choice.axes[op.sequenceFactor], [&](int axis) {
+            return llvm::is_contained(tensorAxes, axis);
+          }) >= least)
+        return std::nullopt;
+  }
+  return "sp=on: no operator has a sequence that can be split over the tensor-"
+         "parallel ranks of " +
+         describeMesh(mesh) + "; sp=off or fewer of them are possible";
 }
 
 std::optional<std::string>
@@ -108,14 +143,13 @@ parplan::findImpossible(const PlanningProblem &problem,
           return matchesGlob(forced.nodeGlob, op.node);
         }))
       return "no node is called '" + forced.nodeGlob + "'";
-  if (request.sequenceParallel.value_or(false) && getTensorAxes(mesh).empty())
-    return "sp=on splits sequences over tensor-parallel ranks, and " +
-           describeMesh(mesh) + " has none";
+  if (auto unsplit = findUnsplitSequence(problem, request, mesh, allowed))
+    return unsplit;
   int stage = request.zeroStage.value_or(0);
   if (stage > 0 && getDataAxes(mesh).empty())
     return "zero=" + std::to_string(stage) +
            " spreads over data-parallel ranks, and there is one";
   if (auto unspread = findUnspreadParameter(problem, stage, allowed))
     return unspread;
-  return findUnusedGrid(problem, request, mesh, allowed);
+  return findUnusedKind(problem, request, mesh, allowed);
 }

@@ -48,7 +48,8 @@ struct Plan : public parplan::impl::PlanBase<Plan> {
     if (!request)
       return signalPassFailure();
     CostModel model(*machines, Precision::fp32);
-    PlanResult result = solve(graph.problem, *request, ClusterCosts(model));
+    PlanResult result =
+        solveGatheringAgain(graph.problem, *request, ClusterCosts(model));
     if (!result.answer) {
       InFlightDiagnostic error = getOperation().emitError("no plan fits ");
       error << int64_t(gpus) << " devices of " << request->memoryLimitBytes

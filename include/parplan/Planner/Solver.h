@@ -74,7 +74,14 @@ struct PlanResult {
 PlanResult solve(const PlanningProblem &problem, const PlanRequest &request,
                  const PlanCosts &costs);
 
-/// The same by trying every combination: the oracle of the tests. Only for a
+/// `solve`, and where memory decided over a training step: what is fastest with
+/// more of it, with copies gathered again for the backward pass until it fits,
+/// if that is better (S15). Within the time budget of the request.
+PlanResult solveGatheringAgain(const PlanningProblem &problem,
+                               const PlanRequest &request,
+                               const PlanCosts &costs);
+
+/// The same as `solve` by trying every combination: the oracle of the tests. Only for a
 /// few ops.
 PlanResult solveByExhaustion(const PlanningProblem &problem,
                              const PlanRequest &request,

@@ -212,6 +212,18 @@ TEST(Refusals, NameTheReasonAndTheNearest) {
   EXPECT_EQ(getRefusal(attention, request),
             "tp3d=32x1x32: every product is smaller than this grid; tp1d=1024 "
             "or smaller grids are nearest");
+  request = makeRequest(4096);
+  request.tensorSize = 4096;
+  EXPECT_EQ(getRefusal(attention, request),
+            "tp1d=4096: every product is smaller than that; a smaller tp1d is "
+            "nearest");
+  request = makeRequest(32);
+  request.tensorSize = 32;
+  request.sequenceParallel = true;
+  EXPECT_EQ(getRefusal(attention, request),
+            "sp=on: no operator has a sequence that can be split over the "
+            "tensor-parallel ranks of tp0=2 tp1=2 tp2=2 tp3=2 tp4=2; sp=off or "
+            "fewer of them are possible");
   request = makeRequest(4);
   request.contextSize = 4;
   request.forcedAlgorithms = {{"Attention", Algorithm::allToAll}};

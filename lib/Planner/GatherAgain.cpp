@@ -1,0 +1,48 @@
+//===- GatherAgain.cpp - Copies that are made again to save memory --------===//
+//
+// Part of parplan. No MLIR in this library.
+//
+//===----------------------------------------------------------------------===//
+
+#include "parplan/Planner/Evaluator.h"
+#include "parplan/Planner/Solver.h"
+
+#include <chrono>
+
+using namespace parplan;
+
+PlanResult parplan::solveGatheringAgain(const PlanningProblem &problem,
+                                        const PlanRequest &request,
+                                        const PlanCosts &costs) {
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point start = Clock::now();
+  PlanResult result = solve(problem, request, costs);
+  // Large problems ask only when there is no plan.
+  constexpr size_t mostOps = 2000;
+  bool isSlower =
+      result.objectiveSeconds > result.boundWithoutLimitSeconds * (1 + 1e-9);
+  std::chrono::duration<double> spent = Clock::now() - start;
+  if (!isTraining(problem) ||
+      (result.answer && (!isSlower || problem.ops.size() > mostOps ||
+                         spent.count() >= request.timeBudgetSeconds)))
+    return result;
+
+  PlanRequest unlimited = request;
+  unlimited.memoryLimitBytes = std::numeric_limits<int64_t>::max();
+  unlimited.timeBudgetSeconds =
+      std::max(0.0, request.timeBudgetSeconds - spent.count());
+  PlanResult fastest = solve(problem, unlimited, costs);
+  if (!fastest.answer ||
+      !gatherAgain(problem, *fastest.answer, request.memoryLimitBytes))
+    return result;
+  PlanEvaluation evaluation = evaluatePlan(problem, *fastest.answer, costs);
+  if (result.answer && result.objectiveSeconds <= evaluation.stepTimeSeconds)
+    return result;
+  // No plan is faster than the fastest one with everything kept, so its lower
+  // bound holds.
+  fastest.objectiveSeconds = evaluation.stepTimeSeconds;
+  fastest.evaluation = evaluation;
+  fastest.certificate.upperBoundSeconds = evaluation.stepTimeSeconds;
+  fastest.certificate.exact = false;
+  return fastest;
+}
