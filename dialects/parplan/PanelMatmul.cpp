@@ -8,6 +8,7 @@
 #include "dialects/parplan/Panels.h"
 
 #include "parplan/Sharding/Blocks.h"
+#include "parplan/Sharding/Panels.h"
 #include "parplan/Support/Check.h"
 
 using namespace mlir;
@@ -33,21 +34,13 @@ static SmallVector<Interval> getBlocks(int64_t size, ArrayRef<int> axes,
 SmallVector<Panel> getPanels(int64_t size, ArrayRef<AxisList> axesOfTensors,
                              const Mesh &mesh) {
   SmallVector<SmallVector<Interval>> blocks;
-  SmallVector<int64_t> boundaries = {0, size};
-  for (const AxisList &axes : axesOfTensors) {
+  for (const AxisList &axes : axesOfTensors)
     blocks.push_back(getBlocks(size, axes, mesh));
-    for (const Interval &block : blocks.back())
-      boundaries.push_back(block.stop);
-  }
-  llvm::sort(boundaries);
-  boundaries.erase(std::unique(boundaries.begin(), boundaries.end()),
-                   boundaries.end());
   SmallVector<Panel> panels;
-  for (auto [start, stop] :
-       llvm::zip(boundaries, ArrayRef(boundaries).drop_front())) {
+  for (const Interval &range : getPanelIntervals(size, axesOfTensors, mesh)) {
     Panel &panel = panels.emplace_back();
-    panel.start = start;
-    panel.size = stop - start;
+    panel.start = range.start;
+    panel.size = range.stop - range.start;
     for (ArrayRef<Interval> tensor : blocks) {
       const auto *owner = llvm::find_if(tensor, [&](const Interval &block) {
         return block.start <= panel.start && panel.start < block.stop;

@@ -3,11 +3,10 @@
 #include "parplan/Planner/Panels.h"
 
 #include "parplan/Planner/Evaluator.h"
-#include "parplan/Sharding/Blocks.h"
+#include "parplan/Sharding/Panels.h"
 
 #include <algorithm>
 #include <map>
-#include <set>
 
 using namespace parplan;
 
@@ -69,28 +68,17 @@ std::vector<MovingTensor> getMovingTensors(const PlanningProblem &problem,
 llvm::SmallVector<int64_t, 8>
 parplan::getPanelSizes(const PlanningOp &op, const FactorAssignment &assignment,
                        const Mesh &mesh) {
-  int64_t size = op.rule.factors[assignment.panels.factor].size;
-  std::set<int64_t> boundaries = {0, size};
-  auto cut = [&](const TensorFactors &tensor) {
-    llvm::SmallVector<int64_t> widths;
-    for (int axis : getPanelAxes(tensor, assignment))
-      widths.push_back(mesh.getAxis(axis).size);
-    int64_t count = 1;
-    for (int64_t width : widths)
-      count *= width;
-    for (int64_t index = 0; index < count; ++index)
-      boundaries.insert(getNestedInterval(size, widths, index).stop);
+  llvm::SmallVector<AxisList> axes;
+  auto add = [&](const TensorFactors &tensor) {
+    axes.push_back(getPanelAxes(tensor, assignment));
   };
-  llvm::for_each(op.rule.operands, cut);
-  llvm::for_each(op.rule.results, cut);
-  llvm::SmallVector<int64_t, 8> panels;
-  int64_t start = 0;
-  for (int64_t stop : boundaries) {
-    if (stop > start)
-      panels.push_back(stop - start);
-    start = std::max(start, stop);
-  }
-  return panels;
+  llvm::for_each(op.rule.operands, add);
+  llvm::for_each(op.rule.results, add);
+  llvm::SmallVector<int64_t, 8> sizes;
+  for (const Interval &panel : getPanelIntervals(
+           op.rule.factors[assignment.panels.factor].size, axes, mesh))
+    sizes.push_back(panel.size());
+  return sizes;
 }
 
 std::vector<PanelCall>

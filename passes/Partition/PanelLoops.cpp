@@ -8,6 +8,7 @@
 
 #include "dialects/parplan/Panels.h"
 #include "parplan/Support/Check.h"
+#include "parplan/Support/Check.h"
 
 using namespace mlir;
 
@@ -31,10 +32,9 @@ Operation *createPanelMatmul(OpBuilder &builder, MatmulOp op,
   AxisListAttr lhsAxes = getAxes(rule.operands[0]);
   AxisListAttr rhsAxes = getAxes(rule.operands[1]);
   AxisListAttr resultAxes = getAxes(rule.results[0]);
-  if (lhsAxes.getNames().empty() && rhsAxes.getNames().empty() &&
-      resultAxes.getNames().empty())
-    return builder.create<MatmulOp>(op.getLoc(), type, operands[0], operands[1],
-                                    op.getSpec());
+  PARPLAN_CHECK(!lhsAxes.getNames().empty() || !rhsAxes.getNames().empty() ||
+                    !resultAxes.getNames().empty(),
+                "S21: no tensor moves in a loop over panels");
   return builder.create<PanelMatmulOp>(
       op.getLoc(), type, operands[0], operands[1], op.getSpec(), panel.name,
       panel.size, lhsAxes, rhsAxes, resultAxes);

@@ -68,20 +68,3 @@ func.func @stationary(
     parplan.shardings = [#parplan.sharding<@mesh, [{"x"}, {"y"}]>]} : tensor<8x13xf32>, tensor<13x7xf32>
   return %y : tensor<8x7xf32>
 }
-
-// -----
-
-parplan.mesh @mesh <["z"=2 data, "x"=2 tensor]>
-
-// Axes that are on factors of both tensors with the letter move nothing.
-// CHECK-LABEL: func.func @nothing_moves
-func.func @nothing_moves(
-    %x: tensor<8x4x13xf32> {parplan.sharding = #parplan.sharding<@mesh, [{"z"}, {}, {}]>},
-    %w: tensor<8x13x7xf32> {parplan.sharding = #parplan.sharding<@mesh, [{"z"}, {}, {}]>})
-    -> (tensor<8x4x7xf32> {parplan.sharding = #parplan.sharding<@mesh, [{"z"}, {}, {}]>}) {
-  // CHECK: parplan.matmul "bmk,bkn->bmn" %arg0, %arg1
-  %y = parplan.matmul "bmk,bkn->bmn" %x, %w {
-    parplan.factors = #parplan.factors<@mesh, {b = ["z"]}, panels = {k = ["z"]}>,
-    parplan.shardings = [#parplan.sharding<@mesh, [{"z"}, {}, {}]>]} : tensor<8x4x13xf32>, tensor<8x13x7xf32>
-  return %y : tensor<8x4x7xf32>
-}

@@ -113,7 +113,7 @@ func.func @values_elsewhere(%q: tensor<1x4x1x4xf32> {parplan.sharding = #parplan
 parplan.mesh @mesh <["c"=2 context]>
 
 func.func @no_ring(%q: tensor<2x4x1x4xf32> {parplan.sharding = #parplan.sharding<@mesh, [{"c"}, {}, {}, {}]>}) {
-  // expected-error@+1 {{S21: its keys go round no axes}}
+  // expected-error@+1 {{S21: no tensor moves in panels of factor 't'}}
   parplan.attention %q, %q, %q scale 0.5 {
     parplan.factors = #parplan.factors<@mesh, {b = ["c"]}, panels = {t = ["c"]}>,
     parplan.shardings = [#parplan.sharding<@mesh, [{"c"}, {}, {}, {}]>]}
