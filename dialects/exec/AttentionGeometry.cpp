@@ -113,9 +113,14 @@ public:
     auto start = op.getKeyStart();
     auto valid = op.getValidKeys();
     if (start.has_value() != valid.has_value() ||
-        (start && start->getSize() != valid->getSize()))
+        (start && !isBlock(*start, *valid)))
+      return op.emitOpError("needs key_start and valid_keys, the start and the "
+                            "extent of one block, or neither (E9)");
+    if (auto queries = op.getQueryStart();
+        queries &&
+        (queries->getKind() != RankValueKind::start || queries->getBack() != 0))
       return op.emitOpError(
-          "needs key_start and valid_keys of one dimension, or neither (E9)");
+          "needs as query_start the start of a block of its own rank (E9)");
     if (op.getWholeMask() && (!start || !op.getMask()))
       return op.emitOpError("has no mask of all keys of a block (E9)");
     int64_t columns = op.getWholeMask() ? start->getSize() : sizes[2];
@@ -128,6 +133,14 @@ public:
   }
 
 private:
+  static bool isBlock(RankValueAttr start, RankValueAttr extent) {
+    return start.getKind() == RankValueKind::start &&
+           extent.getKind() == RankValueKind::extent &&
+           start.getSize() == extent.getSize() &&
+           start.getAxes() == extent.getAxes() &&
+           start.getBack() == extent.getBack();
+  }
+
   LogicalResult expectHeads(Value buffer, int64_t length, int64_t heads,
                             int64_t width, ArrayRef<int64_t> strides,
                             StringRef name) {

@@ -37,9 +37,9 @@ def Exec_ProgramOp : Exec_Op<"program", [Symbol, SymbolTable, NoTerminator,
       is exactly from the first to the last; parameters, states, inputs and
       outputs live to the end, all but outputs of these from the start;
     * E4: on every rank a buffer is written before it is read, unless it is a
-      parameter, a state or an input. Of these, the trained ones and no others are written;
-      no later statement reads, or writes but by `copy`, bytes that were
-      written: until then readers find the values of before the step;
+      parameter, a state or an input. Of these, the trained ones and no others
+      are written; no later statement reads, or writes but by `copy`, bytes that
+      were written: until then readers find the values of before the step;
     * E5: of two statements on different streams that touch the same bytes, one
       of them writing, the second waits for an event recorded after the first;
     * E6: a wait has an earlier record of its event on the other stream; events
@@ -264,7 +264,7 @@ def Exec_LaunchOp : Exec_Statement<"launch", [],
       Exec_BufferType:$output, ArrayAttr:$scalars, OptionalAttr<Exec_CostAttr>:$cost);
   let assemblyFormat = [{
     $kernel `(` $inputs `)` `scalars` $scalars `into` $output attr-dict
-    `:` type($inputs) `->` type($output)
+    `:` functional-type($inputs, $output)
   }];
 }
 

@@ -27,6 +27,10 @@ static LogicalResult expectRouting(Statement op, Value values, Value rows,
       failed(expectElements(op, op.getExperts(), choices, "experts")) ||
       failed(expectElements(op, op.getFirstExpert(), 1, "first")))
     return failure();
+  Type index = getBufferType(op.getExperts()).getElementType();
+  if (!index.isSignlessInteger(32) && !index.isSignlessInteger(64))
+    return op.emitOpError("has experts of ")
+           << index << ", not of i32 or i64 (E9)";
   if (op.getFirstExpert() &&
       !getBufferType(op.getFirstExpert()).getElementType().isInteger(64))
     return op.emitOpError("counts experts from a value that is not i64 (E9)");

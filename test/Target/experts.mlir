@@ -1,14 +1,13 @@
 // A mixture of experts, run on three ranks and compared with NumPy, its prediction and the formula of expert parallelism.
 // RUN: rm -rf %t && mkdir -p %t
 // RUN: %python %S/Inputs/experts.py prepare %t
-// RUN: parplan-opt %S/Inputs/experts.mlir -parplan-insert-reshards -parplan-reshards-to-collectives -parplan-localize -parplan-verify-local -parplan-legalize-layouts -parplan-fuse-elementwise -parplan-to-exec | FileCheck %s --check-prefix=EXEC
-// As bytecode: the text of a launch without inputs, which the number of the first expert is, cannot be read.
-// RUN: parplan-opt %S/Inputs/experts.mlir -parplan-insert-reshards -parplan-reshards-to-collectives -parplan-localize -parplan-verify-local -parplan-legalize-layouts -parplan-fuse-elementwise -parplan-to-exec -emit-bytecode -o %t/exec.mlirbc
-// RUN: parplan-emit %t/exec.mlirbc -o %t --compile host --runtime %runtime
+// RUN: parplan-opt %S/Inputs/experts.mlir -parplan-insert-reshards -parplan-reshards-to-collectives -parplan-localize -parplan-verify-local -parplan-legalize-layouts -parplan-fuse-elementwise -parplan-to-exec -o %t/exec.mlir
+// RUN: FileCheck %s --check-prefix=EXEC < %t/exec.mlir
+// RUN: parplan-emit %t/exec.mlir -o %t --compile host --runtime %runtime
 // RUN: %t/program --input x=%t/x.npy --input i=%t/i.npy --input s=%t/s.npy --input w=%t/w.npy --input g=%t/g.npy --output-dir %t/out --metrics %t/metrics.json
-// RUN: parplan-emit %t/exec.mlirbc --prediction > %t/prediction.json
+// RUN: parplan-emit %t/exec.mlir --prediction > %t/prediction.json
 // RUN: %python %S/Inputs/experts.py compare %t | FileCheck %s
-// RUN: parplan-emit %t/exec.mlirbc | FileCheck %s --check-prefix=SOURCE
+// RUN: parplan-emit %t/exec.mlir | FileCheck %s --check-prefix=SOURCE
 
 // CHECK: y: equal
 // CHECK-NEXT: dx: equal

@@ -32,8 +32,71 @@ exec.program @few_statistics mesh <["c"=2 context]> arena 192 events 0 {
 exec.program @half_a_position mesh <["c"=2 context]> arena 128 events 0 {
   %x = exec.buffer input at 0 live -1 to 1 block <"x" dims [16 over <> stride 1]> : <16xf32>
   %y = exec.buffer output at 64 live 0 to 1 block <"y" dims [16 over <> stride 1]> : <16xf32>
-  // expected-error@+1 {{needs key_start and valid_keys of one dimension, or neither (E9)}}
+  // expected-error@+1 {{needs key_start and valid_keys, the start and the extent of one block, or neither (E9)}}
   exec.attention %x, %x, %x into %y {key_start = #exec.rank_value<start of 8 over <"c"> back 1>, key_strides = array<i64: 16, 4, 4>, mask_strides = array<i64>, output_strides = array<i64: 16, 4, 4>, query_strides = array<i64: 16, 4, 4>, scale = 1.0, shape = array<i64: 1, 4, 4, 1, 1, 4, 4>, value_strides = array<i64: 16, 4, 4>} : <16xf32>, <16xf32>, <16xf32>, <16xf32>
+}
+
+// -----
+
+exec.program @key_start_that_is_an_extent mesh <["c"=2 context]> arena 128 events 0 {
+  %x = exec.buffer input at 0 live -1 to 1 block <"x" dims [16 over <> stride 1]> : <16xf32>
+  %y = exec.buffer output at 64 live 0 to 1 block <"y" dims [16 over <> stride 1]> : <16xf32>
+  // expected-error@+1 {{needs key_start and valid_keys, the start and the extent of one block, or neither (E9)}}
+  exec.attention %x, %x, %x into %y {key_start = #exec.rank_value<extent of 8 over <"c">>, key_strides = array<i64: 16, 4, 4>, mask_strides = array<i64>, output_strides = array<i64: 16, 4, 4>, query_strides = array<i64: 16, 4, 4>, scale = 1.0, shape = array<i64: 1, 4, 4, 1, 1, 4, 4>, valid_keys = #exec.rank_value<extent of 8 over <"c">>, value_strides = array<i64: 16, 4, 4>} : <16xf32>, <16xf32>, <16xf32>, <16xf32>
+}
+
+// -----
+
+exec.program @valid_keys_that_are_a_start mesh <["c"=2 context]> arena 128 events 0 {
+  %x = exec.buffer input at 0 live -1 to 1 block <"x" dims [16 over <> stride 1]> : <16xf32>
+  %y = exec.buffer output at 64 live 0 to 1 block <"y" dims [16 over <> stride 1]> : <16xf32>
+  // expected-error@+1 {{needs key_start and valid_keys, the start and the extent of one block, or neither (E9)}}
+  exec.attention %x, %x, %x into %y {key_start = #exec.rank_value<start of 8 over <"c">>, key_strides = array<i64: 16, 4, 4>, mask_strides = array<i64>, output_strides = array<i64: 16, 4, 4>, query_strides = array<i64: 16, 4, 4>, scale = 1.0, shape = array<i64: 1, 4, 4, 1, 1, 4, 4>, valid_keys = #exec.rank_value<start of 8 over <"c">>, value_strides = array<i64: 16, 4, 4>} : <16xf32>, <16xf32>, <16xf32>, <16xf32>
+}
+
+// -----
+
+exec.program @keys_of_two_sizes mesh <["c"=2 context]> arena 128 events 0 {
+  %x = exec.buffer input at 0 live -1 to 1 block <"x" dims [16 over <> stride 1]> : <16xf32>
+  %y = exec.buffer output at 64 live 0 to 1 block <"y" dims [16 over <> stride 1]> : <16xf32>
+  // expected-error@+1 {{needs key_start and valid_keys, the start and the extent of one block, or neither (E9)}}
+  exec.attention %x, %x, %x into %y {key_start = #exec.rank_value<start of 8 over <"c">>, key_strides = array<i64: 16, 4, 4>, mask_strides = array<i64>, output_strides = array<i64: 16, 4, 4>, query_strides = array<i64: 16, 4, 4>, scale = 1.0, shape = array<i64: 1, 4, 4, 1, 1, 4, 4>, valid_keys = #exec.rank_value<extent of 7 over <"c">>, value_strides = array<i64: 16, 4, 4>} : <16xf32>, <16xf32>, <16xf32>, <16xf32>
+}
+
+// -----
+
+exec.program @keys_over_two_axes mesh <["c"=2 context, "d"=2 context]> arena 128 events 0 {
+  %x = exec.buffer input at 0 live -1 to 1 block <"x" dims [16 over <> stride 1]> : <16xf32>
+  %y = exec.buffer output at 64 live 0 to 1 block <"y" dims [16 over <> stride 1]> : <16xf32>
+  // expected-error@+1 {{needs key_start and valid_keys, the start and the extent of one block, or neither (E9)}}
+  exec.attention %x, %x, %x into %y {key_start = #exec.rank_value<start of 8 over <"c">>, key_strides = array<i64: 16, 4, 4>, mask_strides = array<i64>, output_strides = array<i64: 16, 4, 4>, query_strides = array<i64: 16, 4, 4>, scale = 1.0, shape = array<i64: 1, 4, 4, 1, 1, 4, 4>, valid_keys = #exec.rank_value<extent of 8 over <"d">>, value_strides = array<i64: 16, 4, 4>} : <16xf32>, <16xf32>, <16xf32>, <16xf32>
+}
+
+// -----
+
+exec.program @keys_of_two_hops mesh <["c"=2 context]> arena 128 events 0 {
+  %x = exec.buffer input at 0 live -1 to 1 block <"x" dims [16 over <> stride 1]> : <16xf32>
+  %y = exec.buffer output at 64 live 0 to 1 block <"y" dims [16 over <> stride 1]> : <16xf32>
+  // expected-error@+1 {{needs key_start and valid_keys, the start and the extent of one block, or neither (E9)}}
+  exec.attention %x, %x, %x into %y {key_start = #exec.rank_value<start of 8 over <"c"> back 1>, key_strides = array<i64: 16, 4, 4>, mask_strides = array<i64>, output_strides = array<i64: 16, 4, 4>, query_strides = array<i64: 16, 4, 4>, scale = 1.0, shape = array<i64: 1, 4, 4, 1, 1, 4, 4>, valid_keys = #exec.rank_value<extent of 8 over <"c">>, value_strides = array<i64: 16, 4, 4>} : <16xf32>, <16xf32>, <16xf32>, <16xf32>
+}
+
+// -----
+
+exec.program @query_start_that_is_an_extent mesh <["c"=2 context]> arena 128 events 0 {
+  %x = exec.buffer input at 0 live -1 to 1 block <"x" dims [16 over <> stride 1]> : <16xf32>
+  %y = exec.buffer output at 64 live 0 to 1 block <"y" dims [16 over <> stride 1]> : <16xf32>
+  // expected-error@+1 {{needs as query_start the start of a block of its own rank (E9)}}
+  exec.attention %x, %x, %x into %y {key_strides = array<i64: 16, 4, 4>, mask_strides = array<i64>, output_strides = array<i64: 16, 4, 4>, query_start = #exec.rank_value<extent of 8 over <"c">>, query_strides = array<i64: 16, 4, 4>, scale = 1.0, shape = array<i64: 1, 4, 4, 1, 1, 4, 4>, value_strides = array<i64: 16, 4, 4>} : <16xf32>, <16xf32>, <16xf32>, <16xf32>
+}
+
+// -----
+
+exec.program @queries_of_another_rank mesh <["c"=2 context]> arena 128 events 0 {
+  %x = exec.buffer input at 0 live -1 to 1 block <"x" dims [16 over <> stride 1]> : <16xf32>
+  %y = exec.buffer output at 64 live 0 to 1 block <"y" dims [16 over <> stride 1]> : <16xf32>
+  // expected-error@+1 {{needs as query_start the start of a block of its own rank (E9)}}
+  exec.attention %x, %x, %x into %y {key_strides = array<i64: 16, 4, 4>, mask_strides = array<i64>, output_strides = array<i64: 16, 4, 4>, query_start = #exec.rank_value<start of 8 over <"c"> back 1>, query_strides = array<i64: 16, 4, 4>, scale = 1.0, shape = array<i64: 1, 4, 4, 1, 1, 4, 4>, value_strides = array<i64: 16, 4, 4>} : <16xf32>, <16xf32>, <16xf32>, <16xf32>
 }
 
 // -----

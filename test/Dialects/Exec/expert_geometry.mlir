@@ -39,3 +39,13 @@ exec.program @weights mesh <["ep0"=2 expert]> arena 704 events 0 {
   // expected-error@+1 {{weights has 4 elements, not 8 (E9)}}
   exec.moe_weight_gradient %y, %x, %i into %s shape [3, 4, 8, 2] : <3x4x8xf32>, <4x8xf32>, <4x2xi64>, <4xf32>
 }
+
+// -----
+
+exec.program @narrow_experts mesh <["ep0"=2 expert]> arena 640 events 0 {
+  %x = exec.buffer input at 0 live -1 to 1 block <"x" dims [4 over <> stride 8, 8 over <> stride 1]> : <4x8xf32>
+  %i = exec.buffer input at 128 live -1 to 1 block <"i" dims [4 over <> stride 2, 2 over <> stride 1]> : <4x2xi16>
+  %y = exec.buffer output at 256 live 0 to 1 block <"y" dims [3 over <> stride 32, 4 over <> stride 8, 8 over <> stride 1]> : <3x4x8xf32>
+  // expected-error@+1 {{has experts of 'i16', not of i32 or i64 (E9)}}
+  exec.moe_dispatch %x, %i into %y shape [3, 4, 8, 2] : <4x8xf32>, <4x2xi16>, <3x4x8xf32>
+}

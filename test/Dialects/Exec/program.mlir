@@ -37,7 +37,7 @@ exec.program @tensor_parallel mesh <["dp0"=2 data, "tp0"=2 tensor]> arena 1024 e
   // CHECK-SAME: cost = #exec.cost<matrix flops 768 transcendentals 0 read 448 written 192 shape [6, 8, 8, 1]>
   exec.matmul %x [8, 1], %w [8, 1] into %h [8, 1] shape [6, 8, 8] batch [] : [], [], [] {cost = #exec.cost<matrix flops 768 transcendentals 0 read 448 written 192 shape [6, 8, 8, 1]>} : <6x8xf32>, <8x8xf32>, <6x8xf32>
   // CHECK: exec.launch @gelu(%{{.*}}) scalars [#exec.rank_value<extent of 15 over <"tp0">>] into
-  exec.launch @gelu(%h) scalars [#exec.rank_value<extent of 15 over <"tp0">>] into %p : !exec.buffer<6x8xf32> -> <6x8xf32>
+  exec.launch @gelu(%h) scalars [#exec.rank_value<extent of 15 over <"tp0">>] into %p : (!exec.buffer<6x8xf32>) -> !exec.buffer<6x8xf32>
   // CHECK: exec.record 0 on compute
   exec.record 0 on compute
   // CHECK: exec.wait 0 on communication
@@ -64,4 +64,15 @@ exec.program @member mesh <["tp0"=2 tensor]> arena 128 events 0 {
   %y = exec.buffer output at 64 live 0 to 1 block <"y" dims [16 over <> stride 1]> : <16xf32>
   // CHECK: exec.copy %{{.*}} at 0 [1] into %{{.*}} at 0 [1] extents [16] only <1 of @c0> : <16xf32>
   exec.copy %x at 0 [1] into %y at 0 [1] extents [16] only <1 of @c0> : <16xf32>, <16xf32>
+}
+
+// CHECK-LABEL: exec.program @first
+exec.program @first mesh <["ep0"=2 expert]> arena 8 events 0 {
+  exec.kernel @position space [1] inputs [] output i64 scalars 1 {
+  ^bb0(%i: i64, %start: i64):
+    exec.store %start at 0 strides [0] : i64
+  }
+  %f = exec.buffer output at 0 live 0 to 1 block <"f" dims [1 over <> stride 1]> : <1xi64>
+  // CHECK: exec.launch @position() scalars [#exec.rank_value<start of 3 over <"ep0">>] into %{{.*}} : () -> !exec.buffer<1xi64>
+  exec.launch @position() scalars [#exec.rank_value<start of 3 over <"ep0">>] into %f : () -> !exec.buffer<1xi64>
 }
