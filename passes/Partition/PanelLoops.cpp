@@ -8,7 +8,6 @@
 
 #include "dialects/parplan/Panels.h"
 #include "parplan/Support/Check.h"
-#include "parplan/Support/Check.h"
 
 using namespace mlir;
 
