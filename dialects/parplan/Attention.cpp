@@ -51,7 +51,8 @@ ShardingRule AttentionOp::getShardingRule() {
 }
 
 OpWork AttentionOp::getWork() {
-  return getAttentionWork(getShardingRule(), getCausal(), /*gradient=*/false);
+  return getAttentionWork(getShardingRule(), {getCausal(), std::nullopt},
+                          /*gradient=*/false);
 }
 
 /// Padded queries average the values; padded batches and heads have values of

@@ -46,7 +46,8 @@ ShardingRule AttentionGradientOp::getShardingRule() {
 }
 
 OpWork AttentionGradientOp::getWork() {
-  return getAttentionWork(getShardingRule(), getCausal(), /*gradient=*/true);
+  return getAttentionWork(getShardingRule(), {getCausal(), std::nullopt},
+                          /*gradient=*/true);
 }
 
 /// Padding of dO is zero, and so is what it makes of queries, batches and

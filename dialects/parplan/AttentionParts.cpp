@@ -199,23 +199,36 @@ ShardingRule finishWithPanels(RuleBuilder &builder,
   return rule;
 }
 
-OpWork getAttentionWork(const ShardingRule &rule, bool causal, bool gradient) {
+OpWork getAttentionWork(const ShardingRule &rule, AttentionScope scope,
+                        bool gradient) {
   OpWork work;
   work.kind = WorkKind::matrix;
-  // Half of the scores of a causal attention are never computed.
-  double share = causal ? 0.5 : 1;
-  auto over = [&](double coefficient, StringRef names) {
-    WorkTerm term{coefficient * share, {}};
+  auto getSize = [&](StringRef name) -> int64_t {
+    std::optional<int> factor = rule.findFactor(name);
+    return factor ? rule.factors[*factor].size : 1;
+  };
+  // Of the keys that all queries see, the last s of them see all but a triangle
+  // of s * s / 2. In proportion to the keys, so that panels of them add up.
+  int64_t keys = std::max(scope.wholeKeys.value_or(getSize("t")), getSize("s"));
+  auto add = [&](SmallVectorImpl<WorkTerm> &terms, double coefficient,
+                 StringRef names) {
+    WorkTerm term{coefficient, {}};
     for (char name : names)
       if (std::optional<int> factor = rule.findFactor(StringRef(&name, 1)))
         term.factors.push_back(*factor);
-    return term;
+    terms.push_back(term);
+    if (!scope.causal || keys == 0)
+      return;
+    term.coefficient = -coefficient / (2.0 * static_cast<double>(keys));
+    if (std::optional<int> queries = rule.findFactor("s"))
+      term.factors.push_back(*queries);
+    terms.push_back(term);
   };
   // Scores and dQ and dK; dP and dV.
-  work.flops = {over(gradient ? 6 : 2, "bsgrte"),
-                over(gradient ? 4 : 2, "bsgrtf"),
-                over(gradient ? 6 : 4, "bsgrt")};
-  work.transcendentals = {over(1, "bsgrt")};
+  add(work.flops, gradient ? 6 : 2, "bsgrte");
+  add(work.flops, gradient ? 4 : 2, "bsgrtf");
+  add(work.flops, gradient ? 6 : 4, "bsgrt");
+  add(work.transcendentals, 1, "bsgrt");
   auto list = [&](SmallVectorImpl<int> &role, StringRef names) {
     for (char name : names)
       if (std::optional<int> factor = rule.findFactor(StringRef(&name, 1)))

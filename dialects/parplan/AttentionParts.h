@@ -75,8 +75,18 @@ struct AttentionFactors {
 ShardingRule finishWithPanels(RuleBuilder &builder,
                               const AttentionFactors &factors);
 
-/// The work of an attention (2 products) or of its gradient (5 products).
-OpWork getAttentionWork(const ShardingRule &rule, bool causal, bool gradient);
+/// Which of its scores an attention computes.
+struct AttentionScope {
+  bool causal = false;
+  /// All keys, where an op has a block of them.
+  std::optional<int64_t> wholeKeys;
+};
+
+/// The work of an attention (2 products) or of its gradient (5 products). Of a
+/// causal one it is that of the last queries: blocks of the sequence are
+/// contiguous, and the rank with the last block computes most.
+OpWork getAttentionWork(const ShardingRule &rule, AttentionScope scope,
+                        bool gradient);
 
 //===----------------------------------------------------------------------===//
 // Decomposition

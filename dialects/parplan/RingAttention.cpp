@@ -111,13 +111,16 @@ ShardingRule RingAttentionGradientOp::getShardingRule() {
   return builder.finish();
 }
 
-/// Of one hop; a ring has as many as ranks.
+/// Of one hop; a ring has as many as ranks. Of a causal one it is the mean of
+/// the hops.
 OpWork RingAttentionOp::getWork() {
-  return getAttentionWork(getShardingRule(), getCausal(), /*gradient=*/false);
+  return getAttentionWork(getShardingRule(), {getCausal(), getKeys()},
+                          /*gradient=*/false);
 }
 
 OpWork RingAttentionGradientOp::getWork() {
-  return getAttentionWork(getShardingRule(), getCausal(), /*gradient=*/true);
+  return getAttentionWork(getShardingRule(), {getCausal(), getKeys()},
+                          /*gradient=*/true);
 }
 
 /// As of an attention without statistics that gives zero where it has no key.

@@ -57,6 +57,37 @@ TEST(Work, OfCausalAttentionIsHalf) {
   EXPECT_EQ(getWholeCost(plain.getOp()).transcendentals, scores);
 }
 
+// Blocks of queries are contiguous: of c ranks the last one computes all scores
+// of its queries but one half of the block on the diagonal.
+TEST(Work, OfCausalAttentionIsThatOfTheLastQueries) {
+  for (const char *mode : {"", "causal "}) {
+    std::string types =
+        ": tensor<2x8x6x4xf32>, tensor<2x8x6x4xf32>, tensor<2x8x6x4xf32>";
+    OpFixture fixture("parplan.attention %0, %0, %0 scale 1.0 " +
+                          std::string(mode) + types,
+                      {"2x8x6x4xf32"});
+    auto costed = mlir::cast<CostOpInterface>(fixture.getOp());
+    ShardingRule rule =
+        mlir::cast<ShardingRuleOpInterface>(fixture.getOp()).getShardingRule();
+    auto getCost = [&](int64_t queries, int64_t keys) {
+      llvm::SmallVector<int64_t> sizes;
+      for (const Factor &factor : rule.factors)
+        sizes.push_back(factor.size);
+      sizes[*rule.findFactor("s")] = queries;
+      sizes[*rule.findFactor("t")] = keys;
+      return costed.getLocalCost(sizes);
+    };
+    double whole = getCost(8, 8).flops;
+    // Causal: 1 - 1 / (2 c) of a c-th instead of one half of all.
+    EXPECT_DOUBLE_EQ(getCost(4, 8).flops, whole * (*mode ? 0.75 : 0.5));
+    EXPECT_DOUBLE_EQ(getCost(2, 8).flops, whole * (*mode ? 0.4375 : 0.25));
+    // The panels of a ring add up to the same.
+    EXPECT_DOUBLE_EQ(4 * getCost(2, 2).flops, getCost(2, 8).flops);
+    EXPECT_DOUBLE_EQ(4 * getCost(2, 2).transcendentals,
+                     getCost(2, 8).transcendentals);
+  }
+}
+
 TEST(Work, OfAConvolutionCountsGroupsOnce) {
   OpFixture fixture("parplan.conv %0, %1 strides [1] pads [1, 1] dilations [1] "
                     "groups 2 : tensor<2x8x5xf32>, tensor<6x4x3xf32>",
