@@ -1,5 +1,5 @@
-// RUN: parplan-opt %s -parplan-plan="gpus=4 grid=2,2" | FileCheck %s --check-prefix=GATHER
-// RUN: parplan-opt %s -parplan-plan="gpus=4 grid=2,2 force=node*:summa2d" | FileCheck %s --check-prefix=SUMMA
+// RUN: parplan-opt %s -parplan-plan="gpus=4 grid=2,2 force=node*:gather2d" | FileCheck %s --check-prefix=GATHER
+// RUN: parplan-opt %s -parplan-plan="gpus=4 grid=2,2" | FileCheck %s --check-prefix=SUMMA
 // RUN: parplan-opt %s -parplan-plan="gpus=8 grid=2,2,2 depth" | FileCheck %s --check-prefix=DEPTH
 // RUN: parplan-opt %s -parplan-plan="gpus=8 grid=2,2,2" | FileCheck %s --check-prefix=CUBE
 // RUN: not parplan-opt %s -parplan-plan="gpus=4 tensor=2 context=2" 2>&1 | FileCheck %s --check-prefix=CONTEXT
