@@ -139,10 +139,9 @@ static LogicalResult verifyFactors(Operation *op, Attribute attribute) {
   if (rule.linearity == Linearity::separately && !assignment->pending.empty() &&
       getElementTypeOrSelf(op->getOperand(assignment->pendingOperand)) !=
           getElementTypeOrSelf(op->getResult(0)))
-    return op->emitOpError()
-           << "'" << attributes::factors << "' " << factors
-           << ": S8: the op is not linear in operand "
-           << assignment->pendingOperand;
+    return op->emitOpError() << "'" << attributes::factors << "' " << factors
+                             << ": S8: the op is not linear in operand "
+                             << assignment->pendingOperand;
   return success();
 }
 

@@ -91,8 +91,8 @@ MeshOp findMesh(mlir::Operation *op, mlir::FlatSymbolRefAttr symbol);
 /// The only mesh of a module, or null where there is none or several.
 MeshOp getOnlyMesh(mlir::Operation *module);
 
-/// What `parplan.global_type` says of result `index` of an op; null where it says
-/// nothing.
+/// What `parplan.global_type` says of result `index` of an op; null where it
+/// says nothing.
 mlir::TypeAttr getGlobalType(mlir::Operation *op, unsigned index);
 /// Writes it for all results: a list only where they have different shapes.
 void setGlobalTypes(mlir::Operation *op, mlir::TypeRange types);

@@ -40,13 +40,14 @@ public:
 
   /// False where there is no rule.
   bool run(Operation *op) {
-    static const auto table = makeRules<
-        StatementEmitter, exec::LaunchOp, exec::MatmulOp, exec::ConvolutionOp,
-        exec::PoolOp, exec::ReduceOp, exec::SoftmaxOp,
-        exec::LayerNormOp, exec::RMSNormOp, exec::CumSumOp, exec::TopKOp,
-        exec::EmbeddingOp, exec::GatherOp, exec::GatherElementsOp,
-        exec::GatherNDOp, exec::CopyOp, exec::ZeroOp, exec::CollectiveOp,
-        exec::ExchangeOp, exec::RecordOp, exec::WaitOp>();
+    static const auto table =
+        makeRules<StatementEmitter, exec::LaunchOp, exec::MatmulOp,
+                  exec::ConvolutionOp, exec::PoolOp, exec::ReduceOp,
+                  exec::SoftmaxOp, exec::LayerNormOp, exec::RMSNormOp,
+                  exec::CumSumOp, exec::TopKOp, exec::EmbeddingOp,
+                  exec::GatherOp, exec::GatherElementsOp, exec::GatherNDOp,
+                  exec::CopyOp, exec::ZeroOp, exec::CollectiveOp,
+                  exec::ExchangeOp, exec::RecordOp, exec::WaitOp>();
     auto rule = table.find(op->getName().getTypeID());
     if (rule == table.end())
       return emitTrainingStatement(emitter, op) ||

@@ -81,8 +81,8 @@ PlanResult solveGatheringAgain(const PlanningProblem &problem,
                                const PlanRequest &request,
                                const PlanCosts &costs);
 
-/// The same as `solve` by trying every combination: the oracle of the tests. Only for a
-/// few ops.
+/// The same as `solve` by trying every combination: the oracle of the tests.
+/// Only for a few ops.
 PlanResult solveByExhaustion(const PlanningProblem &problem,
                              const PlanRequest &request,
                              const PlanCosts &costs);

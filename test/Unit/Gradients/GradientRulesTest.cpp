@@ -148,8 +148,7 @@ const std::set<std::string> withoutGradient = {
     "parplan.gather_elements_gradient", "parplan.gather_nd_gradient",
     "parplan.conv_input_gradient", "parplan.conv_weight_gradient",
     "parplan.max_pool_gradient", "parplan.average_pool_gradient",
-    "parplan.moe_weight_gradient",
-    "parplan.optimizer_update"};
+    "parplan.moe_weight_gradient", "parplan.optimizer_update"};
 
 /// Ops that answer, though nobody asks: their results are not floats.
 const std::set<std::string> withoutFloats = {
