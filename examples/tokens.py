@@ -3,6 +3,7 @@
    examples/tokens.py TEXT... TOKENS
 """
 import array
+import os
 import sys
 
 
@@ -15,6 +16,7 @@ def main():
             tokens.extend(file.read())
     if sys.byteorder == "big":
         tokens.byteswap()
+    os.makedirs(os.path.dirname(sys.argv[-1]) or ".", exist_ok=True)
     with open(sys.argv[-1], "wb") as file:
         tokens.tofile(file)
 
