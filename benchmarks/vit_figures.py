@@ -25,10 +25,10 @@ STRATEGIES = {
     "3D": "tp3d=4x4x4",
 }
 BATCH_STEP = 64  # divided by the rows of all grids
-WIDTH_STEP = 1024
+WIDTH_STEP = 2048
 DEEPER = 48  # layers; every further layer adds the same bytes
 # Communicators that carry less than this part of all bytes are left out of the pairs.
-SMALL_SHARE = 0.01
+SMALL_SHARE = 0.001
 
 
 class Planner:
@@ -93,7 +93,7 @@ def find_batch(planner, strategy, limit):
 def find_width(planner, strategy, batch, limit):
     """Of 24 layers. Parameters grow with the square of the width, hence the roots."""
     return find_largest(lambda hidden: planner.plan(strategy, Shape(hidden=hidden), batch)["memory_bytes"] ** 0.5,
-                        8 * WIDTH_STEP, WIDTH_STEP, limit ** 0.5)
+                        4 * WIDTH_STEP, WIDTH_STEP, limit ** 0.5)
 
 
 def find_depth(planner, strategy, batch, limit):
