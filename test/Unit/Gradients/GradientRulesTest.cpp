@@ -143,12 +143,15 @@ const std::set<std::string> withoutGradient = {
     "parplan.reduce_scatter", "parplan.all_to_all", "parplan.broadcast_from",
     "parplan.reduce_to", "parplan.send_receive", "parplan.clear_padding",
     "parplan.bucket_parameter", "parplan.pack", "parplan.unpack",
+    "parplan.panel_matmul", "parplan.ring_attention",
+    "parplan.ring_attention_gradient",
     // Of the backward itself: there is no second derivative.
     "parplan.embedding_gradient", "parplan.gather_gradient",
     "parplan.gather_elements_gradient", "parplan.gather_nd_gradient",
     "parplan.conv_input_gradient", "parplan.conv_weight_gradient",
     "parplan.max_pool_gradient", "parplan.average_pool_gradient",
-    "parplan.moe_weight_gradient", "parplan.optimizer_update"};
+    "parplan.moe_weight_gradient", "parplan.attention_gradient",
+    "parplan.optimizer_update"};
 
 /// Ops that answer, though nobody asks: their results are not floats.
 const std::set<std::string> withoutFloats = {
