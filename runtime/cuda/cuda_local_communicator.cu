@@ -92,12 +92,13 @@ class CudaLocalCommunicator : public Communicator {
 public:
   CudaLocalCommunicator(const char *name, int rank,
                         const std::vector<int> &members, CudaRank &owner,
-                        ThreadWorld &world, int32_t streams)
+                        ThreadWorld &world, const std::vector<int32_t> &streams)
       : Communicator(name, rank, static_cast<int>(members.size())),
-        owner(owner), lanes(streams) {
+        owner(owner),
+        lanes(streams.empty() ? 0 : static_cast<size_t>(streams.back()) + 1) {
     if (size() > memberLimit)
       fail(exitDisagreement, "local groups have at most 64 ranks");
-    for (int32_t stream = 0; stream < streams; ++stream) {
+    for (int32_t stream : streams) {
       Lane &lane = lanes[stream];
       lane.group = &world.hub.group(name, members, stream);
       lane.ready = makeEvent();
@@ -110,6 +111,8 @@ public:
   }
   ~CudaLocalCommunicator() override {
     for (Lane &lane : lanes) {
+      if (!lane.group)
+        continue;
       cudaEventDestroy(lane.ready);
       cudaEventDestroy(lane.done);
       for (cudaEvent_t event : lane.messages)
@@ -300,6 +303,7 @@ private:
   }
 
   CudaRank &owner;
+  // By stream.
   std::vector<Lane> lanes;
 };
 
@@ -316,8 +320,9 @@ createCudaLocalCommunicator(const Program &program,
   int position = 0;
   while (members[position] != world.rank())
     ++position;
-  return std::unique_ptr<Communicator>(new CudaLocalCommunicator(
-      entry.name, position, members, rank, *threads, program.streamCount));
+  return std::unique_ptr<Communicator>(
+      new CudaLocalCommunicator(entry.name, position, members, rank, *threads,
+                                streamsOf(program, entry)));
 }
 
 } // namespace runtime

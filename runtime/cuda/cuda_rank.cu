@@ -5,6 +5,7 @@
 #include "launch.h"
 #include "mpi_world.h"
 #include "parplan_runtime/map.h"
+#include "parplan_runtime/transfer.h"
 #include "platform_device.h"
 #include "thread_world.h"
 
@@ -42,6 +43,39 @@ CudaStream::CudaStream(Rank &rank, int index) : Stream(rank, index) {
 CudaStream::~CudaStream() {
   cudaFree(memory);
   cudaStreamDestroy(cuda());
+}
+
+// --- work of the processor
+// ------------------------------------------------------
+
+void Stream::launchOnHost(void *task, void (*run)(void *)) {
+  checkCuda(cudaLaunchHostFunc(static_cast<cudaStream_t>(native), run, task),
+            "work of the processor");
+}
+
+void transfer(Stream &stream, Range from, Range to) {
+  auto &rank = static_cast<CudaRank &>(stream.rank());
+  const auto size = static_cast<size_t>(from.bytes);
+  switch (rank.beginTransfer(from, to)) {
+  case TransferKind::HostToDevice:
+    return checkCuda(cudaMemcpyAsync(rank.at<char>(to.offset),
+                                     rank.hostAt<char>(from.offset), size,
+                                     cudaMemcpyHostToDevice, streamOf(stream)),
+                     "copy to the GPU");
+  case TransferKind::DeviceToHost:
+    return checkCuda(cudaMemcpyAsync(rank.hostAt<char>(to.offset),
+                                     rank.at<char>(from.offset), size,
+                                     cudaMemcpyDeviceToHost, streamOf(stream)),
+                     "copy from the GPU");
+  case TransferKind::NvmeRead:
+    return stream.enqueueOnHost(StorageTask{rank.nvme(), from.offset,
+                                            rank.hostAt<char>(to.offset),
+                                            from.bytes, /*write=*/false});
+  case TransferKind::NvmeWrite:
+    return stream.enqueueOnHost(StorageTask{rank.nvme(), to.offset,
+                                            rank.hostAt<char>(from.offset),
+                                            from.bytes, /*write=*/true});
+  }
 }
 
 // --- devices
@@ -109,10 +143,10 @@ int deviceOf(const World &world) {
 
 CudaRank::CudaRank(const Program &program, World &world,
                    const RankOptions &options)
-    : EngineRank(program, world.rank(), world.size()) {
+    : EngineRank(program, world.rank(), world.size(), options) {
   checkCuda(cudaSetDevice(deviceOf(world)), "choosing the GPU");
   registerWait(rank(), waiting);
-  arenaLimit = options.arenaBytes ? options.arenaBytes : program.arenaBytes;
+  const int64_t arenaLimit = limits[static_cast<int>(MemoryTier::Device)];
   void *memory = nullptr;
   const cudaError_t status = cudaMalloc(
       &memory, static_cast<size_t>(std::max<int64_t>(arenaLimit, 1)));
@@ -128,9 +162,15 @@ CudaRank::CudaRank(const Program &program, World &world,
   checkCuda(cudaMemset(arena, 0, static_cast<size_t>(arenaLimit)),
             "clearing the arena");
   checkCuda(cudaDeviceSynchronize(), "clearing the arena");
-  for (int32_t index = 0; index < program.streamCount; ++index)
+  // Pinned, so that copies run beside everything else.
+  if (stage().hostArenaBytes > 0)
+    checkCuda(cudaHostRegister(hostArena,
+                               static_cast<size_t>(stage().hostArenaBytes),
+                               cudaHostRegisterPortable),
+              "pinning the host's arena");
+  for (int32_t index = 0; index < stage().streamCount; ++index)
     streams.emplace_back(new CudaStream(*this, index));
-  events.resize(program.eventCount);
+  events.resize(stage().eventCount);
   for (cudaEvent_t &event : events)
     checkCuda(cudaEventCreateWithFlags(&event, cudaEventDisableTiming),
               "making an event");
@@ -155,6 +195,8 @@ CudaRank::~CudaRank() {
   for (cudaEvent_t event : events)
     cudaEventDestroy(event);
   streams.clear();
+  if (stage().hostArenaBytes > 0)
+    cudaHostUnregister(hostArena);
   cudaFree(arena);
 }
 
@@ -167,13 +209,13 @@ void CudaRank::wait(int32_t event, Stream &stream) {
             "event wait");
 }
 
-void CudaRank::upload(int64_t offset, const void *from, int64_t bytes) {
+void CudaRank::uploadToDevice(int64_t offset, const void *from, int64_t bytes) {
   checkCuda(cudaMemcpy(arena + offset, from, static_cast<size_t>(bytes),
                        cudaMemcpyHostToDevice),
             "copy to the GPU");
 }
 
-void CudaRank::download(int64_t offset, void *to, int64_t bytes) {
+void CudaRank::downloadFromDevice(int64_t offset, void *to, int64_t bytes) {
   checkCuda(cudaMemcpy(to, arena + offset, static_cast<size_t>(bytes),
                        cudaMemcpyDeviceToHost),
             "copy from the GPU");

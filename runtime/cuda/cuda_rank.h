@@ -52,8 +52,9 @@ public:
   }
   void record(int32_t event, Stream &stream) override;
   void wait(int32_t event, Stream &stream) override;
-  void upload(int64_t offset, const void *from, int64_t bytes) override;
-  void download(int64_t offset, void *to, int64_t bytes) override;
+  char *mapped(MemoryTier tier) override {
+    return tier == MemoryTier::Host ? hostArena : nullptr;
+  }
   void synchronize() override;
 
   /// Library handles, made when first used.
@@ -63,6 +64,10 @@ public:
   std::map<std::vector<int64_t>, ProductPlan> products;
   /// Waits of this rank's main thread.
   WaitRecord waiting;
+
+protected:
+  void uploadToDevice(int64_t offset, const void *from, int64_t bytes) override;
+  void downloadFromDevice(int64_t offset, void *to, int64_t bytes) override;
 
 private:
   std::vector<std::unique_ptr<CudaStream>> streams;

@@ -62,11 +62,35 @@ public:
       : Communicator(name, rank, size), handles(std::move(handles)) {}
   ~NcclCommunicator() override {
     for (ncclComm_t handle : handles)
-      ncclCommDestroy(handle);
+      if (handle)
+        ncclCommDestroy(handle);
+  }
+
+  /// A byte from each member to each, so that nothing is left to connect:
+  /// pairs that connect in the middle of a step are known to hang.
+  void connect(int32_t index, cudaStream_t stream) {
+    void *bytes = nullptr;
+    checkCuda(cudaMalloc(&bytes, 2), "connecting");
+    auto *sent = static_cast<char *>(bytes), *received = sent + 1;
+    const ncclComm_t handle = handles[index];
+    for (int distance = 1; distance < size(); ++distance) {
+      check(ncclGroupStart(), "connecting");
+      check(ncclSend(sent, 1, ncclUint8, (rank() + distance) % size(), handle,
+                     stream),
+            "connecting");
+      check(ncclRecv(received, 1, ncclUint8,
+                     (rank() + size() - distance) % size(), handle, stream),
+            "connecting");
+      check(ncclGroupEnd(), "connecting");
+    }
+    checkCuda(cudaStreamSynchronize(stream), "connecting");
+    checkCuda(cudaFree(bytes), "connecting");
   }
 
   void checkPeers() {
     for (ncclComm_t handle : handles) {
+      if (!handle)
+        continue;
       ncclResult_t status = ncclSuccess;
       ncclCommGetAsyncError(handle, &status);
       check(status, name());
@@ -125,6 +149,7 @@ private:
     }
   }
 
+  // By stream.
   std::vector<ncclComm_t> handles;
 };
 
@@ -143,9 +168,11 @@ createNcclCommunicator(const Program &program, const CommunicatorEntry &entry,
   while (members[position] != world.rank())
     ++position;
   WaitScope scope(rank.waiting, "start of", entry.name);
-  std::vector<ncclComm_t> handles(program.streamCount);
+  const std::vector<int32_t> users = streamsOf(program, entry);
+  std::vector<ncclComm_t> handles(
+      users.empty() ? 0 : static_cast<size_t>(users.back()) + 1);
   // Rank 0 makes an id for each group, named by the group's first member.
-  for (ncclComm_t &handle : handles) {
+  for (int32_t stream : users) {
     ncclUniqueId id;
     std::vector<ncclUniqueId> ids(world.size());
     if (world.rank() == 0)
@@ -154,13 +181,16 @@ createNcclCommunicator(const Program &program, const CommunicatorEntry &entry,
     world.broadcastFromRoot(ids.data(),
                             static_cast<int64_t>(ids.size() * sizeof(id)));
     id = ids[members[0]];
-    check(ncclCommInitRank(&handle, static_cast<int>(members.size()), id,
-                           position),
+    check(ncclCommInitRank(&handles[stream], static_cast<int>(members.size()),
+                           id, position),
           "starting NCCL");
   }
-  return std::unique_ptr<Communicator>(new NcclCommunicator(
+  std::unique_ptr<NcclCommunicator> communicator(new NcclCommunicator(
       entry.name, position, static_cast<int>(members.size()),
       std::move(handles)));
+  if (entry.stream == streams::pointToPoint)
+    communicator->connect(entry.stream, streamOf(rank.stream(0)));
+  return communicator;
 }
 
 } // namespace runtime

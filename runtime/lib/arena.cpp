@@ -1,4 +1,4 @@
-//===- arena.cpp - The memory of a host rank ------------------------------===//
+//===- arena.cpp - Memory of the host with a guard behind it -------------===//
 
 #include "arena.h"
 

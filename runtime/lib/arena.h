@@ -1,7 +1,7 @@
-//===- arena.h - The memory of a host rank --------------------------------===//
+//===- arena.h - Memory of the host with a guard behind it ---------------===//
 
-#ifndef PARPLAN_RUNTIME_LIB_HOST_ARENA_H
-#define PARPLAN_RUNTIME_LIB_HOST_ARENA_H
+#ifndef PARPLAN_RUNTIME_LIB_ARENA_H
+#define PARPLAN_RUNTIME_LIB_ARENA_H
 
 #include <cstdint>
 
@@ -30,4 +30,4 @@ private:
 } // namespace runtime
 } // namespace parplan
 
-#endif // PARPLAN_RUNTIME_LIB_HOST_ARENA_H
+#endif // PARPLAN_RUNTIME_LIB_ARENA_H

@@ -41,8 +41,11 @@ BlockWalk::BlockWalk(const Program &program,
   for (int64_t d = dimensions.size - 1; d >= 0; --d) {
     const Interval interval =
         blockOf(program, coordinates, dimensions[d].size, dimensions[d].axes);
-    loops[d] = {strides[d] * width, count * width, interval.valid};
-    start += interval.start * strides[d];
+    const int64_t zigzag = dimensions[d].zigzag;
+    loops[d] = {strides[d] * width, count * width,      interval.valid,
+                interval.start,     dimensions[d].size, zigzag};
+    if (zigzag == 1)
+      start += interval.start * strides[d];
     count *= interval.size;
     empty |= interval.valid == 0;
     hasPadding |= interval.valid < interval.size;
@@ -62,6 +65,14 @@ void BlockWalk::walk(size_t depth, bool gather, char *strided,
     return;
   }
   const Loop &loop = loops[depth];
+  if (loop.zigzag > 1) {
+    for (int64_t i = 0; i < loop.valid; ++i)
+      walk(depth + 1, gather,
+           strided + loop.strided *
+                         zigzagPosition(loop.first + i, loop.size, loop.zigzag),
+           dense + i * loop.dense);
+    return;
+  }
   if (depth + 1 == loops.size()) {
     if (gather)
       copyRow(width, strided, loop.strided, dense, loop.dense, loop.valid);
@@ -90,18 +101,19 @@ std::vector<int64_t> stridesOf(const Parameter &parameter) {
   return strides;
 }
 
-Staging::Staging(EngineRank &rank, int64_t offset, int64_t bytes)
-    : rank(rank), offset(offset), bytes(bytes) {
-  if (char *arena = rank.hostArena()) {
-    target = arena + offset;
+Staging::Staging(EngineRank &rank, Range range) : rank(rank), range(range) {
+  if (char *arena = rank.mapped(range.tier)) {
+    target = arena + range.offset;
   } else {
-    buffer.resize(static_cast<size_t>(bytes));
+    buffer.resize(static_cast<size_t>(range.bytes));
     target = buffer.data();
   }
   zero();
 }
 
-void Staging::zero() { std::memset(target, 0, static_cast<size_t>(bytes)); }
+void Staging::zero() {
+  std::memset(target, 0, static_cast<size_t>(range.bytes));
+}
 
 } // namespace runtime
 } // namespace parplan

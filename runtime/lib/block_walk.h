@@ -33,6 +33,8 @@ private:
     int64_t strided; // bytes between neighbours there
     int64_t dense;   // bytes between neighbours in the block
     int64_t valid;
+    /// Of a dimension in zig-zag order: where the block starts in it.
+    int64_t first, size, zigzag;
   };
   void walk(size_t depth, bool gather, char *strided, char *dense) const;
 
@@ -47,21 +49,21 @@ private:
 std::vector<int64_t> rowMajorStrides(Table<Dimension> dimensions);
 std::vector<int64_t> stridesOf(const Parameter &parameter);
 
-/// Where the host can fill `bytes` at `offset`: the arena itself, or a buffer
+/// Where the host can fill a range of an arena: the arena itself, or a buffer
 /// that `finish` uploads. Starts with zeros.
 class Staging {
 public:
-  Staging(EngineRank &rank, int64_t offset, int64_t bytes);
+  Staging(EngineRank &rank, Range range);
   char *data() { return target; }
   void zero();
   void finish() {
     if (!buffer.empty())
-      rank.upload(offset, target, bytes);
+      rank.upload(range.offset, target, range.bytes, range.tier);
   }
 
 private:
   EngineRank &rank;
-  int64_t offset, bytes;
+  Range range;
   std::vector<char> buffer;
   char *target;
 };

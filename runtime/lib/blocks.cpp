@@ -73,16 +73,18 @@ void loadBlock(EngineRank &rank, const Parameter &parameter,
                   : nullptr;
   const KeptPart part =
       keptPart(program, parameter, coordinates, block.elements());
-  rank.mark(parameter.arenaOffset, part.pieceElements * width);
+  rank.mark(
+      {parameter.arenaOffset, part.pieceElements * width, parameter.tier});
+  const Range range = {part.arenaOffset, part.count * width, parameter.tier};
   if (part.count == block.elements()) {
-    Staging staging(rank, part.arenaOffset, part.count * width);
+    Staging staging(rank, range);
     if (source)
       block.copy(/*gather=*/true, source, staging.data());
     staging.finish();
     return;
   }
   // S6: the flattened block is cut in pieces.
-  Staging staging(rank, part.arenaOffset, part.count * width);
+  Staging staging(rank, range);
   if (source && part.count > 0) {
     std::vector<char> whole(static_cast<size_t>(block.elements() * width));
     block.copy(/*gather=*/true, source, whole.data());
@@ -95,7 +97,7 @@ void loadBlock(EngineRank &rank, const Parameter &parameter,
 void loadParameters(EngineRank &rank, const std::string &weightsFile) {
   MappedFile file;
   bool opened = false;
-  for (const Parameter &parameter : rank.program().parameters) {
+  for (const Parameter &parameter : rank.stage().parameters) {
     const char *base = static_cast<const char *>(parameter.inlineData);
     if (!base && !parameter.state) {
       std::string reason;
@@ -131,37 +133,36 @@ void loadInput(EngineRank &rank, const Tensor &input, const Array &array) {
   }
   const BlockWalk block(program, meshCoordinates(program, rank.rank()),
                         input.dimensions, strides, width);
-  rank.mark(input.arenaOffset, block.elements() * width);
-  Staging staging(rank, input.arenaOffset, block.elements() * width);
+  const Range range = {input.arenaOffset, block.elements() * width, input.tier};
+  rank.mark(range);
+  Staging staging(rank, range);
   block.copy(/*gather=*/true, const_cast<char *>(array.data), staging.data());
   staging.finish();
 }
 
 std::vector<char> collectOutput(EngineRank &rank, World &world,
-                                const Tensor &output) {
+                                const PlacedOutput &placed) {
   const Program &program = rank.program();
+  const Tensor &output = *placed.tensor;
   const int64_t width = elementBytes(output.type);
   const std::vector<int64_t> strides = rowMajorStrides(output.dimensions);
   const int64_t bytes = blockElements(program, output.dimensions) * width;
-  rank.mark(output.arenaOffset, bytes);
-  std::vector<bool> splits(program.mesh.size);
+  const std::vector<bool> splits = splitAxes(program, output.dimensions);
   int64_t elements = 1;
-  for (const Dimension &dimension : output.dimensions) {
+  for (const Dimension &dimension : output.dimensions)
     elements *= dimension.size;
-    for (int32_t axis : dimension.axes)
-      splits[axis] = true;
-  }
   std::vector<char> global, own(static_cast<size_t>(bytes)),
       received(static_cast<size_t>(bytes));
-  rank.download(output.arenaOffset, own.data(), bytes);
+  if (stageIndexOf(program, world.rank()) == placed.stage) {
+    rank.mark({output.arenaOffset, bytes, output.tier});
+    rank.download(output.arenaOffset, own.data(), bytes, output.tier);
+  }
   if (world.rank() == 0)
     global.resize(static_cast<size_t>(elements * width));
   for (int from = 0; from < world.size(); ++from) {
     const std::vector<int64_t> coordinates = meshCoordinates(program, from);
-    bool replica = false;
-    for (int64_t axis = 0; axis < program.mesh.size; ++axis)
-      replica |= !splits[axis] && coordinates[axis] != 0;
-    if (replica || (world.rank() != 0 && world.rank() != from))
+    if (!hasFirstCopy(program, placed.stage, splits, coordinates) ||
+        (world.rank() != 0 && world.rank() != from))
       continue;
     world.sendToRoot(from, own.data(), received.data(), bytes);
     if (world.rank() != 0)

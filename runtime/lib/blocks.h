@@ -4,7 +4,7 @@
 #define PARPLAN_RUNTIME_LIB_BLOCKS_H
 
 #include "array_file.h"
-#include "engine.h"
+#include "stages.h"
 
 namespace parplan {
 namespace runtime {
@@ -43,7 +43,7 @@ void loadInput(EngineRank &rank, const Tensor &input, const Array &array);
 /// Collects an output on rank 0; there it returns the global array, elsewhere
 /// nothing. Collective.
 std::vector<char> collectOutput(EngineRank &rank, World &world,
-                                const Tensor &output);
+                                const PlacedOutput &placed);
 
 } // namespace runtime
 } // namespace parplan

@@ -3,6 +3,7 @@
 #include "dataset.h"
 #include "blocks.h"
 #include "failure.h"
+#include "stages.h"
 
 #include <cstring>
 
@@ -40,7 +41,8 @@ std::string positionText(const std::vector<int64_t> &position) {
 
 Dataset::Dataset(const Program &program, const Options &options)
     : program(program) {
-  for (const Tensor &input : program.inputs) {
+  for (const Tensor *each : inputsOf(program)) {
+    const Tensor &input = *each;
     if (!comesFromData(input))
       continue;
     Source source;
@@ -268,7 +270,21 @@ void Dataset::reportLabel(const Source &source) const {
 // --- steps
 // -------------------------------------------------------------------------
 
+void Dataset::keepOwn(const Stage &stage) {
+  std::vector<Source> own;
+  for (const Tensor &input : stage.inputs)
+    for (Source &source : sources) {
+      if (std::strcmp(source.input->name, input.name) != 0)
+        continue;
+      source.input = &input;
+      own.push_back(std::move(source));
+      break;
+    }
+  sources = std::move(own);
+}
+
 void Dataset::attach(EngineRank &rank) {
+  keepOwn(rank.stage());
   const std::vector<int64_t> coordinates =
       meshCoordinates(program, rank.rank());
   for (Source &source : sources) {
@@ -290,8 +306,9 @@ void Dataset::attach(EngineRank &rank) {
         program, coordinates, sampleDimensions(input), source.strides, width));
     const int64_t bytes = source.microBatches.size * source.rows.size *
                           source.row->elements() * width;
-    rank.mark(input.arenaOffset, bytes);
-    source.staging.reset(new Staging(rank, input.arenaOffset, bytes));
+    const Range range = {input.arenaOffset, bytes, input.tier};
+    rank.mark(range);
+    source.staging.reset(new Staging(rank, range));
   }
 }
 

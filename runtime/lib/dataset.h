@@ -32,7 +32,8 @@ public:
   /// Samples of one step.
   int64_t batch() const { return stepSamples; }
 
-  /// Chooses this rank's blocks, and loads inputs that have no samples.
+  /// Chooses this rank's blocks, and loads inputs that have no samples. What
+  /// other stages read is forgotten.
   void attach(EngineRank &rank);
   /// Copies this rank's part of the step that starts with sample `first` (of
   /// all passes) into the arena. Nothing is allocated.
@@ -57,6 +58,7 @@ private:
   void openArrays(const std::string &folder);
   void openTokens(const std::string &folder, const Options &options);
   void checkArray(const Source &source, const std::string &path);
+  void keepOwn(const Stage &stage);
   static void copyTokens(const Source &source, int64_t sample, char *to);
   [[noreturn]] void reportLabel(const Source &source) const;
 

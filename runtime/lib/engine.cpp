@@ -3,6 +3,7 @@
 #include "engine.h"
 #include "failure.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -17,6 +18,13 @@ const char *callName(CallKind kind) {
   static const char *const names[callKinds] = {
       "all_reduce", "all_gather", "reduce_scatter", "broadcast",
       "reduce",     "all_to_all", "send",           "recv"};
+  return names[static_cast<int>(kind)];
+}
+
+const char *transferName(TransferKind kind) {
+  static const char *const names[transferKinds] = {
+      "host_to_device_bytes", "device_to_host_bytes", "nvme_read_bytes",
+      "nvme_write_bytes"};
   return names[static_cast<int>(kind)];
 }
 
@@ -35,19 +43,70 @@ int64_t environmentNumber(const char *name, int64_t fallback) {
   return *end ? fallback : value;
 }
 
+// --- arenas
+// -------------------------------------------------------------------
+
+EngineRank::EngineRank(const Program &program, int rank, int size,
+                       const RankOptions &options)
+    : Rank(program, rank, size) {
+  const int64_t sizes[memoryTiers] = {
+      options.arenaBytes ? options.arenaBytes : stage().arenaBytes,
+      stage().hostArenaBytes, stage().nvmeArenaBytes};
+  std::copy(sizes, sizes + memoryTiers, limits);
+  if (stage().hostArenaBytes > 0 &&
+      !hostMemory.allocate(stage().hostArenaBytes))
+    fail(exitInputOutput, "the system does not give " +
+                              std::to_string(stage().hostArenaBytes) +
+                              " bytes for the host's arena");
+  hostArena = hostMemory.data();
+  if (stage().nvmeArenaBytes > 0)
+    storage = Storage::open(options.nvmeFolder, rank, stage().nvmeArenaBytes);
+}
+
+void EngineRank::upload(int64_t offset, const void *from, int64_t bytes,
+                        MemoryTier tier) {
+  switch (tier) {
+  case MemoryTier::Device:
+    return uploadToDevice(offset, from, bytes);
+  case MemoryTier::Host:
+    std::memcpy(hostArena + offset, from, static_cast<size_t>(bytes));
+    return;
+  case MemoryTier::Nvme:
+    return storage->store(offset, static_cast<const char *>(from), bytes);
+  }
+}
+
+void EngineRank::download(int64_t offset, void *to, int64_t bytes,
+                          MemoryTier tier) {
+  switch (tier) {
+  case MemoryTier::Device:
+    return downloadFromDevice(offset, to, bytes);
+  case MemoryTier::Host:
+    std::memcpy(to, hostArena + offset, static_cast<size_t>(bytes));
+    return;
+  case MemoryTier::Nvme:
+    return storage->load(offset, static_cast<char *>(to), bytes);
+  }
+}
+
 // --- books
 // --------------------------------------------------------------------
 
 void EngineRank::mark(Buffers buffers) {
   for (const Range &range : buffers) {
     const int64_t end = range.offset + range.bytes;
-    if (end > peak) {
-      if (end > arenaLimit)
-        fail(exitDisagreement, "the arena holds " + std::to_string(arenaLimit) +
-                                   " bytes, but a buffer ends at byte " +
-                                   std::to_string(end));
-      peak = end;
+    const int tier = static_cast<int>(range.tier);
+    if (end <= peaks[tier])
+      continue;
+    if (end > limits[tier]) {
+      static const char *const names[memoryTiers] = {"arena", "host's arena",
+                                                     "NVMe arena"};
+      fail(exitDisagreement, std::string("the ") + names[tier] + " holds " +
+                                 std::to_string(limits[tier]) +
+                                 " bytes, but a buffer ends at byte " +
+                                 std::to_string(end));
     }
+    peaks[tier] = end;
   }
 }
 
@@ -63,6 +122,30 @@ void EngineRank::count(CallKind kind, const char *communicator, int64_t bytes) {
   order.update(" ", 1);
   order.update(communicator, std::strlen(communicator));
   order.update(number, static_cast<size_t>(digits));
+}
+
+TransferKind EngineRank::beginTransfer(Range from, Range to) {
+  const auto goes = [&](MemoryTier source, MemoryTier target) {
+    return from.tier == source && to.tier == target;
+  };
+  TransferKind kind = TransferKind::HostToDevice;
+  bool known = from.bytes == to.bytes;
+  if (goes(MemoryTier::Device, MemoryTier::Host))
+    kind = TransferKind::DeviceToHost;
+  else if (goes(MemoryTier::Nvme, MemoryTier::Host))
+    kind = TransferKind::NvmeRead;
+  else if (goes(MemoryTier::Host, MemoryTier::Nvme))
+    kind = TransferKind::NvmeWrite;
+  else
+    known &= goes(MemoryTier::Host, MemoryTier::Device);
+  for (const Range &range : {from, to})
+    known &=
+        range.tier != MemoryTier::Nvme || range.offset % storageAlignment == 0;
+  if (!known)
+    fail(exitInternal, "there is no such copy between tiers");
+  mark({from, to});
+  transfers[static_cast<int>(kind)] += from.bytes;
+  return kind;
 }
 
 void EngineRank::beginStep() { order = Sha256(); }
@@ -82,6 +165,13 @@ std::vector<int64_t> meshCoordinates(const Program &program, int rank) {
     rest /= program.mesh[axis].size;
   }
   return coordinates;
+}
+
+int rankAt(const Program &program, const std::vector<int64_t> &coordinates) {
+  int64_t position = 0;
+  for (int64_t axis = 0; axis < program.mesh.size; ++axis)
+    position = position * program.mesh[axis].size + coordinates[axis];
+  return static_cast<int>(position);
 }
 
 namespace {
@@ -150,12 +240,22 @@ std::vector<int> groupMembers(const Program &program,
       coordinates[axis] = rest % program.mesh[axis].size;
       rest /= program.mesh[axis].size;
     }
-    int64_t position = 0;
-    for (int64_t axis = 0; axis < program.mesh.size; ++axis)
-      position = position * program.mesh[axis].size + coordinates[axis];
-    group.push_back(static_cast<int>(position));
+    group.push_back(rankAt(program, coordinates));
   }
   return group;
+}
+
+std::vector<int32_t> streamsOf(const Program &program,
+                               const CommunicatorEntry &entry) {
+  if (entry.stream >= 0)
+    return {entry.stream};
+  int32_t count = 0;
+  for (const Stage &stage : program.stages)
+    count = stage.streamCount > count ? stage.streamCount : count;
+  std::vector<int32_t> streams;
+  for (int32_t stream = 0; stream < count; ++stream)
+    streams.push_back(stream);
+  return streams;
 }
 
 // --- deadlines

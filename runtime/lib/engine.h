@@ -3,8 +3,10 @@
 #ifndef PARPLAN_RUNTIME_LIB_ENGINE_H
 #define PARPLAN_RUNTIME_LIB_ENGINE_H
 
+#include "arena.h"
 #include "parplan_runtime/rank.h"
 #include "sha256.h"
+#include "storage.h"
 
 #include <atomic>
 #include <cstdint>
@@ -27,12 +29,23 @@ enum class CallKind : int32_t {
   Receive
 };
 constexpr int callKinds = 8;
+constexpr int memoryTiers = 3;
 const char *callName(CallKind kind);
 
 struct CallCount {
   int64_t calls = 0;
   int64_t bytes = 0;
 };
+
+/// Copies between tiers, in the order of the metrics.
+enum class TransferKind : int32_t {
+  HostToDevice,
+  DeviceToHost,
+  NvmeRead,
+  NvmeWrite
+};
+constexpr int transferKinds = 4;
+const char *transferName(TransferKind kind);
 
 /// One call of a communicator, copied into the stream's queue.
 struct Communicator::Call {
@@ -67,41 +80,74 @@ private:
   WaitRecord &record;
 };
 
-/// What every device's rank has: books, and memory that the host can fill.
+struct RankOptions {
+  /// Size of the device's arena to use instead of the program's; 0: the
+  /// program's.
+  int64_t arenaBytes = 0;
+  double timeoutSeconds = 600;
+  /// Where the NVMe tier lies.
+  std::string nvmeFolder = ".";
+};
+
+/// What every device's rank has: books, and arenas that the host can fill.
 class EngineRank : public Rank {
 public:
-  using Rank::Rank;
+  /// Makes the arenas of the host and of NVMe.
+  EngineRank(const Program &program, int rank, int size,
+             const RankOptions &options);
 
-  /// Marks live buffers; fails when one leaves the arena.
+  /// Marks live buffers; fails when one leaves its arena.
   void mark(Buffers buffers);
   /// Marks what is live before the first step.
-  void mark(int64_t offset, int64_t bytes) { mark({{offset, bytes}}); }
+  void mark(Range range) { mark({range}); }
   void count(CallKind kind, const char *communicator, int64_t bytes);
+  /// Marks and counts a copy between tiers. Fails with 70 when there is no such
+  /// copy.
+  TransferKind beginTransfer(Range from, Range to);
   /// Starts the books of a step: the order of communication is that of the
   /// last step (all steps are equal).
   void beginStep();
   /// The digest of the step since beginStep.
   std::string finishOrder() { return order.finish(); }
 
-  int64_t peakBytes() const { return peak; }
+  int64_t peakBytes(MemoryTier tier = MemoryTier::Device) const {
+    return peaks[static_cast<int>(tier)];
+  }
   const CallCount &callCount(CallKind kind) const {
     return counts[static_cast<int>(kind)];
   }
 
-  /// Copies between host memory and the arena; blocking.
-  virtual void upload(int64_t offset, const void *from, int64_t bytes) = 0;
-  virtual void download(int64_t offset, void *to, int64_t bytes) = 0;
-  /// The host's address of the arena, or null when it is on a device.
-  virtual char *hostArena() { return nullptr; }
+  int64_t transferred(TransferKind kind) const {
+    return transfers[static_cast<int>(kind)];
+  }
+  /// Null without an arena of NVMe.
+  Storage *nvme() const { return storage.get(); }
+
+  /// Copies between memory of the program's own and an arena; blocking, and not
+  /// counted.
+  void upload(int64_t offset, const void *from, int64_t bytes,
+              MemoryTier tier = MemoryTier::Device);
+  void download(int64_t offset, void *to, int64_t bytes,
+                MemoryTier tier = MemoryTier::Device);
+  /// The address at which the host can change an arena, or null.
+  virtual char *mapped(MemoryTier tier) = 0;
   /// Returns when everything enqueued is done.
   virtual void synchronize() = 0;
 
 protected:
-  int64_t arenaLimit = 0;
+  virtual void uploadToDevice(int64_t offset, const void *from,
+                              int64_t bytes) = 0;
+  virtual void downloadFromDevice(int64_t offset, void *to, int64_t bytes) = 0;
+
+  /// Sizes of the arenas.
+  int64_t limits[memoryTiers] = {};
 
 private:
-  int64_t peak = 0;
+  int64_t peaks[memoryTiers] = {};
   CallCount counts[callKinds];
+  int64_t transfers[transferKinds] = {};
+  Arena hostMemory;
+  std::unique_ptr<Storage> storage;
   Sha256 order;
 };
 
@@ -125,12 +171,6 @@ public:
   CallCount broadcasted;
 };
 
-struct RankOptions {
-  /// Arena size to use instead of the program's; 0: the program's.
-  int64_t arenaBytes = 0;
-  double timeoutSeconds = 600;
-};
-
 /// Makes a rank on this build's device.
 std::unique_ptr<EngineRank> createRank(const Program &program, World &world,
                                        const RankOptions &options);
@@ -147,12 +187,16 @@ int64_t monotonicNanoseconds();
 /// Reads the environment variable as a number; `fallback` when unset.
 int64_t environmentNumber(const char *name, int64_t fallback);
 
-/// Row-major coordinates of `rank` on the mesh.
+/// Row-major coordinates of `rank` on the mesh, and the rank at coordinates.
 std::vector<int64_t> meshCoordinates(const Program &program, int rank);
+int rankAt(const Program &program, const std::vector<int64_t> &coordinates);
 /// The block of a rank with these coordinates.
 Interval blockOf(const Program &program,
                  const std::vector<int64_t> &coordinates, int64_t size,
                  Table<int32_t> axes);
+/// The streams that communicator `entry` is made for, the same on all ranks.
+std::vector<int32_t> streamsOf(const Program &program,
+                               const CommunicatorEntry &entry);
 /// World ranks of the group of communicator `entry` that `rank` is in, in the
 /// group's order.
 std::vector<int> groupMembers(const Program &program,

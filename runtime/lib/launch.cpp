@@ -164,7 +164,8 @@ LaunchCommand mpiLaunchCommand(int ranks, int argc, char **argv) {
       "OMPI_MCA_btl_base_warn_component_unused=0",
       "OMPI_MCA_mpi_show_handle_leaks=0"};
   const unsigned processors = std::thread::hardware_concurrency();
-  if (static_cast<unsigned>(ranks) > processors)
+  // A stream that waits inside MPI makes way for the ones that compute.
+  if (2 * static_cast<unsigned>(ranks) > processors)
     command.environment.push_back("OMPI_MCA_mpi_yield_when_idle=1");
   if (!crossMemoryAllowed())
     command.environment.push_back(

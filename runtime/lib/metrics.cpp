@@ -13,7 +13,11 @@ namespace runtime {
 RankReport reportOf(EngineRank &rank, const World &world,
                     const std::string &order) {
   RankReport report;
-  report.peakBytes = rank.peakBytes();
+  for (int tier = 0; tier < memoryTiers; ++tier)
+    report.peakBytes[tier] = rank.peakBytes(static_cast<MemoryTier>(tier));
+  for (int kind = 0; kind < transferKinds; ++kind)
+    report.transferred[kind] =
+        rank.transferred(static_cast<TransferKind>(kind));
   for (int kind = 0; kind < callKinds; ++kind)
     report.communication[kind] = rank.callCount(static_cast<CallKind>(kind));
   report.gathered = world.gathered;
@@ -84,16 +88,17 @@ std::string document(const Metrics &metrics) {
   text += " \"loss\":" + listText(metrics.losses) +
           ",\n \"gradient_norm\":" + listText(metrics.gradientNorms) +
           ",\n \"step_time_s\":" + listText(metrics.stepSeconds);
-  text += ",\n \"peak_memory_bytes\":{\"per_rank\":" +
-          perRank(metrics,
-                  [](const RankReport &report) {
-                    return std::to_string(report.peakBytes);
-                  }) +
-          "}";
-  const auto zero = [](const RankReport &) { return std::string("0"); };
-  text +=
-      ", \"host_peak_memory_bytes\":{\"per_rank\":" + perRank(metrics, zero) +
-      "}, \"nvme_peak_bytes\":{\"per_rank\":" + perRank(metrics, zero) + "},\n";
+  const char *const peaks[memoryTiers] = {
+      "peak_memory_bytes", "host_peak_memory_bytes", "nvme_peak_bytes"};
+  for (int tier = 0; tier < memoryTiers; ++tier)
+    text += std::string(tier ? ", \"" : ",\n \"") + peaks[tier] +
+            "\":{\"per_rank\":" +
+            perRank(metrics,
+                    [tier](const RankReport &report) {
+                      return std::to_string(report.peakBytes[tier]);
+                    }) +
+            "}";
+  text += ",\n";
   text += " \"communication\":{\"per_rank\":" +
           perRank(metrics,
                   [](const RankReport &report) {
@@ -125,10 +130,14 @@ std::string document(const Metrics &metrics) {
           "},\n";
   text += " \"offload\":{\"per_rank\":" +
           perRank(metrics,
-                  [](const RankReport &) {
-                    return std::string(
-                        "{\"host_to_device_bytes\":0,\"device_to_host_bytes\":"
-                        "0,\"nvme_read_bytes\":0,\"nvme_write_bytes\":0}");
+                  [](const RankReport &report) {
+                    std::string entries = "{";
+                    for (int kind = 0; kind < transferKinds; ++kind)
+                      entries +=
+                          std::string(kind ? ",\"" : "\"") +
+                          transferName(static_cast<TransferKind>(kind)) +
+                          "\":" + std::to_string(report.transferred[kind]);
+                    return entries + "}";
                   }) +
           "}}\n";
   return text;

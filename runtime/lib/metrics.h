@@ -13,7 +13,8 @@ namespace runtime {
 
 /// What a rank reports, as plain bytes for the gather.
 struct RankReport {
-  int64_t peakBytes = 0;
+  int64_t peakBytes[memoryTiers] = {};
+  int64_t transferred[transferKinds] = {};
   CallCount communication[callKinds];
   CallCount gathered;
   CallCount broadcasted;

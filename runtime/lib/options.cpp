@@ -3,6 +3,7 @@
 #include "options.h"
 #include "array_file.h"
 #include "failure.h"
+#include "stages.h"
 
 #include <cmath>
 #include <cstdlib>
@@ -33,14 +34,14 @@ bool oneOf(const std::string &name, std::initializer_list<const char *> names) {
 bool isTrainingOption(const std::string &name) {
   return oneOf(name,
                {"--data", "--save", "--checkpoint-dir", "--checkpoint-every",
-                "--resume", "--nvme-dir", "--tokens", "--sequence-length"});
+                "--resume", "--tokens", "--sequence-length"});
 }
 bool isInferenceOption(const std::string &name) {
   return oneOf(name, {"--input", "--output-dir"});
 }
 bool isCommonOption(const std::string &name) {
   return oneOf(name, {"--ranks", "--metrics", "--steps", "--timeout",
-                      "--communicator", "--arena-bytes"});
+                      "--communicator", "--arena-bytes", "--nvme-dir"});
 }
 
 bool endsWith(const std::string &text, const std::string &suffix) {
@@ -75,7 +76,6 @@ void readTrainingOption(Options &options, const std::string &name,
            "--tokens takes uint16 or uint32, not " + quoted(value));
     options.tokenBytes = std::strcmp(value, "uint16") == 0 ? 2 : 4;
   }
-  // --nvme-dir: no plan keeps anything there yet.
 }
 
 /// What options need of each other.
@@ -150,6 +150,10 @@ Options parseOptions(const Program &program, int argc, char **argv) {
         fail(exitOptionValue, "--timeout takes a positive number of seconds, "
                               "not " +
                                   quoted(value));
+    } else if (name == "--nvme-dir") {
+      if (!*value)
+        fail(exitOptionValue, "--nvme-dir takes a folder");
+      options.nvmeFolder = value;
     } else if (name == "--arena-bytes") {
       options.arenaBytes = positiveNumber(name, value);
     } else {
@@ -181,38 +185,42 @@ std::string usageText(const Program &program) {
           : "program [--ranks N] --input NAME=FILE ... [--output-dir DIR]\n"
             "        [--metrics FILE] [--steps N] [--timeout SECONDS] "
             "[--print-launch]\n";
-  text += "        [--communicator mpi|local|self|nccl] [--arena-bytes N]\n\n";
+  text += "        [--communicator mpi|local|self|nccl] [--arena-bytes N]\n"
+          "        [--nvme-dir DIR]\n\n";
   text += (training ? "Trains " : "Runs the forward pass of ") +
           quoted(program.name) + " on " + std::to_string(ranks) + " rank(s). ";
   text += training ? "DIR holds NAME.npy for each of these, first dimension "
                      "samples,\nor tokens.bin.\n"
                    : "FILE is a .npy file or an ONNX TensorProto (.pb).\n";
-  for (const Tensor &input : program.inputs)
-    if (input.role == TensorRole::Data || input.role == TensorRole::Labels)
-      text += "  input  " + quoted(input.name) + "  " + describe(input) + "\n";
-  for (const Tensor &output : program.outputs)
-    text += "  output " + quoted(output.name) + "  " + describe(output) + "\n";
+  for (const Tensor *input : inputsOf(program))
+    if (input->role == TensorRole::Data || input->role == TensorRole::Labels)
+      text +=
+          "  input  " + quoted(input->name) + "  " + describe(*input) + "\n";
+  for (const PlacedOutput &output : outputsOf(program))
+    text += "  output " + quoted(output.tensor->name) + "  " +
+            describe(*output.tensor) + "\n";
   return text;
 }
 
 void checkInputs(const Program &program, const Options &options) {
+  const std::vector<const Tensor *> inputs = inputsOf(program);
   for (const auto &given : options.inputs) {
     bool known = false;
-    for (const Tensor &input : program.inputs)
-      known |= given.first == input.name;
+    for (const Tensor *input : inputs)
+      known |= given.first == input->name;
     if (!known) {
       std::string names;
-      for (const Tensor &input : program.inputs)
-        names += (names.empty() ? "" : ", ") + quoted(input.name);
+      for (const Tensor *input : inputs)
+        names += (names.empty() ? "" : ", ") + quoted(input->name);
       fail(exitOptionValue, "the model has no input " + quoted(given.first) +
                                 "; its inputs are " + names);
     }
   }
   std::string missing;
-  for (const Tensor &input : program.inputs) {
+  for (const Tensor *input : inputs) {
     const std::string *file = nullptr;
     for (const auto &given : options.inputs) {
-      if (given.first != input.name)
+      if (given.first != input->name)
         continue;
       if (file)
         fail(exitOptionValue,
@@ -220,9 +228,9 @@ void checkInputs(const Program &program, const Options &options) {
       file = &given.second;
     }
     if (!file)
-      missing += (missing.empty() ? "" : ", ") + quoted(input.name);
+      missing += (missing.empty() ? "" : ", ") + quoted(input->name);
     else
-      readArray(*file, input);
+      readArray(*file, *input);
   }
   if (!missing.empty())
     fail(exitMissingInput,

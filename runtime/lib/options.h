@@ -27,6 +27,8 @@ struct Options {
   /// Empty: mpi on the host with several ranks, local or nccl on CUDA.
   std::string communicator;
   int64_t arenaBytes = 0;
+  /// Where the NVMe tier lies; empty: a folder in the program's own.
+  std::string nvmeFolder;
   bool help = false;
 
   // Of training programs.

@@ -47,16 +47,20 @@ void checkRun(Run &run) {
   else
     checkInputs(run.program, run.options);
   bool needsWeights = false;
-  for (const Parameter &parameter : run.program.parameters)
-    needsWeights |= parameter.inlineData == nullptr;
+  for (const Stage &stage : run.program.stages)
+    for (const Parameter &parameter : stage.parameters)
+      needsWeights |= parameter.inlineData == nullptr;
   if (needsWeights && access(run.weightsFile.c_str(), R_OK) != 0)
     fail(exitBadData, "cannot open the weights " + quoted(run.weightsFile) +
                           ": " + std::strerror(errno));
-  if (!run.options.outputDirectory.empty() &&
-      !makeFolders(run.options.outputDirectory))
-    fail(exitCannotCreate, "cannot write to the folder " +
-                               quoted(run.options.outputDirectory) + ": " +
-                               std::strerror(errno));
+  std::vector<std::string> folders = {run.options.outputDirectory};
+  for (const Stage &stage : run.program.stages)
+    if (stage.nvmeArenaBytes > 0)
+      folders.push_back(run.options.nvmeFolder);
+  for (const std::string &folder : folders)
+    if (!folder.empty() && !makeFolders(folder))
+      fail(exitCannotCreate, "cannot write to the folder " + quoted(folder) +
+                                 ": " + std::strerror(errno));
   if (!run.options.metricsFile.empty()) {
     unlink(run.options.metricsFile.c_str());
     std::FILE *file = std::fopen(run.options.metricsFile.c_str(), "wb");
@@ -71,8 +75,9 @@ void checkRun(Run &run) {
 void writeOutputs(Run &run, EngineRank &rank, World &world) {
   if (run.options.outputDirectory.empty())
     return;
-  for (const Tensor &output : run.program.outputs) {
-    const std::vector<char> global = collectOutput(rank, world, output);
+  for (const PlacedOutput &placed : outputsOf(run.program)) {
+    const Tensor &output = *placed.tensor;
+    const std::vector<char> global = collectOutput(rank, world, placed);
     if (world.rank() != 0)
       continue;
     std::vector<int64_t> shape;
@@ -103,7 +108,7 @@ namespace {
 ExitCode inferSteps(Run &run, EngineRank &rank, World &world,
                     std::string &order) {
   for (const auto &given : run.options.inputs)
-    for (const Tensor &input : run.program.inputs)
+    for (const Tensor &input : rank.stage().inputs)
       if (given.first == input.name)
         loadInput(rank, input, *readArray(given.second, input));
   world.barrier();
@@ -111,7 +116,7 @@ ExitCode inferSteps(Run &run, EngineRank &rank, World &world,
   for (int64_t step = 0; step < steps; ++step) {
     const int64_t start = monotonicNanoseconds();
     rank.beginStep();
-    run.program.step(rank);
+    rank.stage().step(rank);
     rank.synchronize();
     if (world.rank() == 0)
       run.metrics.stepSeconds.push_back((monotonicNanoseconds() - start) *
@@ -129,6 +134,7 @@ ExitCode runRank(Run &run, World &world) {
   RankOptions rankOptions;
   rankOptions.arenaBytes = run.options.arenaBytes;
   rankOptions.timeoutSeconds = run.options.timeoutSeconds;
+  rankOptions.nvmeFolder = run.options.nvmeFolder;
   const std::unique_ptr<EngineRank> rank =
       createRank(run.program, world, rankOptions);
   if (world.rank() == 0) {
@@ -201,6 +207,8 @@ int runProgram(const Program &program, int argc, char **argv) {
   run.metrics.training = program.training != nullptr;
   run.weightsFile = executableFolder() + "/weights.bin";
   run.templateFile = executableFolder() + "/trained.onnx.template";
+  if (run.options.nvmeFolder.empty())
+    run.options.nvmeFolder = executableFolder() + "/nvme";
   if (!run.options.arenaBytes)
     run.options.arenaBytes = environmentNumber("PARPLAN_ARENA_BYTES", 0);
   const Launcher launcher = detectLauncher();

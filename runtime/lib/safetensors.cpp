@@ -11,12 +11,15 @@ namespace runtime {
 
 std::string layOutTensors(std::vector<StoredTensor> &tensors,
                           const std::string &metadata) {
-  std::sort(tensors.begin(), tensors.end(),
-            [](const StoredTensor &a, const StoredTensor &b) {
-              if (a.elementBytes != b.elementBytes)
-                return a.elementBytes > b.elementBytes;
-              return a.name < b.name;
-            });
+  const auto groupOf = [](const StoredTensor &tensor) -> const std::string & {
+    return tensor.group.empty() ? tensor.name : tensor.group;
+  };
+  std::stable_sort(tensors.begin(), tensors.end(),
+                   [&](const StoredTensor &a, const StoredTensor &b) {
+                     if (a.elementBytes != b.elementBytes)
+                       return a.elementBytes > b.elementBytes;
+                     return groupOf(a) < groupOf(b);
+                   });
   std::string text = "{\"__metadata__\":" + metadata;
   int64_t offset = 0;
   for (StoredTensor &tensor : tensors) {

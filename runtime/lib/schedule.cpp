@@ -56,7 +56,7 @@ StepScalars scalarsOf(const Training &training, const TrainingState &state) {
 }
 
 void uploadScalars(EngineRank &rank, const StepScalars &scalars) {
-  for (const Tensor &input : rank.program().inputs) {
+  for (const Tensor &input : rank.stage().inputs) {
     double value;
     switch (input.role) {
     case TensorRole::LearningRate:
@@ -82,8 +82,10 @@ void uploadScalars(EngineRank &rank, const StepScalars &scalars) {
                          reinterpret_cast<const char *>(&value), input.type,
                          bytes, 1))
       fail(exitInternal, "the input " + quoted(input.name) + " is no number");
-    rank.mark(input.arenaOffset, elementBytes(input.type));
-    rank.upload(input.arenaOffset, bytes, elementBytes(input.type));
+    const Range range = {input.arenaOffset, elementBytes(input.type),
+                         input.tier};
+    rank.mark(range);
+    rank.upload(range.offset, bytes, range.bytes, range.tier);
   }
 }
 

@@ -7,6 +7,7 @@
 #include "run.h"
 #include "save.h"
 #include "signals.h"
+#include "step_numbers.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -19,30 +20,6 @@ namespace parplan {
 namespace runtime {
 
 namespace {
-
-const Tensor *findOutput(const Program &program, OutputRole role) {
-  for (const Tensor &output : program.outputs)
-    if (output.outputRole == role)
-      return &output;
-  return nullptr;
-}
-
-/// The value of a scalar output.
-double readScalar(EngineRank &rank, const Tensor &output) {
-  char bytes[8] = {};
-  rank.download(output.arenaOffset, bytes, elementBytes(output.type));
-  if (output.type == ElementType::Float64) {
-    double value;
-    std::memcpy(&value, bytes, sizeof value);
-    return value;
-  }
-  if (output.type == ElementType::Float32) {
-    float value;
-    std::memcpy(&value, bytes, sizeof value);
-    return value;
-  }
-  return bytes[0] != 0;
-}
 
 /// Ends the run when a step gave no numbers. A step is named by its number,
 /// counted from 1.
@@ -57,24 +34,11 @@ void requireFinite(const char *what, double value, const TrainingState &state) {
 /// Below this the loss scale is not what overflows.
 constexpr double smallestLossScale = 1.0 / (1 << 24);
 
-/// What rank 0 reads after a step.
-struct StepResult {
-  double loss = 0, gradientNorm = 0;
-  bool overflow = false;
-};
-
 class Loop {
 public:
   Loop(Run &run, EngineRank &rank, World &world)
       : run(run), rank(rank), world(world), data(run.program, run.options),
-        state(initialState(*run.program.training)),
-        loss(findOutput(run.program, OutputRole::Loss)),
-        gradientNorm(findOutput(run.program, OutputRole::GradientNorm)),
-        overflow(state.lossScale > 0
-                     ? findOutput(run.program, OutputRole::Overflow)
-                     : nullptr) {
-    if (!loss)
-      fail(exitInternal, "the program computes no loss");
+        state(initialState(*run.program.training)), numbers(run.program) {
     steps = run.options.steps
                 ? run.options.steps
                 : (data.samples() + data.batch() - 1) / data.batch();
@@ -93,7 +57,7 @@ private:
   World &world;
   Dataset data;
   TrainingState state;
-  const Tensor *loss, *gradientNorm, *overflow;
+  const StepNumbers numbers;
   int64_t steps = 0;
 };
 
@@ -105,7 +69,7 @@ void Loop::reserveMetrics() {
       std::min<int64_t>(std::max<int64_t>(steps - state.step, 0), 1 << 24));
   run.metrics.stepSeconds.reserve(count);
   run.metrics.losses.reserve(count);
-  if (gradientNorm)
+  if (numbers.hasGradientNorm())
     run.metrics.gradientNorms.reserve(count);
 }
 
@@ -113,18 +77,11 @@ StepResult Loop::step(std::string &order) {
   data.load(state.samples);
   uploadScalars(rank, scalarsOf(*run.program.training, state));
   rank.beginStep();
-  run.program.step(rank);
+  rank.stage().step(rank);
   rank.synchronize();
   order = rank.finishOrder();
   checkOrder(run.program, world.rank(), order);
-  StepResult result;
-  result.overflow = overflow && readScalar(rank, *overflow) != 0;
-  if (world.rank() == 0) {
-    result.loss = readScalar(rank, *loss);
-    if (gradientNorm)
-      result.gradientNorm = readScalar(rank, *gradientNorm);
-  }
-  return result;
+  return numbers.collect(rank, world, state.lossScale > 0);
 }
 
 /// On rank 0.
@@ -132,7 +89,7 @@ void Loop::record(const StepResult &result, double seconds) {
   Metrics &metrics = run.metrics;
   metrics.stepSeconds.push_back(seconds);
   metrics.losses.push_back(static_cast<float>(result.loss));
-  if (gradientNorm)
+  if (numbers.hasGradientNorm())
     metrics.gradientNorms.push_back(static_cast<float>(result.gradientNorm));
   metrics.skippedSteps += result.overflow;
   if (!result.overflow) {

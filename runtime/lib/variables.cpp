@@ -6,6 +6,7 @@
 #include "element_convert.h"
 #include "failure.h"
 #include "mapped_file.h"
+#include "stages.h"
 
 #include <algorithm>
 #include <cstring>
@@ -14,21 +15,37 @@
 namespace parplan {
 namespace runtime {
 
-std::string Variable::key() const {
-  return std::string(slot ? slot : "parameter") + "/" + initializer->name;
+namespace {
+std::string keyOf(const char *slot, const char *name) {
+  return std::string(slot ? slot : "parameter") + "/" + name;
 }
+} // namespace
+
+std::string Variable::key() const { return keyOf(slot, initializer->name); }
 
 std::vector<int64_t> Variable::shape() const {
   return std::vector<int64_t>(initializer->shape.begin(),
                               initializer->shape.end());
 }
 
-std::vector<Variable> listVariables(const Program &program) {
-  std::map<std::string, const SavedTensor *> initializers;
-  for (const SavedTensor &saved : program.training->saved)
-    initializers[saved.name] = &saved;
-  std::map<std::string, Variable> variables;
-  for (const Parameter &parameter : program.parameters) {
+namespace {
+
+/// Whether two parameters of one variable read the same elements.
+bool isSameView(const Parameter &left, const Parameter &right) {
+  bool same = left.offset == right.offset &&
+              left.dimensions.size == right.dimensions.size;
+  for (int64_t d = 0; same && d < left.dimensions.size; ++d)
+    same = left.dimensions[d].size == right.dimensions[d].size &&
+           left.dimensions[d].stride == right.dimensions[d].stride;
+  return same;
+}
+
+/// Adds the trained parameters of a stage.
+void addVariables(
+    const Program &program, int64_t stage,
+    const std::map<std::string, const SavedTensor *> &initializers,
+    std::map<std::string, Variable> &variables) {
+  for (const Parameter &parameter : program.stages[stage].parameters) {
     if (!parameter.trained)
       continue;
     const auto found = initializers.find(parameter.name);
@@ -47,8 +64,23 @@ std::vector<Variable> listVariables(const Program &program) {
     if (entry.type != parameter.type)
       fail(exitInternal, "the parts of " + quoted(parameter.name) +
                              " have several element types");
-    entry.views.push_back(&parameter);
+    bool known = false;
+    for (const Variable::View &view : entry.views)
+      known |= view.stage != stage && isSameView(*view.parameter, parameter);
+    if (!known)
+      entry.views.push_back({&parameter, stage});
   }
+}
+
+} // namespace
+
+std::vector<Variable> listVariables(const Program &program) {
+  std::map<std::string, const SavedTensor *> initializers;
+  for (const SavedTensor &saved : program.training->saved)
+    initializers[saved.name] = &saved;
+  std::map<std::string, Variable> variables;
+  for (int64_t stage = 0; stage < program.stages.size; ++stage)
+    addVariables(program, stage, initializers, variables);
   std::vector<Variable> list;
   for (auto &entry : variables)
     list.push_back(std::move(entry.second));
@@ -66,22 +98,17 @@ struct Holder {
 };
 
 std::vector<Holder> holdersOf(const Program &program, int ranks,
-                              const Parameter &parameter,
+                              const Variable::View &view,
                               int64_t blockElements) {
-  std::vector<bool> splits(program.mesh.size);
-  for (const Dimension &dimension : parameter.dimensions)
-    for (int32_t axis : dimension.axes)
-      splits[axis] = true;
+  const Parameter &parameter = *view.parameter;
+  const std::vector<bool> splits = splitAxes(program, parameter.dimensions);
   int64_t pieces = 1;
   for (int32_t axis : parameter.storageAxes)
     pieces *= program.mesh[axis].size;
   std::vector<Holder> holders;
   for (int rank = 0; rank < ranks; ++rank) {
     std::vector<int64_t> coordinates = meshCoordinates(program, rank);
-    bool first = true;
-    for (int64_t axis = 0; axis < program.mesh.size; ++axis)
-      first &= splits[axis] || coordinates[axis] == 0;
-    if (!first)
+    if (!hasFirstCopy(program, view.stage, splits, coordinates))
       continue;
     for (int64_t piece = 0; piece < pieces; ++piece) {
       int64_t rest = piece;
@@ -90,11 +117,8 @@ std::vector<Holder> holdersOf(const Program &program, int ranks,
         coordinates[axis] = rest % program.mesh[axis].size;
         rest /= program.mesh[axis].size;
       }
-      int64_t position = 0;
-      for (int64_t axis = 0; axis < program.mesh.size; ++axis)
-        position = position * program.mesh[axis].size + coordinates[axis];
       holders.push_back(
-          {static_cast<int>(position),
+          {rankAt(program, coordinates),
            keptPart(program, parameter, coordinates, blockElements),
            piece + 1 == pieces});
     }
@@ -103,21 +127,22 @@ std::vector<Holder> holdersOf(const Program &program, int ranks,
 }
 
 /// Collects a view into `initializer` (on rank 0).
-void collectView(EngineRank &rank, World &world, const Parameter &view,
+void collectView(EngineRank &rank, World &world, const Variable::View &placed,
                  char *initializer) {
   const Program &program = rank.program();
+  const Parameter &view = *placed.parameter;
   const int64_t width = elementBytes(view.type);
   const int64_t elements = blockElements(program, view.dimensions);
   std::vector<char> own, block;
   if (world.rank() == 0)
     block.resize(static_cast<size_t>(elements * width));
   for (const Holder &holder :
-       holdersOf(program, world.size(), view, elements)) {
+       holdersOf(program, world.size(), placed, elements)) {
     const KeptPart &part = holder.part;
     const int64_t bytes = part.count * width;
     if (bytes > 0 && world.rank() == holder.rank) {
       own.resize(static_cast<size_t>(bytes));
-      rank.download(part.arenaOffset, own.data(), bytes);
+      rank.download(part.arenaOffset, own.data(), bytes, view.tier);
     }
     if (bytes > 0 && (world.rank() == 0 || world.rank() == holder.rank))
       world.sendToRoot(holder.rank, own.data(),
@@ -142,13 +167,13 @@ std::vector<char> collectVariable(EngineRank &rank, World &world,
   if (world.rank() == 0) {
     all.resize(static_cast<size_t>(variable.elements * width));
     int64_t held = 0;
-    for (const Parameter *view : variable.views) {
+    for (const Variable::View &view : variable.views) {
       int64_t elements = 1;
-      for (const Dimension &dimension : view->dimensions)
+      for (const Dimension &dimension : view.parameter->dimensions)
         elements *= dimension.size;
       held += elements;
     }
-    const Parameter &first = *variable.views[0];
+    const Parameter &first = *variable.views[0].parameter;
     if (held < variable.elements && !variable.slot) {
       MappedFile weights;
       std::string reason;
@@ -159,15 +184,17 @@ std::vector<char> collectVariable(EngineRank &rank, World &world,
       std::memcpy(all.data(), weights.data() + first.fileOffset, all.size());
     }
   }
-  for (const Parameter *view : variable.views)
-    collectView(rank, world, *view, all.data());
+  for (const Variable::View &view : variable.views)
+    collectView(rank, world, view, all.data());
   return all;
 }
 
 void restoreVariable(EngineRank &rank, const Variable &variable,
                      const char *elements) {
-  for (const Parameter *view : variable.views)
-    loadBlock(rank, *view, elements, variable.elements);
+  const std::string key = variable.key();
+  for (const Parameter &parameter : rank.stage().parameters)
+    if (parameter.trained && keyOf(parameter.slot, parameter.name) == key)
+      loadBlock(rank, parameter, elements, variable.elements);
 }
 
 } // namespace runtime

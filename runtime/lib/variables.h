@@ -1,8 +1,9 @@
 //===- variables.h - What training changes, in the model's own form -------===//
 //
 // The plan spreads an initializer over ranks, and may cut it into several
-// parameters (views). Files hold the initializer as the model has it, so that
-// they depend on no plan; an optimizer's state has the form of its initializer.
+// parameters (views). Several initializers may be one for it: a stack. Files
+// hold initializers as the model has them, so that they depend on no plan; an
+// optimizer's state has the form of its initializer.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,20 +18,28 @@
 namespace parplan {
 namespace runtime {
 
-/// A trained initializer, or one state of its optimizer.
+/// A trained initializer or stack of them, or one state of its optimizer.
 struct Variable {
-  const SavedTensor *initializer;
+  /// One, or those of the stack in their order: equal parts of the elements.
+  std::vector<const SavedTensor *> initializers;
   /// Null for the initializer itself.
   const char *slot;
   /// In arenas and checkpoints.
   ElementType type;
-  /// Of the initializer.
+  /// Of all initializers.
   int64_t elements;
-  std::vector<const Parameter *> views;
+  /// Those that all stages have, each from the first one with it.
+  struct View {
+    const Parameter *parameter;
+    int64_t stage;
+  };
+  std::vector<View> views;
 
+  int64_t partElements() const {
+    return elements / static_cast<int64_t>(initializers.size());
+  }
   /// Unique: "parameter/NAME" or "SLOT/NAME".
-  std::string key() const;
-  std::vector<int64_t> shape() const;
+  std::string key(const SavedTensor &initializer) const;
 };
 
 /// All variables of a program in an order that depends on the model only.
@@ -44,7 +53,8 @@ std::vector<char> collectVariable(EngineRank &rank, World &world,
                                   const Variable &variable,
                                   const std::string &weightsFile);
 
-/// Copies this rank's blocks of a variable from all its elements.
+/// Copies this rank's blocks of a variable, which other stages may hold too,
+/// from all its elements.
 void restoreVariable(EngineRank &rank, const Variable &variable,
                      const char *elements);
 

@@ -94,11 +94,17 @@ void step(Rank &rank) {
   all.allReduce(wire, {{704, 32}}, Reduction::Max, type, at(704), at(704), 8);
 }
 
-constexpr Program program = {
-    "collectives",      mesh, communicators, {}, inputs, outputs,
-    /*arenaBytes=*/736,
-    /*streamCount=*/2,
-    /*eventCount=*/1,   {},   step};
+constexpr Stage stages[] = {{{},
+                             inputs,
+                             outputs,
+                             /*arenaBytes=*/736,
+                             /*hostArenaBytes=*/0,
+                             /*nvmeArenaBytes=*/0,
+                             /*streamCount=*/2,
+                             /*eventCount=*/1,
+                             step}};
+constexpr Program program = {"collectives", mesh, communicators, stages,
+                             /*orderDigests=*/{}};
 
 } // namespace
 

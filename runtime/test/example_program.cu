@@ -104,12 +104,11 @@ void step(Rank &rank) {
                  rank.at<float>(1216)});
 }
 
-constexpr Program program = {"example.onnx",      mesh,   communicators,
-                             parameters,          inputs, outputs,
-                             /*arenaBytes=*/1408,
-                             /*streamCount=*/2,
-                             /*eventCount=*/2,
-                             /*orderDigests=*/{}, step};
+constexpr Stage stages[] = {{parameters, inputs, outputs, /*arenaBytes=*/1408,
+                             /*hostArenaBytes=*/0, /*nvmeArenaBytes=*/0,
+                             /*streamCount=*/2, /*eventCount=*/2, step}};
+constexpr Program program = {"example.onnx", mesh, communicators, stages,
+                             /*orderDigests=*/{}};
 
 } // namespace
 

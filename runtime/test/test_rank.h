@@ -23,8 +23,9 @@ protected:
 
   KernelTest() : hub(1), world(hub, 0) {
     program.name = "test";
-    program.arenaBytes = arenaBytes;
-    program.streamCount = 1;
+    stage.arenaBytes = arenaBytes;
+    stage.streamCount = 1;
+    program.stages = {&stage, 1};
     rank = createRank(program, world, {});
   }
 
@@ -73,6 +74,7 @@ protected:
     return values;
   }
 
+  Stage stage = {};
   Program program = {};
   ThreadHub hub;
   ThreadWorld world;

@@ -36,7 +36,10 @@ protected:
         std::system(("cp " PARPLAN_TRAINING_PROGRAM " " + folder +
                      "/two; cp " PARPLAN_TRAINING_ALONE_PROGRAM " " + folder +
                      "/one; cp " PARPLAN_OTHER_TRAINING_PROGRAM " " + folder +
-                     "/other; mkdir " + folder + "/data")
+                     "/other; cp " PARPLAN_PIPELINE_PROGRAM " " + folder +
+                     "/pair; cp " PARPLAN_WIDE_PIPELINE_PROGRAM " " + folder +
+                     "/four; cp " PARPLAN_OFFLOAD_PROGRAM " " + folder +
+                     "/tiers; mkdir " + folder + "/data")
                         .c_str()),
         0);
     std::mt19937 generator(3);
@@ -76,12 +79,28 @@ protected:
     EXPECT_TRUE(writeArray(folder + "/data/labels.npy", ElementType::Int64,
                            {samples}, labels.data()));
   }
-  /// "two", "one" or "other" with the data and files in the folder.
+  /// "two", "one", "other", "pair", "four" or "tiers" with the data and files
+  /// in the folder.
   std::string program(const std::string &name, const std::string &options) {
     return folder + "/" + name + " --data " + folder + "/data --metrics " +
            folder + "/metrics.json " + options;
   }
   std::string file(const std::string &name) { return folder + "/" + name; }
+  /// Heap use is the same after the second step and after many.
+  void expectSteadyHeap(const std::string &name) {
+    for (const char *form : {"", "--communicator local "}) {
+      const Result result =
+          run("PARPLAN_TEST_HEAP=1 " +
+              program(name, std::string(form) + "--steps 200 --timeout 60"));
+      EXPECT_EQ(result.code, 0);
+      const size_t second = result.output.find("heap", 4);
+      const size_t last = result.output.rfind("heap");
+      ASSERT_NE(second, std::string::npos) << result.output;
+      const long long start = std::atoll(&result.output[second + 5]);
+      const long long end = std::atoll(&result.output[last + 5]);
+      EXPECT_LE(end - start, 65536) << result.output;
+    }
+  }
   void expectRun(const std::string &command) {
     const Result result = run(command);
     EXPECT_EQ(result.code, 0) << command << "\n" << result.output;
@@ -93,6 +112,9 @@ protected:
     EXPECT_NE(result.output.find(text), std::string::npos) << result.output;
   }
 
+  bool metricsHold(const std::string &text) {
+    return contents(file("metrics.json")).find(text) != std::string::npos;
+  }
   /// The text of a member of the metrics.
   std::string metric(const std::string &name) {
     const std::string text = contents(file("metrics.json"));

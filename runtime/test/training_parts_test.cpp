@@ -6,13 +6,11 @@
 #include "safetensors.h"
 #include "schedule.h"
 #include "thread_world.h"
-#include "variables.h"
 
 #include <cmath>
 #include <cstring>
 #include <fstream>
 #include <gtest/gtest.h>
-#include <thread>
 #include <unistd.h>
 
 namespace parplan {
@@ -91,11 +89,13 @@ TEST(ScheduleTest, ScalarsKeepThePrecisionOfTheirInputs) {
       {"rate", ElementType::Float64, {}, 0, TensorRole::LearningRate},
       {"size", ElementType::Float32, {}, 8, TensorRole::StepSize},
       {"scale", ElementType::Float16, {}, 16, TensorRole::LossScale}};
+  Stage stage = {};
+  stage.inputs = inputs;
+  stage.arenaBytes = 28;
+  stage.streamCount = 1;
   Program program = {};
   program.name = "scalars";
-  program.inputs = inputs;
-  program.arenaBytes = 28;
-  program.streamCount = 1;
+  program.stages = {&stage, 1};
   ThreadHub hub(1);
   ThreadWorld world(hub, 0);
   const std::unique_ptr<EngineRank> rank = createRank(program, world, {});
@@ -227,9 +227,10 @@ protected:
     options.sequenceLength = 5;
     program.name = "tokens";
     program.mesh = tokenMesh;
-    program.inputs = tokenInputs;
-    program.arenaBytes = 64 + 96 * 2;
-    program.streamCount = 1;
+    stage.inputs = tokenInputs;
+    stage.arenaBytes = 64 + 96 * 2;
+    stage.streamCount = 1;
+    program.stages = {&stage, 1};
     for (uint16_t i = 0; i < 45; ++i) // seven samples and a rest
       tokens.push_back(i);
     writeTokens();
@@ -248,6 +249,7 @@ protected:
   }
 
   Options options;
+  Stage stage = {};
   Program program = {};
   std::vector<uint16_t> tokens;
 };
@@ -300,105 +302,6 @@ TEST_F(TokensTest, RefusesWhatDoesNotFit) {
   EXPECT_EXIT(Dataset(program, options), testing::ExitedWithCode(66),
               "cannot open");
   options.dataFolder.resize(options.dataFolder.size() - 8);
-}
-
-// --- variables
-// ---------------------------------------------------------------------
-
-// A matrix of 5 x 7: the first two rows in the file's order, the others as
-// columns; the one split by "a" and stored over "b", the other split by both.
-constexpr Dimension upper[] = {{2, {}, 7}, {7, axisA, 1}};
-constexpr Dimension lower[] = {{7, axesBoth, 1}, {2, {}, 7}};
-constexpr int64_t matrixShape[] = {5, 7};
-constexpr SavedTensor matrix[] = {{"m", 1, matrixShape, 0, 140}};
-
-class VariablesTest : public testing::Test {
-protected:
-  VariablesTest() {
-    parameters[0].storageAxes = axisB;
-    for (Parameter &parameter : parameters) {
-      parameter.state = parameter.trained = true;
-      parameter.slot = "exp_avg";
-    }
-    training.saved = matrix;
-    program.name = "variables";
-    program.mesh = tokenMesh;
-    program.parameters = parameters;
-    program.arenaBytes = 128;
-    program.streamCount = 1;
-    program.training = &training;
-  }
-  /// Spreads the variable over four ranks and collects it again.
-  void expectCollectsWhatItRestores() {
-    std::vector<float> values(35);
-    for (size_t i = 0; i < values.size(); ++i)
-      values[i] = static_cast<float>(i + 1);
-    std::vector<char> collected;
-    ThreadHub hub(4);
-    const auto work = [&](int number) {
-      ThreadWorld world(hub, number);
-      const std::unique_ptr<EngineRank> rank = createRank(program, world, {});
-      const std::vector<Variable> variables = listVariables(program);
-      ASSERT_EQ(variables.size(), 1u);
-      EXPECT_EQ(variables[0].key(), "exp_avg/m");
-      restoreVariable(*rank, variables[0],
-                      reinterpret_cast<const char *>(values.data()));
-      const std::vector<char> all =
-          collectVariable(*rank, world, variables[0], "/nowhere");
-      if (number == 0)
-        collected = all;
-      peaks[number] = rank->peakBytes();
-      world.barrier();
-    };
-    std::vector<std::thread> ranks;
-    for (int number = 0; number < 4; ++number)
-      ranks.emplace_back(work, number);
-    for (std::thread &rank : ranks)
-      rank.join();
-    ASSERT_EQ(collected.size(), 140u);
-    float got[35];
-    std::memcpy(got, collected.data(), sizeof got);
-    for (size_t i = 0; i < 35; ++i) // The third row is in no view.
-      EXPECT_EQ(got[i], i / 7 == 2 ? 0.0f : values[i]) << i;
-  }
-
-  Parameter parameters[2] = {{"m", ElementType::Float32, 0, 0, 0, upper, 0},
-                             {"m", ElementType::Float32, 0, 0, 21, lower, 64}};
-  Training training = {};
-  Program program = {};
-  int64_t peaks[4] = {};
-};
-
-TEST_F(VariablesTest, InPiecesOfTheirBlocks) {
-  expectCollectsWhatItRestores();
-  for (int64_t peak : peaks)
-    EXPECT_EQ(peak, 64 + 16); // two columns of two
-}
-
-TEST_F(VariablesTest, InPiecesOfABucket) {
-  // Blocks of 8 elements each in a bucket of 17, of which the ranks along "b"
-  // have 9 and 8: the first block lies in the first piece, the other in both.
-  const Dimension columns[] = {{7, axisA, 1}, {2, {}, 7}};
-  parameters[1].dimensions = columns;
-  parameters[1].arenaOffset = 0;
-  parameters[1].storageAxes = axisB;
-  parameters[0].bucketElements = parameters[1].bucketElements = 17;
-  parameters[1].bucketOffset = 8;
-  expectCollectsWhatItRestores();
-  for (int64_t peak : peaks)
-    EXPECT_EQ(peak, 9 * 4);
-}
-
-TEST_F(VariablesTest, InAWholeBucket) {
-  const Dimension columns[] = {{7, axisA, 1}, {2, {}, 7}};
-  parameters[1].dimensions = columns;
-  parameters[1].arenaOffset = 0;
-  parameters[0].storageAxes = {};
-  parameters[0].bucketElements = parameters[1].bucketElements = 16;
-  parameters[1].bucketOffset = 8;
-  expectCollectsWhatItRestores();
-  for (int64_t peak : peaks)
-    EXPECT_EQ(peak, 16 * 4);
 }
 
 } // namespace

@@ -36,6 +36,17 @@ template <int depth, int rank> struct Loop {
   }
 };
 
+/// The whole loop, on the processor.
+template <int rank, typename Kernel> struct MapTask {
+  Extents<rank> extents;
+  Kernel kernel;
+  void operator()() const {
+    const Extents<rank> localExtents = extents;
+    const Kernel localKernel = kernel;
+    Loop<0, rank>::run(localExtents, localKernel);
+  }
+};
+
 /// Calls the kernel with the indices of a row-major position.
 template <int depth, int rank> struct Decompose {
   template <typename Kernel, typename... Index>
@@ -65,16 +76,6 @@ __global__ void __launch_bounds__(256)
 unsigned mapBlocks(int64_t total);
 /// Ends the program with a message when the last launch was refused.
 void checkLaunch(Stream &stream);
-#else
-template <int rank, typename Kernel> struct MapTask {
-  Extents<rank> extents;
-  Kernel kernel;
-  void operator()() const {
-    const Extents<rank> localExtents = extents;
-    const Kernel localKernel = kernel;
-    Loop<0, rank>::run(localExtents, localKernel);
-  }
-};
 #endif
 
 } // namespace detail

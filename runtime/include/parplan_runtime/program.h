@@ -5,10 +5,12 @@
 
 #include "parplan_runtime/communicator.h"
 #include "parplan_runtime/exchange.h"
+#include "parplan_runtime/host_kernels.h"
 #include "parplan_runtime/kernels.h"
 #include "parplan_runtime/map.h"
 #include "parplan_runtime/rank.h"
 #include "parplan_runtime/scalar_math.h"
 #include "parplan_runtime/tables.h"
+#include "parplan_runtime/transfer.h"
 
 #endif // PARPLAN_RUNTIME_PROGRAM_H

@@ -27,6 +27,8 @@ public:
   int rank() const { return position; }
   int size() const { return ranks; }
   const Program &program() const { return table; }
+  /// What this rank runs: the stage of its position in the pipeline.
+  const Stage &stage() const { return *ownStage; }
 
   /// This rank's coordinate on a mesh axis.
   int64_t coordinate(int32_t axis) const;
@@ -50,6 +52,10 @@ public:
   template <typename Element> Element *at(int64_t offset) const {
     return reinterpret_cast<Element *>(arena + offset);
   }
+  /// Address of byte `offset` of the host's arena.
+  template <typename Element> Element *hostAt(int64_t offset) const {
+    return reinterpret_cast<Element *>(hostArena + offset);
+  }
   Workspace workspace(int64_t offset, int64_t bytes) const {
     return {arena + offset, bytes};
   }
@@ -63,13 +69,14 @@ public:
   virtual void wait(int32_t event, Stream &stream) = 0;
 
 protected:
-  Rank(const Program &program, int rank, int size)
-      : table(program), position(rank), ranks(size) {}
+  Rank(const Program &program, int rank, int size);
 
   const Program &table;
+  const Stage *ownStage;
   int position;
   int ranks;
   char *arena = nullptr;
+  char *hostArena = nullptr;
 };
 
 /// The main function of an emitted program: options, launch, ranks, steps,

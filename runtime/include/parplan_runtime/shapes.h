@@ -8,6 +8,8 @@
 #ifndef PARPLAN_RUNTIME_SHAPES_H
 #define PARPLAN_RUNTIME_SHAPES_H
 
+#include "parplan_runtime/platform.h"
+
 #include <cstdint>
 #include <initializer_list>
 
@@ -71,6 +73,19 @@ struct PoolShape {
 
 enum class MaskKind : int32_t { None, Bool, Float };
 
+/// Where element `index` of a dimension of `size` in zig-zag order over `ranks`
+/// stands in the model's order: cut in 2 `ranks` chunks, block i of the order
+/// is the chunks i and 2 `ranks` - 1 - i.
+PARPLAN_DEVICE constexpr int64_t zigzagPosition(int64_t index, int64_t size,
+                                                int64_t ranks) {
+  if (ranks == 1)
+    return index;
+  const int64_t chunk = size / (2 * ranks);
+  const int64_t rank = index / (2 * chunk), inner = index % (2 * chunk);
+  return inner < chunk ? rank * chunk + inner
+                       : size - (rank + 2) * chunk + inner;
+}
+
 /// out[b,s,h,:] = sum over t of softmax_t(scale q[b,s,h,:].k[b,t,g,:] + mask)
 /// v[b,t,g,:] with g = h / (heads / kvHeads). The last dimension of every
 /// operand is contiguous; the other strides are given, in elements.
@@ -94,6 +109,9 @@ struct AttentionShape {
   int64_t firstKey = 0;
   /// Keys from here on are padding; negative: none.
   int64_t validKeys = -1;
+  /// Queries and keys are blocks of the zig-zag order of all of them over so
+  /// many ranks; positions that `causal` compares are those of the model.
+  int64_t zigzag = 1;
 };
 
 enum class OptimizerKind : int32_t { Sgd, Momentum, Adam, AdamW };
@@ -190,6 +208,35 @@ constexpr int64_t attentionKeyBlock = 128;
 constexpr int64_t attentionKeys(const AttentionShape &shape) {
   return shape.validKeys < 0 ? shape.keys
                              : minimum(shape.validKeys, shape.keys);
+}
+/// Of the keys of a causal attention, how many query i sees: the first ones,
+/// also in zig-zag order, where positions ascend in a block. Negative, or more
+/// than there are, where it sees none or all. `offset` is what memory says.
+PARPLAN_DEVICE constexpr int64_t
+attentionVisibleKeys(const AttentionShape &shape, int64_t i, int64_t offset) {
+  const int64_t query = shape.firstQuery + offset + i;
+  if (shape.zigzag == 1)
+    return query + 1 - shape.firstKey;
+  // Two chunks: keys before the query in each of them.
+  const int64_t all = shape.keys * shape.zigzag, chunk = shape.keys / 2;
+  const int64_t end = zigzagPosition(query, all, shape.zigzag) + 1;
+  const int64_t first = end - zigzagPosition(shape.firstKey, all, shape.zigzag);
+  const int64_t second =
+      end - zigzagPosition(shape.firstKey + chunk, all, shape.zigzag);
+  return (first < 0       ? 0
+          : first < chunk ? first
+                          : chunk) +
+         (second < 0       ? 0
+          : second < chunk ? second
+                           : chunk);
+}
+/// How many of up to `limit` queries from `first` on are worked on at a time:
+/// those of one chunk, which see as many keys, but for those of a triangle.
+constexpr int64_t attentionRows(const AttentionShape &shape, int64_t first,
+                                int64_t limit) {
+  const int64_t chunk = shape.queries / 2;
+  const bool isCut = shape.zigzag > 1 && first < chunk;
+  return minimum((isCut ? chunk : shape.queries) - first, limit);
 }
 /// Scores that the gradient of an attention holds at a time, at most, but for
 /// rows that are longer: enough for a GPU.

@@ -10,27 +10,28 @@
 #define PARPLAN_RUNTIME_STREAM_H
 
 #include "parplan_runtime/platform.h"
+#include "parplan_runtime/tables.h"
 
 #include <initializer_list>
 
-#if !defined(PARPLAN_CUDA)
+#include <memory>
 #include <new>
 #include <type_traits>
-#endif
 
 namespace parplan {
 namespace runtime {
 
 class Rank;
 
-/// A live buffer of the arena that a launch or collective reads or writes.
+/// A live buffer of an arena that a launch, copy or collective reads or writes.
 struct Range {
   int64_t offset;
   int64_t bytes;
+  MemoryTier tier = MemoryTier::Device;
 };
 
 /// Every buffer that a launch touches, its workspace included. The highest end
-/// ever given is the measured peak memory.
+/// ever given is the measured peak memory of a tier.
 using Buffers = std::initializer_list<Range>;
 
 /// Memory of the arena that a kernel may use while it runs.
@@ -54,6 +55,15 @@ public:
 #if defined(PARPLAN_CUDA)
   /// The cudaStream_t.
   void *handle() const { return native; }
+
+  /// Runs `task()` on the processor after everything enqueued before. It must
+  /// not call CUDA.
+  template <typename Task> void enqueueOnHost(const Task &task) {
+    launchOnHost(new Task(task), [](void *stored) {
+      std::unique_ptr<Task> held(static_cast<Task *>(stored));
+      (*held)();
+    });
+  }
 #else
   /// Largest task, captured values included, that can be enqueued.
   static constexpr size_t taskBytes = 2032;
@@ -70,6 +80,9 @@ public:
     new (slot) Task(task);
     endTask([](void *stored) { (*static_cast<Task *>(stored))(); });
   }
+  template <typename Task> void enqueueOnHost(const Task &task) {
+    enqueue(task);
+  }
 #endif
 
 protected:
@@ -77,7 +90,9 @@ protected:
   ~Stream() = default;
 
 private:
-#if !defined(PARPLAN_CUDA)
+#if defined(PARPLAN_CUDA)
+  void launchOnHost(void *task, void (*run)(void *));
+#else
   void *beginTask();
   void endTask(void (*run)(void *));
 #endif

@@ -1,9 +1,9 @@
 //===- tables.h - The static description of an emitted program ------------===//
 //
-// An emitted program is `step` plus one constexpr `Program`. The tables hold
-// everything that the runtime has to know before and after a step: the mesh,
-// the communicators, where parameters, inputs and outputs lie in the arena
-// and which block of them a rank keeps.
+// An emitted program is one constexpr `Program` with a `Stage` for each
+// position of its pipeline: a `step`, and tables with everything that the
+// runtime has to know before and after it: where parameters, inputs and outputs
+// lie in the arenas and which block of them a rank keeps.
 //
 //===----------------------------------------------------------------------===//
 
@@ -54,6 +54,28 @@ constexpr int64_t elementBytes(ElementType type) {
   return 0;
 }
 
+/// Where a buffer lies. Each tier has an arena of its own: memory of the
+/// device, memory of the host, a file.
+enum class MemoryTier : int32_t { Device, Host, Nvme };
+
+/// Offsets in the file are multiples of it, and host memory that a file is read
+/// into or written from too: then nothing is copied on the way.
+constexpr int64_t storageAlignment = 4096;
+
+/// The streams of a step, by number. A stage has those below its streamCount.
+namespace streams {
+constexpr int32_t compute = 0;
+constexpr int32_t communication = 1;
+constexpr int32_t pointToPoint = 2;
+/// From the device to the host, and back.
+constexpr int32_t download = 3;
+constexpr int32_t upload = 4;
+/// Kernels on the host, on CUDA too.
+constexpr int32_t host = 5;
+/// Between the host and NVMe.
+constexpr int32_t storage = 6;
+} // namespace streams
+
 /// A constexpr view of a static array; the default is empty.
 template <typename Entry> struct Table {
   const Entry *data = nullptr;
@@ -80,19 +102,26 @@ struct Axis {
 
 /// A group of ranks that differ only in their coordinates on `axes`. Inside
 /// the group ranks are numbered row-major over `axes` in the order given.
-/// `name` is what the order of communication prints.
+/// `name` is what the order of communication prints. Entries may differ in
+/// nothing but their stream.
 struct CommunicatorEntry {
   const char *name;
   Table<int32_t> axes;
+  /// The only stream that uses it; -1: any. That of point-to-point messages is
+  /// connected before the first step.
+  int32_t stream = -1;
 };
 
 /// One dimension of a tensor: its global size and the mesh axes (indices into
 /// Program::mesh, major to minor) that split it by nested ceilings. `stride`
 /// is only read for parameters: elements between neighbours in the file.
+/// With `zigzag` n > 1 element i of the dimension is element
+/// `zigzagPosition(i, size, n)` of the model's tensor.
 struct Dimension {
   int64_t size;
   Table<int32_t> axes;
   int64_t stride = 0;
+  int64_t zigzag = 1;
 };
 
 /// A parameter: at the start its block is copied from the weights into the
@@ -126,6 +155,8 @@ struct Parameter {
   /// or nothing. 0: the block is its own bucket.
   int64_t bucketOffset = 0;
   int64_t bucketElements = 0;
+  /// Of the arena that arenaOffset counts in.
+  MemoryTier tier = MemoryTier::Device;
 };
 
 /// Where the values of an input come from.
@@ -161,6 +192,9 @@ struct Tensor {
   int64_t classes = 0;
   /// Of an output.
   OutputRole outputRole = OutputRole::Output;
+  /// Device or Host: of the arena that arenaOffset counts in. A number that
+  /// both read is two inputs.
+  MemoryTier tier = MemoryTier::Device;
 };
 
 enum class LearningRateKind : int32_t { Constant, Linear, Cosine };
@@ -184,6 +218,10 @@ struct SavedTensor {
   Table<int64_t> shape;
   int64_t fileOffset;
   int64_t bytes;
+  /// The name of the trained parameters that hold it, one of several in a
+  /// stack, and its place there; null: its own name, and alone.
+  const char *stack = nullptr;
+  int64_t stackIndex = 0;
 };
 
 /// What the loop around a training step needs.
@@ -202,26 +240,40 @@ struct Training {
   bool savesModel = true;
 };
 
+/// What the ranks at one position of the pipeline run. Stages may have the same
+/// parameters (tied ones) and inputs; each output and each view of a trained
+/// parameter is taken from the first stage that has it.
+struct Stage {
+  Table<Parameter> parameters;
+  Table<Tensor> inputs;
+  Table<Tensor> outputs;
+  /// Exactly the predicted peaks, in bytes.
+  int64_t arenaBytes;
+  int64_t hostArenaBytes;
+  int64_t nvmeArenaBytes;
+  /// Streams below it are opened; see `streams`.
+  int32_t streamCount;
+  int32_t eventCount;
+  /// Enqueues one step. Called once per step.
+  void (*step)(Rank &rank);
+};
+
 /// Everything the runtime knows about an emitted program.
 struct Program {
   /// The model's name, for messages.
   const char *name;
   Table<Axis> mesh;
+  /// One list for all stages. Every rank is in each of them.
   Table<CommunicatorEntry> communicators;
-  Table<Parameter> parameters;
-  Table<Tensor> inputs;
-  Table<Tensor> outputs;
-  /// Exactly the predicted peak, in bytes.
-  int64_t arenaBytes;
-  int32_t streamCount;
-  int32_t eventCount;
+  /// By position on `pipelineAxis`; one without a pipeline.
+  Table<Stage> stages;
   /// Expected SHA-256 (hex) of the order of communication of one step, one
   /// for all ranks or one for each; empty: not checked.
   Table<const char *> orderDigests;
-  /// Enqueues one step. Called once per step, on every rank.
-  void (*step)(Rank &rank);
   /// Null: the program infers.
   const Training *training = nullptr;
+  /// An axis of the mesh that splits nothing; -1: all ranks run one stage.
+  int32_t pipelineAxis = -1;
 };
 
 } // namespace runtime

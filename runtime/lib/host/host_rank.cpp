@@ -1,9 +1,9 @@
 //===- host_rank.cpp - A rank on the host ---------------------------------===//
 
-#include "arena.h"
 #include "failure.h"
 #include "host_communicator.h"
 #include "host_stream.h"
+#include "parplan_runtime/transfer.h"
 
 #include <cstring>
 
@@ -15,16 +15,15 @@ namespace {
 class HostRank : public EngineRank {
 public:
   HostRank(const Program &program, World &world, const RankOptions &options)
-      : EngineRank(program, world.rank(), world.size()) {
-    arenaLimit = options.arenaBytes ? options.arenaBytes : program.arenaBytes;
-    if (!memory.allocate(arenaLimit))
+      : EngineRank(program, world.rank(), world.size(), options) {
+    const int64_t bytes = limits[static_cast<int>(MemoryTier::Device)];
+    if (!memory.allocate(bytes))
       fail(exitInputOutput, "the system does not give " +
-                                std::to_string(arenaLimit) +
-                                " bytes for the arena");
+                                std::to_string(bytes) + " bytes for the arena");
     arena = memory.data();
-    for (int32_t index = 0; index < program.streamCount; ++index)
+    for (int32_t index = 0; index < stage().streamCount; ++index)
       streams.emplace_back(new HostStream(*this, index));
-    for (int32_t index = 0; index < program.eventCount; ++index)
+    for (int32_t index = 0; index < stage().eventCount; ++index)
       events.emplace_back(new HostEvent);
     for (const CommunicatorEntry &entry : program.communicators)
       communicators.push_back(createHostCommunicator(program, entry, world));
@@ -41,16 +40,23 @@ public:
     events[event]->wait(static_cast<HostStream &>(stream));
   }
 
-  void upload(int64_t offset, const void *from, int64_t bytes) override {
-    std::memcpy(arena + offset, from, static_cast<size_t>(bytes));
+  char *mapped(MemoryTier tier) override {
+    return tier == MemoryTier::Device ? arena
+           : tier == MemoryTier::Host ? hostArena
+                                      : nullptr;
   }
-  void download(int64_t offset, void *to, int64_t bytes) override {
-    std::memcpy(to, arena + offset, static_cast<size_t>(bytes));
-  }
-  char *hostArena() override { return arena; }
   void synchronize() override {
     for (auto &stream : streams)
       stream->synchronize();
+  }
+
+protected:
+  void uploadToDevice(int64_t offset, const void *from,
+                      int64_t bytes) override {
+    std::memcpy(arena + offset, from, static_cast<size_t>(bytes));
+  }
+  void downloadFromDevice(int64_t offset, void *to, int64_t bytes) override {
+    std::memcpy(to, arena + offset, static_cast<size_t>(bytes));
   }
 
 private:
@@ -63,6 +69,34 @@ private:
 };
 
 } // namespace
+
+void transfer(Stream &stream, Range from, Range to) {
+  auto &rank = static_cast<EngineRank &>(stream.rank());
+  const auto copy = [&](char *out, const char *in) {
+    stream.enqueue([out, in, bytes = from.bytes] {
+      std::memcpy(out, in, static_cast<size_t>(bytes));
+    });
+  };
+  // A disk that hangs is noticed like a rank that does.
+  const auto move = [&](bool write, int64_t offset, char *memory) {
+    const StorageTask task = {rank.nvme(), offset, memory, from.bytes, write};
+    auto *queue = static_cast<HostStream *>(&stream);
+    queue->enqueue([task, queue] {
+      WaitScope scope(queue->wait, task.write ? "write" : "read", "NVMe");
+      task();
+    });
+  };
+  switch (rank.beginTransfer(from, to)) {
+  case TransferKind::HostToDevice:
+    return copy(rank.at<char>(to.offset), rank.hostAt<char>(from.offset));
+  case TransferKind::DeviceToHost:
+    return copy(rank.hostAt<char>(to.offset), rank.at<char>(from.offset));
+  case TransferKind::NvmeRead:
+    return move(/*write=*/false, from.offset, rank.hostAt<char>(to.offset));
+  case TransferKind::NvmeWrite:
+    return move(/*write=*/true, to.offset, rank.hostAt<char>(from.offset));
+  }
+}
 
 std::unique_ptr<EngineRank> createRank(const Program &program, World &world,
                                        const RankOptions &options) {

@@ -62,11 +62,12 @@ void combineAll(ElementType type, Reduction kind,
 class LocalCommunicator : public Communicator {
 public:
   LocalCommunicator(const char *name, int rank, const std::vector<int> &members,
-                    ThreadWorld &world, int32_t streams)
-      : Communicator(name, rank, static_cast<int>(members.size())) {
-    for (int32_t stream = 0; stream < streams; ++stream)
-      groups.push_back(&world.hub.group(name, members, stream));
-    pending.resize(streams);
+                    ThreadWorld &world, const std::vector<int32_t> &streams)
+      : Communicator(name, rank, static_cast<int>(members.size())),
+        groups(streams.empty() ? 0 : static_cast<size_t>(streams.back()) + 1),
+        pending(groups.size()) {
+    for (int32_t stream : streams)
+      groups[stream] = &world.hub.group(name, members, stream);
   }
 
 private:
@@ -215,6 +216,7 @@ private:
     group.meeting.await();
   }
 
+  // By stream.
   std::vector<LocalGroup *> groups;
   std::vector<Pending> pending;
 };
@@ -229,7 +231,7 @@ createLocalCommunicator(const Program &program, const CommunicatorEntry &entry,
   while (members[position] != world.rank())
     ++position;
   return std::unique_ptr<Communicator>(new LocalCommunicator(
-      entry.name, position, members, world, program.streamCount));
+      entry.name, position, members, world, streamsOf(program, entry)));
 }
 
 std::unique_ptr<Communicator>

@@ -110,7 +110,20 @@ public:
         pending(this->handles.size()) {}
   ~MpiCommunicator() override {
     for (MPI_Comm &handle : handles)
-      MPI_Comm_free(&handle);
+      if (handle != MPI_COMM_NULL)
+        MPI_Comm_free(&handle);
+  }
+
+  /// A byte from each member to each, so that nothing is left to connect.
+  void connect(int32_t stream) {
+    for (int distance = 1; distance < size(); ++distance) {
+      char sent = 0, received = 0;
+      checkMpi(MPI_Sendrecv(&sent, 1, MPI_BYTE, (rank() + distance) % size(), 0,
+                            &received, 1, MPI_BYTE,
+                            (rank() + size() - distance) % size(), 0,
+                            handles[stream], MPI_STATUS_IGNORE),
+               "connecting");
+    }
   }
 
 private:
@@ -207,6 +220,7 @@ private:
     return &list.requests[list.count++];
   }
 
+  // By stream.
   std::vector<MPI_Comm> handles;
   std::vector<Pending> pending;
 };
@@ -224,15 +238,20 @@ createMpiCommunicator(const Program &program, const CommunicatorEntry &entry,
   int color = members[0];
   for (int member : members)
     color = member < color ? member : color;
-  std::vector<MPI_Comm> handles(program.streamCount);
-  for (MPI_Comm &handle : handles) {
-    checkMpi(MPI_Comm_split(MPI_COMM_WORLD, color, position, &handle),
+  const std::vector<int32_t> users = streamsOf(program, entry);
+  std::vector<MPI_Comm> handles(
+      users.empty() ? 0 : static_cast<size_t>(users.back()) + 1, MPI_COMM_NULL);
+  for (int32_t stream : users) {
+    checkMpi(MPI_Comm_split(MPI_COMM_WORLD, color, position, &handles[stream]),
              "splitting the world");
-    MPI_Comm_set_errhandler(handle, MPI_ERRORS_RETURN);
+    MPI_Comm_set_errhandler(handles[stream], MPI_ERRORS_RETURN);
   }
-  return std::unique_ptr<Communicator>(new MpiCommunicator(
+  std::unique_ptr<MpiCommunicator> communicator(new MpiCommunicator(
       entry.name, position, static_cast<int>(members.size()),
       std::move(handles)));
+  if (entry.stream == streams::pointToPoint)
+    communicator->connect(entry.stream);
+  return communicator;
 }
 
 } // namespace runtime

@@ -1,75 +1,16 @@
 //===- training_kernels.cpp - Loss, gradient norm and optimizers ----------===//
 
 #include "launch_kernel.h"
-#include "optimizer_math.h"
+#include "parplan_runtime/host_kernels.h"
+#include "parplan_runtime/scalar_math.h"
 #include "rows.h"
 
-#include <cstring>
 #include <limits>
 
 namespace parplan {
 namespace runtime {
 
 namespace {
-
-template <typename Element, typename Gradient> struct OptimizerTask {
-  OptimizerShape shape;
-  OptimizerScalars<Element> scalars;
-  const Element *parameter;
-  const Gradient *gradient;
-  const Element *state0, *state1;
-  Element *newParameter, *newState0, *newState1;
-  int64_t count;
-
-  void operator()() const {
-    if (scalars.skip && *scalars.skip) {
-      keep(parameter, newParameter);
-      keep(state0, newState0);
-      keep(state1, newState1);
-      return;
-    }
-    const OptimizerStep<Element> step(shape, scalars);
-    switch (shape.kind) {
-    case OptimizerKind::Sgd:
-      return sweep<OptimizerKind::Sgd>(step);
-    case OptimizerKind::Momentum:
-      return sweep<OptimizerKind::Momentum>(step);
-    case OptimizerKind::Adam:
-      return sweep<OptimizerKind::Adam>(step);
-    case OptimizerKind::AdamW:
-      return sweep<OptimizerKind::AdamW>(step);
-    }
-  }
-
-private:
-  void keep(const Element *from, Element *to) const {
-    if (from && to && from != to)
-      std::memcpy(to, from, static_cast<size_t>(count) * sizeof(Element));
-  }
-  /// One fused sweep; old and new may be the same arrays, element by element.
-  template <OptimizerKind kind>
-  void sweep(const OptimizerStep<Element> given) const {
-    const OptimizerStep<Element> step = given;
-    const Element *p = parameter, *s0 = state0, *s1 = state1;
-    const Gradient *g = gradient;
-    Element *newP = newParameter, *new0 = newState0, *new1 = newState1;
-    const int64_t end = count;
-    PARPLAN_IGNORE_DEPENDENCES
-    for (int64_t i = 0; i < end; ++i) {
-      Element value = p[i], first = 0, second = 0;
-      if constexpr (kind != OptimizerKind::Sgd)
-        first = s0[i];
-      if constexpr (kind >= OptimizerKind::Adam)
-        second = s1[i];
-      step.template apply<kind>(value, g[i], first, second);
-      newP[i] = value;
-      if constexpr (kind != OptimizerKind::Sgd)
-        new0[i] = first;
-      if constexpr (kind >= OptimizerKind::Adam)
-        new1[i] = second;
-    }
-  }
-};
 
 /// The maximum and the sum of exp(x - maximum) in one visit: a block of
 /// columns at a time stays in L1 for the second look.
@@ -123,13 +64,7 @@ void crossEntropy(Stream &stream, Buffers buffers, const Element *logits,
 template <typename Element>
 void squareSum(Stream &stream, Buffers buffers, const Element *in,
                Arithmetic<Element> *out, int64_t count) {
-  launch(stream, buffers, [=] {
-    *out =
-        static_cast<Arithmetic<Element>>(sumRow<double>(count, [in](int64_t i) {
-          const double x = static_cast<double>(in[i]);
-          return x * x;
-        }));
-  });
+  host::squareSum(stream, buffers, in, out, count);
 }
 
 template <typename Element, typename Gradient>
@@ -140,10 +75,9 @@ void optimizerUpdate(Stream &stream, Buffers buffers,
                      const Element *state0, const Element *state1,
                      Element *newParameter, Element *newState0,
                      Element *newState1, int64_t count) {
-  launch(stream, buffers,
-         OptimizerTask<Element, Gradient>{shape, scalars, parameter, gradient,
-                                          state0, state1, newParameter,
-                                          newState0, newState1, count});
+  host::optimizerUpdate(stream, buffers, shape, scalars, parameter, gradient,
+                        state0, state1, newParameter, newState0, newState1,
+                        count);
 }
 
 #define PARPLAN_LOSS(Element)                                                  \
