@@ -66,6 +66,10 @@ TEST_F(PipelineTest, ResumesOnThisPlanAndOnOthers) {
   expectSaved(model);
 }
 
+TEST_F(PipelineTest, AResumedRunIsTheUninterruptedOne) {
+  expectResumesBitwise("four");
+}
+
 TEST_F(PipelineTest, RankZeroHearsThatTheLossIsNotFinite) {
   for (const char *form : {"", "--communicator local "})
     expectFailure("PARPLAN_TEST_NAN=1 " + program("pair", form), 65,

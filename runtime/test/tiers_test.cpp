@@ -70,6 +70,10 @@ TEST_F(TiersTest, CheckpointsHoldAllTiers) {
   expectSaved(train(12));
 }
 
+TEST_F(TiersTest, AResumedRunIsTheUninterruptedOne) {
+  expectResumesBitwise("tiers");
+}
+
 TEST_F(TiersTest, AFailingDiskLeavesTheLastCheckpointWhole) {
   const std::string checkpoints =
       "--checkpoint-dir " + file("checkpoints") + " ";

@@ -86,6 +86,17 @@ protected:
            folder + "/metrics.json " + options;
   }
   std::string file(const std::string &name) { return folder + "/" + name; }
+  /// What an interrupted run saves is bitwise what another one does.
+  void expectResumesBitwise(const std::string &name) {
+    const std::string folder = " --checkpoint-dir " + file("bitwise");
+    expectRun(program(name, "--steps 9 --save " + file("whole.safetensors")));
+    expectRun(program(name, "--steps 4" + folder));
+    expectRun(program(name, "--steps 9 --save " + file("parts.safetensors") +
+                                folder));
+    EXPECT_EQ(metric("first_step"), "4");
+    EXPECT_EQ(contents(file("whole.safetensors")),
+              contents(file("parts.safetensors")));
+  }
   /// Heap use is the same after the second step and after many.
   void expectSteadyHeap(const std::string &name) {
     for (const char *form : {"", "--communicator local "}) {
