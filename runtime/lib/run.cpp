@@ -118,6 +118,9 @@ ExitCode inferSteps(Run &run, EngineRank &rank, World &world,
     rank.beginStep();
     rank.stage().step(rank);
     rank.synchronize();
+    // The step ends with its last stage, not with rank 0's.
+    if (run.program.stages.size > 1)
+      world.barrier();
     if (world.rank() == 0)
       run.metrics.stepSeconds.push_back((monotonicNanoseconds() - start) *
                                         1e-9);

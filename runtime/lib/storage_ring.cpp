@@ -87,14 +87,15 @@ private:
     else
       io_uring_prep_read(entry, descriptor, request.memory, size, offset);
     entry->user_data = static_cast<uint64_t>(slot);
-    while (io_uring_submit(&ring) == -EINTR)
+    // Interrupted, or the kernel is short of memory for a moment.
+    while (io_uring_submit(&ring) < 0)
       continue;
   }
 
   /// The slot of a request that has been served, of which `bytes` are left.
   int await(int &error) {
     io_uring_cqe *entry = nullptr;
-    while (io_uring_wait_cqe(&ring, &entry) == -EINTR)
+    while (io_uring_wait_cqe(&ring, &entry) != 0)
       continue;
     const int slot = static_cast<int>(entry->user_data);
     const int moved = entry->res;
