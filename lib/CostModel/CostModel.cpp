@@ -136,6 +136,33 @@ double CostModel::getCopySeconds(int64_t bytes) const {
   return getOpSeconds(cost);
 }
 
+/// Ranks of a full node share what the node has once.
+static double getShare(const Cluster &cluster, double rateOfNode) {
+  return rateOfNode / static_cast<double>(std::min(cluster.getDevicesPerNode(),
+                                                   cluster.deviceCount));
+}
+
+double CostModel::getHostCopySeconds(int64_t bytes) const {
+  const Node &node = cluster.description.node;
+  double rate = std::min(node.deviceHostBytesPerSecond,
+                         getShare(cluster, node.hostMemoryBytesPerSecond));
+  return cluster.getDevice().kernelGapSeconds +
+         static_cast<double>(bytes) / rate;
+}
+
+double CostModel::getNvmeSeconds(int64_t bytes, bool isWrite) const {
+  const auto &nvme = cluster.description.node.nvme;
+  PARPLAN_CHECK(nvme, "a node without NVMe transfers nothing to it");
+  return static_cast<double>(bytes) /
+         getShare(cluster, isWrite ? nvme->writeBytesPerSecond
+                                   : nvme->readBytesPerSecond);
+}
+
+double CostModel::getHostOpSeconds(const OpCost &cost) const {
+  return static_cast<double>(cost.bytesRead + cost.bytesWritten) /
+         getShare(cluster, cluster.description.node.hostMemoryBytesPerSecond);
+}
+
 double CostModel::getCollectiveSeconds(CollectiveKind kind,
                                        const RankGroup &group,
                                        int64_t bytes) const {

@@ -1,6 +1,7 @@
 //===- Assignments.cpp - What an op may do with the axes of a mesh --------===//
 
 #include "parplan/Planner/Candidates.h"
+#include "parplan/Planner/Panels.h"
 
 using namespace parplan;
 
@@ -38,6 +39,9 @@ public:
       addAllToAll(samples);
     }
     addPendingAndStored(isStorable);
+    llvm::erase_if(assignments, [&](const FactorAssignment &assignment) {
+      return !keepsOrder(op, assignment, mesh);
+    });
     return std::move(assignments);
   }
 

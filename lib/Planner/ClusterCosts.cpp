@@ -22,3 +22,19 @@ double ClusterCosts::getCollectiveSeconds(CollectiveKind kind, const Mesh &mesh,
 double ClusterCosts::getCopySeconds(int64_t bytes) const {
   return model.getCopySeconds(bytes);
 }
+
+double ClusterCosts::getTransferSeconds(MemoryTier from, MemoryTier to,
+                                        int64_t bytes) const {
+  if (from == to)
+    return getCopySeconds(bytes);
+  double seconds = 0;
+  if (from == MemoryTier::device || to == MemoryTier::device)
+    seconds += model.getHostCopySeconds(bytes);
+  if (from == MemoryTier::nvme || to == MemoryTier::nvme)
+    seconds += model.getNvmeSeconds(bytes, to == MemoryTier::nvme);
+  return seconds;
+}
+
+double ClusterCosts::getHostOpSeconds(const OpCost &cost) const {
+  return model.getHostOpSeconds(cost);
+}

@@ -2,6 +2,12 @@
 
 #include "parplan/Planner/Evaluator.h"
 
+#include "StageMemory.h"
+#include "StepTime.h"
+#include "VerifyStages.h"
+
+#include "parplan/Planner/Panels.h"
+
 using namespace parplan;
 
 std::vector<std::vector<ValueCopy>>
@@ -75,6 +81,11 @@ std::vector<std::string> parplan::verifyAnswer(const PlanningProblem &problem,
                          "): " + *violation);
       continue;
     }
+    if (!keepsOrder(op, assignment, mesh))
+      problems.push_back("operator '" + op.node + "' (" + op.type +
+                         "): lies in zig-zag order over " +
+                         std::to_string(op.zigzag) +
+                         " ranks, but is no ring over them (S22)");
     for (auto [factor, axes] : llvm::enumerate(assignment.axes))
       for (int axis : axes)
         if (mesh.getAxis(axis).role == AxisRole::data &&
@@ -110,6 +121,8 @@ std::vector<std::string> parplan::verifyAnswer(const PlanningProblem &problem,
     for (const ValueCopy &copy : copies[index])
       check(static_cast<int>(index), "value '" + value.name + "'",
             answer.rest[index], copy.layout);
+  if (problems.empty())
+    verifyStages(problem, answer, problems);
   return problems;
 }
 
@@ -137,10 +150,82 @@ void addPath(PlanEvaluation &evaluation, const ReshardPath &path,
 
 } // namespace
 
+/// The seconds of the position that works most, and the step of all.
+static void addStepTime(const PlanningProblem &problem,
+                        const PlanningAnswer &answer, const StepWork &work,
+                        PlanEvaluation &evaluation) {
+  ScheduleShape shape = getShape(problem, answer);
+  StageTimes times = work.getTimes();
+  evaluation.stepTimeSeconds = getStepSeconds(
+      work, shape, answer.pipeline ? answer.pipeline->times : times);
+  double most = -1;
+  for (int64_t number = 0; number < shape.positions; ++number) {
+    const PositionWork &position = work.positions[number];
+    WorkSeconds sum = position.start;
+    sum.add(position.beforeMeeting);
+    sum.add(position.afterMeeting);
+    double offload = position.startTransfer + position.endTransfer;
+    for (int64_t chunk = 0; chunk < shape.chunks; ++chunk) {
+      int64_t stage = getStage(shape, number, chunk);
+      const StageWork &ofStage = work.stages[stage];
+      WorkSeconds passes = ofStage.forward;
+      passes.add(ofStage.inputGradient);
+      passes.add(ofStage.weightGradient);
+      auto count = static_cast<double>(shape.microBatches);
+      sum.add(passes, count);
+      double lasts = hasBackward(shape.kind) ? times[stage].getSeconds()
+                                             : times[stage].forwardSeconds;
+      offload += count * (lasts - passes.getTotal());
+    }
+    if (position.offload.getTotal() > evaluation.offload.getTotal())
+      evaluation.offload = position.offload;
+    if (sum.getTotal() + offload <= most)
+      continue;
+    most = sum.getTotal() + offload;
+    evaluation.computeSeconds = sum.compute;
+    evaluation.optimizerSeconds = sum.optimizer;
+    evaluation.tensorCommunicationSeconds = sum.tensor;
+    evaluation.dataCommunicationSeconds = sum.data;
+    evaluation.offloadSeconds = offload;
+  }
+  evaluation.pipelineBubbleSeconds =
+      shape.positions > 1 ? std::max(0.0, evaluation.stepTimeSeconds - most)
+                          : 0;
+}
+
+static void addStageMemory(const PlanningProblem &problem,
+                           const PlanningAnswer &answer,
+                           const StageTimes &times,
+                           PlanEvaluation &evaluation) {
+  for (const StageMemory::Position &position :
+       getStageMemory(problem, answer, times).positions) {
+    evaluation.positionPeakBytes.push_back(position.deviceBytes);
+    evaluation.hostBytes = std::max(evaluation.hostBytes, position.hostBytes);
+    evaluation.nvmeBytes = std::max(evaluation.nvmeBytes, position.nvmeBytes);
+    if (position.deviceBytes <= evaluation.peakBytes)
+      continue;
+    evaluation.peakBytes = position.deviceBytes;
+    evaluation.parameterBytes = position.parameterBytes;
+    evaluation.optimizerBytes = position.optimizerBytes;
+    evaluation.gradientBytes = position.gradientBytes;
+    evaluation.activationBytes =
+        position.deviceBytes - position.parameterBytes -
+        position.optimizerBytes - position.gradientBytes;
+  }
+}
+
 PlanEvaluation parplan::evaluatePlan(const PlanningProblem &problem,
                                      const PlanningAnswer &answer,
                                      const PlanCosts &costs) {
   PlanEvaluation evaluation;
+  if (!isPlain(answer)) {
+    StepWork work = getStepWork(problem, answer, costs);
+    addStepTime(problem, answer, work, evaluation);
+    addStageMemory(problem, answer,
+                   answer.pipeline ? answer.pipeline->times : work.getTimes(),
+                   evaluation);
+    return evaluation;
+  }
   ReshardCache reshards(answer.mesh);
   for (auto [index, op] : llvm::enumerate(problem.ops)) {
     const FactorAssignment &assignment = answer.assignments[index];
@@ -182,6 +267,7 @@ PlanEvaluation parplan::evaluatePlan(const PlanningProblem &problem,
   }
   MemoryPeak peak = getMemoryPeak(problem, answer);
   evaluation.peakBytes = peak.bytes;
+  evaluation.positionPeakBytes = {peak.bytes};
   evaluation.gradientBytes = peak.gradientBytes;
   evaluation.activationBytes = peak.bytes - evaluation.parameterBytes -
                                evaluation.optimizerBytes - peak.gradientBytes;

@@ -1,11 +1,13 @@
 //===- ExactSolver.cpp - Variable elimination per mesh --------------------===//
 
+#include "Completion.h"
 #include "MeshProblem.h"
 #include "Refusals.h"
 
 #include "parplan/Planner/Evaluator.h"
 #include "parplan/Planner/Solver.h"
 #include "parplan/Support/Check.h"
+#include "parplan/Support/Text.h"
 
 #include <chrono>
 #include <cmath>
@@ -114,9 +116,12 @@ findSmallerPlan(const MeshProblem &meshProblem, size_t opCount,
 /// Seconds of the ops themselves that every plan on the mesh takes: changes of
 /// layout left out.
 double
-getComputeBound(const PlanningProblem &problem, const Mesh &mesh,
+getComputeBound(const PlanningProblem &problem, const PlanRequest &request,
+                const Mesh &mesh,
                 const std::vector<std::vector<FactorAssignment>> &assignments,
                 const PlanCosts &costs) {
+  bool isHostUpdating =
+      request.offload && request.offload->optimizer != MemoryTier::device;
   double bound = 0;
   for (const Decision &decision : getDecisions(problem).all) {
     double least = CostNetwork::forbidden;
@@ -126,6 +131,9 @@ getComputeBound(const PlanningProblem &problem, const Mesh &mesh,
       for (int member : decision.members) {
         const PlanningOp &op = problem.ops[member];
         const FactorAssignment &assignment = assignments[member][choice];
+        // The host updates while the devices compute.
+        if (isHostUpdating && op.role == OpRole::optimizer)
+          continue;
         seconds += costs.getOpSeconds(problem, op, assignment, mesh) +
                    costs.getInnerSeconds(problem, op, assignment, mesh);
       }
@@ -133,7 +141,7 @@ getComputeBound(const PlanningProblem &problem, const Mesh &mesh,
     }
     bound += least;
   }
-  return bound;
+  return getBoundOfPositions(bound, mesh);
 }
 
 /// The search over all spaces of a request.
@@ -186,7 +194,7 @@ private:
     if (refusal)
       return refuse(*refusal);
     double computeBound =
-        getComputeBound(problem, space.mesh, assignments, costs);
+        getComputeBound(problem, request, space.mesh, assignments, costs);
     if (result.answer && computeBound >= result.evaluation.stepTimeSeconds) {
       lowerBound = std::min(lowerBound, computeBound);
       ++result.certificate.pruned;
@@ -202,13 +210,18 @@ private:
       return leaveOut(computeBound);
     }
     std::vector<int> nothing(meshProblem.getNetwork().getVariableCount(), -1);
-    int64_t least = meshProblem.getLeastParameterBytes(nothing);
-    if (least > request.memoryLimitBytes) {
+    int64_t least = meshProblem.getLeastParameterBytes(nothing) /
+                    request.pipelineSize.value_or(1);
+    bool isOffloaded = request.offload && !request.offload->isNone();
+    if (!isOffloaded && least > request.memoryLimitBytes) {
       result.leastBytes = std::min(result.leastBytes, least);
       ++result.certificate.pruned;
       return;
     }
-    plan(meshProblem, end);
+    if (needsCompletion(request))
+      planCompleted(meshProblem, computeBound, end);
+    else
+      plan(meshProblem, end);
   }
 
   /// A space that is not searched only gives a bound.
@@ -250,6 +263,78 @@ private:
     if (choices)
       take(meshProblem, *choices, bound);
     lowerBound = std::min(lowerBound, bound);
+  }
+
+  /// The fastest layouts, completed, or if they do not fit smaller ones. Other
+  /// layouts with the same stages are not compared.
+  void planCompleted(const MeshProblem &meshProblem, double computeBound,
+                     Clock::time_point end) {
+    const CostNetwork &network = meshProblem.getNetwork();
+    exact = false;
+    Minimum fastest = minimise(meshProblem, network, {}, request.tableLimit);
+    bool isHostUpdating =
+        request.offload && request.offload->optimizer != MemoryTier::device;
+    double bound = isHostUpdating ? computeBound
+                                  : getBoundOfPositions(fastest.lowerBound,
+                                                        meshProblem.getMesh());
+    lowerBound = std::min(lowerBound, bound);
+    if (network.getCost(fastest.choices) == CostNetwork::forbidden)
+      return refuse("no layout satisfies every operator");
+    result.boundWithoutLimitSeconds =
+        std::min(result.boundWithoutLimitSeconds, bound);
+    bool isRefused = false;
+    auto getPeak = [&](const std::vector<int> &choices) {
+      std::optional<PlanningAnswer> answer = complete(meshProblem, choices);
+      if (!answer) {
+        isRefused = true;
+        return std::pair(std::numeric_limits<int64_t>::max(), 0);
+      }
+      int op = 0;
+      int64_t bytes = getPeakBytes(problem, *answer, &op);
+      result.smallestBytes = std::min(result.smallestBytes, bytes);
+      return std::pair(bytes, op);
+    };
+    std::optional<std::vector<int>> choices;
+    if (getPeak(fastest.choices).first <= request.memoryLimitBytes)
+      choices = std::move(fastest.choices);
+    else if (!isRefused)
+      choices = findSmallerPlan(meshProblem, problem.ops.size(), bound, request,
+                                getPeak, end);
+    ++result.certificate.explored;
+    if (choices)
+      take(meshProblem, *choices, bound);
+  }
+
+  /// Nothing, after a refusal, where the rest of the request is impossible.
+  std::optional<PlanningAnswer> complete(const MeshProblem &meshProblem,
+                                         const std::vector<int> &choices) {
+    PlanningAnswer answer = meshProblem.getAnswer(choices);
+    if (!needsCompletion(request))
+      return answer;
+    if (auto refusal = completePlan(problem, request, costs, answer)) {
+      refuse(*refusal);
+      return std::nullopt;
+    }
+    return answer;
+  }
+
+  /// Says which tier is too small for a plan.
+  std::optional<std::string>
+  findSmallTier(const PlanEvaluation &evaluation) const {
+    auto describe = [](const char *tier, int64_t bytes, int64_t limit) {
+      return std::string("a rank needs ") + formatBytes(bytes) + " of " + tier +
+             ", and has " + formatBytes(limit);
+    };
+    if (evaluation.hostBytes > request.hostLimitBytes)
+      return describe("host memory", evaluation.hostBytes,
+                      request.hostLimitBytes) +
+             (request.nvmeLimitBytes > request.hostLimitBytes
+                  ? "; the tier nvme is nearest"
+                  : "; offload=none is nearest");
+    if (evaluation.nvmeBytes > request.nvmeLimitBytes)
+      return describe("NVMe", evaluation.nvmeBytes, request.nvmeLimitBytes) +
+             "; offload=none is nearest";
+    return std::nullopt;
   }
 
   /// A plan that fits, then all plans that are faster in ascending order of
@@ -304,8 +389,12 @@ private:
   /// Keeps a plan if it is the best so far.
   void take(const MeshProblem &meshProblem, const std::vector<int> &choices,
             double &bound) {
-    PlanningAnswer answer = meshProblem.getAnswer(choices);
-    PlanEvaluation evaluation = evaluatePlan(problem, answer, costs);
+    std::optional<PlanningAnswer> answer = complete(meshProblem, choices);
+    if (!answer)
+      return;
+    PlanEvaluation evaluation = evaluatePlan(problem, *answer, costs);
+    if (auto tier = findSmallTier(evaluation))
+      return refuse(*tier);
     if (evaluation.peakBytes > request.memoryLimitBytes) {
       exact = false;
       return;
@@ -316,7 +405,10 @@ private:
       return;
     result.answer = std::move(answer);
     result.evaluation = evaluation;
-    result.objectiveSeconds = meshProblem.getNetwork().getCost(choices);
+    // Stages and transfers are outside of the network.
+    result.objectiveSeconds = needsCompletion(request)
+                                  ? evaluation.stepTimeSeconds
+                                  : meshProblem.getNetwork().getCost(choices);
   }
 
   void certify() {

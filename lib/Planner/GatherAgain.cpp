@@ -4,6 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Completion.h"
+
 #include "parplan/Planner/Evaluator.h"
 #include "parplan/Planner/Solver.h"
 
@@ -17,6 +19,8 @@ PlanResult parplan::solveGatheringAgain(const PlanningProblem &problem,
   using Clock = std::chrono::steady_clock;
   Clock::time_point start = Clock::now();
   PlanResult result = solve(problem, request, costs);
+  if (needsCompletion(request))
+    return result;
   // Large problems ask only when there is no plan.
   constexpr size_t mostOps = 2000;
   bool isSlower =

@@ -1,6 +1,9 @@
 //===- Memory.cpp - Highest sum of live bytes of a plan -------------------===//
 
 #include "parplan/Planner/Evaluator.h"
+
+#include "StageMemory.h"
+
 #include "parplan/Planner/Panels.h"
 
 #include <algorithm>
@@ -123,9 +126,31 @@ private:
 
 } // namespace
 
+/// The position that needs most.
+static MemoryPeak getPeakOfStages(const PlanningProblem &problem,
+                                  const PlanningAnswer &answer) {
+  MemoryPeak peak;
+  StageTimes times = answer.pipeline ? answer.pipeline->times : StageTimes(1);
+  for (auto [number, position] :
+       llvm::enumerate(getStageMemory(problem, answer, times).positions)) {
+    peak.ofPositions.push_back(position.deviceBytes);
+    if (position.deviceBytes <= peak.bytes)
+      continue;
+    peak.bytes = position.deviceBytes;
+    peak.position = static_cast<int64_t>(number);
+    peak.op = position.peakOp;
+    peak.gradientBytes = position.gradientBytes;
+    peak.parameterBytes = position.parameterBytes;
+    peak.optimizerBytes = position.optimizerBytes;
+  }
+  return peak;
+}
+
 MemoryPeak parplan::getMemoryPeak(const PlanningProblem &problem,
                                   const PlanningAnswer &answer) {
   MemoryPeak peak;
+  if (!isPlain(answer))
+    return getPeakOfStages(problem, answer);
   int64_t fixed = problem.fixedBytes;
   peak.bytes = fixed;
   if (problem.ops.empty())

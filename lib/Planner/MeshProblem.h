@@ -73,6 +73,7 @@ public:
   bool isTooRich() const { return tooRich; }
 
   const CostNetwork &getNetwork() const { return network; }
+  const Mesh &getMesh() const { return mesh; }
 
   PlanningAnswer getAnswer(const std::vector<int> &choices) const;
 

@@ -1,5 +1,7 @@
 //===- Meshes.cpp - The meshes of a request -------------------------------===//
 
+#include "Completion.h"
+
 #include "parplan/Planner/Candidates.h"
 #include "parplan/Planner/Solver.h"
 
@@ -77,11 +79,14 @@ bool parplan::hasContext(const PlanningProblem &problem) {
   });
 }
 
-/// Sizes of context axes that are tried: what is forced, else 1 and, where the
-/// batch has fewer samples than there are ranks or a node is forced to use
-/// them, more.
-static std::vector<int64_t> getContextSizes(const PlanningProblem &problem,
-                                            const PlanRequest &request) {
+std::vector<int64_t> parplan::getContextSizes(const PlanningProblem &problem,
+                                              const PlanRequest &request) {
+  // What lies in zig-zag order goes round as many ranks.
+  for (const PlanningOp &op : problem.ops)
+    if (op.zigzag > 1)
+      return request.contextSize.value_or(op.zigzag) == op.zigzag
+                 ? std::vector<int64_t>{op.zigzag}
+                 : std::vector<int64_t>{};
   if (request.contextSize)
     return {*request.contextSize};
   std::vector<int64_t> sizes = {1};
@@ -115,8 +120,14 @@ static std::vector<int64_t> getExpertSizes(const PlanningProblem &problem,
 }
 
 std::vector<Mesh> parplan::getMeshes(const PlanningProblem &problem,
-                                     const PlanRequest &request) {
+                                     const PlanRequest &asked) {
   std::vector<Mesh> meshes;
+  // A position of a pipeline has a mesh of its own.
+  int64_t positions = asked.pipelineSize.value_or(1);
+  if (asked.deviceCount % positions != 0)
+    return meshes;
+  PlanRequest request = asked;
+  request.deviceCount /= positions;
   auto divides = [&](int64_t size) { return request.deviceCount % size == 0; };
   for (int64_t context : getContextSizes(problem, request))
     for (int64_t expert : getExpertSizes(problem, request))
@@ -137,7 +148,7 @@ std::vector<Mesh> parplan::getMeshes(const PlanningProblem &problem,
         }
         if (request.dataSize.value_or(sizes.data) == sizes.data &&
             request.tensorSize.value_or(tensor) == tensor)
-          meshes.push_back(makeMesh(sizes));
+          meshes.push_back(addPipelineAxis(makeMesh(sizes), positions));
       }
   return meshes;
 }

@@ -81,6 +81,16 @@ parplan::getPanelSizes(const PlanningOp &op, const FactorAssignment &assignment,
   return sizes;
 }
 
+bool parplan::keepsOrder(const PlanningOp &op,
+                         const FactorAssignment &assignment, const Mesh &mesh) {
+  if (op.zigzag == 1)
+    return true;
+  return assignment.panels.exists() && isRing(op, assignment) &&
+         op.sequenceFactor >= 0 &&
+         assignment.axes[op.sequenceFactor] == assignment.panels.axes &&
+         mesh.getWidth(assignment.panels.axes) == op.zigzag;
+}
+
 std::vector<PanelCall>
 parplan::getPanelCalls(const PlanningProblem &problem, const PlanningOp &op,
                        const FactorAssignment &assignment, const Mesh &mesh) {

@@ -29,6 +29,15 @@ CollectiveKind parplan::getCollectiveKind(MoveKind kind) {
   checkFailed(__FILE__, __LINE__, "communicates", "a local move has no kind");
 }
 
+double PlanCosts::getTransferSeconds(MemoryTier, MemoryTier,
+                                     int64_t bytes) const {
+  return getCopySeconds(bytes);
+}
+
+double PlanCosts::getHostOpSeconds(const OpCost &cost) const {
+  return getOpSeconds(cost);
+}
+
 double PlanCosts::getPathSeconds(const ReshardPath &path, const Mesh &mesh,
                                  llvm::ArrayRef<int64_t> shape,
                                  int64_t elementBytes) const {

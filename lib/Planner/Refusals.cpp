@@ -2,6 +2,8 @@
 
 #include "Refusals.h"
 
+#include "Completion.h"
+
 #include "parplan/Support/Text.h"
 
 using namespace parplan;
@@ -41,7 +43,13 @@ static int64_t getSequenceLength(const PlanningProblem &problem) {
 
 std::optional<std::string>
 parplan::findImpossible(const PlanningProblem &problem,
-                        const PlanRequest &request) {
+                        const PlanRequest &asked) {
+  if (auto refusal = findImpossibleCompletion(problem, asked))
+    return refusal;
+  // Of one position of the pipeline.
+  PlanRequest request = asked;
+  request.deviceCount /= asked.pipelineSize.value_or(1);
+  request.pipelineSize.reset();
   int64_t experts = getExpertCount(problem);
   int64_t expertRanks = request.expertSize.value_or(1);
   if (expertRanks > 1 && experts == 1)

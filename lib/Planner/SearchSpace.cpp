@@ -63,6 +63,10 @@ public:
   Assignments get(int leader) {
     const PlanningOp &op = problem.ops[leader];
     Assignments assignments = getAssignments(op, mesh, axes, storable[leader]);
+    if (assignments.empty())
+      refusal = "node '" + op.node + "' (" + op.type +
+                ") is no ring over the " + std::to_string(op.zigzag) +
+                " ranks of its zig-zag order";
     bool isForced = forceByName(op, assignments);
     if (!isForced && isBeforeBackward(op.role))
       forceKind(op, assignments);

@@ -36,6 +36,14 @@ public:
   /// A local copy that reads `bytes` and writes as many.
   double getCopySeconds(int64_t bytes) const;
 
+  /// `bytes` from a device to host memory or back, while all devices of the
+  /// node do the same.
+  double getHostCopySeconds(int64_t bytes) const;
+  /// `bytes` between host memory and NVMe, likewise. The node has NVMe.
+  double getNvmeSeconds(int64_t bytes, bool isWrite) const;
+  /// One op that the host computes for a device, likewise: its memory decides.
+  double getHostOpSeconds(const OpCost &cost) const;
+
   /// One call of a collective by all members of a group, while all other
   /// groups of the same kind do the same. `bytes` in the counting of
   /// CollectiveKind; a send is one of every member to another one at once. 0

@@ -25,6 +25,9 @@ public:
                               llvm::ArrayRef<int> axes,
                               int64_t bytes) const override;
   double getCopySeconds(int64_t bytes) const override;
+  double getTransferSeconds(MemoryTier from, MemoryTier to,
+                            int64_t bytes) const override;
+  double getHostOpSeconds(const OpCost &cost) const override;
 
 private:
   const CostModel &model;

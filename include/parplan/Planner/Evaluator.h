@@ -38,7 +38,12 @@ std::vector<std::string> verifyAnswer(const PlanningProblem &problem,
 
 /// Recomputes time and memory of a legal plan from scratch. The step is a
 /// sequence: every op, every reshard from made to rest, every copy; nothing
-/// overlaps.
+/// overlaps, but transfers between tiers and to other positions.
+///
+/// With a pipeline these seconds belong to passes and, once per step, to
+/// positions: the step takes the simulated makespan of the passes, each
+/// position going on with its updates, or the period where positions need not
+/// meet (docs/cli.md).
 PlanEvaluation evaluatePlan(const PlanningProblem &problem,
                             const PlanningAnswer &answer,
                             const PlanCosts &costs);
@@ -46,8 +51,14 @@ PlanEvaluation evaluatePlan(const PlanningProblem &problem,
 /// Live bytes of a rank where their sum is highest.
 struct MemoryPeak {
   int64_t bytes = 0;
-  /// The first op at which it is reached.
+  /// The first op at which it is reached, and its position in a pipeline.
   int op = 0;
+  int64_t position = 0;
+  /// Per position of the pipeline.
+  std::vector<int64_t> ofPositions;
+  /// Of the ranks of that position.
+  int64_t parameterBytes = 0;
+  int64_t optimizerBytes = 0;
   /// Of `bytes`: what ops of the backward pass made for parameters.
   int64_t gradientBytes = 0;
 };

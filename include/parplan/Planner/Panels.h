@@ -22,6 +22,11 @@ llvm::SmallVector<int64_t, 8> getPanelSizes(const PlanningOp &op,
                                             const FactorAssignment &assignment,
                                             const Mesh &mesh);
 
+/// S22: what lies in zig-zag order over n ranks is a ring over n ranks, whose
+/// axes are those of its queries. Other ops may do anything.
+bool keepsOrder(const PlanningOp &op, const FactorAssignment &assignment,
+                const Mesh &mesh);
+
 /// Equal calls of one tensor in one run of an op.
 struct PanelCall {
   CollectiveKind kind = CollectiveKind::broadcast;

@@ -8,6 +8,7 @@
 #define PARPLAN_PLANNER_PLANCOSTS_H
 
 #include "parplan/CostModel/Collective.h"
+#include "parplan/Planner/MemoryTier.h"
 #include "parplan/Planner/PlanningProblem.h"
 #include "parplan/Sharding/Reshard.h"
 
@@ -35,6 +36,14 @@ public:
 
   /// A local copy that reads and writes `bytes`.
   virtual double getCopySeconds(int64_t bytes) const = 0;
+
+  /// A transfer between two tiers by one rank, while all other ranks of its
+  /// machine do the same. Device and NVMe meet through the host.
+  virtual double getTransferSeconds(MemoryTier from, MemoryTier to,
+                                    int64_t bytes) const;
+
+  /// An op that the host computes, while all other ranks do the same.
+  virtual double getHostOpSeconds(const OpCost &cost) const;
 
   /// The computation of an op under an assignment, as often as it runs in a
   /// step; of a loop, panel by panel.

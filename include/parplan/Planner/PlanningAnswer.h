@@ -7,9 +7,18 @@
 #ifndef PARPLAN_PLANNER_PLANNINGANSWER_H
 #define PARPLAN_PLANNER_PLANNINGANSWER_H
 
+#include "parplan/Pipeline/Schedule.h"
+#include "parplan/Planner/MemoryTier.h"
 #include "parplan/Planner/PlanningProblem.h"
 
 namespace parplan {
+
+/// In which order a pipeline runs, and what its passes take.
+struct PipelineChoice {
+  ScheduleShape shape;
+  /// Per virtual stage.
+  std::vector<PassTimes> times;
+};
 
 /// All decisions of a plan. Layouts in use, layouts as made, reshards, bytes
 /// and memory follow from it.
@@ -22,10 +31,57 @@ struct PlanningAnswer {
   /// Per value whether its copies in other layouts are made again for the
   /// backward pass, in place of being kept for it; empty: of none.
   std::vector<bool> gathersAgain;
+  /// Set where the mesh has an axis with the role `pipeline`, the outermost.
+  std::optional<PipelineChoice> pipeline;
+  /// Per op its virtual stage; -1: in every stage that reads it. Empty: one
+  /// stage.
+  std::vector<int> stages;
+  /// Per op whether its results are made again for the backward pass, in place
+  /// of being kept for it; empty: of none.
+  std::vector<bool> recomputed;
+  /// Per value its tier; empty: the device.
+  /// * States and what replaces a variable: where the variable rests between
+  ///   steps. That of the new value of a parameter says where its update runs,
+  ///   too: on the device or on the host (of NVMe likewise).
+  /// * Parameters: from where passes read them. `device`: there for the whole
+  ///   step, and uploaded before if the new value rests elsewhere. Others: for
+  ///   every pass over their block, and released after it.
+  /// * Activations: where they wait for the backward pass.
+  ///
+  ///                     parameter  states  its new value
+  ///   optimizer:cpu     device     host    host
+  ///   parameters:cpu    host       device  device
+  ///   both              host       host    host
+  std::vector<MemoryTier> tiers;
 
   bool isGatheredAgain(size_t value) const {
     return value < gathersAgain.size() && gathersAgain[value];
   }
+  bool isRecomputed(size_t op) const {
+    return op < recomputed.size() && recomputed[op];
+  }
+  /// 0 without stages.
+  int getStage(size_t op) const { return stages.empty() ? 0 : stages[op]; }
+  MemoryTier getTier(size_t value) const {
+    return value < tiers.size() ? tiers[value] : MemoryTier::device;
+  }
+  /// p, 1 without a pipeline.
+  int64_t getPositionCount() const {
+    return pipeline ? pipeline->shape.positions : 1;
+  }
+};
+
+/// What a rank moves between tiers in a step.
+struct OffloadBytes {
+  int64_t hostToDevice = 0;
+  int64_t deviceToHost = 0;
+  int64_t nvmeRead = 0;
+  int64_t nvmeWritten = 0;
+
+  int64_t getTotal() const {
+    return hostToDevice + deviceToHost + nvmeRead + nvmeWritten;
+  }
+  bool operator==(const OffloadBytes &other) const = default;
 };
 
 /// What a plan costs, by the evaluator.
@@ -37,7 +93,20 @@ struct PlanEvaluation {
   /// Computation of ops with the role of the optimizer; not in
   /// `computeSeconds`.
   double optimizerSeconds = 0;
-  /// Highest sum of live bytes of a rank over the program.
+  /// Of a pipeline what the step takes beyond the work of its busiest position;
+  /// the seconds above are those of that position.
+  double pipelineBubbleSeconds = 0;
+  /// What transfers between tiers take beyond what hides them.
+  double offloadSeconds = 0;
+  /// Of the position that transfers most, per step and rank.
+  OffloadBytes offload;
+  /// Per position the highest sum of live bytes of a rank.
+  std::vector<int64_t> positionPeakBytes;
+  /// Of a rank on its host and on its NVMe, at most.
+  int64_t hostBytes = 0;
+  int64_t nvmeBytes = 0;
+  /// Highest sum of live bytes of a rank over the program; the parts below are
+  /// of the position that has it.
   int64_t peakBytes = 0;
   int64_t parameterBytes = 0;
   /// States of the optimizer.

@@ -63,6 +63,9 @@ struct PlanningOp {
   /// else -1. The sequence is that of the queries.
   int keyFactor = -1;
   int headFactor = -1;
+  /// Of attention whose sequence lies in zig-zag order over so many ranks, more
+  /// than one: it can only be a ring over as many.
+  int64_t zigzag = 1;
   /// Equal blocks of the model share a number; -1 outside blocks.
   int64_t block = -1;
   /// Ops of a group are decided together: the leader by choice, the others by

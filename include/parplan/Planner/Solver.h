@@ -22,6 +22,32 @@ struct ForcedAlgorithm {
   Algorithm algorithm = Algorithm::replicate;
 };
 
+/// A forced schedule; `chunks` per position where the kind leaves it open.
+struct ForcedSchedule {
+  ScheduleKind kind = ScheduleKind::oneForwardOneBackward;
+  int64_t chunks = 1;
+};
+
+/// What is made again for the backward pass, in place of being kept. Selective:
+/// what takes much memory and little time (attention, softmax, norms,
+/// activations). Full: all of a block but what enters it.
+enum class RecomputeKind { none, selective, full };
+
+/// Where what is not needed at once lies.
+struct OffloadChoice {
+  /// Of the states of the optimizer, and of the parameters. States move with
+  /// their update.
+  MemoryTier optimizer = MemoryTier::device;
+  MemoryTier parameters = MemoryTier::device;
+  /// Activations wait for the backward pass on the host.
+  bool activations = false;
+
+  bool isNone() const {
+    return optimizer == MemoryTier::device &&
+           parameters == MemoryTier::device && !activations;
+  }
+};
+
 /// What the plan must respect.
 struct PlanRequest {
   int64_t deviceCount = 1;
@@ -29,6 +55,18 @@ struct PlanRequest {
   /// Forced sizes of the axes; unset ones are searched. `tensorSize` also asks
   /// for 1D tensor parallelism (`tp1d`).
   std::optional<int64_t> dataSize, tensorSize, contextSize, expertSize;
+  /// Positions of the pipeline; unset: 1, and more only where nothing else
+  /// fits.
+  std::optional<int64_t> pipelineSize;
+  /// Unset: the fastest that fits.
+  std::optional<ForcedSchedule> schedule;
+  /// Unset: none, and more only where nothing else fits.
+  std::optional<RecomputeKind> recompute;
+  /// Unset: nothing.
+  std::optional<OffloadChoice> offload;
+  /// Memory of the other tiers for one rank; 0: there is no such tier.
+  int64_t hostLimitBytes = 0;
+  int64_t nvmeLimitBytes = 0;
   /// `tp2d`, `tp2.5d`, `tp3d`; excludes `tensorSize`.
   std::optional<ForcedGrid> grid;
   /// `sp=on`: what lies between products splits its sequence over the tensor
@@ -81,6 +119,14 @@ PlanResult solveGatheringAgain(const PlanningProblem &problem,
                                const PlanRequest &request,
                                const PlanCosts &costs);
 
+/// What the driver asks for: `solveGatheringAgain` over all that the request
+/// leaves open. Where no plan fits, and the request allows it, activations are
+/// made again for the backward pass (selective, then full) and the model is cut
+/// into the fewest stages that fit. Those plans are not compared with all
+/// others: `exact` is false.
+PlanResult findPlan(const PlanningProblem &problem, const PlanRequest &request,
+                    const PlanCosts &costs);
+
 /// The same as `solve` by trying every combination: the oracle of the tests.
 /// Only for a few ops.
 PlanResult solveByExhaustion(const PlanningProblem &problem,
@@ -107,6 +153,12 @@ int64_t getExpertCount(const PlanningProblem &problem);
 
 /// True where some attention is over a sequence that context axes could split.
 bool hasContext(const PlanningProblem &problem);
+
+/// Sizes of context axes that are tried: what is forced, else 1 and, where the
+/// batch has fewer samples than there are ranks or a node is forced to use
+/// them, more.
+std::vector<int64_t> getContextSizes(const PlanningProblem &problem,
+                                     const PlanRequest &request);
 
 /// The assignments of every op that the request allows in a space: forced
 /// algorithms and the ZeRO stage applied. Ops of one decision have equally

@@ -1,0 +1,105 @@
+//===- Execution.h - What runs where, and how often -------------*- C++ -*-===//
+//
+// Part of parplan. No MLIR in this library. Internal to lib/Planner.
+//
+// A plan with stages, recomputation and tiers as a list of runs. An op is run
+// in every stage that it is in, and once more for the backward pass if it is
+// recomputed. Everything that the evaluator says of such a plan follows from
+// this list.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PARPLAN_LIB_PLANNER_EXECUTION_H
+#define PARPLAN_LIB_PLANNER_EXECUTION_H
+
+#include "parplan/Planner/PlanCosts.h"
+#include "parplan/Planner/PlanningAnswer.h"
+
+namespace parplan {
+
+/// The parts of a step, in order. Without splitting, both gradients are one
+/// pass.
+enum class Phase { start, forward, inputGradient, weightGradient, end };
+
+/// Per op its phase. Ops that run once per step are in the first or the last:
+/// the first if an op of a pass reads them.
+std::vector<Phase> getPhases(const PlanningProblem &problem);
+
+struct Execution {
+  struct Run {
+    int op = 0;
+    int stage = 0;
+    Phase phase = Phase::forward;
+    /// For the backward pass, again.
+    bool isRemade = false;
+  };
+  /// A value in a stage: made there, received from another stage, or, before
+  /// the step, loaded. What is made again is another instance.
+  struct Instance {
+    int value = 0;
+    int stage = 0;
+    /// The run that makes it, or -1, and the stage that sends it, or -1.
+    int producer = -1;
+    int sender = -1;
+    /// Runs that read it, -1: none.
+    int firstUse = -1;
+    int lastUse = -1;
+    bool isReadAtRest = false;
+  };
+  /// A layout of an instance besides that at rest (`ValueCopy`).
+  struct Copy {
+    int instance = 0;
+    Sharding layout;
+    int firstUse = 0;
+    int lastUse = 0;
+    CopyReader reader;
+    int64_t repeat = 1;
+  };
+  /// In program order; of a stage, in its order for one micro-batch.
+  std::vector<Run> runs;
+  std::vector<Instance> instances;
+  std::vector<Copy> copies;
+};
+
+/// Of a plan that `verifyAnswer` accepts.
+Execution getExecution(const PlanningProblem &problem,
+                       const PlanningAnswer &answer);
+
+/// Seconds by what they are for.
+struct WorkSeconds {
+  double compute = 0, optimizer = 0, tensor = 0, data = 0;
+
+  double getTotal() const { return compute + optimizer + tensor + data; }
+  void add(const WorkSeconds &other, double times = 1) {
+    compute += times * other.compute;
+    optimizer += times * other.optimizer;
+    tensor += times * other.tensor;
+    data += times * other.data;
+  }
+};
+
+/// Per run the seconds of it for one micro-batch (once per step for ops that
+/// run once), and those for what it makes once per step of many micro-batches.
+struct RunSeconds {
+  WorkSeconds each, once;
+};
+std::vector<RunSeconds> getRunSeconds(const PlanningProblem &problem,
+                                      const PlanningAnswer &answer,
+                                      const Execution &execution,
+                                      const PlanCosts &costs);
+
+/// Bytes that cross from one stage to another for every micro-batch: the sum
+/// over the values that the first one sends, each in the layout in which fewer
+/// bytes cross.
+struct StageTraffic {
+  int from = 0;
+  int to = 0;
+  int64_t bytes = 0;
+};
+std::vector<StageTraffic> getTraffic(const PlanningProblem &problem,
+                                     const PlanningAnswer &answer,
+                                     const Execution &execution);
+
+} // namespace parplan
+
+#endif // PARPLAN_LIB_PLANNER_EXECUTION_H

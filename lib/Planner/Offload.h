@@ -1,0 +1,46 @@
+//===- Offload.h - Values on other tiers than the device --------*- C++ -*-===//
+//
+// Part of parplan. No MLIR in this library. Internal to lib/Planner.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PARPLAN_LIB_PLANNER_OFFLOAD_H
+#define PARPLAN_LIB_PLANNER_OFFLOAD_H
+
+#include "parplan/Planner/PlanCosts.h"
+#include "parplan/Planner/PlanningAnswer.h"
+#include "parplan/Planner/Solver.h"
+
+namespace parplan {
+
+struct Execution;
+struct StepWork;
+
+/// True for updates of variables that rest on another tier than the device.
+bool isOnHost(const PlanningProblem &problem, const PlanningAnswer &answer,
+              int op);
+
+/// Per parameter or state the value that replaces it, or -1.
+std::vector<int> getNewValues(const PlanningProblem &problem);
+
+/// Where a variable rests between steps.
+MemoryTier getRestingTier(const PlanningAnswer &answer, int variable,
+                          int newValue);
+
+/// True for an instance that waits for the backward pass on the host.
+bool waitsOnHost(const PlanningProblem &problem, const PlanningAnswer &answer,
+                 const Execution &execution, int instance);
+
+/// Adds the transfers between tiers and the updates on the host.
+void addTransfers(const PlanningProblem &problem, const PlanningAnswer &answer,
+                  const Execution &execution, const PlanCosts &costs,
+                  StepWork &work);
+
+/// The tiers of the values of a plan with stages for what is asked for.
+std::vector<MemoryTier> getTiers(const PlanningProblem &problem,
+                                 const PlanningAnswer &answer,
+                                 const OffloadChoice &choice);
+
+} // namespace parplan
+
+#endif // PARPLAN_LIB_PLANNER_OFFLOAD_H

@@ -1,0 +1,441 @@
+//===- StageMemory.cpp - Live bytes of positions of a pipeline ------------===//
+//
+// Part of parplan. No MLIR in this library.
+//
+//===----------------------------------------------------------------------===//
+
+#include "StageMemory.h"
+
+#include "Offload.h"
+#include "StepTime.h"
+
+#include "parplan/Pipeline/Transfers.h"
+#include "parplan/Planner/Evaluator.h"
+#include "parplan/Planner/Panels.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+
+using namespace parplan;
+
+namespace {
+
+constexpr int partCount = 5;
+
+/// The runs of one stage in its order, each with a time: parts one after the
+/// other, gradients of inputs and weights together unless they are split.
+class StageTimeline {
+public:
+  StageTimeline(const Execution &execution, int stage, bool isSplit)
+      : times(execution.runs.size(), -1) {
+    std::array<std::vector<int>, partCount> parts;
+    for (auto [index, run] : llvm::enumerate(execution.runs)) {
+      if (run.stage != stage)
+        continue;
+      Phase phase = run.phase;
+      if (!isSplit && phase == Phase::weightGradient)
+        phase = Phase::inputGradient;
+      parts[static_cast<int>(phase)].push_back(static_cast<int>(index));
+    }
+    for (int part = 0; part < partCount; ++part) {
+      // A part has a time even without runs.
+      begins[part] = static_cast<int>(ops.size());
+      ops.push_back(
+          parts[part].empty() ? 0 : execution.runs[parts[part].front()].op);
+      for (int run : parts[part]) {
+        times[run] = static_cast<int>(ops.size());
+        ops.push_back(execution.runs[run].op);
+      }
+    }
+    begins[partCount] = static_cast<int>(ops.size());
+    differences.assign(ops.size() + 1, 0);
+    gradients = differences;
+  }
+
+  int getTime(int run) const { return times[run]; }
+  int getBegin(Phase phase) const { return begins[static_cast<int>(phase)]; }
+  int getEnd(Phase phase) const { return begins[static_cast<int>(phase) + 1]; }
+
+  /// The begin of what runs one block before `time`, in the same part. What is
+  /// in no block counts as one.
+  int getBlockBefore(const PlanningProblem &problem, int time) const {
+    int begin = *std::prev(llvm::upper_bound(begins, time));
+    auto getFirst = [&](int last) {
+      int64_t block = problem.ops[ops[last]].block;
+      while (last > begin && problem.ops[ops[last - 1]].block == block)
+        --last;
+      return last;
+    };
+    int first = getFirst(time);
+    return first > begin ? getFirst(first - 1) : first;
+  }
+
+  /// From `first` to `last`, both included.
+  void add(int first, int last, int64_t bytes, bool isGradient = false) {
+    for (auto *into : {&differences, &gradients}) {
+      if (into == &gradients && !isGradient)
+        break;
+      (*into)[first] += bytes;
+      (*into)[last + 1] -= bytes;
+    }
+    for (int border = 0; border < 2; ++border) {
+      int next = begins[static_cast<int>(Phase::inputGradient) + border];
+      if (first < next && last >= next)
+        saved[border] += bytes;
+    }
+  }
+
+  struct Peak {
+    int64_t bytes = 0, gradientBytes = 0;
+    int op = 0;
+  };
+  /// Peaks of all parts, after everything was added.
+  std::array<Peak, partCount> getPeaks() const {
+    std::array<Peak, partCount> peaks;
+    int64_t live = 0, ofGradients = 0;
+    int part = 0;
+    for (int time = 0; time < static_cast<int>(ops.size()); ++time) {
+      while (time >= begins[part + 1])
+        ++part;
+      live += differences[time];
+      ofGradients += gradients[time];
+      if (live > peaks[part].bytes)
+        peaks[part] = {live, ofGradients, ops[time]};
+    }
+    return peaks;
+  }
+  /// Of one micro-batch, between its forward pass and the gradient of its
+  /// input, and from there to that of the weights.
+  int64_t getSaved() const { return saved[0]; }
+  int64_t getSavedBetweenGradients() const { return saved[1]; }
+
+private:
+  std::vector<int> times, ops;
+  std::array<int, partCount + 1> begins{};
+  std::vector<int64_t> differences, gradients;
+  std::array<int64_t, 2> saved{};
+};
+
+class MemoryCounter {
+public:
+  MemoryCounter(const PlanningProblem &problem, const PlanningAnswer &answer,
+                const StageTimes &times)
+      : problem(problem), answer(answer), mesh(answer.mesh),
+        shape(getShape(problem, answer)), schedule(makeSchedule(shape, times)),
+        execution(getExecution(problem, answer)),
+        newValues(getNewValues(problem)), reshards(mesh),
+        producers(problem.values.size(), -1), persistent(shape.getStageCount()),
+        positions(shape.positions) {
+    for (auto [index, op] : llvm::enumerate(problem.ops))
+      for (int result : op.results)
+        producers[result] = static_cast<int>(index);
+    for (int64_t stage = 0; stage < shape.getStageCount(); ++stage)
+      timelines.emplace_back(execution, static_cast<int>(stage),
+                             splitsBackward(shape.kind));
+    if (shape.positions > 1)
+      waiting = simulate(schedule, times);
+  }
+
+  StageMemory count() {
+    addRuns();
+    for (size_t index = 0; index < execution.instances.size(); ++index)
+      addInstance(static_cast<int>(index));
+    for (const Execution::Copy &copy : execution.copies)
+      addCopy(copy);
+    StageMemory memory;
+    for (int64_t position = 0; position < shape.positions; ++position)
+      finish(position, memory);
+    return memory;
+  }
+
+private:
+  int64_t getBytes(int value) const {
+    return getLocalBytes(problem.values[value], mesh, answer.rest[value]);
+  }
+  StageTimeline &getTimeline(int stage) { return timelines[stage]; }
+
+  /// Largest block between two moves of a path.
+  int64_t getTransientBytes(int value, const Sharding &from,
+                            const Sharding &to) {
+    const PlanningValue &description = problem.values[value];
+    const ReshardPath &path = reshards.get(description.shape, from, to);
+    int64_t bytes = 0;
+    for (size_t i = 0; i + 1 < path.moves.size(); ++i)
+      bytes = std::max(bytes,
+                       getLocalBytes(description, mesh, path.moves[i].result));
+    return bytes;
+  }
+
+  void addRuns() {
+    for (auto [index, run] : llvm::enumerate(execution.runs)) {
+      const PlanningOp &op = problem.ops[run.op];
+      const FactorAssignment &assignment = answer.assignments[run.op];
+      StageTimeline &timeline = getTimeline(run.stage);
+      int at = timeline.getTime(static_cast<int>(index));
+      int64_t bytes = getPanelBytes(problem, op, assignment, mesh);
+      for (auto [position, result] : llvm::enumerate(op.results)) {
+        Sharding made =
+            getMadeSharding(op.rule, assignment, static_cast<int>(position));
+        if (!(made == answer.rest[result]))
+          bytes += getLocalBytes(problem.values[result], mesh, made) +
+                   getTransientBytes(result, made, answer.rest[result]);
+      }
+      if (bytes > 0)
+        timeline.add(at, at, bytes);
+    }
+  }
+
+  /// What a rank has for the whole step.
+  void addPermanent(int value, int64_t position) {
+    const PlanningValue &description = problem.values[value];
+    if (!isCounted.insert({value, position}).second)
+      return;
+    StageMemory::Position &of = positions[position];
+    int64_t bytes = getBytes(value);
+    if (description.kind == ValueKind::input) {
+      of.deviceBytes +=
+          bytes * (description.batchDimension >= 0 ? problem.microBatches : 1);
+      return;
+    }
+    bool isVariable = description.kind != ValueKind::constant;
+    MemoryTier resting = isVariable
+                             ? getRestingTier(answer, value, newValues[value])
+                             : MemoryTier::device;
+    if (resting == MemoryTier::host)
+      of.hostBytes += bytes;
+    if (resting == MemoryTier::nvme)
+      of.nvmeBytes += bytes;
+    if (answer.getTier(value) != MemoryTier::device)
+      return;
+    of.deviceBytes += bytes;
+    (description.kind == ValueKind::parameter ? of.parameterBytes
+     : description.kind == ValueKind::state   ? of.optimizerBytes
+                                              : of.otherBytes) += bytes;
+  }
+
+  bool isGradient(int value) const {
+    if (producers[value] < 0 || problem.values[value].batchDimension >= 0)
+      return false;
+    OpRole role = problem.ops[producers[value]].role;
+    return role == OpRole::weightGradient || role == OpRole::gradientSum;
+  }
+
+  void addInstance(int index) {
+    const Execution::Instance &instance = execution.instances[index];
+    const PlanningValue &value = problem.values[instance.value];
+    int64_t position = getPosition(shape, instance.stage);
+    if (value.kind != ValueKind::activation) {
+      addPermanent(instance.value, position);
+      if (value.kind == ValueKind::parameter &&
+          answer.getTier(instance.value) != MemoryTier::device)
+        addStreamed(instance);
+      return;
+    }
+    if (value.updates >= 0)
+      return;
+    StageTimeline &timeline = getTimeline(instance.stage);
+    int64_t bytes = getBytes(instance.value);
+    bool ofGradient = isGradient(instance.value);
+    // Received values come in before the pass that reads them.
+    int first = 0, last = 0;
+    if (instance.producer >= 0)
+      first = timeline.getTime(instance.producer);
+    else
+      first = timeline.getBegin(execution.runs[instance.firstUse].phase);
+    last = instance.lastUse >= 0 ? timeline.getTime(instance.lastUse) : first;
+    last = std::max(first, last);
+    int afterPasses = timeline.getBegin(Phase::end);
+    if (value.isOutput)
+      last = timeline.getEnd(Phase::end) - 1;
+    const PlanningOp *maker = producers[instance.value] >= 0
+                                  ? &problem.ops[producers[instance.value]]
+                                  : nullptr;
+    bool isSum = maker && maker->accumulates && problem.microBatches > 1;
+    bool isOfStep = maker && !maker->accumulates && !maker->perMicroBatch &&
+                    isTraining(problem);
+    int firstPass = timeline.getBegin(Phase::forward);
+    if (isSum || (isOfStep && first < afterPasses && last >= firstPass)) {
+      // Exists during all passes.
+      persistent[instance.stage].bytes += bytes;
+      if (ofGradient)
+        persistent[instance.stage].gradientBytes += bytes;
+      if (first < firstPass)
+        timeline.add(first, firstPass - 1, bytes, ofGradient);
+      if (last >= afterPasses)
+        timeline.add(afterPasses, last, bytes, ofGradient);
+      return;
+    }
+    if (waitsOnHost(problem, answer, execution, index)) {
+      addWaiting(instance, timeline, first, last, bytes);
+      return;
+    }
+    timeline.add(first, last, bytes, ofGradient);
+  }
+
+  /// Down after the last reader of the forward pass, up before the first one of
+  /// the backward pass.
+  void addWaiting(const Execution::Instance &instance, StageTimeline &timeline,
+                  int first, int last, int64_t bytes) {
+    int lastForward = first, firstBackward = last;
+    int border = timeline.getBegin(Phase::inputGradient);
+    for (auto [index, run] : llvm::enumerate(execution.runs)) {
+      if (run.stage != instance.stage ||
+          !llvm::is_contained(problem.ops[run.op].operands, instance.value))
+        continue;
+      int time = timeline.getTime(static_cast<int>(index));
+      if (time < border)
+        lastForward = std::max(lastForward, time);
+      else if (time <= last)
+        firstBackward = std::min(firstBackward, time);
+    }
+    timeline.add(first, std::min(lastForward + 1, border - 1), bytes);
+    timeline.add(std::max(firstBackward - 1, border), last, bytes);
+    waitingBytes[instance.stage] += bytes;
+  }
+
+  /// A parameter comes a block ahead and goes after its last reader of the
+  /// pass.
+  void addStreamed(const Execution::Instance &instance) {
+    StageTimeline &timeline = getTimeline(instance.stage);
+    int64_t bytes = getBytes(instance.value);
+    std::array<std::pair<int, int>, partCount> uses;
+    uses.fill({-1, -1});
+    for (auto [index, run] : llvm::enumerate(execution.runs)) {
+      if (run.stage != instance.stage ||
+          !llvm::is_contained(problem.ops[run.op].operands, instance.value) ||
+          isOnHost(problem, answer, run.op))
+        continue;
+      auto &[first, last] = uses[static_cast<int>(run.phase)];
+      int time = timeline.getTime(static_cast<int>(index));
+      if (first < 0)
+        first = timeline.getBlockBefore(problem, time);
+      last = time;
+    }
+    for (auto [first, last] : uses)
+      if (first >= 0)
+        timeline.add(first, last, bytes);
+  }
+
+  void addCopy(const Execution::Copy &copy) {
+    const Execution::Instance &instance = execution.instances[copy.instance];
+    StageTimeline &timeline = getTimeline(instance.stage);
+    int64_t bytes =
+        getLocalBytes(problem.values[instance.value], mesh, copy.layout);
+    int first = timeline.getTime(copy.firstUse);
+    timeline.add(first, timeline.getTime(copy.lastUse), bytes);
+    if (int64_t transient = getTransientBytes(
+            instance.value, answer.rest[instance.value], copy.layout))
+      timeline.add(first, first, transient);
+  }
+
+  /// Messages that have arrived and are not used yet, but for one, which is an
+  /// instance.
+  int64_t getReceiveBytes(int64_t position) const {
+    if (shape.positions == 1)
+      return 0;
+    int64_t largest = 0;
+    for (const StageTraffic &traffic : getTraffic(problem, answer, execution))
+      if (getPosition(shape, traffic.to) == position &&
+          getPosition(shape, traffic.from) != position)
+        largest = std::max(largest, traffic.bytes);
+    int64_t count = countWaitingMessages(schedule, *waiting, position);
+    return std::max<int64_t>(count - 1, 0) * largest;
+  }
+
+  void finish(int64_t position, StageMemory &memory) {
+    StageMemory::Position result = positions[position];
+    std::vector<int64_t> stages;
+    std::vector<std::array<StageTimeline::Peak, partCount>> peaks;
+    int64_t ofStep = 0, gradientsOfStep = 0;
+    for (int64_t chunk = 0; chunk < shape.chunks; ++chunk) {
+      int64_t stage = getStage(shape, position, chunk);
+      stages.push_back(stage);
+      peaks.push_back(timelines[stage].getPeaks());
+      ofStep += persistent[stage].bytes;
+      gradientsOfStep += persistent[stage].gradientBytes;
+    }
+    int64_t fixed = problem.fixedBytes + result.deviceBytes;
+    result.deviceBytes = 0;
+    auto offer = [&](int64_t others, int64_t otherGradients,
+                     const StageTimeline::Peak &peak) {
+      int64_t bytes = fixed + others + peak.bytes;
+      if (bytes <= result.deviceBytes)
+        return;
+      result.deviceBytes = bytes;
+      result.gradientBytes = otherGradients + peak.gradientBytes;
+      result.peakOp = peak.op;
+    };
+    auto offerOfAll = [&](Phase phase) {
+      StageTimeline::Peak sum;
+      for (const auto &ofChunk : peaks) {
+        const auto &peak = ofChunk[static_cast<int>(phase)];
+        sum.bytes += peak.bytes;
+        sum.gradientBytes += peak.gradientBytes;
+        sum.op = peak.op;
+      }
+      offer(0, 0, sum);
+    };
+    offerOfAll(Phase::start);
+    offerOfAll(Phase::end);
+
+    ofStep += getReceiveBytes(position);
+    std::vector<int64_t> saved(stages.size(), 0), between = saved,
+                                                  inFlight = saved;
+    int64_t hostWaiting = 0;
+    for (const Pass &pass : schedule.passes[position]) {
+      size_t chunk = static_cast<size_t>(pass.chunk);
+      Phase phase = pass.kind == PassKind::forward ? Phase::forward
+                    : pass.kind == PassKind::weightGradient
+                        ? Phase::weightGradient
+                        : Phase::inputGradient;
+      if (phase == Phase::inputGradient)
+        --saved[chunk];
+      if (phase == Phase::weightGradient)
+        --between[chunk];
+      int64_t others = ofStep, waits = 0;
+      for (size_t other = 0; other < stages.size(); ++other) {
+        const StageTimeline &timeline = timelines[stages[other]];
+        others += saved[other] * timeline.getSaved() +
+                  between[other] * timeline.getSavedBetweenGradients();
+        waits += (saved[other] + 1) * waitingBytes[stages[other]];
+      }
+      hostWaiting = std::max(hostWaiting, waits);
+      offer(others, gradientsOfStep, peaks[chunk][static_cast<int>(phase)]);
+      if (phase == Phase::forward && hasBackward(shape.kind))
+        ++saved[chunk];
+      if (pass.kind == PassKind::inputGradient)
+        ++between[chunk];
+    }
+    result.hostBytes += hostWaiting;
+    memory.positions.push_back(result);
+  }
+
+  const PlanningProblem &problem;
+  const PlanningAnswer &answer;
+  const Mesh &mesh;
+  ScheduleShape shape;
+  PipelineSchedule schedule;
+  Execution execution;
+  std::vector<int> newValues;
+  ReshardCache reshards;
+  std::vector<int> producers;
+  std::vector<StageTimeline> timelines;
+  std::optional<Timeline> waiting;
+  struct Persistent {
+    int64_t bytes = 0, gradientBytes = 0;
+  };
+  std::vector<Persistent> persistent;
+  std::map<int64_t, int64_t> waitingBytes;
+  std::vector<StageMemory::Position> positions;
+  std::set<std::pair<int, int64_t>> isCounted;
+};
+
+} // namespace
+
+StageMemory parplan::getStageMemory(const PlanningProblem &problem,
+                                    const PlanningAnswer &answer,
+                                    const StageTimes &times) {
+  return MemoryCounter(problem, answer, times).count();
+}

@@ -1,0 +1,47 @@
+//===- StageMemory.h - Live bytes of positions of a pipeline ----*- C++ -*-===//
+//
+// Part of parplan. No MLIR in this library. Internal to lib/Planner.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PARPLAN_LIB_PLANNER_STAGEMEMORY_H
+#define PARPLAN_LIB_PLANNER_STAGEMEMORY_H
+
+#include "parplan/Planner/PlanningAnswer.h"
+
+namespace parplan {
+
+/// What a rank of every position holds at most.
+struct StageMemory {
+  struct Position {
+    /// On the device, and of that, at its peak.
+    int64_t deviceBytes = 0;
+    int64_t parameterBytes = 0, optimizerBytes = 0, gradientBytes = 0;
+    int64_t otherBytes = 0;
+    int peakOp = 0;
+    int64_t hostBytes = 0, nvmeBytes = 0;
+  };
+  std::vector<Position> positions;
+};
+
+/// Of a plan with stages, recomputation or tiers. A position has, besides its
+/// parameters and what lives for the whole step, during a pass
+/// * what forward passes saved whose backward pass has not begun, for every
+///   micro-batch that the schedule has in flight then,
+/// * what input gradients left for those of weights that come later,
+/// * what is live in the pass itself, and
+/// * messages that have arrived early.
+/// Schedules that depend on times are those for `times`.
+StageMemory getStageMemory(const PlanningProblem &problem,
+                           const PlanningAnswer &answer,
+                           const StageTimes &times);
+
+/// True for a plan without any of these.
+inline bool isPlain(const PlanningAnswer &answer) {
+  return !answer.pipeline && answer.stages.empty() &&
+         answer.recomputed.empty() && answer.tiers.empty();
+}
+
+} // namespace parplan
+
+#endif // PARPLAN_LIB_PLANNER_STAGEMEMORY_H

@@ -1,0 +1,199 @@
+//===- StepTime.cpp - How long a step with stages takes -------------------===//
+//
+// Part of parplan. No MLIR in this library.
+//
+//===----------------------------------------------------------------------===//
+
+#include "StepTime.h"
+
+#include "Offload.h"
+
+#include "parplan/Planner/Evaluator.h"
+#include "parplan/Support/Check.h"
+
+#include <algorithm>
+
+using namespace parplan;
+
+PassTimes StageWork::getTimes() const {
+  PassTimes times;
+  times.forwardSeconds = std::max(forward.getTotal(), forwardTransfer);
+  times.inputGradientSeconds = std::max(
+      inputGradient.getTotal(), backwardTransfer - weightGradient.getTotal());
+  times.weightGradientSeconds = weightGradient.getTotal();
+  return times;
+}
+
+StageTimes StepWork::getTimes() const {
+  StageTimes times;
+  for (const StageWork &stage : stages)
+    times.push_back(stage.getTimes());
+  return times;
+}
+
+int parplan::findPipelineAxis(const Mesh &mesh) {
+  for (auto [index, axis] : llvm::enumerate(mesh.getAxes()))
+    if (axis.role == AxisRole::pipeline)
+      return static_cast<int>(index);
+  return -1;
+}
+
+ScheduleShape parplan::getShape(const PlanningProblem &problem,
+                                const PlanningAnswer &answer) {
+  if (answer.pipeline)
+    return answer.pipeline->shape;
+  ScheduleShape shape;
+  shape.kind = isTraining(problem) ? ScheduleKind::oneForwardOneBackward
+                                   : ScheduleKind::forwardOnly;
+  shape.microBatches = problem.microBatches;
+  return shape;
+}
+
+/// Ops at the end of a step that some op needs which reads what several
+/// positions made, and whether there is such an op.
+static std::pair<std::vector<bool>, bool>
+findBeforeMeeting(const PlanningProblem &problem, const PlanningAnswer &answer,
+                  const ScheduleShape &shape) {
+  std::vector<int> makers(problem.values.size(), -1);
+  std::vector<bool> isBefore(problem.ops.size(), false);
+  bool meets = false;
+  for (auto [index, op] : llvm::enumerate(problem.ops))
+    for (int result : op.results)
+      makers[result] = static_cast<int>(index);
+  std::vector<Phase> phases = getPhases(problem);
+  for (size_t index = problem.ops.size(); index-- > 0;) {
+    if (phases[index] != Phase::end)
+      continue;
+    int64_t position = -1;
+    bool isMeeting = false;
+    for (int operand : problem.ops[index].operands) {
+      int stage = makers[operand] < 0 ? -1 : answer.getStage(makers[operand]);
+      if (stage < 0)
+        continue;
+      int64_t other = getPosition(shape, stage);
+      isMeeting |= position >= 0 && other != position;
+      position = other;
+    }
+    // The two stages of a tied parameter meet each other alone.
+    isMeeting &= answer.getStage(index) < 0;
+    meets |= isMeeting;
+    isBefore[index] = isBefore[index] | isMeeting;
+    if (isBefore[index])
+      for (int operand : problem.ops[index].operands)
+        if (makers[operand] >= 0)
+          isBefore[makers[operand]] = true;
+  }
+  return {std::move(isBefore), meets};
+}
+
+static void addMessages(const PlanningProblem &problem,
+                        const PlanningAnswer &answer,
+                        const Execution &execution, const ScheduleShape &shape,
+                        const PlanCosts &costs, StepWork &work) {
+  work.latencies.assign(std::max<int64_t>(shape.getStageCount() - 1, 1), 0);
+  work.messageSeconds.assign(shape.positions, 0);
+  int axis = findPipelineAxis(answer.mesh);
+  if (axis < 0)
+    return;
+  std::vector<int64_t> forward(work.latencies.size(), 0), backward = forward;
+  for (const StageTraffic &traffic : getTraffic(problem, answer, execution)) {
+    int64_t source = getPosition(shape, traffic.from);
+    int64_t target = getPosition(shape, traffic.to);
+    if (source == target)
+      continue;
+    double seconds = costs.getCollectiveSeconds(
+        CollectiveKind::send, answer.mesh, {axis}, traffic.bytes);
+    work.messageSeconds[source] += seconds;
+    work.messageSeconds[target] += seconds;
+    auto &bytes = traffic.from < traffic.to ? forward : backward;
+    for (int boundary = std::min(traffic.from, traffic.to);
+         boundary < std::max(traffic.from, traffic.to); ++boundary)
+      bytes[boundary] += traffic.bytes;
+  }
+  for (size_t boundary = 0; boundary < work.latencies.size(); ++boundary) {
+    auto stage = static_cast<int64_t>(boundary);
+    int64_t bytes = std::max(forward[boundary], backward[boundary]);
+    if (bytes > 0 && getPosition(shape, stage) != getPosition(shape, stage + 1))
+      work.latencies[boundary] = costs.getCollectiveSeconds(
+          CollectiveKind::send, answer.mesh, {axis}, bytes);
+  }
+}
+
+StepWork parplan::getStepWork(const PlanningProblem &problem,
+                              const PlanningAnswer &answer,
+                              const PlanCosts &costs) {
+  StepWork work;
+  ScheduleShape shape = getShape(problem, answer);
+  Execution execution = getExecution(problem, answer);
+  std::vector<RunSeconds> seconds =
+      getRunSeconds(problem, answer, execution, costs);
+  auto [isBefore, meets] = findBeforeMeeting(problem, answer, shape);
+  work.meets = meets || !hasBackward(shape.kind);
+  work.stages.resize(shape.getStageCount());
+  work.positions.resize(shape.positions);
+  for (auto [run, spent] : llvm::zip_equal(execution.runs, seconds)) {
+    StageWork &stage = work.stages[run.stage];
+    PositionWork &position = work.positions[getPosition(shape, run.stage)];
+    // What is summed over micro-batches is complete after the last one.
+    position.beforeMeeting.add(spent.once);
+    if (isOnHost(problem, answer, run.op))
+      continue;
+    switch (run.phase) {
+    case Phase::start:
+      position.start.add(spent.each);
+      break;
+    case Phase::forward:
+      stage.forward.add(spent.each);
+      break;
+    case Phase::inputGradient:
+      stage.inputGradient.add(spent.each);
+      break;
+    case Phase::weightGradient:
+      stage.weightGradient.add(spent.each);
+      break;
+    case Phase::end:
+      (isBefore[run.op] ? position.beforeMeeting : position.afterMeeting)
+          .add(spent.each);
+      break;
+    }
+  }
+  addMessages(problem, answer, execution, shape, costs, work);
+  addTransfers(problem, answer, execution, costs, work);
+  return work;
+}
+
+double parplan::getStepSeconds(const StepWork &work, const ScheduleShape &shape,
+                               const StageTimes &times) {
+  StageTimes actual = work.getTimes();
+  double start = 0, after = 0, atEnds = 0, messages = 0;
+  for (auto [position, message] :
+       llvm::zip_equal(work.positions, work.messageSeconds)) {
+    double end = position.afterMeeting.getTotal() + position.endTransfer;
+    start = std::max(start, position.getStart());
+    after = std::max(after, end);
+    atEnds = std::max(atEnds, position.getStart() +
+                                  position.beforeMeeting.getTotal() + end);
+    messages =
+        std::max(messages, static_cast<double>(shape.microBatches) * message);
+  }
+  if (shape.positions == 1) {
+    double passes = 0;
+    for (const PassTimes &pass : actual)
+      passes +=
+          hasBackward(shape.kind) ? pass.getSeconds() : pass.forwardSeconds;
+    return atEnds + static_cast<double>(shape.microBatches) * passes;
+  }
+  PipelineSchedule schedule = makeSchedule(shape, times);
+  constexpr int64_t steps = 5;
+  Timeline timeline =
+      simulate(schedule, actual, work.latencies, work.meets ? 1 : steps);
+  if (!work.meets)
+    return std::max(timeline.periodSeconds, messages) + atEnds;
+  double last = 0;
+  for (auto [position, passes] :
+       llvm::zip_equal(work.positions, timeline.passes)) {
+    double end = passes.empty() ? 0 : passes.back().endSeconds;
+    last = std::max(last, end + position.beforeMeeting.getTotal());
+  }
+  return start + std::max(last, messages) + after;
+}

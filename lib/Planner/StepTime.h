@@ -1,0 +1,68 @@
+//===- StepTime.h - How long a step with stages takes -----------*- C++ -*-===//
+//
+// Part of parplan. No MLIR in this library. Internal to lib/Planner.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PARPLAN_LIB_PLANNER_STEPTIME_H
+#define PARPLAN_LIB_PLANNER_STEPTIME_H
+
+#include "Execution.h"
+
+#include "parplan/Pipeline/Timeline.h"
+
+namespace parplan {
+
+/// What the passes of one micro-batch take in a virtual stage.
+struct StageWork {
+  WorkSeconds forward, inputGradient, weightGradient;
+  /// Transfers between tiers during a forward and during a backward pass, in
+  /// either direction at the same time.
+  double forwardTransfer = 0, backwardTransfer = 0;
+
+  /// A pass lasts as long as its transfers.
+  PassTimes getTimes() const;
+};
+
+/// What a position does once per step.
+struct PositionWork {
+  /// Before the first pass; after the last one until all positions meet, and
+  /// from then on.
+  WorkSeconds start, beforeMeeting, afterMeeting;
+  /// Transfers and updates on the host, before and after the passes.
+  double startTransfer = 0, endTransfer = 0;
+  OffloadBytes offload;
+
+  double getStart() const { return start.getTotal() + startTransfer; }
+};
+
+struct StepWork {
+  std::vector<StageWork> stages;
+  std::vector<PositionWork> positions;
+  /// Of every boundary between two stages.
+  std::vector<double> latencies;
+  /// Point-to-point seconds of a position for one micro-batch.
+  std::vector<double> messageSeconds;
+  /// All positions meet between two steps.
+  bool meets = true;
+
+  StageTimes getTimes() const;
+};
+
+StepWork getStepWork(const PlanningProblem &problem,
+                     const PlanningAnswer &answer, const PlanCosts &costs);
+
+/// The schedule of a plan; one position without a pipeline.
+ScheduleShape getShape(const PlanningProblem &problem,
+                       const PlanningAnswer &answer);
+
+/// The time of a step in which passes take `work` and are ordered for `times`.
+double getStepSeconds(const StepWork &work, const ScheduleShape &shape,
+                      const StageTimes &times);
+
+/// The axis with the role `pipeline`, or -1.
+int findPipelineAxis(const Mesh &mesh);
+
+} // namespace parplan
+
+#endif // PARPLAN_LIB_PLANNER_STEPTIME_H

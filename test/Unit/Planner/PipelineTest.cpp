@@ -1,0 +1,373 @@
+//===- PipelineTest.cpp - Plans with stages -------------------------------===//
+
+#include "TestProblems.h"
+
+#include "lib/Planner/StageAssignment.h"
+#include "lib/Planner/StepTime.h"
+#include "parplan/Planner/Evaluator.h"
+#include "parplan/Planner/Solver.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+using namespace parplan;
+using namespace parplan::test;
+
+namespace {
+
+constexpr int64_t noLimit = int64_t(1) << 40;
+
+/// Messages cost nothing.
+class FreeMessages : public SimpleCosts {
+public:
+  using SimpleCosts::getCollectiveSeconds;
+  double getCollectiveSeconds(CollectiveKind kind, const Mesh &mesh,
+                              llvm::ArrayRef<int> axes,
+                              int64_t bytes) const override {
+    return kind == CollectiveKind::send
+               ? 0
+               : SimpleCosts::getCollectiveSeconds(kind, mesh, axes, bytes);
+  }
+};
+
+/// Products after each other from the first width to the last, with a backward
+/// pass and updates. `meets`: updates wait for the sum of all squares.
+PlanningProblem makeChain(llvm::ArrayRef<int64_t> widths, int64_t microBatches,
+                          bool meets = true) {
+  ProblemBuilder builder;
+  builder.problem.microBatches = microBatches;
+  int value = builder.addInput({8, widths.front()});
+  std::vector<int> weights;
+  std::vector<ProblemBuilder::Layer> layers;
+  for (size_t layer = 0; layer + 1 < widths.size(); ++layer) {
+    weights.push_back(builder.addParameter({widths[layer], widths[layer + 1]}));
+    layers.push_back(builder.addLayer(value, weights.back()));
+    builder.problem.ops.back().block = static_cast<int64_t>(layer) / 2;
+    value = layers.back().result;
+  }
+  int gradient = builder.addInput({8, widths.back()});
+  std::vector<int> sums(layers.size());
+  for (size_t layer = layers.size(); layer-- > 0;) {
+    auto [ofInput, ofWeight] = layers[layer].addBackward(gradient);
+    gradient = ofInput;
+    sums[layer] = builder.addAccumulate(ofWeight);
+  }
+  std::vector<int> squares;
+  for (size_t layer = 0; layer < layers.size() && meets; ++layer)
+    squares.push_back(builder.addSquareSum(sums[layer], -1));
+  if (meets) {
+    builder.addElementwise(squares);
+    builder.setRole(OpRole::optimizer);
+    builder.problem.ops.back().perMicroBatch = false;
+  }
+  for (size_t layer = 0; layer < layers.size(); ++layer)
+    builder.addUpdate(weights[layer], sums[layer]);
+  return std::move(builder.problem);
+}
+
+PlanRequest makeRequest(int64_t positions, ScheduleKind kind,
+                        int64_t chunks = 1) {
+  PlanRequest request;
+  request.deviceCount = request.pipelineSize.emplace(positions);
+  request.memoryLimitBytes = noLimit;
+  request.schedule = {kind, chunks};
+  return request;
+}
+
+PlanResult solveChecked(const PlanningProblem &problem,
+                        const PlanRequest &request, const PlanCosts &costs) {
+  EXPECT_EQ(verifyProblem(problem), std::nullopt);
+  PlanResult result = solve(problem, request, costs);
+  for (const std::string &refusal : result.refusals)
+    ADD_FAILURE() << refusal;
+  EXPECT_TRUE(result.answer);
+  if (!result.answer)
+    return result;
+  for (const std::string &violation : verifyAnswer(problem, *result.answer))
+    ADD_FAILURE() << violation;
+  EXPECT_LE(result.certificate.lowerBoundSeconds,
+            result.certificate.upperBoundSeconds);
+  EXPECT_FALSE(result.certificate.exact);
+  return result;
+}
+
+/// `answer` cut otherwise.
+PlanningAnswer cutAt(const PlanningProblem &problem, PlanningAnswer answer,
+                     llvm::ArrayRef<int> firstUnits, const PlanCosts &costs) {
+  StageUnits units = getStageUnits(problem, answer, costs);
+  std::vector<int> stageOfUnit;
+  for (int unit = 0; unit < units.getCount(); ++unit)
+    stageOfUnit.push_back(static_cast<int>(
+        llvm::count_if(firstUnits, [&](int first) { return first <= unit; }) -
+        1));
+  answer.stages = spreadStages(problem, units, stageOfUnit);
+  answer.pipeline->times = getStepWork(problem, answer, costs).getTimes();
+  return answer;
+}
+
+/// The largest of some seconds of the stages.
+double getMost(const StageTimes &times,
+               llvm::function_ref<double(const PassTimes &)> get) {
+  double most = 0;
+  for (const PassTimes &pass : times)
+    most = std::max(most, get(pass));
+  return most;
+}
+
+TEST(Pipeline, TakesGPipeByItsFormula) {
+  // Σt + (m−1)(max f + max b), and the updates of the position with most.
+  PlanningProblem problem = makeChain({4, 8, 4, 16, 4}, /*microBatches=*/5);
+  FreeMessages costs;
+  PlanResult result =
+      solveChecked(problem, makeRequest(2, ScheduleKind::gpipe), costs);
+  PlanningAnswer answer = cutAt(problem, *result.answer, {0, 2}, costs);
+  const StageTimes &times = answer.pipeline->times;
+  // Products of 8 rows, and the sum of their gradients.
+  EXPECT_NEAR(times[0].forwardSeconds, 2 * 8 * 32 * 2 / 1000.0, 1e-12);
+  EXPECT_NEAR(times[1].inputGradientSeconds, 2 * 8 * 64 * 2 / 1000.0, 1e-12);
+  EXPECT_NEAR(times[1].weightGradientSeconds, (8 * 2 + 1) * 128 / 1000.0,
+              1e-12);
+  double expected =
+      times[0].getSeconds() + times[1].getSeconds() +
+      4 * (getMost(times, [](auto &pass) { return pass.forwardSeconds; }) +
+           getMost(times,
+                   [](auto &pass) { return pass.getBackwardSeconds(); }));
+  PlanEvaluation evaluation = evaluatePlan(problem, answer, costs);
+  EXPECT_NEAR(evaluation.stepTimeSeconds - evaluation.optimizerSeconds,
+              expected, 2e-3);
+  EXPECT_NEAR(evaluation.pipelineBubbleSeconds,
+              expected - 5 * times[1].getSeconds(), 2e-3);
+}
+
+TEST(Pipeline, Takes1F1BOfEqualStagesByItsFormula) {
+  for (int64_t positions : {2, 4})
+    for (int64_t microBatches : {1, 4, 9}) {
+      PlanningProblem problem =
+          makeChain({8, 8, 8, 8, 8, 8, 8, 8, 8}, microBatches);
+      FreeMessages costs;
+      PlanResult result = solveChecked(
+          problem, makeRequest(positions, ScheduleKind::oneForwardOneBackward),
+          costs);
+      double layer = ((3 * 8) * 64 * 2 + 64) / 1000.0;
+      double stage = layer * 8 / static_cast<double>(positions);
+      double bubble = static_cast<double>(positions - 1) * stage;
+      EXPECT_NEAR(result.evaluation.stepTimeSeconds -
+                      result.evaluation.optimizerSeconds,
+                  static_cast<double>(microBatches) * stage + bubble, 1e-9);
+      EXPECT_NEAR(result.evaluation.pipelineBubbleSeconds, bubble, 1e-9);
+    }
+}
+
+/// All ways to cut `count` units into stages.
+void forAllCuts(int count, int stages, std::vector<int> &cuts,
+                llvm::function_ref<void(llvm::ArrayRef<int>)> visit) {
+  if (static_cast<int>(cuts.size()) == stages)
+    return visit(cuts);
+  for (int next = cuts.back() + 1; next < count; ++next) {
+    cuts.push_back(next);
+    forAllCuts(count, stages, cuts, visit);
+    cuts.pop_back();
+  }
+}
+
+TEST(Pipeline, FindsTheBestOfAllCuts) {
+  std::mt19937 random(3);
+  const std::pair<ScheduleKind, int64_t> kinds[] = {
+      {ScheduleKind::gpipe, 1}, {ScheduleKind::oneForwardOneBackward, 1},
+      {ScheduleKind::zbH1, 1},  {ScheduleKind::interleaved, 2},
+      {ScheduleKind::zbV, 2},   {ScheduleKind::oneForwardOneBackwardEager, 1}};
+  for (int round = 0; round < 24; ++round) {
+    auto [kind, chunks] = kinds[round % std::size(kinds)];
+    std::vector<int64_t> widths;
+    for (int layer = 0; layer < 7; ++layer)
+      widths.push_back(4 << (random() % 4));
+    PlanningProblem problem =
+        makeChain(widths, 1 + static_cast<int64_t>(random() % 6),
+                  /*meets=*/round % 2 == 0);
+    PlanRequest request = makeRequest(2 + round % 2, kind, chunks);
+    PlanResult result = solveChecked(problem, request, SimpleCosts());
+    double best = std::numeric_limits<double>::infinity();
+    std::vector<int> cuts = {0};
+    forAllCuts(
+        6, static_cast<int>(request.pipelineSize.value() * chunks), cuts,
+        [&](llvm::ArrayRef<int> units) {
+          PlanningAnswer answer =
+              cutAt(problem, *result.answer, units, SimpleCosts());
+          EXPECT_TRUE(verifyAnswer(problem, answer).empty());
+          best = std::min(
+              best,
+              evaluatePlan(problem, answer, SimpleCosts()).stepTimeSeconds);
+        });
+    EXPECT_NEAR(result.evaluation.stepTimeSeconds, best, 1e-9 * best)
+        << "round " << round;
+    EXPECT_LE(result.certificate.lowerBoundSeconds, best * (1 + 1e-9));
+  }
+}
+
+TEST(Pipeline, HoldsWhatTheScheduleHasInFlight) {
+  PlanningProblem problem =
+      makeChain({8, 8, 8, 8, 8, 8, 8, 8, 8}, /*microBatches=*/8);
+  auto getPeaks = [&](ScheduleKind kind) {
+    PlanResult result =
+        solveChecked(problem, makeRequest(4, kind), FreeMessages());
+    PlanningAnswer answer =
+        cutAt(problem, *result.answer, {0, 2, 4, 6}, FreeMessages());
+    return evaluatePlan(problem, answer, FreeMessages()).positionPeakBytes;
+  };
+  std::vector<int64_t> gpipe = getPeaks(ScheduleKind::gpipe);
+  std::vector<int64_t> steady = getPeaks(ScheduleKind::oneForwardOneBackward);
+  ASSERT_EQ(gpipe.size(), 4u);
+  // A stage keeps the inputs of its two products; the first one is loaded.
+  int64_t block = 8 * 8 * 4;
+  for (int64_t position = 0; position < 4; ++position) {
+    int64_t saved = position == 0 ? block : 2 * block;
+    // 1F1B has two messages that wait for their use.
+    int64_t waiting = position == 1 || position == 2 ? block : 0;
+    EXPECT_EQ(gpipe[position] - steady[position] + waiting,
+              (8 - std::min<int64_t>(8, 4 - position)) * saved)
+        << position;
+  }
+}
+
+TEST(Pipeline, MovesCutsWhereMemoryDecides) {
+  PlanningProblem problem = makeChain({8, 8, 8, 8, 64, 64}, 4);
+  PlanRequest request = makeRequest(2, ScheduleKind::oneForwardOneBackward);
+  PlanResult free = solveChecked(problem, request, FreeMessages());
+  request.memoryLimitBytes = free.evaluation.peakBytes - 1;
+  PlanResult tight = solve(problem, request, FreeMessages());
+  if (tight.answer) {
+    EXPECT_LE(tight.evaluation.peakBytes, request.memoryLimitBytes);
+    EXPECT_GE(tight.evaluation.stepTimeSeconds,
+              free.evaluation.stepTimeSeconds * (1 - 1e-9));
+  } else {
+    EXPECT_LT(tight.smallestBytes, noLimit);
+  }
+}
+
+TEST(Pipeline, SpreadsEveryStageOverTheRanksOfAPosition) {
+  PlanningProblem problem = makeChain({8, 16, 16, 8, 16}, 2);
+  PlanRequest request = makeRequest(2, ScheduleKind::oneForwardOneBackward);
+  request.deviceCount = 8;
+  request.dataSize = 2;
+  request.tensorSize = 2;
+  for (int stage : {0, 1, 2, 3}) {
+    request.zeroStage = stage;
+    PlanResult result = solveChecked(problem, request, SimpleCosts());
+    ASSERT_TRUE(result.answer);
+    EXPECT_EQ(result.answer->mesh.getAxis(0).name, "pp0");
+    EXPECT_EQ(result.answer->mesh.getRankCount(), 8);
+    for (size_t value = 0; value < problem.values.size(); ++value) {
+      if (problem.values[value].kind != ValueKind::parameter)
+        continue;
+      int number = static_cast<int>(value);
+      EXPECT_EQ(getZeroStage(problem, *result.answer, number, stage), stage);
+    }
+  }
+}
+
+TEST(Pipeline, KeepsTiedParametersOnBothStages) {
+  ProblemBuilder builder;
+  builder.problem.microBatches = 2;
+  int x = builder.addInput({8, 8});
+  int tied = builder.addParameter({8, 8});
+  int other = builder.addParameter({8, 8});
+  auto first = builder.addLayer(x, tied);
+  auto second = builder.addLayer(first.result, other);
+  auto third = builder.addLayer(second.result, tied);
+  auto [g3, w3] = third.addBackward(builder.addInput({8, 8}));
+  auto [g2, w2] = second.addBackward(g3);
+  auto [g1, w1] = first.addBackward(g2);
+  int sum = builder.addElementwise({w3, w1}, Linearity::jointly);
+  builder.setRole(OpRole::gradientSum);
+  int sumOp = static_cast<int>(builder.problem.ops.size()) - 1;
+  builder.addUpdate(tied, builder.addAccumulate(sum));
+  builder.addUpdate(other, builder.addAccumulate(w2));
+  const PlanningProblem &problem = builder.problem;
+  FreeMessages costs;
+  PlanResult result = solveChecked(
+      problem, makeRequest(3, ScheduleKind::oneForwardOneBackward), costs);
+  ASSERT_TRUE(result.answer);
+  const PlanningAnswer &answer = *result.answer;
+  EXPECT_EQ(answer.getStage(sumOp), 0);
+  EXPECT_EQ(answer.getStage(sumOp + 1), 0);
+  EXPECT_EQ(answer.getStage(sumOp + 2), 0);
+  EXPECT_EQ(getMemoryPeak(problem, answer).ofPositions.size(), 3u);
+}
+
+TEST(Pipeline, ClonesCheapProducers) {
+  ProblemBuilder builder;
+  int x = builder.addInput({8, 128});
+  int mask = builder.addInput({8, 128});
+  int negated = builder.addElementwise({mask});
+  int maskOp = static_cast<int>(builder.problem.ops.size()) - 1;
+  int value = x;
+  for (int layer = 0; layer < 4; ++layer)
+    value = builder.addSum(
+        builder.addProduct(value, builder.addParameter({128, 128})), negated);
+  builder.markOutput(value);
+  PlanRequest request = makeRequest(2, ScheduleKind::forwardOnly);
+  PlanResult result = solveChecked(builder.problem, request, SimpleCosts());
+  ASSERT_TRUE(result.answer);
+  EXPECT_EQ(result.answer->getStage(maskOp), -1);
+}
+
+TEST(Pipeline, RefusesWhatCannotBe) {
+  PlanningProblem problem = makeChain({8, 8, 8, 8}, 2);
+  auto getRefusals = [&](const PlanRequest &request) {
+    PlanResult result = solve(problem, request, SimpleCosts());
+    EXPECT_FALSE(result.answer);
+    std::string text;
+    for (const std::string &refusal : result.refusals)
+      text += refusal + "\n";
+    return text;
+  };
+  PlanRequest many = makeRequest(4, ScheduleKind::oneForwardOneBackward);
+  EXPECT_NE(getRefusals(many).find("nearest possible"), std::string::npos);
+  EXPECT_NE(getRefusals(makeRequest(2, ScheduleKind::interleaved, 2))
+                .find("nearest possible"),
+            std::string::npos);
+  PlanRequest replicas = makeRequest(2, ScheduleKind::gpipe);
+  replicas.zeroStage = 1;
+  EXPECT_NE(getRefusals(replicas).find("zero=1"), std::string::npos);
+  PlanRequest odd = makeRequest(2, ScheduleKind::gpipe);
+  odd.deviceCount = 3;
+  EXPECT_NE(getRefusals(odd).find("pp=2"), std::string::npos);
+}
+
+TEST(Pipeline, IsVerified) {
+  PlanningProblem problem = makeChain({8, 8, 8, 8, 8}, 2);
+  PlanResult result =
+      solveChecked(problem, makeRequest(2, ScheduleKind::oneForwardOneBackward),
+                   SimpleCosts());
+  ASSERT_TRUE(result.answer);
+  auto expect = [&](const std::string &constraint,
+                    llvm::function_ref<void(PlanningAnswer &)> change) {
+    PlanningAnswer answer = *result.answer;
+    change(answer);
+    auto problems = verifyAnswer(problem, answer);
+    EXPECT_TRUE(llvm::any_of(problems, [&](const std::string &text) {
+      return text.find(constraint) != std::string::npos;
+    })) << constraint;
+  };
+  expect("P1",
+         [](PlanningAnswer &answer) { answer.pipeline->shape.positions = 3; });
+  expect("P2", [](PlanningAnswer &answer) {
+    answer.pipeline->shape.microBatches = 7;
+  });
+  expect("P2",
+         [](PlanningAnswer &answer) { answer.pipeline->times.pop_back(); });
+  expect("P3", [](PlanningAnswer &answer) { answer.stages.pop_back(); });
+  expect("P3", [](PlanningAnswer &answer) { answer.stages[0] = 2; });
+  expect("P4", [](PlanningAnswer &answer) { answer.stages[0] = 1; });
+  expect("P5", [](PlanningAnswer &answer) { answer.stages.back() = 0; });
+  expect("P6", [](PlanningAnswer &answer) { answer.stages[3] = -1; });
+  expect("P7", [&](PlanningAnswer &answer) {
+    answer.recomputed.assign(problem.ops.size(), true);
+  });
+  expect("P8", [&](PlanningAnswer &answer) {
+    answer.tiers.assign(problem.values.size(), MemoryTier::nvme);
+  });
+}
+
+} // namespace

@@ -1,0 +1,204 @@
+//===- RecomputeTest.cpp - Plans that recompute or offload ----------------===//
+
+#include "TestProblems.h"
+
+#include "parplan/Planner/Evaluator.h"
+#include "parplan/Planner/Solver.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+using namespace parplan;
+using namespace parplan::test;
+
+namespace {
+
+constexpr int64_t noLimit = int64_t(1) << 40;
+
+/// Blocks of a product, an elementwise op with a gradient, and a product.
+PlanningProblem makeBlocks(int64_t blocks, int64_t microBatches,
+                           int64_t rows = 256) {
+  ProblemBuilder builder;
+  builder.problem.microBatches = microBatches;
+  int value = builder.addInput({rows, 16});
+  struct Block {
+    ProblemBuilder::Layer up, norm, down;
+    int first, second;
+  };
+  std::vector<Block> all;
+  for (int64_t number = 0; number < blocks; ++number) {
+    Block block;
+    block.first = builder.addParameter({16, 64});
+    block.second = builder.addParameter({64, 16});
+    block.up = builder.addLayer(value, block.first);
+    builder.problem.ops.back().block = number;
+    block.norm = builder.addNormLayer(block.up.result);
+    builder.problem.ops.back().block = number;
+    block.down = builder.addLayer(block.norm.result, block.second);
+    builder.problem.ops.back().block = number;
+    value = block.down.result;
+    all.push_back(block);
+  }
+  int gradient = builder.addInput({rows, 16});
+  std::vector<std::pair<int, int>> updates;
+  for (Block &block : llvm::reverse(all)) {
+    auto [ofDown, ofSecond] = block.down.addBackward(gradient);
+    int ofNorm = block.norm.addBackward(ofDown).first;
+    auto [ofUp, ofFirst] = block.up.addBackward(ofNorm);
+    gradient = ofUp;
+    updates.emplace_back(block.first, builder.addAccumulate(ofFirst));
+    updates.emplace_back(block.second, builder.addAccumulate(ofSecond));
+  }
+  for (auto [parameter, sum] : updates)
+    builder.addUpdate(parameter, sum, /*stateCount=*/2);
+  return std::move(builder.problem);
+}
+
+PlanRequest makeRequest() {
+  PlanRequest request;
+  request.memoryLimitBytes = noLimit;
+  request.hostLimitBytes = request.nvmeLimitBytes = noLimit;
+  return request;
+}
+
+PlanResult solveChecked(const PlanningProblem &problem,
+                        const PlanRequest &request) {
+  EXPECT_EQ(verifyProblem(problem), std::nullopt);
+  PlanResult result = findPlan(problem, request, SimpleCosts());
+  for (const std::string &refusal : result.refusals)
+    ADD_FAILURE() << refusal;
+  EXPECT_TRUE(result.answer);
+  if (result.answer)
+    for (const std::string &violation : verifyAnswer(problem, *result.answer))
+      ADD_FAILURE() << violation;
+  EXPECT_LE(result.certificate.lowerBoundSeconds,
+            result.evaluation.stepTimeSeconds);
+  return result;
+}
+
+TEST(Recompute, CostsWhatItMakesAgain) {
+  for (int64_t microBatches : {1, 3}) {
+    PlanningProblem problem = makeBlocks(4, microBatches);
+    PlanRequest request = makeRequest();
+    request.recompute = RecomputeKind::none;
+    PlanResult kept = solveChecked(problem, request);
+    request.recompute = RecomputeKind::full;
+    PlanResult full = solveChecked(problem, request);
+    // The last product of a block is read by the next block, and of the last
+    // one by nothing: both are not made again.
+    double again = 0;
+    for (size_t op = 0; op < problem.ops.size(); ++op)
+      if (full.answer->isRecomputed(op) && op % 3 != 2)
+        again += SimpleCosts().getOpSeconds(
+            problem, problem.ops[op], full.answer->assignments[op], Mesh());
+    EXPECT_NEAR(full.evaluation.stepTimeSeconds,
+                kept.evaluation.stepTimeSeconds + again, 1e-9);
+    EXPECT_LT(full.evaluation.peakBytes, kept.evaluation.peakBytes);
+  }
+}
+
+TEST(Recompute, AgreesWithProgramOrderWhereNothingIs) {
+  PlanningProblem problem = makeBlocks(3, 1);
+  PlanResult result = solveChecked(problem, makeRequest());
+  PlanningAnswer same = *result.answer;
+  same.recomputed.assign(problem.ops.size(), false);
+  EXPECT_EQ(getPeakBytes(problem, same), getPeakBytes(problem, *result.answer));
+  PlanEvaluation evaluation = evaluatePlan(problem, same, SimpleCosts());
+  EXPECT_NEAR(evaluation.stepTimeSeconds, result.evaluation.stepTimeSeconds,
+              1e-9);
+  EXPECT_EQ(evaluation.gradientBytes, result.evaluation.gradientBytes);
+  EXPECT_EQ(evaluation.activationBytes, result.evaluation.activationBytes);
+}
+
+TEST(Recompute, SelectsWhatIsCheap) {
+  PlanningProblem problem = makeBlocks(4, 2);
+  PlanRequest request = makeRequest();
+  request.recompute = RecomputeKind::selective;
+  PlanResult result = solveChecked(problem, request);
+  for (size_t op = 0; op < 12; ++op)
+    EXPECT_EQ(result.answer->isRecomputed(op), op % 3 == 1) << op;
+}
+
+TEST(Recompute, IsTakenWhereNothingElseFits) {
+  PlanningProblem problem = makeBlocks(8, 1);
+  PlanRequest request = makeRequest();
+  PlanResult free = solveChecked(problem, request);
+  request.recompute = RecomputeKind::full;
+  PlanResult full = solveChecked(problem, request);
+  request.recompute.reset();
+  request.memoryLimitBytes =
+      (free.evaluation.peakBytes + full.evaluation.peakBytes) / 2;
+  PlanResult found = solveChecked(problem, request);
+  ASSERT_TRUE(found.answer);
+  EXPECT_LE(found.evaluation.peakBytes, request.memoryLimitBytes);
+  EXPECT_FALSE(found.answer->recomputed.empty());
+  EXPECT_FALSE(found.certificate.exact);
+  EXPECT_LE(found.evaluation.stepTimeSeconds, full.evaluation.stepTimeSeconds);
+}
+
+TEST(Offload, MovesGradientsDownAndParametersUp) {
+  PlanningProblem problem = makeBlocks(2, 2);
+  PlanRequest request = makeRequest();
+  PlanResult kept = solveChecked(problem, request);
+  request.offload = OffloadChoice{MemoryTier::host, MemoryTier::device, false};
+  PlanResult result = solveChecked(problem, request);
+  int64_t parameters = 4 * 16 * 64 * 4;
+  EXPECT_EQ(result.evaluation.offload,
+            (OffloadBytes{parameters, parameters, 0, 0}));
+  EXPECT_EQ(result.evaluation.hostBytes, 3 * parameters);
+  EXPECT_EQ(result.evaluation.optimizerBytes, 0);
+  EXPECT_EQ(result.evaluation.optimizerSeconds, 0);
+  EXPECT_GT(result.evaluation.offloadSeconds, 0);
+  EXPECT_LE(result.evaluation.peakBytes,
+            kept.evaluation.peakBytes - 2 * parameters);
+  request.offload->optimizer = MemoryTier::nvme;
+  result = solveChecked(problem, request);
+  EXPECT_EQ(result.evaluation.nvmeBytes, 3 * parameters);
+  EXPECT_EQ(result.evaluation.offload.nvmeWritten, 3 * parameters);
+}
+
+TEST(Offload, StreamsParametersForEveryPass) {
+  PlanningProblem problem = makeBlocks(4, 3);
+  PlanRequest request = makeRequest();
+  request.offload = OffloadChoice{MemoryTier::device, MemoryTier::host, false};
+  PlanResult result = solveChecked(problem, request);
+  int64_t parameters = 8 * 16 * 64 * 4;
+  // Up for 3 forward and 3 backward passes and the update, down after it.
+  EXPECT_EQ(result.evaluation.offload,
+            (OffloadBytes{7 * parameters, parameters, 0, 0}));
+  EXPECT_EQ(result.evaluation.parameterBytes, 0);
+}
+
+TEST(Offload, LetsActivationsWaitOnTheHost) {
+  PlanningProblem problem = makeBlocks(4, 2);
+  PlanRequest request = makeRequest();
+  PlanResult kept = solveChecked(problem, request);
+  request.offload = OffloadChoice{MemoryTier::device, MemoryTier::device, true};
+  PlanResult result = solveChecked(problem, request);
+  EXPECT_LT(result.evaluation.peakBytes, kept.evaluation.peakBytes);
+  EXPECT_GT(result.evaluation.offload.hostToDevice, 0);
+  EXPECT_EQ(result.evaluation.offload.hostToDevice,
+            result.evaluation.offload.deviceToHost);
+  EXPECT_GT(result.evaluation.hostBytes, 0);
+}
+
+TEST(Offload, NeedsATier) {
+  PlanningProblem problem = makeBlocks(1, 1);
+  PlanRequest request = makeRequest();
+  request.offload = OffloadChoice{MemoryTier::nvme, MemoryTier::device, false};
+  request.nvmeLimitBytes = 0;
+  PlanResult result = findPlan(problem, request, SimpleCosts());
+  EXPECT_FALSE(result.answer);
+  ASSERT_EQ(result.refusals.size(), 1u);
+  EXPECT_EQ(result.refusals[0], "offload=optimizer:nvme: the cluster has no "
+                                "NVMe; offload=optimizer:cpu is possible");
+  request.nvmeLimitBytes = 64;
+  result = findPlan(problem, request, SimpleCosts());
+  EXPECT_FALSE(result.answer);
+  ASSERT_EQ(result.refusals.size(), 1u);
+  EXPECT_NE(result.refusals[0].find("offload=none is nearest"),
+            std::string::npos);
+}
+
+} // namespace
