@@ -116,13 +116,17 @@ void RankValueAttr::print(AsmPrinter &printer) const {
 }
 
 static ParseResult parseDimension(AsmParser &parser, DimensionAttr &dimension) {
-  int64_t size, stride;
+  int64_t size, stride, zigzag = 1;
   AxisListAttr axes;
   if (parser.parseInteger(size) || parser.parseKeyword("over") ||
       parseAxes(parser, axes) || parser.parseKeyword("stride") ||
       parser.parseInteger(stride))
     return failure();
-  dimension = DimensionAttr::get(parser.getContext(), size, axes, stride);
+  if (succeeded(parser.parseOptionalKeyword("zigzag")) &&
+      parser.parseInteger(zigzag))
+    return failure();
+  dimension =
+      DimensionAttr::get(parser.getContext(), size, axes, stride, zigzag);
   return success();
 }
 
@@ -130,6 +134,8 @@ static void printDimension(AsmPrinter &printer, DimensionAttr dimension) {
   printer << dimension.getSize() << " over ";
   dimension.getAxes().print(printer);
   printer << " stride " << dimension.getStride();
+  if (dimension.getZigzag() > 1)
+    printer << " zigzag " << dimension.getZigzag();
 }
 
 Attribute DimensionAttr::parse(AsmParser &parser, Type) {

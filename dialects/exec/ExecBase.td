@@ -14,12 +14,15 @@ def Exec_Dialect : Dialect {
   let cppNamespace = "::parplan::exec";
   let summary = "What one rank does: one op per emitted statement";
   let description = [{
-    A program is a mesh, an arena, buffers at offsets in it, kernels, and a list
-    of statements: launches on the compute stream, collectives on the
-    communication stream, events between the two. Every decision is taken; the
-    emitter prints one statement per op.
+    A program is a mesh, an arena per tier of memory, buffers at offsets in them,
+    kernels, and a list of statements: launches on the compute stream, or on that
+    of the host where their buffers are, collectives on the communication stream,
+    sends and receives on that of point-to-point, transfers between tiers on
+    theirs, events between all of them. Every decision is taken; the emitter
+    prints one statement per op. A module has one program, or one for every
+    position of a pipeline.
 
-    Constraints of the dialect are numbered E1 to E16 (docs/spec.md).
+    Constraints of the dialect are numbered E1 to E23 (docs/spec.md).
   }];
   let dependentDialects = ["::parplan::ParplanDialect"];
   let useDefaultTypePrinterParser = 1;
@@ -75,8 +78,12 @@ def Exec_MemberAttr : Exec_Attr<"Member", "member"> {
 
 def Exec_DimensionAttr : Exec_Attr<"Dimension", "dimension"> {
   let summary = "A dimension of a global tensor: `15 over <\"tp0\"> stride 1`";
+  let description = [{
+    With `zigzag n` the program has the dimension in zig-zag order over n ranks,
+    and not in the model's: `16 over <"cp0"> stride 1 zigzag 4`.
+  }];
   let parameters = (ins "int64_t":$size, "::parplan::AxisListAttr":$axes,
-      "int64_t":$stride);
+      "int64_t":$stride, "int64_t":$zigzag);
   let hasCustomAssemblyFormat = 1;
 }
 

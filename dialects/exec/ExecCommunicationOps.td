@@ -1,6 +1,6 @@
-//===- ExecCommunicationOps.td - Collectives and events -*- tablegen -*-===//
+//===- ExecCommunicationOps.td - Calls, transfers and events -*- tablegen -*-===//
 //
-// What ranks and streams say to each other. Included by ExecOps.td.
+// What ranks, tiers and streams say to each other. Included by ExecOps.td.
 //
 //===----------------------------------------------------------------------===//
 
@@ -47,6 +47,48 @@ def Exec_ExchangeOp : Exec_Statement<"exchange",
     $communicator $input `into` $output `send` $send_to `receive` $receive_from
     `count` $count `bytes` $bytes attr-dict `:` type($input) `,` type($output)
   }];
+}
+
+class Exec_MessageOp<string mnemonic, string argument>
+    : Exec_Statement<mnemonic, ["verifyGeometry", "getStreamKind",
+                                "getWrittenCount"]> {
+  let arguments = (ins FlatSymbolRefAttr:$communicator, I64Attr:$peer,
+      Exec_BufferType:$buffer, I64Attr:$count, I64Attr:$bytes);
+  let assemblyFormat = "$communicator " # argument #
+      " $buffer `count` $count `bytes` $bytes attr-dict `:` type($buffer)";
+}
+def Exec_SendOp : Exec_MessageOp<"send", "`to` $peer"> {
+  let summary = "Sends the buffer to the rank at a position of a communicator";
+  let description = [{
+    Messages from one rank to another are matched in the order of issue.
+
+    Constraints:
+    * E18: the communicator exists; `peer` is a position in it, and not that of
+      the program; count, bytes and buffer agree.
+  }];
+}
+def Exec_ReceiveOp : Exec_MessageOp<"receive", "`from` $peer `into`"> {
+  let summary = "Receives the buffer from the rank at a position of a communicator";
+  let description = [{
+    Constraints:
+    * E18: as for `exec.send`.
+  }];
+}
+
+def Exec_TransferOp : Exec_Statement<"transfer",
+    ["verifyGeometry", "getStreamKind"]> {
+  let summary = "Copies between two tiers of memory";
+  let description = [{
+    From the device on the stream `download`, to it on `upload`, from and to nvme on
+    `storage`.
+
+    Constraints:
+    * E19: one of the two is on the host and the other is not; both have as many
+      elements of one type.
+  }];
+  let arguments = (ins Exec_BufferType:$input, Exec_BufferType:$output);
+  let assemblyFormat =
+      "$input `into` $output attr-dict `:` type($input) `,` type($output)";
 }
 
 class Exec_EventOp<string mnemonic> : Exec_Op<mnemonic, [HasParent<"ProgramOp">]> {

@@ -26,8 +26,17 @@
 
 namespace parplan::exec {
 
-/// Buffers start at multiples of this.
+/// Buffers start at multiples of this,
 inline constexpr int64_t bufferAlignment = 64;
+/// in files at multiples of what direct input and output want.
+inline constexpr int64_t storageAlignment = 4096;
+inline int64_t getAlignment(Tier tier) {
+  return tier == Tier::nvme ? storageAlignment : bufferAlignment;
+}
+
+inline constexpr int streamCount =
+    static_cast<int>(getMaxEnumValForStreamKind()) + 1;
+inline constexpr int tierCount = static_cast<int>(getMaxEnumValForTier()) + 1;
 
 } // namespace parplan::exec
 

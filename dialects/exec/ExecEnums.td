@@ -29,7 +29,14 @@ def Exec_RoleEnum : Exec_Enum<"BufferRole", "part in a training step", [
     I32EnumAttrCase<"overflow", 8>]>;
 
 def Exec_StreamEnum : Exec_Enum<"StreamKind", "queue of work", [
-    I32EnumAttrCase<"compute", 0>, I32EnumAttrCase<"communication", 1>]>;
+    I32EnumAttrCase<"compute", 0>, I32EnumAttrCase<"communication", 1>,
+    I32EnumAttrCase<"point_to_point", 2>, I32EnumAttrCase<"download", 3>,
+    I32EnumAttrCase<"upload", 4>, I32EnumAttrCase<"host", 5>,
+    I32EnumAttrCase<"storage", 6>]>;
+
+def Exec_TierEnum : Exec_Enum<"Tier", "memory", [
+    I32EnumAttrCase<"device", 0>, I32EnumAttrCase<"host", 1>,
+    I32EnumAttrCase<"nvme", 2>]>;
 
 def Exec_CollectiveEnum : Exec_Enum<"CollectiveForm", "call of a communicator", [
     I32EnumAttrCase<"all_reduce", 0>, I32EnumAttrCase<"all_gather", 1>,

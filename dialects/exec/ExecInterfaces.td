@@ -15,9 +15,11 @@ def StatementOpInterface : OpInterface<"StatementOpInterface"> {
   let methods = [
     InterfaceMethod<"Returns how many trailing operands are written.",
       "unsigned", "getWrittenCount", (ins), "", "return 1;">,
-    InterfaceMethod<"Returns the stream on which the statement runs.",
-      "::parplan::exec::StreamKind", "getStreamKind", (ins), "",
-      "return ::parplan::exec::StreamKind::compute;">,
+    InterfaceMethod<[{
+      Returns the stream on which the statement runs: that of the host where its
+      buffers are there.
+    }], "::parplan::exec::StreamKind", "getStreamKind", (ins), "",
+      "return ::parplan::exec::getLaunchStream($_op);">,
     InterfaceMethod<"Returns whether it also reads what it writes.",
       "bool", "readsWritten", (ins), "", "return false;">,
     InterfaceMethod<[{
@@ -43,6 +45,8 @@ def StatementOpInterface : OpInterface<"StatementOpInterface"> {
     }
   }];
   let verify = [{
+    if (::llvm::failed(::parplan::exec::verifyTiers($_op)))
+      return ::mlir::failure();
     return ::llvm::cast<ConcreteOp>($_op).verifyGeometry();
   }];
 }

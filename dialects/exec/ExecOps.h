@@ -10,6 +10,7 @@
 #include "dialects/exec/ExecDialect.h"
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OpDefinition.h"
 #include "mlir/IR/OpImplementation.h"
 #include "mlir/IR/RegionKindInterface.h"
@@ -18,6 +19,11 @@
 
 namespace parplan::exec {
 class ProgramOp;
+
+/// The stream of a launch: the host's where a buffer that it takes is there.
+StreamKind getLaunchStream(mlir::Operation *statement);
+/// Checks E19's and E20's tiers.
+llvm::LogicalResult verifyTiers(mlir::Operation *statement);
 
 /// The bytes that element type takes in a buffer.
 int64_t getStorageBytes(mlir::Type elementType);
@@ -36,6 +42,9 @@ inline bool isNarrow(mlir::Type elementType) {
 
 namespace parplan::exec {
 
+/// The programs of a module, by position.
+llvm::SmallVector<ProgramOp> getPrograms(mlir::ModuleOp module);
+
 /// The buffer that an operand of a statement is, or is a view of; null for
 /// anything else.
 BufferOp getBuffer(mlir::Value operand);
@@ -45,17 +54,20 @@ inline BufferType getBufferType(mlir::Value operand) {
   return mlir::cast<BufferType>(operand.getType());
 }
 
-/// Bytes of the arena.
+/// Bytes of the arena of a tier.
 struct ByteRange {
   int64_t offset = 0;
   int64_t end = 0;
+  Tier tier = Tier::device;
 
   bool meets(const ByteRange &other) const {
-    return offset < other.end && other.offset < end;
+    return tier == other.tier && offset < other.end && other.offset < end;
   }
 };
 /// The bytes of an operand of a statement.
 ByteRange getByteRange(mlir::Value operand);
+/// The tier of an operand of a statement; the device for anything else.
+Tier getTier(mlir::Value operand);
 
 /// The shapes that the runtime's kernels take, for their workspace formulas.
 /// Of adjoints it is the shape of the convolution that they belong to.

@@ -24,15 +24,18 @@ def Exec_Tensor : StaticShapeTensorOf<[Exec_Scalar]>;
 def Exec_ProgramOp : Exec_Op<"program", [Symbol, SymbolTable, NoTerminator,
     SingleBlock, IsolatedFromAbove, RegionKindInterface,
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
-  let summary = "The program of every rank";
+  let summary = "The program of every rank, or of those at one position";
   let description = [{
     Holds `exec.communicator` and `exec.kernel` symbols, buffers, then statements
     and events in the order of issue. A training step has `micro_batches`: its
     batched inputs have the dimensions [micro-batches, samples of one, ..].
+    `position` is the coordinate on the pipeline axis of the mesh of the ranks
+    that run it.
 
     Constraints:
-    * E1: `arena` is the highest end of a buffer;
-    * E2: buffers whose live ranges meet do not share bytes of the arena;
+    * E1: `arena`, `host_arena` and `nvme_arena` are the highest end of a buffer
+      of their tier; the last two exist where a buffer does;
+    * E2: buffers of one tier whose live ranges meet do not share bytes;
     * E3: every statement lies in the live ranges of its buffers, and the range
       is exactly from the first to the last; parameters, states, inputs and
       outputs live to the end, all but outputs of these from the start;
@@ -42,14 +45,28 @@ def Exec_ProgramOp : Exec_Op<"program", [Symbol, SymbolTable, NoTerminator,
       were written: until then readers find the values of before the step;
     * E5: of two statements on different streams that touch the same bytes, one
       of them writing, the second waits for an event recorded after the first;
-    * E6: a wait has an earlier record of its event on the other stream; events
-      are below `events`.
+    * E6: a wait has an earlier record of its event on another stream; events
+      are below `events`;
+    * E17: all calls of a communicator are on one stream.
+
+    Constraints of the programs of a module:
+    * E21: there is one program without position, or one for every position of
+      the only pipeline axis of a mesh that they share;
+    * E22: of two positions of a communicator, the sends from the first to the
+      second and the receives that the second has from the first are equally many,
+      and one by one of one element type and count; positions call what joins
+      them with equal forms, kinds, roots, types and counts in one order;
+    * E23: no statements wait for each other in a circle, even if every send
+      waits for its receive.
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, Parplan_MeshAttr:$mesh,
-      I64Attr:$arena, I64Attr:$events, OptionalAttr<I64Attr>:$micro_batches);
+  let arguments = (ins SymbolNameAttr:$sym_name, OptionalAttr<I64Attr>:$position,
+      Parplan_MeshAttr:$mesh, I64Attr:$arena, OptionalAttr<I64Attr>:$host_arena,
+      OptionalAttr<I64Attr>:$nvme_arena, I64Attr:$events,
+      OptionalAttr<I64Attr>:$micro_batches);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
-    $sym_name `mesh` $mesh `arena` $arena `events` $events
+    $sym_name (`position` $position^)? `mesh` $mesh `arena` $arena
+    (`host_arena` $host_arena^)? (`nvme_arena` $nvme_arena^)? `events` $events
     (`micro_batches` $micro_batches^)? attr-dict-with-keyword $body
   }];
   let hasRegionVerifier = 1;
@@ -57,6 +74,11 @@ def Exec_ProgramOp : Exec_Op<"program", [Symbol, SymbolTable, NoTerminator,
     static ::mlir::RegionKind getRegionKind(unsigned) {
       return ::mlir::RegionKind::SSACFG;
     }
+    /// The only axis of the mesh with the role of a pipeline.
+    std::optional<int> getPipelineAxis();
+    /// The bytes of the arena of `tier`.
+    int64_t getArenaBytes(Tier tier);
+    void setArenaBytes(Tier tier, int64_t bytes);
   }];
 }
 
@@ -88,15 +110,17 @@ def Exec_DataOp : Exec_Op<"data", [Symbol]> {
 }
 
 def Exec_BufferOp : Exec_Op<"buffer", [HasParent<"ProgramOp">]> {
-  let summary = "A dense array at an offset of the arena";
+  let summary = "A dense array at an offset of the arena of its tier";
   let description = [{
+    Example: `exec.buffer state on host at 0 live -1 to 7 trained ..`.
+
     `live` is the range of statements between which the buffer holds a value, both
     included; -1 is the start of the step, the number of statements its end. A
     state is zero at the start of a run. A `trained` parameter or state has a new
     value after the step.
 
     Constraints:
-    * E8: `offset` is a multiple of 64; parameters, states, inputs and outputs
+    * E8: `offset` is a multiple of 64, on nvme of 4096; parameters, states, inputs and outputs
       have a block whose local shape under the mesh has as many elements as the
       buffer; activations and workspaces have none. Parameters and states, and
       no others, name a source; states, and no others, a slot. Only these two
@@ -105,13 +129,16 @@ def Exec_BufferOp : Exec_Op<"buffer", [HasParent<"ProgramOp">]> {
       the buffer is a piece of it, and its members lie inside, in ascending
       order, without overlap.
   }];
-  let arguments = (ins Exec_BufferKindEnum:$kind, I64Attr:$offset, I64Attr:$first,
+  let arguments = (ins Exec_BufferKindEnum:$kind,
+      DefaultValuedAttr<Exec_TierEnum, "::parplan::exec::Tier::device">:$tier,
+      I64Attr:$offset, I64Attr:$first,
       I64Attr:$last, UnitAttr:$trained, OptionalAttr<Exec_RoleEnum>:$role,
       UnitAttr:$batched, OptionalAttr<Exec_BlockAttr>:$block,
       OptionalAttr<Exec_BucketAttr>:$bucket);
   let results = (outs Exec_BufferType:$result);
   let assemblyFormat = [{
-    $kind `at` $offset `live` $first `to` $last (`trained` $trained^)?
+    $kind (`on` $tier^)? `at` $offset `live` $first `to` $last
+    (`trained` $trained^)?
     (`role` $role^)? (`batched` $batched^)? (`block` $block^)?
     (`bucket` $bucket^)? attr-dict `:` type($result)
   }];
@@ -252,6 +279,9 @@ def Exec_MapOp : Exec_Op<"map", [Pure, AttrSizedOperandSegments,
 // Statements
 //===----------------------------------------------------------------------===//
 
+/// Constraints of every statement:
+/// * E20: its operands lie on one tier, device or host; those of communication
+///   on the device. Transfers have E19 instead.
 class Exec_Statement<string mnemonic, list<string> overrides = ["verifyGeometry"],
                      list<Trait> traits = []>
     : Exec_Op<mnemonic, [HasParent<"ProgramOp">,

@@ -1,6 +1,6 @@
 //===- Geometry.cpp - Statements stay inside their buffers ----------------===//
 //
-// Part of parplan. E9, E13 and E14 of docs/spec.md.
+// Part of parplan. E9 and E16 of docs/spec.md.
 //
 //===----------------------------------------------------------------------===//
 
@@ -9,10 +9,6 @@
 using namespace mlir;
 using namespace parplan;
 using namespace parplan::exec;
-
-static CommunicatorOp findCommunicator(Operation *op, FlatSymbolRefAttr name) {
-  return SymbolTable::lookupNearestSymbolFrom<CommunicatorOp>(op, name);
-}
 
 static LogicalResult expectRows(Operation *op, Value input, Value output,
                                 int64_t outer, int64_t length, int64_t inner) {
@@ -208,7 +204,8 @@ exec::MemberAttr CopyOp::getWriter() { return getOnlyAttr(); }
 LogicalResult CopyOp::verifyGeometry() {
   if (exec::MemberAttr member = getOnlyAttr()) {
     CommunicatorOp communicator =
-        findCommunicator(*this, member.getCommunicator());
+        SymbolTable::lookupNearestSymbolFrom<CommunicatorOp>(
+            *this, member.getCommunicator());
     if (!communicator)
       return emitOpError("names no communicator: ")
              << member.getCommunicator() << " (E16)";
@@ -226,100 +223,5 @@ LogicalResult CopyOp::verifyGeometry() {
       failed(expectReach(*this, getOutput(), getOutputOffset(), getExtents(),
                          getOutputStrides(), "output")))
     return failure();
-  return success();
-}
-
-//===----------------------------------------------------------------------===//
-// Communication
-//===----------------------------------------------------------------------===//
-
-StreamKind CollectiveOp::getStreamKind() { return StreamKind::communication; }
-exec::MemberAttr CollectiveOp::getReader() {
-  if (getForm() != CollectiveForm::broadcast || !getRoot())
-    return {};
-  return exec::MemberAttr::get(getContext(), *getRoot(), getCommunicatorAttr());
-}
-exec::MemberAttr CollectiveOp::getWriter() {
-  if (getForm() != CollectiveForm::reduce || !getRoot())
-    return {};
-  return exec::MemberAttr::get(getContext(), *getRoot(), getCommunicatorAttr());
-}
-StreamKind ExchangeOp::getStreamKind() { return StreamKind::communication; }
-
-LogicalResult CollectiveOp::verifyGeometry() {
-  CommunicatorOp communicator = findCommunicator(*this, getCommunicatorAttr());
-  if (!communicator)
-    return emitOpError("names no communicator: ")
-           << getCommunicatorAttr() << " (E13)";
-  int64_t ranks = communicator.getSize();
-  int64_t count = getCount();
-  int64_t inCount = count, outCount = count, counted = count;
-  switch (getForm()) {
-  case CollectiveForm::all_reduce:
-  case CollectiveForm::broadcast:
-  case CollectiveForm::reduce:
-    break;
-  case CollectiveForm::all_gather:
-    counted = outCount = count * ranks;
-    break;
-  case CollectiveForm::reduce_scatter:
-    counted = inCount = count * ranks;
-    break;
-  case CollectiveForm::all_to_all:
-    counted = inCount = outCount = count * ranks;
-    break;
-  }
-  BufferType input = getBufferType(getInput()),
-             output = getBufferType(getOutput());
-  if (input.getElementType() != output.getElementType())
-    return emitOpError("mixes ") << input.getElementType() << " and "
-                                 << output.getElementType() << " (E13)";
-  if (input.getElementCount() != inCount ||
-      output.getElementCount() != outCount)
-    return emitOpError("of ")
-           << count << " elements over " << ranks << " ranks moves "
-           << input.getElementCount() << " into " << output.getElementCount()
-           << " (E13)";
-  int64_t bytes = counted * getStorageBytes(input.getElementType());
-  if (static_cast<int64_t>(getBytes()) != bytes)
-    return emitOpError("counts ")
-           << getBytes() << " bytes, not " << bytes << " (E13)";
-  bool reduces = getForm() == CollectiveForm::all_reduce ||
-                 getForm() == CollectiveForm::reduce_scatter ||
-                 getForm() == CollectiveForm::reduce;
-  if (reduces != getKind().has_value())
-    return emitOpError(reduces ? "needs a kind (E13)" : "has a kind (E13)");
-  bool rooted = getForm() == CollectiveForm::broadcast ||
-                getForm() == CollectiveForm::reduce;
-  if (rooted != getRoot().has_value())
-    return emitOpError(rooted ? "needs a root (E13)" : "has a root (E13)");
-  if (rooted && static_cast<int64_t>(*getRoot()) >= ranks)
-    return emitOpError("has the root ")
-           << *getRoot() << " of " << ranks << " ranks (E13)";
-  return success();
-}
-
-LogicalResult ExchangeOp::verifyGeometry() {
-  CommunicatorOp communicator = findCommunicator(*this, getCommunicatorAttr());
-  if (!communicator)
-    return emitOpError("names no communicator: ")
-           << getCommunicatorAttr() << " (E14)";
-  int64_t ranks = communicator.getSize();
-  ArrayRef<int64_t> to = getSendTo(), from = getReceiveFrom();
-  bool inverse = static_cast<int64_t>(to.size()) == ranks &&
-                 static_cast<int64_t>(from.size()) == ranks;
-  for (int64_t position = 0; inverse && position < ranks; ++position)
-    inverse = to[position] >= 0 && to[position] < ranks &&
-              from[to[position]] == position;
-  if (!inverse)
-    return emitOpError("needs inverse permutations of ")
-           << ranks << " positions (E14)";
-  BufferType input = getBufferType(getInput()),
-             output = getBufferType(getOutput());
-  int64_t count = getCount();
-  if (input.getElementType() != output.getElementType() ||
-      input.getElementCount() != count || output.getElementCount() != count ||
-      static_cast<int64_t>(getBytes()) != input.getByteSize())
-    return emitOpError("count, bytes and buffers disagree (E14)");
   return success();
 }

@@ -1,7 +1,7 @@
 //===- ProgramVerifier.cpp - Memory and order of a whole program ----------===//
 //
-// Part of parplan. E1 to E6 of docs/spec.md. Independent of the passes that
-// place buffers and events: recomputes everything from the statements.
+// Part of parplan. E1 to E6 and E17 of docs/spec.md. Independent of the passes
+// that place buffers and events: recomputes everything from the statements.
 //
 //===----------------------------------------------------------------------===//
 
@@ -10,6 +10,7 @@
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/MapVector.h"
 
+#include <array>
 #include <map>
 
 using namespace mlir;
@@ -91,22 +92,25 @@ private:
   llvm::MapVector<StringAttr, SmallVector<RangeSet>> byMember;
 };
 
-/// E1 and E2: a sweep over the statements with the live buffers by offset.
+/// E1 and E2 of a tier: a sweep over the statements with the live buffers by
+/// offset.
 class MemoryCheck {
 public:
-  explicit MemoryCheck(ProgramOp program) : program(program) {}
+  MemoryCheck(ProgramOp program, Tier tier) : program(program), tier(tier) {}
 
   LogicalResult run() {
-    SmallVector<BufferOp> buffers(program.getBody().front().getOps<BufferOp>());
     int64_t highest = 0;
-    for (BufferOp buffer : buffers) {
+    for (auto buffer : program.getBody().front().getOps<BufferOp>()) {
+      if (buffer.getTier() != tier)
+        continue;
       highest = std::max(highest, getSpan(buffer).end);
       starts[buffer.getFirst()].push_back(buffer);
       ends[buffer.getLast()].push_back(buffer);
     }
-    if (highest != static_cast<int64_t>(program.getArena()))
+    if (highest != program.getArenaBytes(tier))
       return program.emitOpError("has an arena of ")
-             << program.getArena() << " bytes; the highest buffer ends at "
+             << program.getArenaBytes(tier) << " bytes on "
+             << stringifyTier(tier) << "; the highest buffer ends at "
              << highest << " (E1)";
     for (auto &[statement, starting] : starts) {
       retire(statement);
@@ -150,14 +154,19 @@ private:
   }
 
   ProgramOp program;
+  Tier tier;
   std::map<int64_t, SmallVector<BufferOp>> starts, ends;
   std::map<int64_t, BufferOp> live;
 };
 
-/// E3 to E6: one walk over statements and events.
+/// E3 to E6 and E17: one walk over statements and events.
 class OrderCheck {
 public:
-  explicit OrderCheck(ProgramOp program) : program(program) {}
+  explicit OrderCheck(ProgramOp program) : program(program) {
+    last.fill(-1);
+    for (Clock &clock : synchronised)
+      clock.fill(-1);
+  }
 
   LogicalResult run() {
     for (Operation &op : program.getBody().front()) {
@@ -190,15 +199,16 @@ private:
     /// Of others: their written bytes.
     WrittenBytes bytes;
   };
+  /// A statement of every stream: it and those before it have completed.
+  using Clock = std::array<int64_t, streamCount>;
   struct Record {
     StreamKind stream;
-    /// Statements of the recording stream that the event covers.
-    int64_t covered;
+    Clock covered;
   };
 
-  static constexpr int streamCount = 2;
-
   LogicalResult visit(StatementOpInterface statement) {
+    if (failed(checkCommunicator(statement)))
+      return failure();
     int stream = static_cast<int>(statement.getStreamKind());
     for (Value value : statement.getReadBuffers())
       if (failed(touch(statement, value, stream, /*writes=*/false)))
@@ -213,6 +223,19 @@ private:
         return failure();
     last[stream] = number++;
     return success();
+  }
+
+  /// E17.
+  LogicalResult checkCommunicator(StatementOpInterface statement) {
+    if (!isa<CollectiveOp, ExchangeOp, SendOp, ReceiveOp>(statement))
+      return success();
+    auto name = statement->getAttrOfType<FlatSymbolRefAttr>("communicator");
+    auto [place, isNew] =
+        communicators.try_emplace(name.getAttr(), statement.getStreamKind());
+    if (place->second == statement.getStreamKind())
+      return success();
+    return statement->emitOpError("calls ")
+           << name << " on a second stream (E17)";
   }
 
   static bool isWorkspace(Value value) {
@@ -248,7 +271,7 @@ private:
           break;
         if ((writes || before.writes) && before.span.meets(span)) {
           InFlightDiagnostic diagnostic = op->emitOpError(
-              "does not wait for the other stream's use of its bytes (E5)");
+              "does not wait for another stream's use of its bytes (E5)");
           diagnostic.attachNote(before.op->getLoc()) << "the other statement";
           return diagnostic;
         }
@@ -304,8 +327,10 @@ private:
     if (record.getEvent() >= program.getEvents())
       return record.emitOpError("event ")
              << record.getEvent() << " of " << program.getEvents() << " (E6)";
-    records[record.getEvent()] = {record.getStream(),
-                                  last[static_cast<int>(record.getStream())]};
+    int stream = static_cast<int>(record.getStream());
+    Clock covered = synchronised[stream];
+    covered[stream] = last[stream];
+    records[record.getEvent()] = {record.getStream(), covered};
     return success();
   }
 
@@ -314,10 +339,10 @@ private:
     if (found == records.end() || found->second.stream == wait.getStream())
       return wait.emitOpError("event ")
              << wait.getEvent()
-             << " has no earlier record on the other stream (E6)";
-    int64_t &known = synchronised[static_cast<int>(wait.getStream())]
-                                 [static_cast<int>(found->second.stream)];
-    known = std::max(known, found->second.covered);
+             << " has no earlier record on another stream (E6)";
+    Clock &known = synchronised[static_cast<int>(wait.getStream())];
+    for (auto [own, covered] : llvm::zip_equal(known, found->second.covered))
+      own = std::max(own, covered);
     return success();
   }
 
@@ -343,10 +368,11 @@ private:
 
   ProgramOp program;
   int64_t number = 0;
-  int64_t last[streamCount] = {-1, -1};
-  /// The last statement of the second stream that the first waited for.
-  int64_t synchronised[streamCount][streamCount] = {{-1, -1}, {-1, -1}};
-  SmallVector<Touch> touches[streamCount];
+  Clock last;
+  /// What a stream has waited for, itself or through others.
+  std::array<Clock, streamCount> synchronised;
+  std::array<SmallVector<Touch>, streamCount> touches;
+  llvm::DenseMap<StringAttr, StreamKind> communicators;
   llvm::DenseMap<Operation *, Use> uses;
   llvm::DenseMap<uint64_t, Record> records;
 };
@@ -354,7 +380,8 @@ private:
 } // namespace
 
 LogicalResult ProgramOp::verifyRegions() {
-  if (failed(MemoryCheck(*this).run()))
-    return failure();
+  for (Tier tier : {Tier::device, Tier::host, Tier::nvme})
+    if (failed(MemoryCheck(*this, tier).run()))
+      return failure();
   return OrderCheck(*this).run();
 }

@@ -15,6 +15,55 @@ using namespace parplan::exec;
 
 void ProgramOp::getAsmResultNames(OpAsmSetValueNameFn) {}
 
+SmallVector<ProgramOp> exec::getPrograms(ModuleOp module) {
+  SmallVector<ProgramOp> programs(module.getOps<ProgramOp>());
+  llvm::stable_sort(programs, [](ProgramOp left, ProgramOp right) {
+    return left.getPosition().value_or(0) < right.getPosition().value_or(0);
+  });
+  return programs;
+}
+
+std::optional<int> ProgramOp::getPipelineAxis() {
+  Mesh mesh = getMesh().getMesh();
+  std::optional<int> found;
+  for (int axis = 0; axis < mesh.getAxisCount(); ++axis) {
+    if (mesh.getAxis(axis).role != AxisRole::pipeline)
+      continue;
+    if (found)
+      return std::nullopt;
+    found = axis;
+  }
+  return found;
+}
+
+int64_t ProgramOp::getArenaBytes(Tier tier) {
+  switch (tier) {
+  case Tier::device:
+    return getArena();
+  case Tier::host:
+    return getHostArena().value_or(0);
+  case Tier::nvme:
+    return getNvmeArena().value_or(0);
+  }
+  return 0;
+}
+
+void ProgramOp::setArenaBytes(Tier tier, int64_t bytes) {
+  IntegerAttr attribute =
+      bytes ? Builder(getContext()).getI64IntegerAttr(bytes) : IntegerAttr();
+  switch (tier) {
+  case Tier::device:
+    setArena(bytes);
+    break;
+  case Tier::host:
+    setHostArenaAttr(attribute);
+    break;
+  case Tier::nvme:
+    setNvmeArenaAttr(attribute);
+    break;
+  }
+}
+
 std::string CommunicatorOp::getLabel() {
   return llvm::join(
       llvm::map_range(getAxes().getNames(),
@@ -61,7 +110,8 @@ int64_t exec::getArenaOffset(Value operand) {
 
 ByteRange exec::getByteRange(Value operand) {
   int64_t offset = getArenaOffset(operand);
-  return {offset, offset + getBufferType(operand).getByteSize()};
+  return {offset, offset + getBufferType(operand).getByteSize(),
+          getTier(operand)};
 }
 
 bool BufferOp::isPermanent() {
@@ -138,11 +188,16 @@ static LogicalResult verifyBucket(BufferOp op, const Mesh &mesh) {
   return success();
 }
 
+/// Whether a zig-zag order cuts the dimension in equal chunks.
+static bool hasChunks(DimensionAttr dim) {
+  return dim.getZigzag() > 1 && dim.getSize() % (2 * dim.getZigzag()) == 0;
+}
+
 LogicalResult BufferOp::verify() {
-  if (static_cast<int64_t>(getOffset()) < 0 ||
-      getOffset() % bufferAlignment != 0)
+  int64_t alignment = getAlignment(getTier());
+  if (static_cast<int64_t>(getOffset()) < 0 || getOffset() % alignment != 0)
     return emitOpError("has the offset ")
-           << getOffset() << ", no multiple of " << bufferAlignment << " (E8)";
+           << getOffset() << ", no multiple of " << alignment << " (E8)";
   bool isVariable =
       getKind() == BufferKind::parameter || getKind() == BufferKind::state;
   bool isInput = getKind() == BufferKind::input;
@@ -166,6 +221,10 @@ LogicalResult BufferOp::verify() {
                          "(E8)");
     if ((getKind() == BufferKind::state) != bool(block.getSlot()))
       return emitOpError("a state, and nothing else, has a slot (E8)");
+    for (DimensionAttr dim : block.getDims())
+      if (dim.getZigzag() != 1 && (isVariable || !hasChunks(dim)))
+        return emitOpError("only inputs and outputs have dimensions in zig-zag "
+                           "order, of two chunks for each of its ranks (E8)");
   }
   Mesh mesh = cast<ProgramOp>((*this)->getParentOp()).getMesh().getMesh();
   if (hasBucket)

@@ -18,6 +18,20 @@ int64_t Prediction::getPeakBytes() const {
   return peak;
 }
 
+/// The peaks of a tier, if it is used.
+static void addTier(const Prediction &prediction,
+                    int64_t RankPrediction::*bytes, const char *key,
+                    nlohmann::ordered_json &document) {
+  Json peaks = Json::array();
+  int64_t highest = 0;
+  for (int64_t index = 0; index < prediction.rankCount; ++index) {
+    peaks.push_back(prediction.getRank(index).*bytes);
+    highest = std::max(highest, prediction.getRank(index).*bytes);
+  }
+  if (highest > 0)
+    document[key] = {{"max", highest}, {"per_rank", std::move(peaks)}};
+}
+
 nlohmann::ordered_json parplan::toJson(const Prediction &prediction) {
   Json peaks = Json::array(), counts = Json::array(), digests = Json::array(),
        offload = Json::array();
@@ -30,10 +44,10 @@ nlohmann::ordered_json parplan::toJson(const Prediction &prediction) {
           {"calls", count.calls}, {"bytes", count.bytes}};
     counts.push_back(std::move(kinds));
     digests.push_back(rank.orderDigest);
-    offload.push_back({{"host_to_device_bytes", 0},
-                       {"device_to_host_bytes", 0},
-                       {"nvme_read_bytes", 0},
-                       {"nvme_write_bytes", 0}});
+    offload.push_back({{"host_to_device_bytes", rank.offload.hostToDeviceBytes},
+                       {"device_to_host_bytes", rank.offload.deviceToHostBytes},
+                       {"nvme_read_bytes", rank.offload.nvmeReadBytes},
+                       {"nvme_write_bytes", rank.offload.nvmeWriteBytes}});
   }
   // The parts are those of the rank with the highest peak.
   auto highest = std::max_element(
@@ -44,7 +58,7 @@ nlohmann::ordered_json parplan::toJson(const Prediction &prediction) {
   MemoryByUse memory;
   if (highest != prediction.ranks.end())
     memory = highest->memory;
-  return {
+  nlohmann::ordered_json document = {
       {"peak_memory_bytes",
        {{"max", prediction.getPeakBytes()},
         {"per_rank", std::move(peaks)},
@@ -57,4 +71,9 @@ nlohmann::ordered_json parplan::toJson(const Prediction &prediction) {
       {"communication",
        {{"per_rank", std::move(counts)}, {"order_sha256", std::move(digests)}}},
       {"offload", {{"per_rank", std::move(offload)}}}};
+  addTier(prediction, &RankPrediction::hostPeakBytes, "host_peak_memory_bytes",
+          document);
+  addTier(prediction, &RankPrediction::nvmePeakBytes, "nvme_peak_bytes",
+          document);
+  return document;
 }

@@ -35,8 +35,19 @@ std::vector<LiveRange> findLiveRanges(const RankProgram &program) {
 
 void predictMemory(const RankProgram &program, RankPrediction &prediction) {
   std::vector<LiveRange> ranges = findLiveRanges(program);
+  for (size_t i = 0; i < program.buffers.size(); ++i) {
+    const ProgramBuffer &buffer = program.buffers[i];
+    if (!buffer.isResident && ranges[i].first == -1)
+      continue;
+    int64_t end = buffer.offset + buffer.bytes;
+    if (buffer.tier == MemoryTier::host)
+      prediction.hostPeakBytes = std::max(prediction.hostPeakBytes, end);
+    else if (buffer.tier == MemoryTier::nvme)
+      prediction.nvmePeakBytes = std::max(prediction.nvmePeakBytes, end);
+  }
   auto isTouched = [&](size_t i) {
-    return program.buffers[i].isResident || ranges[i].first != -1;
+    return program.buffers[i].tier == MemoryTier::device &&
+           (program.buffers[i].isResident || ranges[i].first != -1);
   };
   // The highest end, and when a buffer with that end is touched first.
   int64_t peak = 0, moment = -1;
@@ -83,6 +94,20 @@ void predictMemory(const RankProgram &program, RankPrediction &prediction) {
                                memory.optimizer - memory.workspace);
 }
 
+OffloadCount countOffload(const RankProgram &program) {
+  OffloadCount count;
+  for (const ProgramStatement &statement : program.statements) {
+    if (statement.kind != StatementKind::transfer)
+      continue;
+    (statement.to == MemoryTier::device     ? count.hostToDeviceBytes
+     : statement.to == MemoryTier::nvme     ? count.nvmeWriteBytes
+     : statement.from == MemoryTier::device ? count.deviceToHostBytes
+                                            : count.nvmeReadBytes) +=
+        statement.bytes;
+  }
+  return count;
+}
+
 void predictCommunication(const RankProgram &program,
                           const std::vector<ProgramCommunicator> &communicators,
                           RankPrediction &prediction) {
@@ -111,6 +136,7 @@ Prediction parplan::predictResources(const Program &program) {
   for (const RankProgram &rank : program.ranks) {
     RankPrediction &result = prediction.ranks.emplace_back();
     predictMemory(rank, result);
+    result.offload = countOffload(rank);
     predictCommunication(rank, program.communicators, result);
   }
   return prediction;

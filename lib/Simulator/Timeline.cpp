@@ -4,6 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "lib/Simulator/Meetings.h"
+
 #include "parplan/Simulator/Simulator.h"
 #include "parplan/Support/Check.h"
 
@@ -18,10 +20,6 @@ namespace {
 /// Share of the overlap that a collective beside computation costs after all.
 /// Fitted to published training steps.
 constexpr double interference = 0.25;
-
-/// A call in which several ranks meet: communicator, first rank of the group,
-/// sender and receiver (-1 for collectives), number among its equals.
-using MeetingKey = std::tuple<int, int64_t, int64_t, int64_t, int64_t>;
 
 struct Meeting {
   int64_t missing = 0;
@@ -56,7 +54,7 @@ struct StreamState {
 };
 
 struct RankState {
-  std::array<StreamState, Program::streamCount> streams;
+  std::array<StreamState, ProgramStream::count> streams;
   /// When the records that have been reached completed, by statement.
   std::map<int64_t, double> recorded;
 };
@@ -73,8 +71,8 @@ public:
 
 private:
   void addTasks(size_t rank);
-  Call makeCall(size_t rank, int64_t index,
-                std::map<MeetingKey, int64_t> &counts);
+  Call makeCall(size_t rank, int64_t index, MeetingFinder &finder);
+  double getLaunchSeconds(const ProgramStatement &statement) const;
   /// Runs the next task of a stream, as far as it can; true if it moved.
   bool advance(size_t rank, int stream);
   bool communicate(size_t rank, int stream, Task &task);
@@ -105,46 +103,37 @@ Replay::Replay(const Program &program, const CostModel &costs)
     addTasks(rank);
 }
 
-Call Replay::makeCall(size_t rank, int64_t index,
-                      std::map<MeetingKey, int64_t> &counts) {
+Call Replay::makeCall(size_t rank, int64_t index, MeetingFinder &finder) {
   const ProgramStatement &statement =
       program.ranks[rank].statements[static_cast<size_t>(index)];
   auto communicator = static_cast<size_t>(statement.communicator);
   CollectiveKind kind = statement.collective;
-  bool isSend = kind == CollectiveKind::send;
   bool isReceive = kind == CollectiveKind::receive;
   // A message costs what its send costs, at both ends.
   double seconds =
       costs.getCollectiveSeconds(isReceive ? CollectiveKind::send : kind,
                                  groups[communicator], statement.bytes);
-  if (program.isSameForAllRanks()) {
-    // All arrive at the same time.
-    MeetingKey key{statement.communicator, 0, -1, -1, index};
-    return {index, key, /*participants=*/1, seconds};
-  }
-  llvm::SmallVector<int64_t> group = program.mesh.getGroup(
-      static_cast<int64_t>(rank), program.communicators[communicator].axes);
-  int64_t sender = -1, receiver = -1;
-  if (isSend || isReceive) {
-    auto self = static_cast<int64_t>(
-        std::find(group.begin(), group.end(), static_cast<int64_t>(rank)) -
-        group.begin());
-    sender = isSend ? self : statement.peer;
-    receiver = isSend ? statement.peer : self;
-  }
-  int64_t first = *std::min_element(group.begin(), group.end());
-  int64_t &count = counts[{statement.communicator, first, sender, receiver, 0}];
-  MeetingKey key{statement.communicator, first, sender, receiver, count++};
-  int64_t participants = sender == -1 ? static_cast<int64_t>(group.size()) : 2;
-  return {index, key, participants, seconds};
+  MeetingPlace place = finder.find(index);
+  return {index, place.key, place.participants, seconds};
+}
+
+double Replay::getLaunchSeconds(const ProgramStatement &statement) const {
+  if (statement.kind == StatementKind::launch)
+    return statement.stream == ProgramStream::host
+               ? costs.getHostOpSeconds(statement.cost)
+               : costs.getOpSeconds(statement.cost);
+  bool isWrite = statement.to == MemoryTier::nvme;
+  return isWrite || statement.from == MemoryTier::nvme
+             ? costs.getNvmeSeconds(statement.bytes, isWrite)
+             : costs.getHostCopySeconds(statement.bytes);
 }
 
 void Replay::addTasks(size_t rank) {
   const std::vector<ProgramStatement> &statements =
       program.ranks[rank].statements;
   std::map<int, int64_t> lastRecord;
-  std::map<MeetingKey, int64_t> counts;
-  std::array<int, Program::streamCount> openGroup;
+  MeetingFinder finder(program, rank);
+  std::array<int, ProgramStream::count> openGroup;
   openGroup.fill(-1);
   for (int64_t i = 0; i < static_cast<int64_t>(statements.size()); ++i) {
     const ProgramStatement &statement = statements[static_cast<size_t>(i)];
@@ -159,10 +148,11 @@ void Replay::addTasks(size_t rank) {
     }
     switch (statement.kind) {
     case StatementKind::launch:
-      task.launchSeconds = costs.getOpSeconds(statement.cost);
+    case StatementKind::transfer:
+      task.launchSeconds = getLaunchSeconds(statement);
       break;
     case StatementKind::communicate:
-      task.calls.push_back(makeCall(rank, i, counts));
+      task.calls.push_back(makeCall(rank, i, finder));
       break;
     case StatementKind::record:
       lastRecord[statement.event] = i;
@@ -214,6 +204,7 @@ bool Replay::advance(size_t rank, int stream) {
   case StatementKind::communicate:
     return communicate(rank, stream, task);
   case StatementKind::launch:
+  case StatementKind::transfer:
     addSpan(rank, stream, task.statement, state.seconds,
             state.seconds + task.launchSeconds);
     state.seconds += task.launchSeconds;
@@ -237,7 +228,7 @@ bool Replay::run() {
   for (bool moved = true; moved;) {
     moved = false;
     for (size_t rank = 0; rank < states.size(); ++rank)
-      for (int stream = 0; stream < Program::streamCount; ++stream)
+      for (int stream = 0; stream < ProgramStream::count; ++stream)
         while (advance(rank, stream))
           moved = true;
   }
@@ -255,17 +246,33 @@ double Replay::getSeconds(size_t rank) const {
   return seconds;
 }
 
-bool isDataCommunicator(const ProgramCommunicator &communicator,
-                        const Mesh &mesh) {
-  return std::all_of(
-      communicator.axes.begin(), communicator.axes.end(),
-      [&](int axis) { return mesh.getAxis(axis).role == AxisRole::data; });
+/// What a rank does, by what its time is counted under.
+enum Activity { compute, tensor, data, pipeline, offload };
+constexpr size_t activityCount = 5;
+
+Activity getActivity(const ProgramStatement &statement,
+                     const Program &program) {
+  if (statement.kind == StatementKind::transfer ||
+      statement.stream == ProgramStream::host)
+    return offload;
+  if (statement.kind != StatementKind::communicate)
+    return compute;
+  const AxisList &axes =
+      program.communicators[static_cast<size_t>(statement.communicator)].axes;
+  auto hasRole = [&](AxisRole role) {
+    return
+        [&, role](int axis) { return program.mesh.getAxis(axis).role == role; };
+  };
+  if (std::any_of(axes.begin(), axes.end(), hasRole(AxisRole::pipeline)))
+    return pipeline;
+  return std::all_of(axes.begin(), axes.end(), hasRole(AxisRole::data))
+             ? data
+             : tensor;
 }
 
 /// Splits the time of `rank` into parts that add up to it.
 TimeBreakdown breakDown(const Program &program, size_t rank, double endSeconds,
                         const std::vector<TimelineSpan> &spans) {
-  enum Activity { compute, tensor, data };
   // Begin and end of every activity, in the order of time.
   std::vector<std::tuple<double, Activity, int>> changes;
   for (const TimelineSpan &span : spans) {
@@ -273,31 +280,29 @@ TimeBreakdown breakDown(const Program &program, size_t rank, double endSeconds,
       continue;
     const ProgramStatement &statement =
         program.ranks[rank].statements[static_cast<size_t>(span.statement)];
-    Activity activity = compute;
-    if (statement.kind == StatementKind::communicate)
-      activity = isDataCommunicator(program.communicators[static_cast<size_t>(
-                                        statement.communicator)],
-                                    program.mesh)
-                     ? data
-                     : tensor;
+    Activity activity = getActivity(statement, program);
     changes.emplace_back(span.startSeconds, activity, 1);
     changes.emplace_back(span.endSeconds, activity, -1);
   }
   std::sort(changes.begin(), changes.end());
 
   TimeBreakdown parts;
-  std::array<int, 3> active{};
+  std::array<int, activityCount> active{};
   double last = 0;
   auto account = [&](double until) {
     double duration = until - last;
     last = until;
-    double communication = active[compute] ? interference * duration : duration;
+    double exposed = active[compute] ? interference * duration : duration;
     if (active[compute])
       parts.compute += duration;
     if (active[tensor])
-      parts.tensorCommunication += communication;
+      parts.tensorCommunication += exposed;
     else if (active[data])
-      parts.dataCommunication += communication;
+      parts.dataCommunication += exposed;
+    else if (active[pipeline])
+      parts.pipelineCommunication += exposed;
+    else if (active[offload])
+      parts.offload += exposed;
     else if (!active[compute])
       parts.idle += duration;
   };
@@ -325,8 +330,9 @@ parplan::simulate(const Program &program, const CostModel &costs,
   TimeBreakdown &parts = prediction.breakdown;
   parts = breakDown(program, slowest, replay.getSeconds(slowest),
                     replay.getSpans());
-  prediction.stepSeconds = parts.compute + parts.tensorCommunication +
-                           parts.dataCommunication + parts.idle;
+  prediction.stepSeconds =
+      parts.compute + parts.tensorCommunication + parts.dataCommunication +
+      parts.pipelineCommunication + parts.offload + parts.idle;
   if (timeline)
     *timeline = replay.getSpans();
   return prediction;

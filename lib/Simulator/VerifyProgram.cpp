@@ -53,7 +53,7 @@ Fault verifyRank(const RankProgram &rank, const Program &program) {
     auto fail = [&](const std::string &what) {
       return concat("statement ", i, ": ", what);
     };
-    if (statement.stream < 0 || statement.stream >= Program::streamCount)
+    if (statement.stream < 0 || statement.stream >= ProgramStream::count)
       return fail(concat("stream ", statement.stream, " does not exist"));
     for (int buffer : statement.buffers)
       if (buffer < 0 || buffer >= static_cast<int>(rank.buffers.size()))
@@ -62,6 +62,11 @@ Fault verifyRank(const RankProgram &rank, const Program &program) {
       return fail("only communication is grouped");
     switch (statement.kind) {
     case StatementKind::launch:
+      break;
+    case StatementKind::transfer:
+      if ((statement.from == MemoryTier::host) ==
+          (statement.to == MemoryTier::host))
+        return fail("copies between tiers without the host");
       break;
     case StatementKind::communicate:
       if (Fault fault = verifyCall(statement, program))

@@ -15,17 +15,72 @@ using namespace mlir;
 
 namespace parplan {
 
-Emitter::Emitter(exec::ProgramOp program, const WeightLayout &weights,
-                 const EmitOptions &options, DiagnosticEngine &engine)
-    : program(program), mesh(program.getMesh().getMesh()), weights(weights),
-      options(options), engine(engine), text(result.text), stream(text) {
-  for (auto [number, kernel] :
-       llvm::enumerate(program.getBody().front().getOps<exec::KernelOp>()))
-    kernelNames[kernel.getSymNameAttr()] = "Kernel" + std::to_string(number);
-  for (auto [number, communicator] : llvm::enumerate(
-           program.getBody().front().getOps<exec::CommunicatorOp>()))
-    communicatorNames[communicator.getSymNameAttr()] =
-        "communicator" + std::to_string(number);
+Emitter::Emitter(ArrayRef<exec::ProgramOp> programs,
+                 const WeightLayout &weights, const EmitOptions &options,
+                 DiagnosticEngine &engine)
+    : stages(programs.size()),
+      mesh(exec::ProgramOp(programs.front()).getMesh().getMesh()),
+      weights(weights), options(options), engine(engine), text(result.text),
+      stream(text) {
+  for (auto [number, program] : llvm::enumerate(programs)) {
+    StageNames &stage = stages[number];
+    stage.program = program;
+    if (programs.size() > 1)
+      stage.space = "stage" + std::to_string(number);
+    nameCommunicators(stage);
+    nameKernels(stage);
+  }
+}
+
+/// The stream of a program's calls of each communicator.
+static llvm::DenseMap<Attribute, exec::StreamKind>
+findStreams(exec::ProgramOp program) {
+  llvm::DenseMap<Attribute, exec::StreamKind> streams;
+  for (auto call :
+       program.getBody().front().getOps<exec::StatementOpInterface>())
+    if (auto name = call->getAttrOfType<FlatSymbolRefAttr>("communicator"))
+      streams[name.getAttr()] = call.getStreamKind();
+  return streams;
+}
+
+void Emitter::nameCommunicators(StageNames &stage) {
+  llvm::DenseMap<Attribute, exec::StreamKind> streams =
+      findStreams(stage.program);
+  for (auto communicator :
+       stage.program.getBody().front().getOps<exec::CommunicatorOp>()) {
+    auto found = streams.find(communicator.getSymNameAttr());
+    exec::StreamKind kind = found == streams.end()
+                                ? exec::StreamKind::communication
+                                : found->second;
+    AxisListAttr axes = communicator.getAxes();
+    auto place = llvm::find_if(communicators, [&](const auto &other) {
+      return other.axes == axes && other.stream == kind;
+    });
+    stage.communicators[communicator.getSymNameAttr()] =
+        place - communicators.begin();
+    if (place == communicators.end())
+      communicators.push_back({communicator.getLabel(), axes, kind});
+  }
+}
+
+/// The text of a kernel without its name.
+static std::string printAnonymous(exec::KernelOp kernel) {
+  OwningOpRef<exec::KernelOp> copy = kernel.clone();
+  copy->setSymName("kernel");
+  std::string text;
+  llvm::raw_string_ostream(text) << **copy;
+  return text;
+}
+
+void Emitter::nameKernels(StageNames &stage) {
+  for (auto kernel : stage.program.getBody().front().getOps<exec::KernelOp>()) {
+    auto [place, isNew] = kernelNames.try_emplace(printAnonymous(kernel));
+    if (isNew) {
+      place->second = "Kernel" + std::to_string(kernels.size());
+      kernels.push_back({&stage, kernel});
+    }
+    stage.kernels[kernel.getSymNameAttr()] = place->second;
+  }
 }
 
 namespace {
@@ -98,11 +153,12 @@ StringRef Emitter::getElementTypeName(Type type, mlir::Location location) {
 }
 
 std::string Emitter::getKernelName(FlatSymbolRefAttr symbol) const {
-  return kernelNames.lookup(symbol.getAttr());
+  return current->kernels.lookup(symbol.getAttr());
 }
 
 std::string Emitter::getCommunicatorName(FlatSymbolRefAttr symbol) const {
-  return communicatorNames.lookup(symbol.getAttr());
+  return "communicator" +
+         std::to_string(current->communicators.lookup(symbol.getAttr()));
 }
 
 std::string Emitter::printAxes(AxisListAttr axes) const {
@@ -132,10 +188,20 @@ EmittedProgram Emitter::run() {
             "using namespace parplan::runtime;\n\n"
             "namespace {\n\n";
   emitTables();
-  for (auto kernel : program.getBody().front().getOps<exec::KernelOp>())
+  for (auto [stage, kernel] : kernels) {
+    current = stage;
     emitKernel(kernel);
-  emitExchangeTables();
-  emitStep();
+  }
+  for (StageNames &stage : stages) {
+    current = &stage;
+    if (!stage.space.empty())
+      stream << "namespace " << stage.space << " {\n\n";
+    emitExchangeTables();
+    emitStep();
+    if (!stage.space.empty())
+      stream << "\n} // namespace " << stage.space << "\n\n";
+  }
+  emitStagesTable();
   emitProgramTable();
   stream << "\n} // namespace\n\n"
             "int main(int argc, char **argv) {\n"
@@ -144,10 +210,11 @@ EmittedProgram Emitter::run() {
   return std::move(result);
 }
 
-EmittedProgram emitProgram(exec::ProgramOp program, const WeightLayout &weights,
+EmittedProgram emitProgram(ArrayRef<exec::ProgramOp> programs,
+                           const WeightLayout &weights,
                            const EmitOptions &options,
                            DiagnosticEngine &engine) {
-  return Emitter(program, weights, options, engine).run();
+  return Emitter(programs, weights, options, engine).run();
 }
 
 } // namespace parplan

@@ -28,6 +28,9 @@ struct SavedInitializer {
   std::vector<int64_t> shape;
   int64_t fileOffset = 0;
   int64_t bytes = 0;
+  /// The name of the stack that it is part of; empty: none.
+  std::string stack = {};
+  int64_t stackIndex = 0;
 };
 
 /// What a training program is told beside its statements: runtime::Training.
@@ -67,13 +70,20 @@ struct EmittedProgram {
   std::vector<SourceLine> sourceMap;
 };
 
-/// Prints a verified program. Nothing is decided here: one statement per op, in
-/// their order. Reports an op without emission rule (E6101) and element types
-/// that the runtime cannot compute with (E6102); the text is then not to be
-/// used.
-EmittedProgram emitProgram(exec::ProgramOp program, const WeightLayout &weights,
+/// Prints the verified programs of a module, by position. Nothing is decided
+/// here: one statement per op, in their order. Reports an op without emission
+/// rule (E6101) and element types that the runtime cannot compute with (E6102);
+/// the text is then not to be used.
+EmittedProgram emitProgram(llvm::ArrayRef<exec::ProgramOp> programs,
+                           const WeightLayout &weights,
                            const EmitOptions &options,
                            DiagnosticEngine &engine);
+inline EmittedProgram emitProgram(mlir::ModuleOp module,
+                                  const WeightLayout &weights,
+                                  const EmitOptions &options,
+                                  DiagnosticEngine &engine) {
+  return emitProgram(exec::getPrograms(module), weights, options, engine);
+}
 
 } // namespace parplan
 

@@ -8,6 +8,8 @@
 
 #include "parplan/Support/Text.h"
 
+#include <array>
+
 using namespace mlir;
 
 namespace parplan {
@@ -40,20 +42,45 @@ public:
 
   /// False where there is no rule.
   bool run(Operation *op) {
-    static const auto table =
-        makeRules<StatementEmitter, exec::LaunchOp, exec::MatmulOp,
-                  exec::ConvolutionOp, exec::PoolOp, exec::ReduceOp,
-                  exec::SoftmaxOp, exec::LayerNormOp, exec::RMSNormOp,
-                  exec::CumSumOp, exec::TopKOp, exec::EmbeddingOp,
-                  exec::GatherOp, exec::GatherElementsOp, exec::GatherNDOp,
-                  exec::CopyOp, exec::ZeroOp, exec::CollectiveOp,
-                  exec::ExchangeOp, exec::RecordOp, exec::WaitOp>();
+    static const auto table = makeRules<
+        StatementEmitter, exec::LaunchOp, exec::MatmulOp, exec::ConvolutionOp,
+        exec::PoolOp, exec::ReduceOp, exec::SoftmaxOp, exec::LayerNormOp,
+        exec::RMSNormOp, exec::CumSumOp, exec::TopKOp, exec::EmbeddingOp,
+        exec::GatherOp, exec::GatherElementsOp, exec::GatherNDOp, exec::CopyOp,
+        exec::ZeroOp, exec::CollectiveOp, exec::ExchangeOp, exec::SendOp,
+        exec::ReceiveOp, exec::TransferOp, exec::RecordOp, exec::WaitOp>();
+    if (!hasKernel(op))
+      return false;
     auto rule = table.find(op->getName().getTypeID());
     if (rule == table.end())
       return emitTrainingStatement(emitter, op) ||
              emitExpertStatement(emitter, op) ||
              emitAttentionStatement(emitter, op);
     rule->second(*this, op);
+    return true;
+  }
+
+  /// Whether there is one where the operands are.
+  static bool hasKernel(Operation *op) {
+    auto statement = dyn_cast<exec::StatementOpInterface>(op);
+    if (!statement || statement.getStreamKind() != exec::StreamKind::host)
+      return true;
+    if (auto copy = dyn_cast<exec::CopyOp>(op))
+      return !copy.getOnly() && isContiguous(copy);
+    return isa<exec::LaunchOp, exec::ZeroOp, exec::SquareSumOp, exec::UpdateOp>(
+        op);
+  }
+
+  static bool isContiguous(exec::CopyOp op) {
+    int64_t stride = 1;
+    for (size_t dim = op.getExtents().size(); dim-- > 0;) {
+      if (op.getExtents()[dim] == 1)
+        continue;
+      if (op.getInputStrides()[dim] != stride ||
+          op.getOutputStrides()[dim] != stride)
+        return false;
+      stride *= op.getExtents()[dim];
+    }
     return true;
   }
 
@@ -196,6 +223,17 @@ public:
   }
 
   void emit(exec::CopyOp op) {
+    if (cast<exec::StatementOpInterface>(op.getOperation()).getStreamKind() ==
+        exec::StreamKind::host) {
+      int64_t bytes = exec::getStorageBytes(getElementType(op.getInput()));
+      for (int64_t extent : op.getExtents())
+        bytes *= extent;
+      call("copyBytes", op)
+          << bytePointer(op.getInput(), op.getInputOffset()) << ", "
+          << bytePointer(op.getOutput(), op.getOutputOffset()) << ", " << bytes
+          << ");\n";
+      return;
+    }
     if (std::optional<exec::MemberAttr> member = op.getOnly())
       out << "if (" << emitter.getCommunicatorName(member->getCommunicator())
           << ".rank() == " << member->getPosition() << ")\n    ";
@@ -244,16 +282,28 @@ public:
     ++exchanges;
   }
 
-  static StringRef getStream(exec::StreamKind stream) {
-    return stream == exec::StreamKind::compute ? "compute" : "communication";
+  void emit(exec::SendOp op) { emitMessage(op, "send"); }
+  void emit(exec::ReceiveOp op) { emitMessage(op, "receive"); }
+  template <typename Message> void emitMessage(Message op, StringRef name) {
+    out << emitter.getCommunicatorName(op.getCommunicatorAttr()) << "." << name
+        << "(" << getStreamName(exec::StreamKind::point_to_point) << ", "
+        << ranges(op) << ", " << elementType(op.getBuffer()) << ", "
+        << op.getPeer() << ", " << bytePointer(op.getBuffer()) << ", "
+        << op.getCount() << ");\n";
   }
+
+  void emit(exec::TransferOp op) {
+    out << "transfer(" << getStreamName(op.getStreamKind()) << ", "
+        << range(op.getInput()) << ", " << range(op.getOutput()) << ");\n";
+  }
+
   void emit(exec::RecordOp op) {
-    out << "rank.record(" << op.getEvent() << ", " << getStream(op.getStream())
-        << ");\n";
+    out << "rank.record(" << op.getEvent() << ", "
+        << getStreamName(op.getStream()) << ");\n";
   }
   void emit(exec::WaitOp op) {
-    out << "rank.wait(" << op.getEvent() << ", " << getStream(op.getStream())
-        << ");\n";
+    out << "rank.wait(" << op.getEvent() << ", "
+        << getStreamName(op.getStream()) << ");\n";
   }
 
   /// Exchanges so far.
@@ -273,7 +323,7 @@ void Emitter::emitExchangeTables() {
            << "[] = " << printList(peers) << ";\n";
   };
   size_t number = 0;
-  for (auto op : program.getBody().front().getOps<exec::ExchangeOp>()) {
+  for (auto op : getBody().getOps<exec::ExchangeOp>()) {
     emitPeers("sendTo", number, op.getSendTo());
     emitPeers("receiveFrom", number, op.getReceiveFrom());
     ++number;
@@ -283,16 +333,21 @@ void Emitter::emitExchangeTables() {
 }
 
 void Emitter::emitStep() {
-  stream << "void step(Rank &rank) {\n"
-            "  [[maybe_unused]] Stream &compute = rank.stream(0);\n"
-            "  [[maybe_unused]] Stream &communication = rank.stream(1);\n";
-  for (auto [number, communicator] : llvm::enumerate(
-           program.getBody().front().getOps<exec::CommunicatorOp>()))
-    stream << "  Communicator &"
-           << communicatorNames.lookup(communicator.getSymNameAttr())
+  stream << "void step(Rank &rank) {\n";
+  std::array<bool, exec::streamCount> isUsed = {};
+  for (auto statement : getBody().getOps<exec::StatementOpInterface>())
+    isUsed[static_cast<size_t>(statement.getStreamKind())] = true;
+  for (auto [number, used] : llvm::enumerate(isUsed)) {
+    if (!used)
+      continue;
+    StringRef name = getStreamName(static_cast<exec::StreamKind>(number));
+    stream << "  Stream &" << name << " = rank.stream(" << number << ");\n";
+  }
+  for (auto &[symbol, number] : current->communicators)
+    stream << "  Communicator &communicator" << number
            << " = rank.communicator(" << number << ");\n";
   StatementEmitter statements(*this);
-  for (Operation &op : program.getBody().front()) {
+  for (Operation &op : getBody()) {
     if (isDeclaration(op))
       continue;
     if (auto nodes = op.getAttrOfType<DenseI64ArrayAttr>(nodesName))

@@ -37,7 +37,10 @@ std::string Emitter::getDimensionsTable(exec::BlockAttr block) {
   for (exec::DimensionAttr dim : block.getDims())
     dims.push_back("{" + std::to_string(dim.getSize()) + ", " +
                    getAxesTable(dim.getAxes()) + ", " +
-                   std::to_string(dim.getStride()) + "}");
+                   std::to_string(dim.getStride()) +
+                   (dim.getZigzag() > 1 ? ", " + std::to_string(dim.getZigzag())
+                                        : std::string()) +
+                   "}");
   std::string entries = joinText(dims, ", ");
   auto [place, isNew] = dimensionTables.try_emplace(entries);
   if (isNew) {
@@ -56,22 +59,58 @@ void Emitter::emitTables() {
   if (mesh.getAxes().empty())
     stream << "{\"all\", 1}";
   stream << "};\n";
-  std::string communicators;
-  for (auto communicator :
-       program.getBody().front().getOps<exec::CommunicatorOp>())
-    communicators += "    {" + cStringLiteral(communicator.getLabel()) + ", " +
-                     getAxesTable(communicator.getAxes()) + "},\n";
-  if (!communicators.empty())
-    stream << "constexpr CommunicatorEntry communicators[] = {\n"
-           << communicators << "};\n";
+  std::string entries;
+  for (const CommunicatorNames &communicator : communicators)
+    entries += ("    {" + cStringLiteral(communicator.label) + ", " +
+                getAxesTable(communicator.axes) + ", " +
+                Twine(static_cast<int>(communicator.stream)) + "},\n")
+                   .str();
+  if (!entries.empty())
+    stream << "// {name, axes, stream}\n"
+           << "constexpr CommunicatorEntry communicators[] = {\n"
+           << entries << "};\n";
   stream << "\n// {global size, axes that split it, stride in the file}\n";
-  emitParameters();
-  emitTensors(exec::BufferKind::input, "inputs");
-  emitTensors(exec::BufferKind::output, "outputs");
+  for (StageNames &stage : stages) {
+    current = &stage;
+    emitStageTables(stage);
+  }
   emitOrderDigests();
-  if (program.getMicroBatches())
+  if (stages.front().program.getMicroBatches())
     emitTraining();
   stream << "\n";
+}
+
+/// Axes and dimensions are shared: they come before the stage's own tables.
+void Emitter::emitStageTables(StageNames &stage) {
+  std::string parameters = printParameters();
+  std::string inputs = printTensors(exec::BufferKind::input);
+  std::string outputs = printTensors(exec::BufferKind::output);
+  stage.hasParameters = !parameters.empty();
+  stage.hasInputs = !inputs.empty();
+  stage.hasOutputs = !outputs.empty();
+  if (!stage.space.empty())
+    stream << "namespace " << stage.space << " {\n";
+  if (stage.hasParameters)
+    stream << "constexpr Parameter parameters[] = {\n" << parameters << "};\n";
+  if (stage.hasInputs)
+    stream << "constexpr Tensor inputs[] = {\n" << inputs << "};\n";
+  if (stage.hasOutputs)
+    stream << "constexpr Tensor outputs[] = {\n" << outputs << "};\n";
+  if (!stage.space.empty())
+    stream << "} // namespace " << stage.space << "\n";
+}
+
+/// How the runtime calls a tier.
+static StringRef getTierName(exec::Tier tier) {
+  switch (tier) {
+  case exec::Tier::device:
+    return "MemoryTier::Device";
+  case exec::Tier::host:
+    return "MemoryTier::Host";
+  case exec::Tier::nvme:
+    return "MemoryTier::Nvme";
+  }
+  return "";
 }
 
 std::string Emitter::printParameter(exec::BufferOp buffer,
@@ -80,7 +119,7 @@ std::string Emitter::printParameter(exec::BufferOp buffer,
   bool isState = buffer.getKind() == exec::BufferKind::state;
   std::optional<exec::BucketAttr> bucket = buffer.getBucket();
   // States have no bytes in the file.
-  WeightPiece piece;
+  WeightSource piece;
   if (isState)
     piece.name = block.getName().str();
   else
@@ -93,24 +132,29 @@ std::string Emitter::printParameter(exec::BufferOp buffer,
        Twine(buffer.getOffset()))
           .str();
   AxisListAttr storage = bucket ? bucket->getStorage() : block.getStorage();
-  if (!storage.getNames().empty() || isState || buffer.getTrained() || bucket)
+  bool isElsewhere = buffer.getTier() != exec::Tier::device;
+  bool isVariable =
+      isState || buffer.getTrained() || bucket.has_value() || isElsewhere;
+  if (!storage.getNames().empty() || isVariable)
     text += ", nullptr, " + getAxesTable(storage);
-  if (isState || buffer.getTrained() || bucket)
+  if (isVariable)
     text += std::string(isState ? ", true, " : ", false, ") +
             (isState ? cStringLiteral(block.getSlot().str()) : "nullptr") +
             (buffer.getTrained() ? ", true" : ", false");
-  if (bucket)
+  if (bucket || isElsewhere)
     text += ", " + std::to_string(bucketOffset) + ", " +
-            std::to_string(bucket->getElements());
+            std::to_string(bucket ? bucket->getElements() : 0);
+  if (isElsewhere)
+    text += ", " + getTierName(buffer.getTier()).str();
   return text + "}";
 }
 
-void Emitter::emitParameters() {
+std::string Emitter::printParameters() {
   std::string entries;
   auto add = [&](exec::BufferOp buffer, exec::BlockAttr block, int64_t offset) {
     entries += "    " + printParameter(buffer, block, offset) + ",\n";
   };
-  for (auto buffer : program.getBody().front().getOps<exec::BufferOp>()) {
+  for (auto buffer : getBody().getOps<exec::BufferOp>()) {
     if (buffer.getKind() != exec::BufferKind::parameter &&
         buffer.getKind() != exec::BufferKind::state)
       continue;
@@ -121,8 +165,7 @@ void Emitter::emitParameters() {
     else
       add(buffer, *buffer.getBlock(), 0);
   }
-  if (!entries.empty())
-    stream << "constexpr Parameter parameters[] = {\n" << entries << "};\n";
+  return entries;
 }
 
 /// The name of the runtime's enumerator.
@@ -159,25 +202,31 @@ std::string Emitter::printTensor(exec::BufferOp buffer) {
           .str();
   std::optional<exec::BufferRole> role = buffer.getRole();
   bool isOutput = buffer.getKind() == exec::BufferKind::output;
-  if (!role && !buffer.getBatched())
+  bool isElsewhere = buffer.getTier() != exec::Tier::device;
+  if (!role && !buffer.getBatched() && !isElsewhere)
     return text + "}";
   text += ", ";
   text += role && !isOutput ? getRoleName(*role) : "TensorRole::Data";
   text += buffer.getBatched() ? ", true" : ", false";
-  if (isOutput)
-    text += (", 0, " + getRoleName(*role)).str();
-  else if (role == exec::BufferRole::labels && options.training.classes)
-    text += ", " + std::to_string(options.training.classes);
+  bool hasClasses =
+      role == exec::BufferRole::labels && options.training.classes;
+  if (isOutput || hasClasses || isElsewhere)
+    text += ", " + std::to_string(hasClasses ? options.training.classes : 0);
+  if (isOutput || isElsewhere)
+    text += ", " + (isOutput && role ? getRoleName(*role)
+                                     : StringRef("OutputRole::Output"))
+                       .str();
+  if (isElsewhere)
+    text += ", " + getTierName(buffer.getTier()).str();
   return text + "}";
 }
 
-void Emitter::emitTensors(exec::BufferKind kind, StringRef table) {
+std::string Emitter::printTensors(exec::BufferKind kind) {
   std::string entries;
-  for (auto buffer : program.getBody().front().getOps<exec::BufferOp>())
+  for (auto buffer : getBody().getOps<exec::BufferOp>())
     if (buffer.getKind() == kind)
       entries += "    " + printTensor(buffer) + ",\n";
-  if (!entries.empty())
-    stream << "constexpr Tensor " << table << "[] = {\n" << entries << "};\n";
+  return entries;
 }
 
 void Emitter::emitOrderDigests() {
@@ -189,30 +238,51 @@ void Emitter::emitOrderDigests() {
   stream << "};\n";
 }
 
+static StringRef nameIf(bool exists, StringRef name) {
+  return exists ? name : StringRef("{}");
+}
+
+/// Streams below it are opened.
+static int countStreams(exec::ProgramOp program) {
+  int highest = 0;
+  for (auto statement :
+       program.getBody().front().getOps<exec::StatementOpInterface>())
+    highest = std::max(highest, static_cast<int>(statement.getStreamKind()));
+  return highest + 1;
+}
+
+void Emitter::emitStagesTable() {
+  stream << "\nconstexpr Stage stages[] = {\n";
+  for (StageNames &stage : stages) {
+    std::string space = stage.space.empty() ? "" : stage.space + "::";
+    exec::ProgramOp program = stage.program;
+    stream << "    {" << nameIf(stage.hasParameters, space + "parameters")
+           << ", " << nameIf(stage.hasInputs, space + "inputs") << ", "
+           << nameIf(stage.hasOutputs, space + "outputs")
+           << ",\n     /*arenaBytes=*/" << program.getArena()
+           << ", /*hostArenaBytes=*/" << program.getArenaBytes(exec::Tier::host)
+           << ", /*nvmeArenaBytes=*/" << program.getArenaBytes(exec::Tier::nvme)
+           << ",\n     /*streamCount=*/" << countStreams(program)
+           << ", /*eventCount=*/" << program.getEvents() << ", " << space
+           << "step},\n";
+  }
+  stream << "};\n";
+}
+
 void Emitter::emitProgramTable() {
-  auto nameIf = [](bool exists, StringRef name) {
-    return exists ? name : StringRef("{}");
-  };
-  auto has = [&](exec::BufferKind kind) {
-    return llvm::any_of(program.getBody().front().getOps<exec::BufferOp>(),
-                        [&](auto buffer) { return buffer.getKind() == kind; });
-  };
+  exec::ProgramOp first = stages.front().program;
+  std::optional<int> pipeline = first.getPipelineAxis();
+  bool isTraining = first.getMicroBatches().has_value();
   stream << "\nconstexpr Program program = {\n"
          << "    " << cStringLiteral(options.modelName) << ",\n"
-         << "    mesh,\n    "
-         << nameIf(!communicatorNames.empty(), "communicators") << ",\n    "
-         << nameIf(has(exec::BufferKind::parameter) ||
-                       has(exec::BufferKind::state),
-                   "parameters")
-         << ",\n    " << nameIf(has(exec::BufferKind::input), "inputs")
-         << ",\n    " << nameIf(has(exec::BufferKind::output), "outputs")
-         << ",\n"
-         << "    /*arenaBytes=*/" << program.getArena() << ",\n"
-         << "    /*streamCount=*/2,\n"
-         << "    /*eventCount=*/" << program.getEvents() << ",\n    "
-         << nameIf(!options.orderDigests.empty(), "orderDigests") << ",\n"
-         << "    step" << (program.getMicroBatches() ? ",\n    &training" : "")
-         << "};\n";
+         << "    mesh,\n    " << nameIf(!communicators.empty(), "communicators")
+         << ",\n    stages,\n    "
+         << nameIf(!options.orderDigests.empty(), "orderDigests");
+  if (isTraining || stages.size() > 1)
+    stream << ",\n    " << (isTraining ? "&training" : "nullptr");
+  if (stages.size() > 1)
+    stream << ",\n    /*pipelineAxis=*/" << *pipeline;
+  stream << "};\n";
 }
 
 } // namespace parplan

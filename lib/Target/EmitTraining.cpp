@@ -190,23 +190,34 @@ void Emitter::emitTraining() {
     }
     entries += ("    {" + cStringLiteral(saved.name) + ", " +
                 Twine(saved.onnxType) + ", " + shape + ", " +
-                Twine(saved.fileOffset) + ", " + Twine(saved.bytes) + "},\n")
+                Twine(saved.fileOffset) + ", " + Twine(saved.bytes))
                    .str();
+    if (!saved.stack.empty())
+      entries += ", " + cStringLiteral(saved.stack) + ", " +
+                 std::to_string(saved.stackIndex);
+    entries += "},\n";
   }
   if (!entries.empty())
     stream << "constexpr SavedTensor saved[] = {\n" << entries << "};\n";
   // All updates of a step are alike.
-  auto updates = program.getBody().front().getOps<exec::UpdateOp>();
+  std::string optimizer = "{}";
+  for (const StageNames &stage : stages)
+    for (auto update : exec::ProgramOp(stage.program)
+                           .getBody()
+                           .front()
+                           .getOps<exec::UpdateOp>()) {
+      optimizer = printOptimizer(update);
+      break;
+    }
   static constexpr StringLiteral schedules[] = {"Constant", "Linear", "Cosine"};
-  stream << "constexpr Training training = {\n    "
-         << (updates.empty() ? std::string("{}")
-                             : printOptimizer(*updates.begin()))
+  stream << "constexpr Training training = {\n    " << optimizer
          << ",\n    /*learningRate=*/" << printReal(training.learningRate)
          << ",\n    {LearningRateKind::"
          << schedules[static_cast<int>(training.schedule.kind)] << ", "
          << training.schedule.warmup << ", " << training.schedule.total << ", "
          << printReal(training.schedule.final) << "},\n    /*microBatches=*/"
-         << *program.getMicroBatches() << ",\n    /*initialLossScale=*/"
+         << *stages.front().program.getMicroBatches()
+         << ",\n    /*initialLossScale=*/"
          << printReal(training.initialLossScale) << ",\n    "
          << (entries.empty() ? "{}" : "saved") << ",\n    "
          << cStringLiteral(training.modelSha256) << ",\n    /*savesModel=*/"

@@ -18,16 +18,27 @@
 
 namespace parplan {
 
+/// One program of the module and how the text calls its parts.
+struct StageNames {
+  exec::ProgramOp program;
+  /// The namespace of its tables and of its step; empty where it is the only
+  /// one.
+  std::string space;
+  llvm::DenseMap<mlir::Attribute, std::string> kernels;
+  /// Numbers in the list of all stages.
+  llvm::MapVector<mlir::Attribute, size_t> communicators;
+  bool hasParameters = false, hasInputs = false, hasOutputs = false;
+};
+
 /// The text under construction and what parts of it refer to each other by.
 class Emitter {
 public:
-  Emitter(exec::ProgramOp program, const WeightLayout &weights,
+  Emitter(llvm::ArrayRef<exec::ProgramOp> programs, const WeightLayout &weights,
           const EmitOptions &options, DiagnosticEngine &engine);
 
   EmittedProgram run();
 
   mlir::raw_indented_ostream &out() { return stream; }
-  exec::ProgramOp getProgram() const { return program; }
   const Mesh &getMesh() const { return mesh; }
 
   /// `float`, `int64_t`, ..; reports types that have none.
@@ -35,6 +46,7 @@ public:
   /// `ElementType::Float32`, ..
   llvm::StringRef getElementTypeName(mlir::Type type, mlir::Location location);
 
+  /// Of the stage that is printed.
   std::string getKernelName(mlir::FlatSymbolRefAttr symbol) const;
   std::string getCommunicatorName(mlir::FlatSymbolRefAttr symbol) const;
   /// Indices of axes in the mesh: `0, 2`.
@@ -43,15 +55,20 @@ public:
   void reportNoRule(mlir::Operation *op);
 
 private:
+  void nameCommunicators(StageNames &stage);
+  void nameKernels(StageNames &stage);
+
   // EmitTables.cpp
   void emitTables();
+  void emitStageTables(StageNames &stage);
   std::string printParameter(exec::BufferOp buffer, exec::BlockAttr block,
                              int64_t bucketOffset);
   std::string printTensor(exec::BufferOp buffer);
-  void emitTensors(exec::BufferKind kind, llvm::StringRef table);
-  void emitParameters();
+  std::string printTensors(exec::BufferKind kind);
+  std::string printParameters();
   void emitOrderDigests();
   void emitTraining();
+  void emitStagesTable();
   void emitProgramTable();
   /// The name of a table of axes, `{}` for none; declares it before.
   std::string getAxesTable(AxisListAttr axes);
@@ -67,7 +84,13 @@ private:
   /// Counts the lines of the text so far.
   int64_t getLine();
 
-  exec::ProgramOp program;
+  mlir::Block &getBody() const {
+    return exec::ProgramOp(current->program).getBody().front();
+  }
+
+  std::vector<StageNames> stages;
+  /// The stage that is printed.
+  StageNames *current = nullptr;
   Mesh mesh;
   const WeightLayout &weights;
   const EmitOptions &options;
@@ -81,8 +104,17 @@ private:
 
   llvm::StringMap<std::string> axesTables;
   llvm::StringMap<std::string> dimensionTables;
-  llvm::DenseMap<mlir::Attribute, std::string> kernelNames;
-  llvm::DenseMap<mlir::Attribute, std::string> communicatorNames;
+  struct CommunicatorNames {
+    std::string label;
+    AxisListAttr axes;
+    exec::StreamKind stream;
+  };
+  /// Of all stages; every rank has all of them.
+  std::vector<CommunicatorNames> communicators;
+  /// Kernels by their text without the name: equal ones are printed once.
+  std::map<std::string, std::string> kernelNames;
+  /// To be printed, with the stages that they are from.
+  std::vector<std::pair<StageNames *, exec::KernelOp>> kernels;
 };
 
 } // namespace parplan

@@ -29,16 +29,48 @@ std::string StatementPrinter::ranges(Operation *op) {
   llvm::SetVector<Value> touched(op->operand_begin(), op->operand_end());
   std::string text = "{";
   for (auto [index, value] : llvm::enumerate(touched))
-    text += (index ? ", " : "") +
-            printList({exec::getArenaOffset(value),
-                       exec::getBufferType(value).getByteSize()});
+    text += (index ? ", " : "") + range(value);
   return text + "}";
+}
+
+std::string StatementPrinter::range(Value value) {
+  std::string text = "{" + std::to_string(exec::getArenaOffset(value)) + ", " +
+                     std::to_string(exec::getBufferType(value).getByteSize());
+  switch (exec::getTier(value)) {
+  case exec::Tier::device:
+    return text + "}";
+  case exec::Tier::host:
+    return text + ", MemoryTier::Host}";
+  case exec::Tier::nvme:
+    return text + ", MemoryTier::Nvme}";
+  }
+  return text;
+}
+
+StringRef getStreamName(exec::StreamKind stream) {
+  static constexpr StringLiteral names[] = {
+      "compute", "communication", "pointToPoint", "download",
+      "upload",  "processor",     "storage"};
+  return names[static_cast<size_t>(stream)];
+}
+
+raw_ostream &StatementPrinter::call(const Twine &name, Operation *op) {
+  auto statement = cast<exec::StatementOpInterface>(op);
+  bool isOnHost = statement.getStreamKind() == exec::StreamKind::host;
+  return out << (isOnHost ? "host::" : "") << name << "("
+             << getStreamName(statement.getStreamKind()) << ", " << ranges(op)
+             << ", ";
+}
+
+/// The method of a rank that gives an address in the tier of a value.
+static StringRef getAddress(Value value) {
+  return exec::getTier(value) == exec::Tier::host ? "rank.hostAt" : "rank.at";
 }
 
 std::string StatementPrinter::pointer(Value value) {
   if (!value)
     return "nullptr";
-  return ("rank.at<" +
+  return (getAddress(value) + "<" +
           emitter.getTypeName(getElementType(value), value.getLoc()) + ">(" +
           Twine(exec::getArenaOffset(value)) + ")")
       .str();
@@ -60,7 +92,7 @@ std::string StatementPrinter::rankValue(exec::RankValueAttr value) {
 
 std::string StatementPrinter::bytePointer(Value value, int64_t offset) {
   int64_t bytes = offset * exec::getStorageBytes(getElementType(value));
-  return "rank.at<char>(" +
+  return getAddress(value).str() + "<char>(" +
          std::to_string(exec::getArenaOffset(value) + bytes) + ")";
 }
 

@@ -19,6 +19,9 @@ inline std::string printReal(const llvm::APFloat &value) {
   return printReal(value.convertToDouble());
 }
 
+/// The variable of a step.
+llvm::StringRef getStreamName(exec::StreamKind stream);
+
 /// What printers of statements share.
 class StatementPrinter {
 public:
@@ -33,7 +36,9 @@ protected:
   /// `{{0, 64}, {64, 32}}`: all bytes that the statement touches, each operand
   /// once.
   std::string ranges(mlir::Operation *op);
-  /// `rank.at<float>(64)`, or `nullptr` for none.
+  /// `{0, 64}`, or with the tier where it is not the device.
+  std::string range(mlir::Value value);
+  /// `rank.at<float>(64)`, `rank.hostAt<..`, or `nullptr` for none.
   std::string pointer(mlir::Value value);
   /// `rank.blockStart(15, {1})`: a number that the rank knows.
   std::string rankValue(exec::RankValueAttr value);
@@ -49,10 +54,8 @@ protected:
         .str();
   }
 
-  /// Begins `name(compute, {ranges}, `.
-  llvm::raw_ostream &call(const llvm::Twine &name, mlir::Operation *op) {
-    return out << name << "(compute, " << ranges(op) << ", ";
-  }
+  /// Begins `name(compute, {ranges}, `, or `host::name(processor, ..`.
+  llvm::raw_ostream &call(const llvm::Twine &name, mlir::Operation *op);
 
   template <typename Convolution> std::string convolutionShape(Convolution op) {
     return ("ConvolutionShape{" + llvm::Twine(op.getBatch()) + ", " +

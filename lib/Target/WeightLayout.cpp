@@ -39,38 +39,46 @@ WeightPiece describe(Operation *source) {
 
 } // namespace
 
-const WeightPiece &WeightLayout::get(StringRef symbol) const {
+const WeightSource &WeightLayout::get(StringRef symbol) const {
   auto found = bySymbol.find(symbol.str());
   PARPLAN_CHECK(found != bySymbol.end(), "no weights for @", symbol.str());
-  return pieces[found->second];
+  return found->second;
 }
 
 /// Appends the source of that symbol if the layout does not have it.
 static void addSource(WeightLayout &layout, SymbolTable &symbols,
                       StringRef symbol) {
-  auto [place, isNew] =
-      layout.bySymbol.try_emplace(symbol.str(), layout.pieces.size());
+  auto [place, isNew] = layout.bySymbol.try_emplace(symbol.str());
   if (!isNew)
     return;
   Operation *source = symbols.lookup(symbol);
   PARPLAN_CHECK(source && (isa<InitializerOp, exec::DataOp>(source)),
                 "a parameter reads @", symbol.str(), ", which does not exist");
-  WeightPiece piece = describe(source);
-  piece.offset = (layout.totalBytes + weightAlignment - 1) / weightAlignment *
-                 weightAlignment;
-  layout.totalBytes = piece.offset + piece.bytes;
-  layout.pieces.push_back(std::move(piece));
+  layout.totalBytes = (layout.totalBytes + weightAlignment - 1) /
+                      weightAlignment * weightAlignment;
+  WeightPiece whole = describe(source);
+  place->second = {whole.name, layout.totalBytes, whole.bytes};
+  auto append = [&](WeightPiece piece) {
+    piece.offset = layout.totalBytes;
+    layout.totalBytes += piece.bytes;
+    layout.pieces.push_back(std::move(piece));
+  };
+  auto stack = dyn_cast<InitializerOp>(source);
+  if (!stack || !stack.getMembers())
+    return append(std::move(whole));
+  for (auto member : stack.getMembers()->getAsRange<FlatSymbolRefAttr>())
+    append(describe(symbols.lookup(member.getValue())));
 }
 
-WeightLayout layoutWeights(exec::ProgramOp program) {
+WeightLayout layoutWeights(ArrayRef<exec::ProgramOp> programs) {
   WeightLayout layout;
   // Without the cache every parameter would search all symbols before it.
-  SymbolTable symbols(program->getParentOp());
-  for (auto buffer : program.getBody().front().getOps<exec::BufferOp>()) {
-    if (buffer.getKind() == exec::BufferKind::parameter)
-      for (exec::BlockAttr block : buffer.getBlocks())
-        addSource(layout, symbols, block.getSource().getValue());
-  }
+  SymbolTable symbols(exec::ProgramOp(programs.front())->getParentOp());
+  for (exec::ProgramOp program : programs)
+    for (auto buffer : program.getBody().front().getOps<exec::BufferOp>())
+      if (buffer.getKind() == exec::BufferKind::parameter)
+        for (exec::BlockAttr block : buffer.getBlocks())
+          addSource(layout, symbols, block.getSource().getValue());
   return layout;
 }
 

@@ -31,18 +31,31 @@ struct WeightPiece {
   mlir::ElementsAttr constant;
 };
 
-/// The initializers that a program reads, each once and whole, at multiples of
-/// 64 bytes, in the order of their first parameter.
-struct WeightLayout {
-  std::vector<WeightPiece> pieces;
-  /// Symbol of a parplan.initializer or exec.data -> index into `pieces`.
-  std::map<std::string, size_t> bySymbol;
-  int64_t totalBytes = 0;
-
-  const WeightPiece &get(llvm::StringRef symbol) const;
+/// What a parameter reads of weights.bin.
+struct WeightSource {
+  /// As the model names it, for messages.
+  std::string name;
+  int64_t offset = 0;
+  int64_t bytes = 0;
 };
 
-WeightLayout layoutWeights(exec::ProgramOp program);
+/// The initializers that programs read, each once and whole, in the order of
+/// their first parameter, at multiples of 64 bytes; those of a stack lie one
+/// behind the other.
+struct WeightLayout {
+  std::vector<WeightPiece> pieces;
+  /// By the symbol of a parplan.initializer or exec.data.
+  std::map<std::string, WeightSource> bySymbol;
+  int64_t totalBytes = 0;
+
+  const WeightSource &get(llvm::StringRef symbol) const;
+};
+
+/// `programs` are those of one module.
+WeightLayout layoutWeights(llvm::ArrayRef<exec::ProgramOp> programs);
+inline WeightLayout layoutWeights(mlir::ModuleOp module) {
+  return layoutWeights(exec::getPrograms(module));
+}
 
 /// Writes weights.bin at `path`, sequentially, and returns its SHA-256.
 /// `modelFile` is the model; external files are looked up beside it. Reports

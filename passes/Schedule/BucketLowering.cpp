@@ -19,6 +19,10 @@ static RankedTensorType getTensorType(Value value) {
 
 void copyBuffer(Location location, Value from, Value to, Placement &placement) {
   OpBuilder &builder = placement.getStatements();
+  if (exec::getTier(from) != exec::getTier(to)) {
+    builder.create<exec::TransferOp>(location, from, to);
+    return;
+  }
   exec::BufferType type = exec::getBufferType(from);
   OpCost cost;
   cost.kind = WorkKind::copy;
@@ -177,10 +181,12 @@ void defineBucket(BucketParameterOp op, Placement &placement) {
       whole->getLocalShape(placement.getMesh(), global.getShape())[0],
       sharding.getStorage(), offsets, blocks);
   bool isState = !blocks.empty() && blocks.front().getSlot();
+  placement.setTier(getRestingTier(op));
   placement.map(op.getResult(),
                 placement.createBucket(isState ? exec::BufferKind::state
                                                : exec::BufferKind::parameter,
                                        getTensorType(op.getResult()), bucket));
+  placement.setTier(exec::Tier::device);
 }
 
 } // namespace parplan

@@ -1,4 +1,4 @@
-//===- EventPlacement.cpp - Order between the two streams -----------------===//
+//===- EventPlacement.cpp - Order between streams -------------------------===//
 //
 // Part of parplan.
 //
@@ -6,20 +6,31 @@
 
 #include "passes/Schedule/Placement.h"
 
+#include <array>
+
 using namespace mlir;
 
 namespace parplan {
 
 namespace {
 
+using exec::streamCount;
 using exec::StreamKind;
 
-/// Walks the statements in order of issue. Invariant: of the statements of the
-/// other stream, those up to `known[stream]` have completed when the next
-/// statement of `stream` starts.
+/// A statement of every stream, -1 for none: it and all before it on the stream
+/// have completed.
+using Clock = std::array<int64_t, streamCount>;
+
+/// Walks the statements in order of issue. Invariant: when the next statement
+/// of `stream` starts, `known[stream]` has completed. Whoever waits for a
+/// statement knows what that one knew: waits that this makes needless are left
+/// out.
 class EventPlacer {
 public:
-  explicit EventPlacer(exec::ProgramOp program) : program(program) {}
+  explicit EventPlacer(exec::ProgramOp program) : program(program) {
+    for (Clock &clock : known)
+      clock.fill(-1);
+  }
 
   void run() {
     for (Operation &op : program.getBody().front())
@@ -32,7 +43,7 @@ public:
 private:
   struct Touch {
     int64_t position;
-    int64_t start, end;
+    exec::ByteRange range;
     bool writes;
   };
   /// `waiting` starts after `awaited` has completed.
@@ -43,63 +54,97 @@ private:
   };
 
   void visit(exec::StatementOpInterface statement) {
-    int own = static_cast<int>(statement.getStreamKind());
-    int other = 1 - own;
+    size_t own = static_cast<size_t>(statement.getStreamKind());
     int64_t position = statements.size();
     statements.push_back(statement);
     SmallVector<Touch> current;
     for (Value value : statement.getReadBuffers())
-      current.push_back(getTouch(value, position, /*writes=*/false));
+      current.push_back({position, exec::getByteRange(value), false});
     for (Value value : statement.getWrittenBuffers())
-      current.push_back(getTouch(value, position, /*writes=*/true));
-    int64_t needed = -1;
-    for (const Touch &before : llvm::reverse(touches[other])) {
-      if (before.position <= std::max(known[own], needed))
-        break;
-      if (llvm::any_of(current, [&](const Touch &touch) {
-            return (touch.writes || before.writes) &&
-                   touch.start < before.end && before.start < touch.end;
-          }))
-        needed = before.position;
+      current.push_back({position, exec::getByteRange(value), true});
+    SmallVector<int64_t> needed;
+    for (size_t other = 0; other < touches.size(); ++other)
+      if (other != own)
+        if (int64_t last = findConflict(current, other, known[own][other]);
+            last >= 0)
+          needed.push_back(last);
+    // The latest first: it may know of the others.
+    llvm::sort(needed, std::greater<>());
+    for (int64_t awaited : needed) {
+      if (awaited <= known[own][getStream(awaited)])
+        continue;
+      edges.push_back({awaited, position});
+      for (auto [mine, theirs] : llvm::zip_equal(known[own], clocks[awaited]))
+        mine = std::max(mine, theirs);
     }
-    if (needed > known[own]) {
-      known[own] = needed;
-      edges.push_back({needed, position});
-    }
+    clocks.push_back(known[own]);
+    clocks.back()[own] = position;
     touches[own].append(current);
   }
 
-  static Touch getTouch(Value value, int64_t position, bool writes) {
-    exec::ByteRange range = exec::getByteRange(value);
-    return {position, range.offset, range.end, writes};
+  size_t getStream(int64_t position) const {
+    return static_cast<size_t>(
+        exec::StatementOpInterface(statements[position]).getStreamKind());
   }
 
-  /// Events are used again once they were waited for.
+  /// The last statement of a stream after `covered` that must not run beside
+  /// one that touches `current`; -1 if there is none.
+  int64_t findConflict(ArrayRef<Touch> current, size_t stream,
+                       int64_t covered) const {
+    for (const Touch &before : llvm::reverse(touches[stream])) {
+      if (before.position <= covered)
+        break;
+      if (llvm::any_of(current, [&](const Touch &touch) {
+            return (touch.writes || before.writes) &&
+                   touch.range.meets(before.range);
+          }))
+        return before.position;
+    }
+    return -1;
+  }
+
+  /// One event per awaited statement. It is used again once all have waited
+  /// for it, by a record that cannot overtake the one before.
   void number() {
     llvm::stable_sort(edges, [](const Edge &left, const Edge &right) {
       return left.awaited < right.awaited;
     });
-    SmallVector<int64_t> freeAfter;
-    for (Edge &edge : edges) {
-      auto *found = llvm::find_if(
-          freeAfter, [&](int64_t waiting) { return waiting <= edge.awaited; });
-      edge.event = found - freeAfter.begin();
-      if (found == freeAfter.end())
-        freeAfter.push_back(edge.waiting);
-      else
-        *found = edge.waiting;
+    struct Event {
+      int64_t awaited, lastWait;
+    };
+    SmallVector<Event> events;
+    for (size_t first = 0, end; first < edges.size(); first = end) {
+      int64_t awaited = edges[first].awaited;
+      auto *found = llvm::find_if(events, [&](const Event &event) {
+        return event.lastWait <= awaited &&
+               clocks[awaited][getStream(event.awaited)] >= event.awaited;
+      });
+      int64_t event = found - events.begin();
+      if (found == events.end())
+        events.push_back({});
+      events[event].awaited = awaited;
+      for (end = first; end < edges.size() && edges[end].awaited == awaited;
+           ++end) {
+        edges[end].event = event;
+        events[event].lastWait =
+            std::max(events[event].lastWait, edges[end].waiting);
+      }
     }
-    program.setEvents(freeAfter.size());
+    program.setEvents(events.size());
   }
 
   void insert() {
     OpBuilder builder(program.getContext());
+    int64_t recorded = -1;
     for (const Edge &edge : edges) {
       exec::StatementOpInterface awaited = statements[edge.awaited];
       exec::StatementOpInterface waiting = statements[edge.waiting];
-      builder.setInsertionPointAfter(awaited);
-      builder.create<exec::RecordOp>(awaited.getLoc(), edge.event,
-                                     awaited.getStreamKind());
+      if (edge.awaited != recorded) {
+        builder.setInsertionPointAfter(awaited);
+        builder.create<exec::RecordOp>(awaited.getLoc(), edge.event,
+                                       awaited.getStreamKind());
+        recorded = edge.awaited;
+      }
       builder.setInsertionPoint(waiting);
       builder.create<exec::WaitOp>(waiting.getLoc(), edge.event,
                                    waiting.getStreamKind());
@@ -108,8 +153,10 @@ private:
 
   exec::ProgramOp program;
   SmallVector<exec::StatementOpInterface> statements;
-  SmallVector<Touch> touches[2];
-  int64_t known[2] = {-1, -1};
+  /// What has completed when a statement has.
+  std::vector<Clock> clocks;
+  std::array<SmallVector<Touch>, streamCount> touches;
+  std::array<Clock, streamCount> known;
   SmallVector<Edge> edges;
 };
 

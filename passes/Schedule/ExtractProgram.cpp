@@ -49,27 +49,41 @@ BufferUse getUseOfKind(exec::BufferKind kind) {
   return BufferUse::activation;
 }
 
+MemoryTier getTier(exec::Tier tier) {
+  switch (tier) {
+  case exec::Tier::device:
+    return MemoryTier::device;
+  case exec::Tier::host:
+    return MemoryTier::host;
+  case exec::Tier::nvme:
+    return MemoryTier::nvme;
+  }
+  return MemoryTier::device;
+}
+
+static_assert(static_cast<int>(exec::StreamKind::storage) ==
+                  ProgramStream::storage &&
+              exec::streamCount == ProgramStream::count);
+
+/// The programs of the ranks that run one exec.program.
 class Extractor {
 public:
-  explicit Extractor(exec::ProgramOp program)
-      : program(program), body(program.getBody().front()) {
-    result.mesh = program.getMesh().getMesh();
-  }
-
-  Program run() {
+  Extractor(exec::ProgramOp program, Program &result)
+      : body(program.getBody().front()), result(result) {
     findGradients();
+    // The calls of communicators of the same axes on other streams meet
+    // others.
     for (auto communicator : body.getOps<exec::CommunicatorOp>()) {
-      communicators[communicator.getSymNameAttr()] =
-          static_cast<int>(result.communicators.size());
       FailureOr<AxisList> axes = communicator.getAxes().resolve(result.mesh);
-      result.communicators.push_back({communicator.getLabel(), *axes});
+      communicators[communicator.getSymNameAttr()] =
+          addCommunicator({communicator.getLabel(), *axes});
     }
-    RankProgram common;
     for (auto buffer : body.getOps<exec::BufferOp>()) {
       buffers[buffer] = static_cast<int>(common.buffers.size());
       common.buffers.push_back(
           {getUse(buffer), static_cast<int64_t>(buffer.getOffset()),
-           buffer.getType().getByteSize(), !buffer.getBlocks().empty()});
+           buffer.getType().getByteSize(), !buffer.getBlocks().empty(),
+           getTier(buffer.getTier())});
     }
     // Views of what is resident touch nothing more; of others they are ranges
     // of their own: what was not touched is no part of the peak.
@@ -81,22 +95,27 @@ public:
       }
       buffers[view] = static_cast<int>(common.buffers.size());
       common.buffers.push_back({getUse(buffer), exec::getArenaOffset(view),
-                                view.getType().getByteSize(), false});
+                                view.getType().getByteSize(), false,
+                                getTier(buffer.getTier())});
     }
-    bool differs = llvm::any_of(body, [](Operation &op) {
-      auto copy = dyn_cast<exec::CopyOp>(op);
-      return isa<exec::ExchangeOp>(op) || (copy && copy.getOnly());
-    });
-    int64_t ranks = differs ? result.mesh.getRankCount() : 1;
-    for (int64_t rank = 0; rank < ranks; ++rank) {
-      RankProgram own = common;
-      addStatements(rank, own.statements);
-      result.ranks.push_back(std::move(own));
-    }
-    return std::move(result);
+  }
+
+  RankProgram getRank(int64_t rank) {
+    RankProgram own = common;
+    addStatements(rank, own.statements);
+    return own;
   }
 
 private:
+  /// The number of `communicator`, which another position may have too.
+  int addCommunicator(const ProgramCommunicator &communicator) {
+    for (auto [number, other] : llvm::enumerate(result.communicators))
+      if (other.axes == communicator.axes)
+        return static_cast<int>(number);
+    result.communicators.push_back(communicator);
+    return static_cast<int>(result.communicators.size()) - 1;
+  }
+
   /// What updates read as gradients, and what is reduced to it.
   void findGradients() {
     auto add = [&](Value value) {
@@ -113,6 +132,10 @@ private:
       else if (auto copy = dyn_cast<exec::CopyOp>(op);
                copy && gradients.contains(exec::getBuffer(copy.getOutput())))
         add(copy.getInput());
+      else if (auto transfer = dyn_cast<exec::TransferOp>(op);
+               transfer &&
+               gradients.contains(exec::getBuffer(transfer.getOutput())))
+        add(transfer.getInput());
     }
   }
 
@@ -139,6 +162,18 @@ private:
         statement.communicator =
             communicators.lookup(collective.getCommunicatorAttr().getAttr());
         statement.bytes = collective.getBytes();
+        statements.push_back(std::move(statement));
+      } else if (auto send = dyn_cast<exec::SendOp>(op)) {
+        addMessage(send, CollectiveKind::send, statements);
+      } else if (auto receive = dyn_cast<exec::ReceiveOp>(op)) {
+        addMessage(receive, CollectiveKind::receive, statements);
+      } else if (auto transfer = dyn_cast<exec::TransferOp>(op)) {
+        ProgramStatement statement = getStatement(transfer);
+        statement.kind = StatementKind::transfer;
+        statement.bytes =
+            exec::getBufferType(transfer.getInput()).getByteSize();
+        statement.from = getTier(exec::getTier(transfer.getInput()));
+        statement.to = getTier(exec::getTier(transfer.getOutput()));
         statements.push_back(std::move(statement));
       } else if (auto launch = dyn_cast<exec::StatementOpInterface>(op)) {
         ProgramStatement statement = getStatement(launch);
@@ -183,6 +218,19 @@ private:
            member.getPosition();
   }
 
+  template <typename Message>
+  void addMessage(Message op, CollectiveKind kind,
+                  std::vector<ProgramStatement> &statements) {
+    ProgramStatement statement = getStatement(op);
+    statement.kind = StatementKind::communicate;
+    statement.collective = kind;
+    statement.communicator =
+        communicators.lookup(op.getCommunicatorAttr().getAttr());
+    statement.bytes = op.getBytes();
+    statement.peer = op.getPeer();
+    statements.push_back(std::move(statement));
+  }
+
   /// A send and a receive, or a copy where the block stays.
   void addExchange(exec::ExchangeOp op, int64_t rank, int group,
                    std::vector<ProgramStatement> &statements) {
@@ -208,9 +256,9 @@ private:
     statements.push_back(std::move(statement));
   }
 
-  exec::ProgramOp program;
   Block &body;
-  Program result;
+  Program &result;
+  RankProgram common;
   llvm::DenseMap<Attribute, int> communicators;
   llvm::DenseMap<Operation *, int> buffers;
   llvm::DenseSet<Operation *> gradients;
@@ -218,8 +266,33 @@ private:
 
 } // namespace
 
-Program extractProgram(exec::ProgramOp program) {
-  return Extractor(program).run();
+/// Whether ranks that run `program` do different things.
+static bool hasDifferentRanks(exec::ProgramOp program) {
+  return llvm::any_of(program.getBody().front(), [](Operation &op) {
+    auto copy = dyn_cast<exec::CopyOp>(op);
+    return isa<exec::ExchangeOp>(op) || (copy && copy.getOnly());
+  });
+}
+
+Program extractProgram(ArrayRef<exec::ProgramOp> programs) {
+  Program result;
+  exec::ProgramOp first = programs.front();
+  result.mesh = first.getMesh().getMesh();
+  std::vector<Extractor> extractors;
+  for (exec::ProgramOp program : programs)
+    extractors.emplace_back(program, result);
+  if (programs.size() == 1 && !hasDifferentRanks(first)) {
+    result.ranks.push_back(extractors.front().getRank(0));
+    return result;
+  }
+  std::optional<int> axis = first.getPipelineAxis();
+  for (int64_t rank = 0; rank < result.mesh.getRankCount(); ++rank) {
+    int64_t position = programs.size() > 1 && axis
+                           ? result.mesh.getCoordinate(rank, *axis)
+                           : 0;
+    result.ranks.push_back(extractors[position].getRank(rank));
+  }
+  return result;
 }
 
 } // namespace parplan

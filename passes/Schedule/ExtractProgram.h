@@ -10,13 +10,18 @@
 #include "dialects/exec/ExecOps.h"
 #include "parplan/Simulator/Program.h"
 
+#include "llvm/ADT/ArrayRef.h"
+
 namespace parplan {
 
-/// What the ranks of a verified program do: buffers, launches with their costs,
-/// communication and events, in the order of issue. One program for all ranks,
-/// or one for each where exchanges and copies of single members make them
-/// differ.
-Program extractProgram(exec::ProgramOp program);
+/// What the ranks of the verified programs of a module do: buffers, launches
+/// with their costs, communication, transfers and events, in the order of
+/// issue. One program for all ranks, or one for each where positions, exchanges
+/// and copies of single members make them differ.
+Program extractProgram(llvm::ArrayRef<exec::ProgramOp> programs);
+inline Program extractProgram(mlir::ModuleOp module) {
+  return extractProgram(exec::getPrograms(module));
+}
 
 } // namespace parplan
 

@@ -50,15 +50,20 @@ def ToExec : Pass<"parplan-to-exec", "::mlir::ModuleOp"> {
   let description = [{
     In: as parplan-fuse-elementwise leaves it.
 
-    @main becomes an `exec.program`: statements in program order, collectives on
-    the communication stream, loops over panels unrolled so that a panel travels
-    while the one before it is multiplied, buffers packed into one arena by the best of several
-    orders, and a record and a wait exactly where one stream touches what the
+    @main, or the function of every pipeline position, becomes an `exec.program`:
+    statements in program order, collectives on the communication stream, sends
+    and receives on that of point-to-point with communicators of their own, copies
+    between tiers on theirs, loops over panels unrolled so that a panel travels
+    while the one before it is multiplied, buffers packed into one arena per tier by the best of
+    several orders, and a record and a wait exactly where one stream touches what the
     other has written or still reads. Results with `parplan.variable` or
     `parplan.bucket` are written where the old values lie, and what is packed is
     made inside of its bucket, where nothing else reads the bytes by then.
 
-    Out: a module of initializers, data and one verified program. Prints, as a
+    What is computed from values in host memory is computed there and stays
+    there; the numbers of the schedule that it reads come to the host themselves.
+
+    Out: a module of initializers, data and verified programs. Prints, as a
     remark on the program, the arena's size and its distance to the lower bound
     when `report` is set.
   }];
@@ -67,6 +72,15 @@ def ToExec : Pass<"parplan-to-exec", "::mlir::ModuleOp"> {
     Option<"report", "report", "bool", "false",
            "Remark on the size of the arena and the most bytes alive at once">
   ];
+}
+
+def VerifyPrograms : Pass<"parplan-verify-programs", "::mlir::ModuleOp"> {
+  let summary = "Checks that the programs of pipeline positions fit together";
+  let description = [{
+    In: as parplan-to-exec leaves it. Checks what no program can check alone: E21
+    (positions), E22 (messages meet their receives, and calls that join positions
+    each other) and E23 (nothing waits in a circle). Closes the phase.
+  }];
 }
 
 #endif // PARPLAN_PASSES_SCHEDULE_PASSES_TD

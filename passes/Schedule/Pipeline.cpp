@@ -15,8 +15,10 @@ void buildSchedulePipeline(mlir::OpPassManager &manager) {
   manager.addPass(createLegalizeLayouts());
   // Before placement: what is fused away needs no buffer.
   manager.addPass(createFuseElementwise());
-  // The verifier of exec.program closes the phase.
+  // The verifier of exec.program looks at each program,
   manager.addPass(createToExec());
+  // and this closes the phase.
+  manager.addPass(createVerifyPrograms());
 }
 
 } // namespace parplan

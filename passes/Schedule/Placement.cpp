@@ -9,6 +9,8 @@
 
 #include "parplan/Support/Check.h"
 
+#include <array>
+
 using namespace mlir;
 
 namespace parplan {
@@ -29,13 +31,15 @@ static RankedTensorType getTensorType(Value value) {
 
 static bool isInterface(BufferOp buffer) { return !buffer.getBlocks().empty(); }
 
-Placement::Placement(ModuleOp module, StringRef name, MeshAttr meshAttr)
+Placement::Placement(ModuleOp module, StringRef name, MeshAttr meshAttr,
+                     IntegerAttr position)
     : context(module.getContext()), mesh(meshAttr.getMesh()),
       declarations(module.getContext()), statements(module.getContext()) {
   OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
-  program = builder.create<exec::ProgramOp>(module.getLoc(), name, meshAttr,
-                                            /*arena=*/0, /*events=*/0,
-                                            /*micro_batches=*/IntegerAttr());
+  program = builder.create<exec::ProgramOp>(
+      module.getLoc(), name, position, meshAttr, /*arena=*/0,
+      /*host_arena=*/IntegerAttr(), /*nvme_arena=*/IntegerAttr(), /*events=*/0,
+      /*micro_batches=*/IntegerAttr());
   Block &body = program.getBody().emplaceBlock();
   statements.setInsertionPointToEnd(&body);
 }
@@ -55,7 +59,7 @@ Value Placement::createBuffer(BufferKind kind, ArrayRef<int64_t> shape,
                               Type type, exec::BlockAttr block) {
   declareNext();
   auto buffer = declarations.create<BufferOp>(
-      program.getLoc(), exec::BufferType::get(context, shape, type), kind,
+      program.getLoc(), exec::BufferType::get(context, shape, type), kind, tier,
       /*offset=*/0, /*first=*/0, /*last=*/0, /*trained=*/false,
       exec::BufferRoleAttr(), /*batched=*/false, block, exec::BucketAttr());
   lastDeclaration = buffer;
@@ -85,9 +89,16 @@ Value Placement::createBucket(BufferKind kind, RankedTensorType type,
   return buffer;
 }
 
+Value Placement::lookup(Value tensor) const {
+  if (tier == exec::Tier::host)
+    if (Value twin = onHost.lookup(tensor))
+      return twin;
+  return buffers.lookup(tensor);
+}
+
 Value Placement::define(Value tensor) {
   Value buffer = assigned.lookup(tensor);
-  if (!buffer) {
+  if (!buffer || exec::getTier(buffer) != tier) {
     RankedTensorType type = getTensorType(tensor);
     buffer = createActivation(type.getShape(), type.getElementType());
   }
@@ -111,14 +122,16 @@ void Placement::map(Value tensor, Value buffer) {
 bool Placement::canReuse(Value tensor, Operation *user) const {
   Value place = lookup(tensor);
   BufferOp buffer = exec::getBuffer(place);
-  if (buffer.getKind() != BufferKind::activation)
+  if (buffer.getKind() != BufferKind::activation || buffer.getTier() != tier)
     return false;
   // Aliases hold the same bytes: none of them may be read later.
   auto found = holders.find(buffer.getResult());
   return llvm::all_of(found->second, [&](Value holder) {
     return !shareBytes(lookup(holder), place) ||
            llvm::all_of(holder.getUsers(), [&](Operation *reader) {
-             return reader == user || reader->isBeforeInBlock(user);
+             // What is on its way would have to be waited for.
+             return reader == user || (reader->isBeforeInBlock(user) &&
+                                       !isa<SendOp, TransferOp>(reader));
            });
   });
 }
@@ -153,7 +166,8 @@ exec::BlockAttr Placement::getBlock(StringRef name, RankedTensorType global,
     dims[dim] =
         exec::DimensionAttr::get(context, global.getDimSize(dim),
                                  sharding ? sharding.getDims()[dim] : none,
-                                 strides.empty() ? rowMajor : strides[dim]);
+                                 strides.empty() ? rowMajor : strides[dim],
+                                 /*zigzag=*/1);
     rowMajor *= global.getDimSize(dim);
   }
   return exec::BlockAttr::get(context, StringAttr::get(context, name), slot,
@@ -171,8 +185,10 @@ int64_t Placement::getWidth(AxisListAttr axes) const {
   return mesh.getWidth(*positions);
 }
 
-FlatSymbolRefAttr Placement::getCommunicator(AxisListAttr axes) {
-  auto [place, isNew] = communicators.try_emplace(axes);
+FlatSymbolRefAttr Placement::getCommunicator(AxisListAttr axes,
+                                             exec::StreamKind stream) {
+  auto [place, isNew] =
+      communicators.try_emplace({axes, static_cast<int>(stream)});
   if (isNew) {
     std::string name = "c" + std::to_string(communicators.size() - 1);
     // Before all buffers: symbols are looked up from the start.
@@ -193,9 +209,10 @@ FlatSymbolRefAttr Placement::getCommunicator(AxisListAttr axes) {
 // Memory
 //===----------------------------------------------------------------------===//
 
-/// For every communication the statement from which on its bytes may be used
-/// anew: what waits for it anyway, or the next communication. Earlier, what is
-/// computed meanwhile would have to wait for the bytes.
+/// For every statement beside the compute stream the statement from which on
+/// its bytes may be used anew: what waits for it anyway, or the next on its
+/// stream. Earlier, what is computed meanwhile would have to wait for the
+/// bytes.
 static DenseMap<int64_t, int64_t>
 findReleases(ArrayRef<exec::StatementOpInterface> statements) {
   auto touches = [](ValueRange operands, ValueRange others) {
@@ -206,28 +223,58 @@ findReleases(ArrayRef<exec::StatementOpInterface> statements) {
     });
   };
   DenseMap<int64_t, int64_t> releases;
-  int64_t open = -1;
+  /// The last statement of each stream while it is not awaited.
+  std::array<int64_t, exec::streamCount> open;
+  open.fill(-1);
   for (size_t number = 0; number < statements.size(); ++number) {
     exec::StatementOpInterface op = statements[number];
-    bool communicates = op.getStreamKind() == exec::StreamKind::communication;
-    if (open >= 0) {
-      exec::StatementOpInterface call = statements[open];
-      if (communicates ||
+    exec::StreamKind stream = op.getStreamKind();
+    for (auto [other, pending] : llvm::enumerate(open)) {
+      if (pending < 0)
+        continue;
+      exec::StatementOpInterface call = statements[pending];
+      if (other == static_cast<size_t>(stream) ||
           touches(op->getOperands(), call.getWrittenBuffers()) ||
           touches(op.getWrittenBuffers(), call.getReadBuffers())) {
-        releases[open] = number;
-        open = -1;
+        releases[pending] = number;
+        pending = -1;
       }
     }
-    if (communicates)
-      open = number;
+    if (stream != exec::StreamKind::compute)
+      open[static_cast<size_t>(stream)] = number;
   }
-  if (open >= 0)
-    releases[open] = statements.size();
+  for (int64_t pending : open)
+    if (pending >= 0)
+      releases[pending] = statements.size();
   return releases;
 }
 
-Placement::Memory Placement::placeBuffers() {
+/// Offsets for the buffers of one tier.
+static Placement::Memory pack(exec::Tier tier, int64_t alignment,
+                              ArrayRef<BufferOp> resident,
+                              ArrayRef<BufferOp> moving,
+                              const std::vector<Lifetime> &lifetimes) {
+  auto alignUp = [&](int64_t bytes) {
+    return (bytes + alignment - 1) / alignment * alignment;
+  };
+  // What is never freed lies at the bottom, where it fragments nothing.
+  int64_t bottom = 0, highest = 0;
+  for (BufferOp buffer : resident) {
+    buffer.setOffset(bottom);
+    highest = bottom + buffer.getType().getByteSize();
+    bottom = alignUp(highest);
+  }
+  Packing packing = packArena(lifetimes, alignment);
+  for (auto [moved, offset] : llvm::zip_equal(moving, packing.offsets)) {
+    BufferOp buffer = moved;
+    buffer.setOffset(bottom + offset);
+    highest = std::max(highest, buffer.getEnd());
+  }
+  return {tier, highest,
+          packing.lowerBound > 0 ? bottom + packing.lowerBound : highest};
+}
+
+SmallVector<Placement::Memory> Placement::placeBuffers() {
   Block &body = program.getBody().front();
   for (auto view : llvm::make_early_inc_range(body.getOps<exec::ViewOp>()))
     if (view->use_empty())
@@ -245,8 +292,11 @@ Placement::Memory Placement::placeBuffers() {
     ++number;
   }
   DenseMap<int64_t, int64_t> releases = findReleases(all);
-  SmallVector<BufferOp> resident, moving;
-  std::vector<Lifetime> lifetimes;
+  struct Buffers {
+    SmallVector<BufferOp> resident, moving;
+    std::vector<Lifetime> lifetimes;
+  };
+  std::array<Buffers, exec::tierCount> tiers;
   for (BufferOp buffer : llvm::make_early_inc_range(body.getOps<BufferOp>())) {
     auto use = uses.find(buffer);
     if (use == uses.end() && !buffer.isPermanent()) {
@@ -257,32 +307,32 @@ Placement::Memory Placement::placeBuffers() {
     int64_t last = isInterface(buffer) ? number : use->second.second;
     buffer.setFirst(first);
     buffer.setLast(last);
-    (buffer.isPermanent() ? resident : moving).push_back(buffer);
+    Buffers &own = tiers[static_cast<size_t>(buffer.getTier())];
+    (buffer.isPermanent() ? own.resident : own.moving).push_back(buffer);
     if (auto release = releases.find(last); release != releases.end())
       last = release->second - 1;
     if (!buffer.isPermanent())
-      lifetimes.push_back({buffer.getType().getByteSize(), first, last});
+      own.lifetimes.push_back({buffer.getType().getByteSize(), first, last});
   }
-  auto alignUp = [](int64_t bytes) {
-    return (bytes + exec::bufferAlignment - 1) / exec::bufferAlignment *
-           exec::bufferAlignment;
-  };
-  // What is never freed lies at the bottom, where it fragments nothing.
-  int64_t bottom = 0, highest = 0;
-  for (BufferOp buffer : resident) {
-    buffer.setOffset(bottom);
-    highest = bottom + buffer.getType().getByteSize();
-    bottom = alignUp(highest);
+  // What goes to a file from the host goes without another copy.
+  bool stores = llvm::any_of(all, [](exec::StatementOpInterface op) {
+    return op.getStreamKind() == exec::StreamKind::storage;
+  });
+  SmallVector<Memory> memory;
+  for (exec::Tier each :
+       {exec::Tier::device, exec::Tier::host, exec::Tier::nvme}) {
+    Buffers &own = tiers[static_cast<size_t>(each)];
+    if (each != exec::Tier::device && own.resident.empty() &&
+        own.moving.empty())
+      continue;
+    int64_t alignment = stores && each == exec::Tier::host
+                            ? exec::storageAlignment
+                            : exec::getAlignment(each);
+    memory.push_back(
+        pack(each, alignment, own.resident, own.moving, own.lifetimes));
+    program.setArenaBytes(each, memory.back().peak);
   }
-  Packing packing = packArena(lifetimes, exec::bufferAlignment);
-  for (auto [buffer, offset] : llvm::zip_equal(moving, packing.offsets)) {
-    buffer.setOffset(bottom + offset);
-    highest =
-        std::max(highest, bottom + offset + buffer.getType().getByteSize());
-  }
-  program.setArena(highest);
-  return {highest,
-          packing.lowerBound > 0 ? bottom + packing.lowerBound : highest};
+  return memory;
 }
 
 } // namespace parplan

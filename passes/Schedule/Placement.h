@@ -21,7 +21,8 @@ namespace parplan {
 class Placement {
 public:
   /// Creates an empty program behind everything in `module`.
-  Placement(mlir::ModuleOp module, llvm::StringRef name, MeshAttr mesh);
+  Placement(mlir::ModuleOp module, llvm::StringRef name, MeshAttr mesh,
+            mlir::IntegerAttr position = {});
 
   exec::ProgramOp getProgram() const { return program; }
   const Mesh &getMesh() const { return mesh; }
@@ -33,10 +34,9 @@ public:
   // Values
   //===--------------------------------------------------------------------===//
 
-  /// The buffer that holds `tensor`; null where none was defined.
-  mlir::Value lookup(mlir::Value tensor) const {
-    return buffers.lookup(tensor);
-  }
+  /// The buffer that holds `tensor`, in the tier of new buffers where it is in
+  /// several; null where none was defined.
+  mlir::Value lookup(mlir::Value tensor) const;
   void map(mlir::Value tensor, mlir::Value buffer);
   /// A new activation for `tensor`, or where it was assigned to.
   mlir::Value define(mlir::Value tensor);
@@ -53,6 +53,13 @@ public:
   /// The buffer of `operand` for `result` if it is free by then, else a new
   /// one. For statements that may write where they read.
   mlir::Value defineInPlace(mlir::Value result, mlir::Value operand);
+
+  /// From now on new buffers lie there.
+  void setTier(exec::Tier next) { tier = next; }
+  /// Lets `lookup` find `buffer` while new buffers lie on the host.
+  void mapOnHost(mlir::Value tensor, mlir::Value buffer) {
+    onHost[tensor] = buffer;
+  }
 
   /// Whether two arrays have bytes in common.
   static bool shareBytes(mlir::Value left, mlir::Value right);
@@ -88,20 +95,24 @@ public:
 
   /// Ranks in a group of `axes`.
   int64_t getWidth(AxisListAttr axes) const;
-  /// The communicator of `axes`, of more than one rank.
-  mlir::FlatSymbolRefAttr getCommunicator(AxisListAttr axes);
+  /// The communicator of `axes`, of more than one rank, for one stream.
+  mlir::FlatSymbolRefAttr
+  getCommunicator(AxisListAttr axes,
+                  exec::StreamKind stream = exec::StreamKind::communication);
 
   //===--------------------------------------------------------------------===//
   // Memory
   //===--------------------------------------------------------------------===//
 
   struct Memory {
+    exec::Tier tier = exec::Tier::device;
     int64_t peak = 0;
     int64_t lowerBound = 0;
   };
-  /// Gives every buffer its live range and offset and the program its arena.
-  /// Erases buffers that no statement uses, but for interfaces.
-  Memory placeBuffers();
+  /// Gives every buffer its live range and offset and the program its arenas:
+  /// the device's, and those of other tiers with buffers. Erases buffers that
+  /// no statement uses, but for interfaces.
+  llvm::SmallVector<Memory> placeBuffers();
 
 private:
   mlir::Value createBuffer(exec::BufferKind kind, llvm::ArrayRef<int64_t> shape,
@@ -121,7 +132,10 @@ private:
   /// The tensors that were mapped to a buffer or to views of it.
   llvm::DenseMap<mlir::Value, llvm::SmallVector<mlir::Value, 2>> holders;
   llvm::DenseMap<mlir::Value, mlir::Value> assigned;
-  llvm::DenseMap<AxisListAttr, mlir::FlatSymbolRefAttr> communicators;
+  llvm::DenseMap<mlir::Value, mlir::Value> onHost;
+  exec::Tier tier = exec::Tier::device;
+  llvm::DenseMap<std::pair<AxisListAttr, int>, mlir::FlatSymbolRefAttr>
+      communicators;
 };
 
 /// Appends the statements of ops that a kernel of the runtime carries out, and
@@ -130,6 +144,14 @@ llvm::LogicalResult lowerLaunch(mlir::Operation *op, Placement &placement);
 
 /// Appends the statements of a collective or of a view of bytes.
 llvm::LogicalResult lowerMove(mlir::Operation *op, Placement &placement);
+
+/// Appends a send, or a receive into a buffer of its own.
+llvm::LogicalResult lowerMessage(mlir::Operation *op, Placement &placement);
+
+/// Where a parameter or state rests.
+exec::Tier getRestingTier(mlir::Operation *parameter);
+/// Appends a copy to another tier.
+llvm::LogicalResult lowerTransfer(TransferOp op, Placement &placement);
 
 /// Appends the loop over panels of a product, unrolled, and defines its result.
 llvm::LogicalResult lowerPanels(PanelMatmulOp op, Placement &placement);
@@ -150,12 +172,12 @@ void lowerUnpack(UnpackOp op, Placement &placement);
 /// Defines a bucket of parameters or states.
 void defineBucket(BucketParameterOp op, Placement &placement);
 
-/// Appends a copy of all of `from` to `to`.
+/// Appends a copy of all of `from` to `to`, which may be in another tier.
 void copyBuffer(mlir::Location location, mlir::Value from, mlir::Value to,
                 Placement &placement);
 
-/// Inserts records and waits where a statement touches bytes that the other
-/// stream writes, or writes bytes that the other stream touches.
+/// Inserts records and waits where a statement touches bytes that another
+/// stream writes, or writes bytes that another stream touches.
 void placeEvents(exec::ProgramOp program);
 
 /// The product of sizes.

@@ -6,7 +6,8 @@
 
 #include "passes/Schedule/FusableOps.h"
 #include "passes/Schedule/Passes.h"
-#include "passes/Schedule/Placement.h"
+#include "passes/Schedule/ProgramInterface.h"
+#include "passes/Schedule/StagingRing.h"
 #include "passes/Schedule/Variables.h"
 
 #include "dialects/parplan/ParplanOps.h"
@@ -24,8 +25,6 @@ namespace parplan {
 
 namespace {
 
-constexpr llvm::StringLiteral globalTypeName = "parplan.global_type";
-
 RankedTensorType getTensorType(Value value) {
   return cast<RankedTensorType>(value.getType());
 }
@@ -33,33 +32,21 @@ RankedTensorType getTensorType(Value value) {
 /// Translates one function.
 class ProgramTranslator {
 public:
-  ProgramTranslator(ModuleOp module, func::FuncOp function, MeshAttr mesh)
-      : module(module), symbols(module), function(function),
-        placement(module, function.getName(), mesh) {}
+  ProgramTranslator(ModuleOp module, func::FuncOp function, MeshAttr mesh,
+                    ModuleParts &parts)
+      : parts(parts), function(function),
+        placement(module, function.getName(), mesh,
+                  function->getAttrOfType<IntegerAttr>(attributes::position)),
+        interface(function, placement, parts), staging(function, placement) {}
 
   Placement &getPlacement() { return placement; }
 
   LogicalResult run() {
-    // Before kernels leave the module: it looks at them.
-    FailureOr<SmallVector<VariableResult>> placed =
-        placeVariables(function, placement.getMesh());
-    if (failed(placed))
+    if (failed(interface.findVariables()))
       return failure();
-    variables = std::move(*placed);
-    microBatches =
-        function->getAttrOfType<IntegerAttr>(attributes::microBatches);
-    placement.getProgram().setMicroBatchesAttr(microBatches);
-    for (BlockArgument argument : function.getArguments())
-      defineInput(argument);
-    moveKernels();
-    for (const VariableResult &variable : variables) {
-      if (auto parameter = dyn_cast<ParameterOp>(variable.parameter))
-        defineParameter(parameter);
-      else
-        defineBucket(cast<BucketParameterOp>(variable.parameter), placement);
-      if (variable.written)
-        placement.assign(variable.written, getVariableBuffer(variable));
-    }
+    interface.defineInputs();
+    addKernels();
+    interface.defineVariables();
     assignPacks(function, placement);
     for (Operation &op : function.getBody().front())
       if (failed(translate(&op)))
@@ -68,197 +55,87 @@ public:
   }
 
 private:
-  void moveKernels() {
-    Block &body = placement.getProgram().getBody().front();
-    auto kernels = llvm::to_vector(module.getOps<exec::KernelOp>());
-    for (exec::KernelOp kernel : llvm::reverse(kernels))
-      kernel->moveBefore(&body, body.begin());
-  }
-
-  //===--------------------------------------------------------------------===//
-  // What lives outside of a step
-  //===--------------------------------------------------------------------===//
-
-  static RankedTensorType getGlobalType(Attribute attribute, Type local) {
-    if (auto type = llvm::dyn_cast_if_present<TypeAttr>(attribute))
-      return cast<RankedTensorType>(type.getValue());
-    return cast<RankedTensorType>(local);
-  }
-
-  static StringRef getName(Attribute attribute) {
-    auto name = llvm::dyn_cast_if_present<StringAttr>(attribute);
-    return name ? name.getValue() : "";
-  }
-
-  void defineInput(BlockArgument argument) {
-    unsigned index = argument.getArgNumber();
-    exec::BlockAttr block = placement.getBlock(
-        getName(function.getArgAttr(index, attributes::name)),
-        getGlobalType(function.getArgAttr(index, globalTypeName),
-                      argument.getType()),
-        function.getArgAttrOfType<ShardingAttr>(index, attributes::sharding));
-    Value buffer = placement.createInterface(exec::BufferKind::input,
-                                             getTensorType(argument), block);
-    placement.map(argument, buffer);
-    if (!microBatches)
-      return;
-    auto input = buffer.getDefiningOp<exec::BufferOp>();
-    auto schedule =
-        function.getArgAttrOfType<StringAttr>(index, attributes::schedule);
-    setRole(input, schedule ? schedule.getValue() : block.getName().getValue(),
-            /*isInput=*/true);
-    if (function.getArgAttr(index, attributes::batch))
-      input.setBatched(true);
-  }
-
-  /// The roles of a training step's inputs and outputs are called as they are.
-  static void setRole(exec::BufferOp buffer, StringRef name, bool isInput) {
-    std::optional<exec::BufferRole> role = exec::symbolizeBufferRole(name);
-    if (role && (*role < exec::BufferRole::loss) == isInput)
-      buffer.setRole(role);
-  }
-
-  static ShardingAttr getResultSharding(Operation *op) {
-    auto list = op->getAttrOfType<ArrayAttr>(attributes::shardings);
-    return list ? cast<ShardingAttr>(list[0]) : ShardingAttr();
-  }
-
-  void defineParameter(ParameterOp op) {
-    if (placement.lookup(op.getResult()) ||
-        (op->use_empty() && !isVariable(op)))
-      return;
-    auto initializer =
-        symbols.lookup<InitializerOp>(op.getInitializerAttr().getValue());
-    PARPLAN_CHECK(initializer, "a parameter names no initializer");
-    ShardingAttr sharding = getResultSharding(op);
-    Attribute global = op->getAttr(globalTypeName);
-    if (!global && !op.getView())
-      global = initializer.getTypeAttr();
-    int64_t offset = 0;
-    SmallVector<int64_t> strides;
-    if (std::optional<ViewAttr> view = op.getView()) {
-      offset = view->getOffset();
-      strides.assign(view->getStrides().begin(), view->getStrides().end());
-    }
-    exec::BlockAttr block = placement.getBlock(
-        initializer.getName(), getGlobalType(global, op.getType()), sharding,
-        op.getInitializerAttr(), offset, strides, op.getSlotAttr());
-    // Tied weights in one layout are one buffer.
-    auto [place, isNew] = parameters.try_emplace({block, op.getType()});
-    if (isNew)
-      place->second = placement.createInterface(
-          op.getSlot() ? exec::BufferKind::state : exec::BufferKind::parameter,
-          getTensorType(op.getResult()), block);
-    placement.map(op.getResult(), place->second);
-  }
-
-  Value getVariableBuffer(const VariableResult &variable) const {
-    return placement.lookup(variable.parameter->getResult(0));
-  }
-
-  bool isVariable(ParameterOp op) const {
-    return llvm::any_of(variables, [&](const VariableResult &variable) {
-      return variable.parameter == op;
-    });
-  }
-
-  void defineConstant(ConstantOp op) {
-    if (op->use_empty())
-      return;
-    OpBuilder builder(placement.getProgram());
-    auto [place, isNew] = data.try_emplace(op.getValueAttr());
-    if (isNew) {
-      std::string name = "data" + std::to_string(data.size() - 1);
-      auto bytes =
-          builder.create<exec::DataOp>(op.getLoc(), name, op.getValueAttr());
-      place->second = FlatSymbolRefAttr::get(bytes.getSymNameAttr());
-    }
-    RankedTensorType type = getTensorType(op.getResult());
-    exec::BlockAttr block =
-        placement.getBlock(place->second.getValue(), type, {}, place->second);
-    placement.map(
-        op.getResult(),
-        placement.createInterface(exec::BufferKind::parameter, type, block));
-  }
-
-  /// The buffer of a result becomes an output; what is an input, a parameter, a
-  /// part of something or an output already is copied.
-  void defineOutputs(func::ReturnOp op) {
-    for (OpOperand &operand : op->getOpOperands()) {
-      unsigned index = operand.getOperandNumber();
-      if (getVariable(function, index))
-        continue;
-      RankedTensorType type = getTensorType(operand.get());
-      exec::BlockAttr block = placement.getBlock(
-          getName(function.getResultAttr(index, attributes::name)),
-          getGlobalType(function.getResultAttr(index, globalTypeName), type),
-          function.getResultAttrOfType<ShardingAttr>(index,
-                                                     attributes::sharding));
-      Value buffer = placement.lookup(operand.get());
-      auto output = buffer.getDefiningOp<exec::BufferOp>();
-      if (output && output.getKind() == exec::BufferKind::activation) {
-        output.setKind(exec::BufferKind::output);
-        output.setBlockAttr(block);
-      } else {
-        Value copy =
-            placement.createInterface(exec::BufferKind::output, type, block);
-        copyBuffer(op.getLoc(), buffer, copy, placement);
-        output = copy.getDefiningOp<exec::BufferOp>();
-      }
-      if (microBatches)
-        setRole(output, block.getName(), /*isInput=*/false);
-      outputs.push_back(output);
-    }
-    // In the order of the function's results.
-    for (exec::BufferOp output : outputs)
-      if (Operation *last = findLastBuffer(); last != output)
-        output->moveAfter(last);
-  }
-
-  /// Copies the new values that were not written in place, last of all.
-  void storeVariables(func::ReturnOp op) {
-    SmallVector<std::pair<Value, Value>> copies;
-    for (const VariableResult &variable : variables) {
-      Value from = placement.lookup(op.getOperand(variable.index));
-      Value to = getVariableBuffer(variable);
-      auto buffer = to.getDefiningOp<exec::BufferOp>();
-      if (variable.written)
-        buffer.setTrained(true);
-      if (exec::getBuffer(from) == buffer)
-        continue;
-      // Another variable's old value, which may be overwritten before.
-      if (exec::BufferKind kind = exec::getBuffer(from).getKind();
-          kind == exec::BufferKind::parameter ||
-          kind == exec::BufferKind::state) {
-        exec::BufferType type = exec::getBufferType(from);
-        Value kept =
-            placement.createActivation(type.getShape(), type.getElementType());
-        copyBuffer(op.getLoc(), from, kept, placement);
-        from = kept;
-      }
-      buffer.setTrained(true);
-      copies.push_back({from, to});
-    }
-    for (auto [from, to] : copies)
-      copyBuffer(op.getLoc(), from, to, placement);
-  }
-
-  Operation *findLastBuffer() {
-    Operation *last = nullptr;
-    for (auto buffer :
-         placement.getProgram().getBody().front().getOps<exec::BufferOp>())
-      last = buffer;
-    return last;
+  /// Copies the kernels that the function launches into the program.
+  void addKernels() {
+    llvm::DenseSet<Attribute> launched;
+    for (auto map : function.getBody().front().getOps<exec::MapOp>())
+      launched.insert(map.getKernelAttr().getAttr());
+    OpBuilder builder =
+        OpBuilder::atBlockBegin(&placement.getProgram().getBody().front());
+    for (exec::KernelOp kernel : parts.kernels)
+      if (launched.contains(kernel.getSymNameAttr()))
+        builder.clone(*kernel);
   }
 
   //===--------------------------------------------------------------------===//
   // Statements
   //===--------------------------------------------------------------------===//
 
+  /// What is computed from values on the host is made there.
   LogicalResult translate(Operation *op) {
+    if (!isOnHost(op))
+      return lower(op);
+    if (failed(bringToHost(op)))
+      return failure();
+    if (auto update = dyn_cast<OptimizerUpdateOp>(op);
+        update && staging.isStaged(update)) {
+      staging.lowerUpdate(update);
+      return success();
+    }
+    placement.setTier(exec::Tier::host);
+    LogicalResult result = lower(op);
+    placement.setTier(exec::Tier::device);
+    return result;
+  }
+
+  bool isOnHost(Operation *op) {
+    if (isa<TransferOp, func::ReturnOp, ReshapeOp, SliceOp, UnpackOp,
+            StorageViewOp>(op))
+      return false;
+    return llvm::any_of(op->getOperands(), [&](Value operand) {
+      Value buffer = placement.lookup(operand);
+      return buffer && exec::getTier(buffer) != exec::Tier::device;
+    });
+  }
+
+  /// Single numbers that `op` reads come to the host: inputs are given there
+  /// too, others are copied.
+  LogicalResult bringToHost(Operation *op) {
+    auto update = dyn_cast<OptimizerUpdateOp>(op);
+    bool isStaged = update && staging.isStaged(update);
+    for (Value operand : op->getOperands()) {
+      Value buffer = placement.lookup(operand);
+      if (!buffer || exec::getTier(buffer) == exec::Tier::host ||
+          onHost.contains(operand))
+        continue;
+      RankedTensorType type = getTensorType(operand);
+      if (isStaged && type.getRank() > 0)
+        continue;
+      if (exec::getTier(buffer) == exec::Tier::nvme ||
+          type.getNumElements() != 1)
+        return op->emitOpError("reads values on the host and ")
+               << stringifyTier(exec::getTier(buffer))
+               << ": parplan.transfer is missing";
+      placement.setTier(exec::Tier::host);
+      Value twin;
+      if (auto argument = dyn_cast<BlockArgument>(operand)) {
+        twin = interface.createInput(argument);
+      } else {
+        twin =
+            placement.createActivation(type.getShape(), type.getElementType());
+        copyBuffer(op->getLoc(), buffer, twin, placement);
+      }
+      placement.setTier(exec::Tier::device);
+      placement.mapOnHost(operand, twin);
+      onHost.insert(operand);
+    }
+    return success();
+  }
+
+  LogicalResult lower(Operation *op) {
     return llvm::TypeSwitch<Operation *, LogicalResult>(op)
         .Case([&](ParameterOp parameter) {
-          defineParameter(parameter);
+          interface.defineParameter(parameter);
           return success();
         })
         .Case([&](BucketParameterOp bucket) {
@@ -274,7 +151,7 @@ private:
           return success();
         })
         .Case([&](ConstantOp constant) {
-          defineConstant(constant);
+          interface.defineConstant(constant);
           return success();
         })
         .Case([&](ReshapeOp reshape) {
@@ -308,13 +185,17 @@ private:
           return success();
         })
         .Case([&](func::ReturnOp end) {
-          defineOutputs(end);
-          storeVariables(end);
+          interface.defineOutputs(end);
+          interface.storeVariables(end);
           return success();
         })
         .Case<AllReduceOp, AllGatherOp, ReduceScatterOp, AllToAllOp,
               BroadcastFromOp, ReduceToOp, SendReceiveOp, StorageViewOp>(
             [&](Operation *move) { return lowerMove(move, placement); })
+        .Case<SendOp, ReceiveOp>([&](Operation *message) {
+          return lowerMessage(message, placement);
+        })
+        .Case([&](TransferOp transfer) { return translate(transfer); })
         .Default([&](Operation *other) -> LogicalResult {
           if (other->use_empty())
             return success();
@@ -332,6 +213,21 @@ private:
     return success();
   }
 
+  LogicalResult translate(TransferOp transfer) {
+    // A staged update has written it.
+    if (transfer->use_empty() || placement.lookup(transfer.getResult()))
+      return success();
+    Value from = placement.lookup(transfer.getInput());
+    if (staging.passesThrough(transfer))
+      placement.map(transfer.getResult(), from);
+    else if (exec::getTier(from) == exec::Tier::nvme &&
+             transfer.getTier() == tiers::device)
+      staging.lowerCopy(transfer);
+    else
+      return lowerTransfer(transfer, placement);
+    return success();
+  }
+
   LogicalResult translate(SliceOp slice) {
     if (!isInputView(slice))
       return slice.emitOpError("is left: it needs parplan-fuse-elementwise");
@@ -345,17 +241,13 @@ private:
     return success();
   }
 
-  ModuleOp module;
-  /// Initializers by name: there are thousands.
-  SymbolTable symbols;
+  ModuleParts &parts;
   func::FuncOp function;
   Placement placement;
-  llvm::DenseMap<std::pair<Attribute, Type>, Value> parameters;
-  llvm::MapVector<Attribute, FlatSymbolRefAttr> data;
-  SmallVector<exec::BufferOp> outputs;
-  SmallVector<VariableResult> variables;
-  /// Of a training step.
-  IntegerAttr microBatches;
+  ProgramInterface interface;
+  StagingRing staging;
+  /// Tensors on the device that were brought to the host too.
+  llvm::DenseSet<Value> onHost;
 };
 
 struct ToExecPass : impl::ToExecBase<ToExecPass> {
@@ -363,8 +255,8 @@ struct ToExecPass : impl::ToExecBase<ToExecPass> {
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    auto function = module.lookupSymbol<func::FuncOp>("main");
-    if (!function) {
+    SmallVector<func::FuncOp> functions(module.getOps<func::FuncOp>());
+    if (functions.empty()) {
       module.emitError("there is no function @main");
       return signalPassFailure();
     }
@@ -373,17 +265,32 @@ struct ToExecPass : impl::ToExecBase<ToExecPass> {
       module.emitError("a program needs a module with one mesh");
       return signalPassFailure();
     }
-    ProgramTranslator translator(module, function, mesh.getMesh());
-    if (failed(translator.run()))
-      return signalPassFailure();
-    Placement &placement = translator.getPlacement();
-    Placement::Memory memory = placement.placeBuffers();
-    placeEvents(placement.getProgram());
-    if (report)
-      emitRemark(placement.getProgram().getLoc(), "arena of ")
-          << memory.peak << " bytes, lower bound " << memory.lowerBound;
-    function.erase();
+    ModuleParts parts(module);
+    for (func::FuncOp function : functions) {
+      ProgramTranslator translator(module, function, mesh.getMesh(), parts);
+      if (failed(translator.run()))
+        return signalPassFailure();
+      finish(translator.getPlacement());
+    }
+    for (func::FuncOp function : functions)
+      function.erase();
+    for (exec::KernelOp kernel : parts.kernels)
+      kernel.erase();
     mesh.erase();
+  }
+
+  void finish(Placement &placement) {
+    SmallVector<Placement::Memory> tiers = placement.placeBuffers();
+    placeEvents(placement.getProgram());
+    if (!report)
+      return;
+    for (const Placement::Memory &memory : tiers) {
+      InFlightDiagnostic remark = emitRemark(placement.getProgram().getLoc());
+      if (memory.tier != exec::Tier::device)
+        remark << stringifyTier(memory.tier) << " ";
+      remark << "arena of " << memory.peak << " bytes, lower bound "
+             << memory.lowerBound;
+    }
   }
 };
 

@@ -3,7 +3,7 @@
 // CHECK: #include "parplan_runtime/program.h"
 // CHECK: constexpr Axis mesh[] = {{[{][{]}}"tp0", 2}};
 // CHECK: constexpr CommunicatorEntry communicators[] = {
-// CHECK-NEXT: {"tp0", axes0},
+// CHECK-NEXT: {"tp0", axes0, 1},
 // Names of the model are data.
 // CHECK: {"fc1.\"weight?\077/\012", ElementType::Float32, 0, 480, 0, dimensions0, 192},
 // CHECK-NEXT: {"fc1.bias", ElementType::Float32, 512, 60, 0, dimensions1, 448},
@@ -36,5 +36,5 @@
 // CHECK-NEXT: {{^}}}
 
 // CHECK: /*arenaBytes=*/1216,
-// CHECK: /*eventCount=*/1,
+// CHECK: /*eventCount=*/1, step},
 // CHECK: return parplan::runtime::runProgram(program, argc, argv);

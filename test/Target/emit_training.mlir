@@ -25,7 +25,9 @@ parplan.initializer @b "b" : tensor<6xf32> in "" at 192 length 24
 // CHECK-NEXT: {},
 // CHECK-NEXT: "",
 // CHECK-NEXT: /*savesModel=*/true};
-// CHECK: step,
+// CHECK: step},
+// CHECK: stages,
+// CHECK-NEXT: {},
 // CHECK-NEXT: &training};
 func.func @main(
     %g: tensor<1x64xf32> {parplan.name = "g", parplan.batch}, %lr: tensor<f32> {parplan.name = "learning_rate", parplan.schedule = "learning_rate"}

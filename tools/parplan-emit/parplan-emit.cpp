@@ -1,6 +1,6 @@
 //===- parplan-emit.cpp - Emission on its own -----------------------------===//
 //
-// Part of parplan. For tests: prints or compiles the exec.program of a module.
+// Part of parplan. For tests: prints or compiles the exec.programs of a module.
 //
 //===----------------------------------------------------------------------===//
 
@@ -41,6 +41,9 @@ llvm::cl::opt<std::string> target("compile",
                                   llvm::cl::desc("Compile for host or cuda"));
 llvm::cl::opt<bool> prediction("prediction",
                                llvm::cl::desc("Print the predicted resources"));
+llvm::cl::opt<bool> order("order",
+                          llvm::cl::desc("Let the program check the order of "
+                                         "communication"));
 } // namespace options
 
 bool writeText(const std::string &name, const std::string &text) {
@@ -81,16 +84,20 @@ bool writeDirectory(const EmittedProgram &emitted, const WeightLayout &weights,
   return writeText("manifest.json", printManifest(files, options::target));
 }
 
-int run(exec::ProgramOp program) {
+int run(ArrayRef<exec::ProgramOp> programs) {
   parplan::DiagnosticEngine engine;
-  WeightLayout weights = layoutWeights(program);
+  WeightLayout weights = layoutWeights(programs);
+  Prediction prediction = predictResources(extractProgram(programs));
   if (options::prediction) {
-    llvm::outs() << toJson(predictResources(extractProgram(program))).dump(1)
-                 << "\n";
+    llvm::outs() << toJson(prediction).dump(1) << "\n";
     return 0;
   }
-  EmittedProgram emitted =
-      emitProgram(program, weights, {program.getSymName().str(), {}}, engine);
+  EmitOptions emit;
+  emit.modelName = exec::ProgramOp(programs.front()).getSymName().str();
+  if (options::order)
+    for (const RankPrediction &rank : prediction.ranks)
+      emit.orderDigests.push_back(rank.orderDigest);
+  EmittedProgram emitted = emitProgram(programs, weights, emit, engine);
   if (!engine.hasErrors()) {
     if (options::directory.empty())
       llvm::outs() << emitted.text;
@@ -114,10 +121,10 @@ int main(int argc, char **argv) {
       parseSourceFile<ModuleOp>(options::input, sources, &context);
   if (!module)
     return static_cast<int>(ExitCode::badInput);
-  auto programs = module->getOps<exec::ProgramOp>();
+  SmallVector<exec::ProgramOp> programs = exec::getPrograms(*module);
   if (programs.empty()) {
     llvm::errs() << "there is no exec.program\n";
     return static_cast<int>(ExitCode::badInput);
   }
-  return run(*programs.begin());
+  return run(programs);
 }

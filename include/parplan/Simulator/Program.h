@@ -9,6 +9,7 @@
 
 #include "parplan/CostModel/Collective.h"
 #include "parplan/CostModel/OpCost.h"
+#include "parplan/Planner/MemoryTier.h"
 #include "parplan/Sharding/Mesh.h"
 
 #include <cstdint>
@@ -27,7 +28,7 @@ struct ProgramCommunicator {
 
 enum class BufferUse { parameter, gradient, optimizer, activation, workspace };
 
-/// A range of the arena.
+/// A range of the arena of a tier.
 struct ProgramBuffer {
   BufferUse use = BufferUse::activation;
   int64_t offset = 0;
@@ -35,6 +36,22 @@ struct ProgramBuffer {
   /// Parameters, inputs and outputs: touched by the runtime itself, whether a
   /// statement uses them or not.
   bool isResident = false;
+  MemoryTier tier = MemoryTier::device;
+};
+
+/// Queues of work of one rank, as they are numbered in programs.
+struct ProgramStream {
+  static constexpr int compute = 0;
+  static constexpr int communication = 1;
+  static constexpr int pointToPoint = 2;
+  /// From the device to the host, and back.
+  static constexpr int download = 3;
+  static constexpr int upload = 4;
+  /// Launches on the host.
+  static constexpr int host = 5;
+  /// Between the host and NVMe.
+  static constexpr int storage = 6;
+  static constexpr int count = 7;
 };
 
 enum class StatementKind {
@@ -43,6 +60,8 @@ enum class StatementKind {
   /// A call of `communicator`; all members take part in the order of the
   /// program. A send or receive meets the one of its `peer`.
   communicate,
+  /// Copies `bytes` from one tier to another.
+  transfer,
   /// `event` completes when all before it on the stream has.
   record,
   /// What follows on the stream starts after the last record of `event` before
@@ -52,15 +71,18 @@ enum class StatementKind {
 
 struct ProgramStatement {
   StatementKind kind = StatementKind::launch;
-  /// 0: compute, 1: communication.
+  /// One of ProgramStream.
   int stream = 0;
-  /// launch
+  /// launch; the host's where the stream is
   OpCost cost;
   /// communicate
   CollectiveKind collective = CollectiveKind::allReduce;
   int communicator = -1;
   /// In the counting of CollectiveKind.
   int64_t bytes = 0;
+  /// transfer
+  MemoryTier from = MemoryTier::device;
+  MemoryTier to = MemoryTier::device;
   /// Send and receive: the other one's number in the group.
   int64_t peer = -1;
   /// Statements that follow each other on a stream with the same group, not -1,
@@ -81,8 +103,6 @@ struct RankProgram {
 
 /// The step of a plan. Serves simulation only: it says nothing about values.
 struct Program {
-  static constexpr int streamCount = 2;
-
   Mesh mesh;
   std::vector<ProgramCommunicator> communicators;
   /// One for all ranks, or one for each.

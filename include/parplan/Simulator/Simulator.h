@@ -42,10 +42,25 @@ struct MemoryByUse {
   bool operator==(const MemoryByUse &other) const = default;
 };
 
+/// Bytes that transfers between tiers move.
+struct OffloadCount {
+  int64_t hostToDeviceBytes = 0;
+  int64_t deviceToHostBytes = 0;
+  int64_t nvmeReadBytes = 0;
+  int64_t nvmeWriteBytes = 0;
+
+  bool operator==(const OffloadCount &other) const = default;
+};
+
 /// What one rank measures in one step.
 struct RankPrediction {
-  /// The highest end of a buffer that is touched.
+  /// The highest end of a buffer on the device, the host and NVMe that is
+  /// touched.
   int64_t peakBytes = 0;
+  int64_t hostPeakBytes = 0;
+  int64_t nvmePeakBytes = 0;
+  OffloadCount offload;
+  /// On the device.
   MemoryByUse memory;
   /// Kinds that occur.
   std::map<CollectiveKind, CommunicationCount> communication;
@@ -60,6 +75,9 @@ struct TimeBreakdown {
   /// does; by the role of the axes.
   double tensorCommunication = 0;
   double dataCommunication = 0;
+  double pipelineCommunication = 0;
+  /// Copies between tiers and work on the host, likewise.
+  double offload = 0;
   /// Nothing runs: waiting for another rank.
   double idle = 0;
 };
@@ -91,10 +109,15 @@ struct TimelineSpan {
 /// communicators of one rank; nullopt if nothing is.
 std::optional<std::string> verifyProgram(const Program &program);
 
+/// What keeps the streams of a verified program from running to their end if
+/// every send waits for its receive: the statements that wait for each other;
+/// nullopt if nothing does.
+std::optional<std::string> findDeadlock(const Program &program);
+
 /// Peak memory, counts and order of every rank. `program` is verified.
 Prediction predictResources(const Program &program);
 
-/// `predictResources`, and the time: two streams per rank, events, and
+/// `predictResources`, and the time: the streams of every rank, events, and
 /// collectives that start when their last member arrives. Nullopt if ranks wait
 /// for each other in a circle; `timeline` takes the spans if it is given. The
 /// mesh of the program fills the cluster of `costs`.
@@ -103,7 +126,8 @@ simulate(const Program &program, const CostModel &costs,
          std::vector<TimelineSpan> *timeline = nullptr);
 
 /// The keys `peak_memory_bytes`, `communication` and `offload` of `predicted`
-/// in plan.json, one entry per rank.
+/// in plan.json, one entry per rank, and `host_peak_memory_bytes` and
+/// `nvme_peak_bytes` where something lies there.
 nlohmann::ordered_json toJson(const Prediction &prediction);
 
 } // namespace parplan

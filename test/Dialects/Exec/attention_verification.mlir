@@ -142,3 +142,12 @@ exec.program @gradient_of_two_types mesh <["c"=2 context]> arena 320 events 0 {
   // expected-error@+1 {{mixes 'f32' and 'bf16' (E9)}}
   exec.attention_gradient %x, %x, %x result %x, %l gradient %x into %q, %k, %v {gradient_strides = array<i64: 16, 4, 4>, key_strides = array<i64: 16, 4, 4>, mask_strides = array<i64>, query_strides = array<i64: 16, 4, 4>, result_strides = array<i64: 16, 4, 4>, scale = 1.0, shape = array<i64: 1, 4, 4, 1, 1, 4, 4>, value_strides = array<i64: 16, 4, 4>} : <16xf32>, <16xf32>, <16xf32>, <16xf32>, <4xf32>, <16xf32> -> <16xf32>, <16xbf16>, <16xf32>
 }
+
+// -----
+
+exec.program @zigzag_without_positions mesh <["c"=2 context]> arena 128 events 0 {
+  %x = exec.buffer input at 0 live -1 to 1 block <"x" dims [16 over <> stride 1]> : <16xf32>
+  %y = exec.buffer output at 64 live 0 to 1 block <"y" dims [16 over <> stride 1]> : <16xf32>
+  // expected-error@+1 {{is no causal block of as many queries as keys, two chunks of a zig-zag order (E9)}}
+  exec.attention %x, %x, %x into %y causal zigzag {key_start = #exec.rank_value<start of 8 over <"c">>, key_strides = array<i64: 16, 4, 4>, mask_strides = array<i64>, output_strides = array<i64: 16, 4, 4>, query_strides = array<i64: 16, 4, 4>, scale = 1.0, shape = array<i64: 1, 4, 4, 1, 1, 4, 4>, valid_keys = #exec.rank_value<extent of 8 over <"c">>, value_strides = array<i64: 16, 4, 4>} : <16xf32>, <16xf32>, <16xf32>, <16xf32>
+}

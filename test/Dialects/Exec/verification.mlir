@@ -1,6 +1,6 @@
 // RUN: parplan-opt %s -verify-diagnostics -split-input-file
 
-// expected-error@+1 {{has an arena of 64 bytes; the highest buffer ends at 192 (E1)}}
+// expected-error@+1 {{has an arena of 64 bytes on device; the highest buffer ends at 192 (E1)}}
 exec.program @wrong_arena mesh <["tp0"=2 tensor]> arena 64 events 0 {
   %x = exec.buffer input at 0 live -1 to 0 block <"x" dims [48 over <> stride 1]> : <48xf32>
 }
@@ -69,7 +69,7 @@ exec.program @unordered mesh <["tp0"=2 tensor]> arena 128 events 0 {
   %y = exec.buffer output at 64 live 0 to 2 block <"y" dims [16 over <> stride 1]> : <16xf32>
   // expected-note@+1 {{the other statement}}
   exec.copy %x at 0 [1] into %y at 0 [1] extents [16] : <16xf32>, <16xf32>
-  // expected-error@+1 {{does not wait for the other stream's use of its bytes (E5)}}
+  // expected-error@+1 {{does not wait for another stream's use of its bytes (E5)}}
   exec.collective all_reduce @c0 kind sum %y into %y count 16 bytes 64 : <16xf32>, <16xf32>
 }
 
@@ -87,7 +87,7 @@ exec.program @unordered_reuse mesh <["tp0"=2 tensor]> arena 192 events 1 {
   exec.wait 0 on communication
   // expected-note@+1 {{the other statement}}
   exec.collective all_reduce @c0 kind sum %t into %y count 16 bytes 64 : <16xf32>, <16xf32>
-  // expected-error@+1 {{does not wait for the other stream's use of its bytes (E5)}}
+  // expected-error@+1 {{does not wait for another stream's use of its bytes (E5)}}
   exec.zero %u : <16xf32>
   exec.copy %u at 0 [1] into %u at 0 [1] extents [16] : <16xf32>, <16xf32>
 }
@@ -95,7 +95,7 @@ exec.program @unordered_reuse mesh <["tp0"=2 tensor]> arena 192 events 1 {
 // -----
 
 exec.program @wait_without_record mesh <["tp0"=2 tensor]> arena 0 events 1 {
-  // expected-error@+1 {{event 0 has no earlier record on the other stream (E6)}}
+  // expected-error@+1 {{event 0 has no earlier record on another stream (E6)}}
   exec.wait 0 on compute
 }
 
@@ -404,4 +404,18 @@ exec.program @accumulates_nothing mesh <["tp0"=2 tensor]> arena 192 events 0 {
   %y = exec.buffer output at 128 live 0 to 1 block <"y" dims [16 over <> stride 1]> : <4x4xf32>
   // expected-error@+1 {{reads a buffer before it is written (E4)}}
   exec.matmul accumulate %x [4, 1], %w [4, 1] into %y [4, 1] shape [4, 4, 4] batch [] : [], [], [] : <4x4xf32>, <4x4xf32>, <4x4xf32>
+}
+
+// -----
+
+exec.program @parameter_in_another_order mesh <["c"=2 context]> arena 64 events 0 {
+  // expected-error@+1 {{only inputs and outputs have dimensions in zig-zag order, of two chunks for each of its ranks (E8)}}
+  %x = exec.buffer parameter at 0 live -1 to 0 block <"w" from @w at 0 dims [8 over <> stride 1 zigzag 2]> : <8xf32>
+}
+
+// -----
+
+exec.program @order_of_odd_chunks mesh <["c"=2 context]> arena 64 events 0 {
+  // expected-error@+1 {{only inputs and outputs have dimensions in zig-zag order, of two chunks for each of its ranks (E8)}}
+  %x = exec.buffer input at 0 live -1 to 0 block <"x" dims [6 over <"c"> stride 1 zigzag 2]> : <3xf32>
 }

@@ -67,3 +67,13 @@ func.func @main(%x: tensor<i64> {parplan.name = "x"}) -> (tensor<i64> {parplan.n
   %start = parplan.block_start 4 axes <"c"> : tensor<i64>
   return %start : tensor<i64>
 }
+
+// -----
+
+parplan.mesh @mesh <["dp0"=2 data]>
+func.func @main(%x: tensor<4x8xf32> {parplan.name = "x"}) -> (tensor<8x8xf32> {parplan.name = "y"}) {
+  %kept = parplan.transfer %x to "host" : tensor<4x8xf32>
+  // expected-error@+1 {{reads values on the host and device: parplan.transfer is missing}}
+  %y = parplan.matmul "mk,mn->kn" %kept, %x : tensor<4x8xf32>, tensor<4x8xf32>
+  return %y : tensor<8x8xf32>
+}

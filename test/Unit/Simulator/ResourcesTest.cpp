@@ -110,3 +110,31 @@ TEST(ResourcesDeathTest, illegalProgramsAreNotSimulated) {
   EXPECT_EXIT(predictResources(program), testing::ExitedWithCode(70),
               "buffer 0 does not exist");
 }
+
+TEST(Resources, tiersHavePeaksOfTheirOwn) {
+  using enum MemoryTier;
+  Program program = makeProgram();
+  program.ranks[0].buffers = {
+      {BufferUse::activation, 0, 100},
+      {BufferUse::parameter, 64, 1000, true, host},
+      {BufferUse::optimizer, 4096, 2000, true, nvme},
+      {BufferUse::activation, 2048, 512, false, host}, // never touched
+  };
+  program.ranks[0].statements = {
+      transfer(host, device, 1000, ProgramStream::upload, {0, 1}),
+      transfer(device, host, 100, ProgramStream::download, {0, 1}),
+      transfer(host, nvme, 30, ProgramStream::storage, {1, 2}),
+      transfer(nvme, host, 7, ProgramStream::storage, {1, 2}),
+      transfer(nvme, host, 7, ProgramStream::storage, {1, 2})};
+  Prediction prediction = predictResources(program);
+  RankPrediction rank = prediction.getRank(0);
+  EXPECT_EQ(rank.peakBytes, 100);
+  EXPECT_EQ(rank.hostPeakBytes, 1064);
+  EXPECT_EQ(rank.nvmePeakBytes, 6096);
+  EXPECT_EQ(rank.offload, (OffloadCount{1000, 100, 14, 30}));
+  EXPECT_EQ(rank.memory, (MemoryByUse{0, 0, 0, 100, 0}));
+  nlohmann::ordered_json document = toJson(prediction);
+  EXPECT_EQ(document["host_peak_memory_bytes"]["max"], 1064);
+  EXPECT_EQ(document["nvme_peak_bytes"]["per_rank"].size(), 4u);
+  EXPECT_EQ(document["offload"]["per_rank"][3]["nvme_read_bytes"], 14);
+}

@@ -65,6 +65,18 @@ inline ProgramStatement message(CollectiveKind kind, int communicator,
   return statement;
 }
 
+inline ProgramStatement transfer(MemoryTier from, MemoryTier to, int64_t bytes,
+                                 int stream, std::vector<int> buffers = {}) {
+  ProgramStatement statement;
+  statement.kind = StatementKind::transfer;
+  statement.stream = stream;
+  statement.from = from;
+  statement.to = to;
+  statement.bytes = bytes;
+  statement.buffers = std::move(buffers);
+  return statement;
+}
+
 inline ProgramStatement record(int event, int stream) {
   ProgramStatement statement;
   statement.kind = StatementKind::record;

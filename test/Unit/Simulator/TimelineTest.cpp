@@ -165,3 +165,36 @@ TEST(Timeline, aMissingMemberIsADeadlock) {
   program.ranks[0].statements = {call(CollectiveKind::allReduce, 1, 8)};
   EXPECT_FALSE(simulate(program, makeCosts()));
 }
+
+TEST(Timeline, messagesOfAPipelineHaveTheirOwnPart) {
+  Program program = makeProgram(4);
+  program.mesh =
+      Mesh({{"pp0", 2, AxisRole::pipeline}, {"tp0", 2, AxisRole::tensor}});
+  for (size_t rank = 0; rank < 4; ++rank) {
+    bool isFirst = rank < 2;
+    ProgramStatement exchange =
+        message(isFirst ? CollectiveKind::send : CollectiveKind::receive, 0,
+                isFirst ? 1 : 0, giga);
+    exchange.stream = ProgramStream::pointToPoint;
+    program.ranks[rank].statements = {exchange};
+  }
+  Prediction prediction = run(program);
+  EXPECT_GT(prediction.breakdown.pipelineCommunication, 0);
+  EXPECT_EQ(prediction.breakdown.pipelineCommunication, prediction.stepSeconds);
+}
+
+TEST(Timeline, workOnTheHostIsOffload) {
+  using enum MemoryTier;
+  Program program = makeProgram();
+  program.ranks[0].statements = {
+      transfer(device, host, giga, ProgramStream::download),
+      record(0, ProgramStream::download), wait(0, ProgramStream::host),
+      launch(1, {}, ProgramStream::host)};
+  CostModel costs = makeCosts();
+  Prediction prediction = run(program);
+  EXPECT_DOUBLE_EQ(prediction.breakdown.offload, prediction.stepSeconds);
+  EXPECT_DOUBLE_EQ(
+      prediction.stepSeconds,
+      costs.getHostCopySeconds(giga) +
+          costs.getHostOpSeconds(program.ranks[0].statements[3].cost));
+}

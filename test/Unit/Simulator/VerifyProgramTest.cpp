@@ -28,8 +28,8 @@ TEST(VerifyProgram, legalProgramsPass) {
 }
 
 TEST(VerifyProgram, everyFaultIsNamed) {
-  EXPECT_EQ(verify({launch(1, {}, 2)}),
-            "rank 0: statement 0: stream 2 does not exist");
+  EXPECT_EQ(verify({launch(1, {}, 7)}),
+            "rank 0: statement 0: stream 7 does not exist");
   EXPECT_EQ(verify({launch(1), launch(1, {0})}),
             "rank 0: statement 1: buffer 0 does not exist");
   EXPECT_EQ(verify({call(CollectiveKind::allReduce, 3, 8)}),

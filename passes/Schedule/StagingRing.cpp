@@ -1,0 +1,230 @@
+//===- StagingRing.cpp - Through the host, a tile at a time ---------------===//
+//
+// Part of parplan.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/Schedule/StagingRing.h"
+#include "passes/Schedule/LaunchBuilder.h"
+
+#include "parplan/Support/Check.h"
+
+using namespace mlir;
+
+namespace parplan {
+
+using exec::Tier;
+
+static int64_t getBytes(Value tensor) {
+  auto type = cast<RankedTensorType>(tensor.getType());
+  return type.getNumElements() * exec::getStorageBytes(type.getElementType());
+}
+
+StagingRing::StagingRing(func::FuncOp function, Placement &placement)
+    : placement(placement), slots(slotCount) {
+  int64_t largest = 0;
+  for (auto op : function.getBody().front().getOps<TransferOp>())
+    largest = std::max(largest, getBytes(op.getInput()));
+  slotBytes =
+      std::min(largestSlot, ceilDivide(largest, exec::storageAlignment) *
+                                exec::storageAlignment);
+}
+
+bool StagingRing::isStored(Value tensor) const {
+  Value buffer = placement.lookup(tensor);
+  return buffer && exec::getTier(buffer) == Tier::nvme;
+}
+
+bool StagingRing::passesThrough(TransferOp op) const {
+  if (op.getTier() != tiers::host)
+    return false;
+  if (isStored(op.getInput()))
+    return llvm::all_of(op->getUsers(), [](Operation *user) {
+      auto onward = dyn_cast<TransferOp>(user);
+      return isa<OptimizerUpdateOp>(user) ||
+             (onward && onward.getTier() == tiers::device);
+    });
+  if (exec::getTier(placement.lookup(op.getInput())) != Tier::device ||
+      !op->hasOneUse())
+    return false;
+  auto update = dyn_cast<OptimizerUpdateOp>(*op->user_begin());
+  return update && op.getResult() == update.getGradient() &&
+         llvm::any_of(update->getOperands(), [&](Value operand) {
+           auto other = operand.getDefiningOp<TransferOp>();
+           return other && isStored(other.getInput()) && passesThrough(other);
+         });
+}
+
+bool StagingRing::isStaged(OptimizerUpdateOp op) const {
+  return llvm::any_of(op->getOperands(),
+                      [&](Value operand) { return isStored(operand); });
+}
+
+//===----------------------------------------------------------------------===//
+// Tiles
+//===----------------------------------------------------------------------===//
+
+Value StagingRing::takeSlot(int64_t elements, Type type) {
+  Value &slot = slots[next];
+  next = (next + 1) % slotCount;
+  if (!slot) {
+    placement.setTier(Tier::host);
+    slot = placement.createActivation({slotBytes},
+                                      IntegerType::get(type.getContext(), 8));
+    placement.setTier(Tier::device);
+  }
+  return placement.createView(slot, 0, {elements}, type);
+}
+
+Value StagingRing::getTile(Value buffer, int64_t first, int64_t elements) {
+  Type type = exec::getBufferType(buffer).getElementType();
+  return placement.createView(buffer, first * exec::getStorageBytes(type),
+                              {elements}, type);
+}
+
+void StagingRing::transfer(Operation *op, Value from, Value to) {
+  Operation *origins[] = {op};
+  setOrigins(placement.getStatements().create<exec::TransferOp>(op->getLoc(),
+                                                                from, to),
+             origins);
+}
+
+void StagingRing::lowerCopy(TransferOp op) {
+  Value from = placement.lookup(op.getInput());
+  Value to = placement.define(op.getResult());
+  exec::BufferType type = exec::getBufferType(from);
+  int64_t step = slotBytes / exec::getStorageBytes(type.getElementType());
+  for (int64_t first = 0; first < type.getElementCount(); first += step) {
+    int64_t elements = std::min(step, type.getElementCount() - first);
+    Value slot = takeSlot(elements, type.getElementType());
+    transfer(op, getTile(from, first, elements), slot);
+    transfer(op, slot, getTile(to, first, elements));
+  }
+}
+
+/// The statements of one update.
+class StagedUpdate : public LaunchBuilder {
+public:
+  StagedUpdate(StagingRing &ring, OptimizerUpdateOp update)
+      : LaunchBuilder(update, ring.placement), ring(ring), update(update) {}
+
+  void run() {
+    // Parameter, gradient and states, as they are numbered.
+    size_t arrays = 2 + update.getStates().size();
+    int64_t widest = 1;
+    placement.setTier(Tier::host);
+    for (Value tensor : update->getOperands().take_front(arrays)) {
+      sources.push_back(placement.lookup(tensor));
+      widest = std::max(widest, exec::getStorageBytes(getType(sources.back())));
+    }
+    scalars = {get(update.getLearningRate()), get(update.getStepSize()),
+               get(update.getBiasCorrection2Sqrt()), get(update.getScale()),
+               get(update.getSkip())};
+    placement.setTier(Tier::device);
+    for (OpResult result : update->getResults())
+      targets.push_back(defineTarget(result));
+    elements = exec::getBufferType(sources[0]).getElementCount();
+    step = ring.slotBytes / widest;
+    SmallVector<Value> tile = fetch(0);
+    for (int64_t first = 0; first < elements; first += step) {
+      SmallVector<Value> following;
+      if (first + step < elements)
+        following = fetch(first + step);
+      compute(first, tile);
+      tile = std::move(following);
+    }
+  }
+
+private:
+  static Type getType(Value buffer) {
+    return exec::getBufferType(buffer).getElementType();
+  }
+  int64_t getExtent(int64_t first) const {
+    return std::min(step, elements - first);
+  }
+
+  /// Where the only transfer of the result goes; else a buffer on the host, the
+  /// old one's where that is there.
+  Value defineTarget(OpResult result) {
+    unsigned number = result.getResultNumber();
+    unsigned replaced = number == 0 ? 0 : number + 1;
+    auto onward = result.hasOneUse()
+                      ? dyn_cast<TransferOp>(*result.user_begin())
+                      : TransferOp();
+    std::optional<Tier> tier =
+        onward ? exec::symbolizeTier(onward.getTier()) : Tier::host;
+    PARPLAN_CHECK(tier, "a transfer to no tier");
+    placement.setTier(*tier);
+    Value target;
+    if (onward)
+      target = placement.define(onward.getResult());
+    else if (exec::getTier(sources[replaced]) == Tier::host)
+      target = placement.defineInPlace(result, update->getOperand(replaced));
+    else
+      target = placement.define(result);
+    placement.setTier(Tier::device);
+    return target;
+  }
+
+  /// The tile of every array that starts at `first`, on the host.
+  SmallVector<Value> fetch(int64_t first) {
+    SmallVector<Value> tile;
+    for (Value source : sources) {
+      Value part = ring.getTile(source, first, getExtent(first));
+      if (exec::getTier(source) != Tier::host) {
+        Value slot = ring.takeSlot(getExtent(first), getType(source));
+        ring.transfer(update, part, slot);
+        part = slot;
+      }
+      tile.push_back(part);
+    }
+    return tile;
+  }
+
+  void compute(int64_t first, ArrayRef<Value> tile) {
+    SmallVector<Value> made, parts;
+    for (auto [number, target] : llvm::enumerate(targets)) {
+      parts.push_back(ring.getTile(target, first, getExtent(first)));
+      size_t replaced = number == 0 ? 0 : number + 1;
+      if (exec::getTier(target) == Tier::host)
+        made.push_back(parts.back());
+      else if (exec::getTier(sources[replaced]) != Tier::host)
+        made.push_back(tile[replaced]);
+      else
+        made.push_back(ring.takeSlot(getExtent(first), getType(target)));
+    }
+    (void)done(builder.create<exec::UpdateOp>(
+        location, update.getKindAttr(), tile[0], tile[1], tile.drop_front(2),
+        scalars[0], scalars[1], scalars[2], scalars[3], scalars[4], made[0],
+        ArrayRef(made).drop_front(), update.getBeta1Attr(),
+        update.getBeta2Attr(), update.getEpsilonAttr(),
+        update.getWeightDecayAttr(), update.getMomentumAttr(),
+        getShare(first)));
+    for (auto [value, part] : llvm::zip_equal(made, parts))
+      if (value != part)
+        ring.transfer(update, value, part);
+  }
+
+  /// The work of the tile.
+  exec::CostAttr getShare(int64_t first) {
+    OpCost cost = getCost().getCost();
+    int64_t extent = getExtent(first);
+    cost.flops = cost.flops * extent / elements;
+    cost.transcendentals = cost.transcendentals * extent / elements;
+    auto share = [&](int64_t bytes) { return bytes / elements * extent; };
+    cost.bytesRead = share(cost.bytesRead);
+    cost.bytesWritten = share(cost.bytesWritten);
+    return exec::CostAttr::get(builder.getContext(), cost);
+  }
+
+  StagingRing &ring;
+  OptimizerUpdateOp update;
+  SmallVector<Value> sources, scalars, targets;
+  int64_t elements = 0, step = 0;
+};
+
+void StagingRing::lowerUpdate(OptimizerUpdateOp op) {
+  StagedUpdate(*this, op).run();
+}
+
+} // namespace parplan

@@ -1,0 +1,200 @@
+//===- VerifyPrograms.cpp - Programs of a pipeline fit together -----------===//
+//
+// Part of parplan. E21 to E23 of docs/spec.md.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/Schedule/ExtractProgram.h"
+#include "passes/Schedule/Passes.h"
+
+#include "parplan/Simulator/Simulator.h"
+
+#include "llvm/ADT/MapVector.h"
+
+using namespace mlir;
+
+namespace parplan {
+
+#define GEN_PASS_DEF_VERIFYPROGRAMS
+#include "passes/Schedule/Passes.h.inc"
+
+namespace {
+
+using exec::ProgramOp;
+
+exec::CommunicatorOp getCommunicator(Operation *op) {
+  return SymbolTable::lookupNearestSymbolFrom<exec::CommunicatorOp>(
+      op, op->getAttrOfType<FlatSymbolRefAttr>("communicator"));
+}
+
+/// E21.
+LogicalResult verifyPositions(ModuleOp module, ArrayRef<ProgramOp> programs) {
+  if (programs.empty())
+    return module.emitError("has no exec.program (E21)");
+  ProgramOp first = programs.front();
+  if (programs.size() == 1 && !first.getPosition())
+    return success();
+  std::optional<int> axis = first.getPipelineAxis();
+  if (!axis)
+    return first.emitOpError("has a position or a neighbour, but no pipeline "
+                             "axis (E21)");
+  for (auto [expected, each] : llvm::enumerate(programs)) {
+    ProgramOp program = each;
+    if (program.getMesh() != first.getMesh()) {
+      InFlightDiagnostic diagnostic =
+          program.emitOpError("has another mesh (E21)");
+      diagnostic.attachNote(first.getLoc()) << "the first program";
+      return diagnostic;
+    }
+    if (program.getPosition() != static_cast<uint64_t>(expected))
+      return program.emitOpError("is not at position ")
+             << expected << ", or there are two (E21)";
+  }
+  int64_t positions = first.getMesh().getMesh().getAxis(*axis).size;
+  if (static_cast<int64_t>(programs.size()) != positions)
+    return module.emitError("has ") << programs.size() << " programs for "
+                                    << positions << " positions (E21)";
+  return success();
+}
+
+/// E22 of messages: from each position to each other, over each group of axes.
+class MessageCheck {
+public:
+  LogicalResult run(ArrayRef<ProgramOp> programs) {
+    for (ProgramOp program : programs)
+      for (Operation &op : program.getBody().front()) {
+        if (auto send = dyn_cast<exec::SendOp>(op))
+          getChannel(send, program, send.getPeer(), /*isSend=*/true)
+              .sends.push_back(send);
+        else if (auto receive = dyn_cast<exec::ReceiveOp>(op))
+          getChannel(receive, program, receive.getPeer(), /*isSend=*/false)
+              .receives.push_back(receive);
+      }
+    for (auto &[key, channel] : channels)
+      if (failed(verify(channel)))
+        return failure();
+    return success();
+  }
+
+private:
+  struct Channel {
+    SmallVector<exec::SendOp> sends;
+    SmallVector<exec::ReceiveOp> receives;
+  };
+
+  Channel &getChannel(Operation *op, ProgramOp program, int64_t peer,
+                      bool isSend) {
+    int64_t own = program.getPosition().value_or(0);
+    int64_t from = isSend ? own : peer, to = isSend ? peer : own;
+    return channels[{getCommunicator(op).getAxes(), {from, to}}];
+  }
+
+  static LogicalResult verify(Channel &channel) {
+    size_t common = std::min(channel.sends.size(), channel.receives.size());
+    for (size_t i = 0; i < common; ++i) {
+      exec::BufferType sent = exec::getBufferType(channel.sends[i].getBuffer());
+      exec::BufferType expected =
+          exec::getBufferType(channel.receives[i].getBuffer());
+      if (sent.getElementType() == expected.getElementType() &&
+          sent.getElementCount() == expected.getElementCount())
+        continue;
+      InFlightDiagnostic diagnostic =
+          channel.receives[i].emitOpError("expects ")
+          << expected << ", and gets " << sent << " (E22)";
+      diagnostic.attachNote(channel.sends[i].getLoc()) << "sent here";
+      return diagnostic;
+    }
+    if (common < channel.sends.size())
+      return channel.sends[common].emitOpError("is never received (E22)");
+    if (common < channel.receives.size())
+      return channel.receives[common].emitOpError("waits for what is never "
+                                                  "sent (E22)");
+    return success();
+  }
+
+  llvm::MapVector<std::pair<Attribute, std::pair<int64_t, int64_t>>, Channel>
+      channels;
+};
+
+/// E22 of collectives that join positions: all of them call the same.
+class CallCheck {
+public:
+  LogicalResult run(ArrayRef<ProgramOp> programs) {
+    ProgramOp first = programs.front();
+    std::optional<int> axis = first.getPipelineAxis();
+    for (ProgramOp program : programs) {
+      llvm::MapVector<Attribute, SmallVector<exec::CollectiveOp>> calls;
+      for (auto call : program.getBody().front().getOps<exec::CollectiveOp>()) {
+        AxisListAttr axes = getCommunicator(call).getAxes();
+        FailureOr<AxisList> positions =
+            axes.resolve(program.getMesh().getMesh());
+        if (axis && succeeded(positions) &&
+            llvm::is_contained(*positions, *axis))
+          calls[axes].push_back(call);
+      }
+      if (program == first)
+        expected = std::move(calls);
+      else if (failed(compare(program, calls)))
+        return failure();
+    }
+    return success();
+  }
+
+private:
+  using Calls = llvm::MapVector<Attribute, SmallVector<exec::CollectiveOp>>;
+
+  LogicalResult compare(ProgramOp program, const Calls &calls) {
+    for (auto &[axes, own] : calls)
+      if (own.size() != expected.lookup(axes).size())
+        return program.emitOpError("joins the positions over ")
+               << axes << " " << own.size() << " times, the first "
+               << expected.lookup(axes).size() << " times (E22)";
+    for (auto &[axes, others] : expected) {
+      SmallVector<exec::CollectiveOp> own = calls.lookup(axes);
+      if (own.size() != others.size())
+        return program.emitOpError("joins the positions over ")
+               << axes << " " << own.size() << " times, the first "
+               << others.size() << " times (E22)";
+      for (auto [mine, other] : llvm::zip_equal(own, others)) {
+        exec::BufferType type = exec::getBufferType(mine.getInput());
+        if (mine.getForm() == other.getForm() &&
+            mine.getKind() == other.getKind() &&
+            mine.getRoot() == other.getRoot() &&
+            mine.getCount() == other.getCount() &&
+            type.getElementType() ==
+                exec::getBufferType(other.getInput()).getElementType())
+          continue;
+        InFlightDiagnostic diagnostic =
+            mine.emitOpError("differs from that of the first position (E22)");
+        diagnostic.attachNote(other.getLoc()) << "the other call";
+        return diagnostic;
+      }
+    }
+    return success();
+  }
+
+  Calls expected;
+};
+
+struct VerifyProgramsPass : impl::VerifyProgramsBase<VerifyProgramsPass> {
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    SmallVector<ProgramOp> programs = exec::getPrograms(module);
+    if (failed(verifyPositions(module, programs)) ||
+        failed(MessageCheck().run(programs)) ||
+        failed(CallCheck().run(programs)))
+      return signalPassFailure();
+    if (programs.size() == 1)
+      return;
+    // E23.
+    if (std::optional<std::string> circle =
+            findDeadlock(extractProgram(programs))) {
+      module.emitError("has statements that wait in a circle: ")
+          << *circle << " (E23)";
+      signalPassFailure();
+    }
+  }
+};
+
+} // namespace
+} // namespace parplan

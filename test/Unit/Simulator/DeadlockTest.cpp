@@ -1,0 +1,67 @@
+//===- DeadlockTest.cpp - Statements that wait in a circle ----------------===//
+//
+// Part of parplan.
+//
+//===----------------------------------------------------------------------===//
+
+#include "TestPrograms.h"
+
+#include <gtest/gtest.h>
+
+using namespace parplan;
+using namespace parplan::test;
+
+namespace {
+
+/// Ranks 0 and 2 differ on dp0, as 1 and 3 do.
+Program makeMessages(const std::vector<ProgramStatement> &first,
+                     const std::vector<ProgramStatement> &second) {
+  Program program = makeProgram(4);
+  for (size_t rank = 0; rank < 4; ++rank)
+    program.ranks[rank].statements = rank < 2 ? first : second;
+  return program;
+}
+
+} // namespace
+
+TEST(Deadlock, messagesInOneOrderComeThrough) {
+  using enum CollectiveKind;
+  EXPECT_EQ(findDeadlock(makeMessages(
+                {message(send, 0, 1, 8), message(receive, 0, 1, 8)},
+                {message(receive, 0, 0, 8), message(send, 0, 0, 8)})),
+            std::nullopt);
+}
+
+TEST(Deadlock, bothReceiveFirst) {
+  using enum CollectiveKind;
+  EXPECT_EQ(findDeadlock(makeMessages(
+                {message(receive, 0, 1, 8), message(send, 0, 1, 8)},
+                {message(receive, 0, 0, 8), message(send, 0, 0, 8)})),
+            "rank 0 in recv over dp0 (statement 0), rank 1 in recv over dp0 "
+            "(statement 0), rank 2 in recv over dp0 (statement 0), rank 3 in "
+            "recv over dp0 (statement 0)");
+}
+
+TEST(Deadlock, groupsAreIssuedTogether) {
+  using enum CollectiveKind;
+  EXPECT_EQ(findDeadlock(makeMessages(
+                {message(receive, 0, 1, 8, 0), message(send, 0, 1, 8, 0)},
+                {message(receive, 0, 0, 8, 0), message(send, 0, 0, 8, 0)})),
+            std::nullopt);
+}
+
+TEST(Deadlock, anEventOfAnotherStreamKeepsACallBack) {
+  using enum CollectiveKind;
+  ProgramStatement late = call(allReduce, 2, 8);
+  // The message of the second position waits for a call of all ranks, the call
+  // of the first position for the message.
+  ProgramStatement out = message(send, 0, 1, 8);
+  ProgramStatement in = message(receive, 0, 0, 8);
+  out.stream = in.stream = ProgramStream::pointToPoint;
+  std::vector<ProgramStatement> second = {
+      late, record(0, 1), wait(0, ProgramStream::pointToPoint), in};
+  EXPECT_EQ(findDeadlock(makeMessages({late, out}, second)), std::nullopt);
+  EXPECT_TRUE(findDeadlock(makeMessages(
+      {out, record(0, ProgramStream::pointToPoint), wait(0, 1), late},
+      second)));
+}
