@@ -37,8 +37,13 @@ std::vector<StoredTensor> tensorsOf(const std::vector<Variable> &variables) {
   std::vector<StoredTensor> tensors;
   for (const Variable &variable : variables) {
     const int64_t width = elementBytes(variable.type);
-    tensors.push_back({variable.key(), safetensorsType(variable.type),
-                       variable.shape(), width, variable.elements * width, 0});
+    for (size_t i = 0; i < variable.initializers.size(); ++i) {
+      const Table<int64_t> &shape = variable.initializers[i]->shape;
+      tensors.push_back({variable.key(i), safetensorsType(variable.type),
+                         std::vector<int64_t>(shape.begin(), shape.end()),
+                         width, variable.partElements() * width, 0,
+                         variable.key()});
+    }
   }
   return tensors;
 }
@@ -232,8 +237,21 @@ bool Checkpoints::resume(TrainingState &state) {
   std::map<std::string, int64_t> offsets;
   for (const StoredTensor &tensor : stored)
     offsets[tensor.name] = tensor.offset;
-  for (const Variable &variable : variables)
-    restoreVariable(rank, variable, file.data() + offsets[variable.key()]);
+  for (const Variable &variable : variables) {
+    // The initializers of a stack lie side by side, but the file may be older.
+    std::vector<char> stack;
+    const char *elements = file.data() + offsets[variable.key()];
+    if (variable.initializers.size() > 1) {
+      const int64_t bytes =
+          variable.partElements() * elementBytes(variable.type);
+      for (size_t i = 0; i < variable.initializers.size(); ++i) {
+        const char *part = file.data() + offsets[variable.key(i)];
+        stack.insert(stack.end(), part, part + bytes);
+      }
+      elements = stack.data();
+    }
+    restoreVariable(rank, variable, elements);
+  }
   const double lossScale = state.lossScale;
   state = choice->state;
   // Whether the loss is scaled is the program's matter.
@@ -253,9 +271,14 @@ void Checkpoints::write(const TrainingState &state) {
   std::vector<StoredTensor> tensors = tensorsOf(variables);
   const std::string header =
       layOutTensors(tensors, "{\"format\":\"parplan-checkpoint-1\"}");
-  std::map<std::string, const Variable *> byKey;
+  struct Part {
+    const Variable *variable;
+    size_t number;
+  };
+  std::map<std::string, Part> byKey;
   for (const Variable &variable : variables)
-    byKey[variable.key()] = &variable;
+    for (size_t i = 0; i < variable.initializers.size(); ++i)
+      byKey[variable.key(i)] = {&variable, i};
 
   Manifest manifest;
   Sha256 digest;
@@ -275,13 +298,18 @@ void Checkpoints::write(const TrainingState &state) {
     append(header.data(), header.size());
   }
   // In the order of the file: by offset.
+  const Variable *collected = nullptr;
+  std::vector<char> elements;
   for (const StoredTensor &tensor : tensors) {
-    const Variable &variable = *byKey[tensor.name];
-    const std::vector<char> elements =
-        collectVariable(rank, world, variable, weightsFile);
+    const Part part = byKey[tensor.name];
+    const Variable &variable = *part.variable;
+    if (collected != &variable)
+      elements = collectVariable(rank, world, variable, weightsFile);
+    collected = &variable;
+    const char *data =
+        elements.data() + static_cast<int64_t>(part.number) * tensor.bytes;
     const int64_t bad =
-        root ? findNotFinite(variable.type, elements.data(), variable.elements)
-             : -1;
+        root ? findNotFinite(variable.type, data, variable.partElements()) : -1;
     if (bad >= 0) {
       file.reset();
       removeLeftovers(folder);
@@ -291,7 +319,7 @@ void Checkpoints::write(const TrainingState &state) {
                             "; no checkpoint is written");
     }
     if (root)
-      append(elements.data(), elements.size());
+      append(data, static_cast<size_t>(tensor.bytes));
     if (root && &tensor == &tensors.front())
       killPoint("half", state.step);
   }

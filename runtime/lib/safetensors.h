@@ -24,10 +24,12 @@ struct StoredTensor {
   int64_t bytes = 0;
   /// From the start of the file.
   int64_t offset = 0;
+  /// Tensors of one group stand together, in their order; empty: its name.
+  std::string group = {};
 };
 
 /// Orders the tensors by width (wide ones first, so that all lie aligned) and
-/// name, gives each its offset and returns the header, its length included.
+/// group, gives each its offset and returns the header, its length included.
 std::string layOutTensors(std::vector<StoredTensor> &tensors,
                           const std::string &metadata);
 

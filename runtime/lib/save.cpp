@@ -54,11 +54,11 @@ void openSafetensors(Target &target, const Program &program,
   }
 }
 
+/// Writes the elements of one initializer of a variable.
 void writeTrained(Target &target, const Variable &variable,
-                  const std::vector<char> &elements) {
-  const SavedTensor &saved = *variable.initializer;
-  const int64_t bad =
-      findNotFinite(variable.type, elements.data(), variable.elements);
+                  const SavedTensor &saved, const char *elements) {
+  const int64_t count = variable.partElements();
+  const int64_t bad = findNotFinite(variable.type, elements, count);
   if (bad >= 0) {
     target.file.reset();
     fail(exitBadData, "element " + std::to_string(bad) + " of " +
@@ -67,11 +67,10 @@ void writeTrained(Target &target, const Variable &variable,
   }
   ElementType type;
   if (!elementTypeOfOnnx(saved.onnxType, type) ||
-      saved.bytes != variable.elements * elementBytes(type))
+      saved.bytes != count * elementBytes(type))
     fail(exitInternal, quoted(saved.name) + " has another form in the model");
   std::vector<char> converted(static_cast<size_t>(saved.bytes));
-  if (!convertElements(variable.type, elements.data(), type, converted.data(),
-                       variable.elements))
+  if (!convertElements(variable.type, elements, type, converted.data(), count))
     fail(exitInternal, quoted(saved.name) + " holds no numbers");
   target.file->write(target.offsets[saved.name], converted.data(), saved.bytes);
 }
@@ -113,8 +112,10 @@ void saveModel(EngineRank &rank, World &world,
       continue;
     const std::vector<char> elements =
         collectVariable(rank, world, variable, weightsFile);
-    if (root)
-      writeTrained(target, variable, elements);
+    const int64_t bytes = variable.partElements() * elementBytes(variable.type);
+    for (size_t part = 0; root && part < variable.initializers.size(); ++part)
+      writeTrained(target, variable, *variable.initializers[part],
+                   elements.data() + static_cast<int64_t>(part) * bytes);
   }
   if (root)
     target.file->commit();

@@ -21,11 +21,8 @@ std::string keyOf(const char *slot, const char *name) {
 }
 } // namespace
 
-std::string Variable::key() const { return keyOf(slot, initializer->name); }
-
-std::vector<int64_t> Variable::shape() const {
-  return std::vector<int64_t>(initializer->shape.begin(),
-                              initializer->shape.end());
+std::string Variable::key(size_t part) const {
+  return keyOf(slot, initializers[part]->name);
 }
 
 namespace {
@@ -40,11 +37,25 @@ bool isSameView(const Parameter &left, const Parameter &right) {
   return same;
 }
 
+/// By the name of the parameters that hold them.
+using Initializers = std::map<std::string, std::vector<const SavedTensor *>>;
+
+Initializers listInitializers(const Program &program) {
+  Initializers initializers;
+  for (const SavedTensor &saved : program.training->saved)
+    initializers[saved.stack ? saved.stack : saved.name].push_back(&saved);
+  for (auto &entry : initializers)
+    std::sort(entry.second.begin(), entry.second.end(),
+              [](const SavedTensor *left, const SavedTensor *right) {
+                return left->stackIndex < right->stackIndex;
+              });
+  return initializers;
+}
+
 /// Adds the trained parameters of a stage.
-void addVariables(
-    const Program &program, int64_t stage,
-    const std::map<std::string, const SavedTensor *> &initializers,
-    std::map<std::string, Variable> &variables) {
+void addVariables(const Program &program, int64_t stage,
+                  const Initializers &initializers,
+                  std::map<std::string, Variable> &variables) {
   for (const Parameter &parameter : program.stages[stage].parameters) {
     if (!parameter.trained)
       continue;
@@ -52,15 +63,21 @@ void addVariables(
     if (found == initializers.end())
       fail(exitInternal, "the trained parameter " + quoted(parameter.name) +
                              " is no initializer of the model");
-    Variable variable = {found->second, parameter.slot, parameter.type, 1, {}};
-    for (int64_t size : found->second->shape)
+    Variable variable = {found->second,
+                         parameter.slot,
+                         parameter.type,
+                         static_cast<int64_t>(found->second.size()),
+                         {}};
+    for (int64_t size : found->second[0]->shape)
       variable.elements *= size;
     if (!parameter.state &&
         parameter.initializerBytes !=
             variable.elements * elementBytes(parameter.type))
       fail(exitInternal, "the trained parameter " + quoted(parameter.name) +
                              " has another size than its initializer");
-    Variable &entry = variables.emplace(variable.key(), variable).first->second;
+    Variable &entry =
+        variables.emplace(keyOf(parameter.slot, parameter.name), variable)
+            .first->second;
     if (entry.type != parameter.type)
       fail(exitInternal, "the parts of " + quoted(parameter.name) +
                              " have several element types");
@@ -75,9 +92,7 @@ void addVariables(
 } // namespace
 
 std::vector<Variable> listVariables(const Program &program) {
-  std::map<std::string, const SavedTensor *> initializers;
-  for (const SavedTensor &saved : program.training->saved)
-    initializers[saved.name] = &saved;
+  const Initializers initializers = listInitializers(program);
   std::map<std::string, Variable> variables;
   for (int64_t stage = 0; stage < program.stages.size; ++stage)
     addVariables(program, stage, initializers, variables);
@@ -191,7 +206,8 @@ std::vector<char> collectVariable(EngineRank &rank, World &world,
 
 void restoreVariable(EngineRank &rank, const Variable &variable,
                      const char *elements) {
-  const std::string key = variable.key();
+  const Parameter &any = *variable.views[0].parameter;
+  const std::string key = keyOf(any.slot, any.name);
   for (const Parameter &parameter : rank.stage().parameters)
     if (parameter.trained && keyOf(parameter.slot, parameter.name) == key)
       loadBlock(rank, parameter, elements, variable.elements);

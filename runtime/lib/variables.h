@@ -38,8 +38,8 @@ struct Variable {
   int64_t partElements() const {
     return elements / static_cast<int64_t>(initializers.size());
   }
-  /// Unique: "parameter/NAME" or "SLOT/NAME".
-  std::string key(const SavedTensor &initializer) const;
+  /// Of one of the initializers. Unique: "parameter/NAME" or "SLOT/NAME".
+  std::string key(size_t part = 0) const;
 };
 
 /// All variables of a program in an order that depends on the model only.
