@@ -191,6 +191,8 @@ void BucketBuilder::addSource(size_t index) {
       getMembers(index));
   Value bucket = builder.create(state)->getResult(0);
   annotate(bucket, member);
+  if (Attribute tier = member->getAttr(attributes::tier))
+    bucket.getDefiningOp()->setAttr(attributes::tier, tier);
   buckets[member] = bucket;
   unpack(bucket, getMemberValues([&](const UpdateLane &lane) {
            return lane.sources[index]->getResult(0);

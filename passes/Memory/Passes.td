@@ -35,4 +35,26 @@ def PrefetchGathers : Pass<"parplan-prefetch-gathers", "::mlir::ModuleOp"> {
   }];
 }
 
+def InsertTransfers : Pass<"parplan-insert-transfers", "::mlir::ModuleOp"> {
+  let summary = "Moves values between tiers of memory";
+  let description = [{
+    In: `parplan.tier` on parameters and states (where they rest), on updates
+    (where they run; an update of NVMe runs on the host) and on ops of the forward
+    pass (where their results wait for the backward pass).
+
+    * What an update on the host reads directly rests with it. It is uploaded once
+      per step. What it reads besides is downloaded where it is made; of its
+      results, those that others read are uploaded.
+    * Parameters that rest elsewhere by themselves are uploaded for every pass
+      over their block, and their new values go back.
+    * What waits is downloaded where it is made.
+
+    Uploads are issued one ahead. Casts, reshapes and members of buckets are made
+    again behind each upload.
+
+    Out: `parplan.transfer` wherever a value changes its tier; `parplan.tier` on
+    every parameter and state that does not rest on the device.
+  }];
+}
+
 #endif // PARPLAN_PASSES_MEMORY_PASSES_TD

@@ -14,8 +14,10 @@ void buildMemoryPipeline(mlir::OpPassManager &manager, int64_t bucketBytes) {
   // First: gathers of buckets take the place of those of their members.
   if (bucketBytes > 0)
     manager.addPass(createBucketGradients({bucketBytes}));
-  // Last: it orders the gathers that are left.
+  // It orders the gathers that are left.
   manager.addPass(createPrefetchGathers());
+  // Last: uploads are for readers in their final places.
+  manager.addPass(createInsertTransfers());
 }
 
 } // namespace parplan

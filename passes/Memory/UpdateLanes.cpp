@@ -108,6 +108,7 @@ private:
     if (auto parameter = dyn_cast_if_present<ParameterOp>(op)) {
       lane.sources.push_back(parameter);
       text << "source";
+      describeTier(parameter);
       return number(value);
     }
     if (!isBehindMove(op)) {
@@ -149,7 +150,13 @@ private:
     return true;
   }
 
+  void describeTier(Operation *op) {
+    if (Attribute tier = op->getAttr(attributes::tier))
+      text << " in " << tier;
+  }
+
   bool addUpdate() {
+    describeTier(lane.update);
     // One gradient, and one variable for each value that is updated.
     return lane.sources.size() == 1 + lane.update.getStates().size() &&
            !lane.leaves.empty() && add(lane.update);
@@ -212,8 +219,11 @@ private:
       lane.results.push_back(replacement->getOperandNumber());
       text << "result " << values.lookup(replacement->get()) << '\n';
     }
-    // Stored variables are gathered for a block of the model at a time.
-    if (access.getSharding(lane.sources.front().getResult())->isStored())
+    // Stored variables are gathered, and those of other tiers are uploaded, for
+    // a block of the model at a time.
+    ParameterOp parameter = lane.sources.front();
+    if (access.getSharding(parameter.getResult())->isStored() ||
+        parameter->hasAttr(attributes::tier))
       describeBlock();
     return true;
   }
