@@ -144,15 +144,52 @@ bool parplan::isTraining(const PlanningProblem &problem) {
   });
 }
 
+/// True for what runs once for every micro-batch of a segment.
+static bool isOfMicroBatch(const PlanningOp &op) {
+  return op.perMicroBatch && !op.accumulates;
+}
+
 std::vector<int> parplan::getSegments(const PlanningProblem &problem) {
-  std::vector<int> ofOp, ofValue(problem.values.size(), 0);
+  // One more than the sums on a path that leads to another micro-batch.
+  std::vector<int> depths(problem.values.size(), 0);
+  int last = 0;
   for (const PlanningOp &op : problem.ops) {
+    int depth = 0;
+    for (int operand : op.operands)
+      depth = std::max(depth, depths[operand]);
+    if (isOfMicroBatch(op))
+      last = std::max(last, depth);
+    for (int result : op.results)
+      depths[result] = depth + (op.accumulates ? 1 : 0);
+  }
+  // What micro-batches have is made as late as its readers allow: labels are
+  // counted before the first forward pass, which is with its backward pass. A
+  // sum is complete one segment before micro-batches read it.
+  std::vector<int> ofMicroBatches(problem.values.size(), last + 1),
+      ofStep(problem.values.size(), last), latest(problem.ops.size(), last);
+  for (size_t index = problem.ops.size(); index-- > 0;) {
+    const PlanningOp &op = problem.ops[index];
+    bool isOnce = !isOfMicroBatch(op);
+    for (int result : op.results)
+      latest[index] =
+          std::min({latest[index], ofMicroBatches[result] - (isOnce ? 1 : 0),
+                    ofStep[result]});
+    for (int operand : op.operands) {
+      int &limit = isOnce ? ofStep[operand] : ofMicroBatches[operand];
+      limit = std::min(limit, latest[index]);
+    }
+  }
+  // What runs once follows what it reads.
+  std::vector<int> ofOp, made(problem.values.size(), 0);
+  for (auto [index, op] : llvm::enumerate(problem.ops)) {
     int segment = 0;
     for (int operand : op.operands)
-      segment = std::max(segment, ofValue[operand]);
+      segment = std::max(segment, made[operand]);
+    if (isOfMicroBatch(op))
+      segment = latest[index];
     ofOp.push_back(segment);
     for (int result : op.results)
-      ofValue[result] = segment + (op.accumulates ? 1 : 0);
+      made[result] = segment;
   }
   return ofOp;
 }

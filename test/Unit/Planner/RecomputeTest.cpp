@@ -99,16 +99,19 @@ TEST(Recompute, CostsWhatItMakesAgain) {
 }
 
 TEST(Recompute, AgreesWithProgramOrderWhereNothingIs) {
-  PlanningProblem problem = makeBlocks(3, 1);
-  PlanResult result = solveChecked(problem, makeRequest());
-  PlanningAnswer same = *result.answer;
-  same.recomputed.assign(problem.ops.size(), false);
-  EXPECT_EQ(getPeakBytes(problem, same), getPeakBytes(problem, *result.answer));
-  PlanEvaluation evaluation = evaluatePlan(problem, same, SimpleCosts());
-  EXPECT_NEAR(evaluation.stepTimeSeconds, result.evaluation.stepTimeSeconds,
-              1e-9);
-  EXPECT_EQ(evaluation.gradientBytes, result.evaluation.gradientBytes);
-  EXPECT_EQ(evaluation.activationBytes, result.evaluation.activationBytes);
+  for (int64_t microBatches : {1, 3}) {
+    PlanningProblem problem = makeBlocks(3, microBatches);
+    PlanResult result = solveChecked(problem, makeRequest());
+    PlanningAnswer same = *result.answer;
+    same.recomputed.assign(problem.ops.size(), false);
+    EXPECT_EQ(getPeakBytes(problem, same),
+              getPeakBytes(problem, *result.answer));
+    PlanEvaluation evaluation = evaluatePlan(problem, same, SimpleCosts());
+    EXPECT_NEAR(evaluation.stepTimeSeconds, result.evaluation.stepTimeSeconds,
+                1e-9);
+    EXPECT_EQ(evaluation.gradientBytes, result.evaluation.gradientBytes);
+    EXPECT_EQ(evaluation.activationBytes, result.evaluation.activationBytes);
+  }
 }
 
 TEST(Recompute, SelectsWhatIsCheap) {
