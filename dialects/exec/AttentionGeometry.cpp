@@ -10,6 +10,13 @@ using namespace mlir;
 using namespace parplan;
 using namespace parplan::exec;
 
+/// The ranks of the zig-zag order of a statement, whose keys are one block.
+template <typename Attention> static int64_t countZigzagRanks(Attention op) {
+  std::optional<RankValueAttr> start = op.getKeyStart();
+  int64_t keys = op.getShape()[2];
+  return op.getZigzag() && start && keys > 0 ? start->getSize() / keys : 1;
+}
+
 //===----------------------------------------------------------------------===//
 // Shapes of the runtime
 //===----------------------------------------------------------------------===//
@@ -39,6 +46,7 @@ static runtime::AttentionShape getCommonShape(Attention op) {
   shape.causal = op.getCausal();
   shape.accumulate = op.getAccumulate();
   shape.wholeMask = op.getWholeMask();
+  shape.zigzag = countZigzagRanks(op);
   return shape;
 }
 
@@ -121,6 +129,9 @@ public:
         (queries->getKind() != RankValueKind::start || queries->getBack() != 0))
       return op.emitOpError(
           "needs as query_start the start of a block of its own rank (E9)");
+    if (op.getZigzag() && !isInZigzagOrder())
+      return op.emitOpError("is no causal block of as many queries as keys, "
+                            "two chunks of a zig-zag order (E9)");
     if (op.getWholeMask() && (!start || !op.getMask()))
       return op.emitOpError("has no mask of all keys of a block (E9)");
     int64_t columns = op.getWholeMask() ? start->getSize() : sizes[2];
@@ -133,6 +144,16 @@ public:
   }
 
 private:
+  bool isInZigzagOrder() {
+    std::optional<RankValueAttr> queries = op.getQueryStart();
+    std::optional<RankValueAttr> keys = op.getKeyStart();
+    ArrayRef<int64_t> sizes = op.getShape();
+    return op.getCausal() && !op.getQueryOffset() && queries && keys &&
+           queries->getSize() == keys->getSize() &&
+           queries->getAxes() == keys->getAxes() && sizes[1] == sizes[2] &&
+           sizes[2] > 0 && sizes[2] % 2 == 0 && keys->getSize() % sizes[2] == 0;
+  }
+
   static bool isBlock(RankValueAttr start, RankValueAttr extent) {
     return start.getKind() == RankValueKind::start &&
            extent.getKind() == RankValueKind::extent &&

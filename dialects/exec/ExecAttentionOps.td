@@ -13,7 +13,10 @@
 /// The keys may be one block of more: key j is key `key_start` + j of all, the
 /// keys from `valid_keys` on are padding. The columns of a `whole_mask` are all
 /// keys. With `causal`, key j is excluded for query i where
-/// key_start + j > query_start + offset + i.
+/// key_start + j > query_start + offset + i. With `zigzag` these numbers count in
+/// the zig-zag order of all keys over as many ranks as there are blocks, and what
+/// is compared are the positions in the model's order. The visible keys of a query
+/// are the first ones of a block also then.
 class Exec_AttentionStatement<string mnemonic, list<string> overrides = []>
     : Exec_Statement<mnemonic, ["verifyGeometry", "getWrittenCount"] # overrides,
                      [AttrSizedOperandSegments]>;
@@ -34,7 +37,7 @@ def Exec_AttentionOp
       DenseI64ArrayAttr:$key_strides, DenseI64ArrayAttr:$value_strides,
       DenseI64ArrayAttr:$output_strides, DenseI64ArrayAttr:$mask_strides,
       F64Attr:$scale, UnitAttr:$causal, UnitAttr:$zero_masked_rows,
-      UnitAttr:$accumulate, UnitAttr:$whole_mask,
+      UnitAttr:$accumulate, UnitAttr:$whole_mask, UnitAttr:$zigzag,
       OptionalAttr<Exec_RankValueAttr>:$query_start,
       OptionalAttr<Exec_RankValueAttr>:$key_start,
       OptionalAttr<Exec_RankValueAttr>:$valid_keys,
@@ -45,7 +48,7 @@ def Exec_AttentionOp
     (`offset` $query_offset^ `:` type($query_offset))?
     (`workspace` $workspace^ `:` type($workspace))?
     (`log_sum_exp` $log_sum_exp^ `:` type($log_sum_exp))? `into` $output
-    (`causal` $causal^)? attr-dict
+    (`causal` $causal^)? (`zigzag` $zigzag^)? attr-dict
     `:` type($query) `,` type($key) `,` type($value) `,` type($output)
   }];
 }
@@ -68,7 +71,7 @@ def Exec_AttentionGradientOp : Exec_AttentionStatement<"attention_gradient"> {
       DenseI64ArrayAttr:$key_strides, DenseI64ArrayAttr:$value_strides,
       DenseI64ArrayAttr:$result_strides, DenseI64ArrayAttr:$gradient_strides,
       DenseI64ArrayAttr:$mask_strides, F64Attr:$scale, UnitAttr:$causal,
-      UnitAttr:$accumulate, UnitAttr:$whole_mask,
+      UnitAttr:$accumulate, UnitAttr:$whole_mask, UnitAttr:$zigzag,
       OptionalAttr<Exec_RankValueAttr>:$query_start,
       OptionalAttr<Exec_RankValueAttr>:$key_start,
       OptionalAttr<Exec_RankValueAttr>:$valid_keys,
@@ -78,7 +81,8 @@ def Exec_AttentionGradientOp : Exec_AttentionStatement<"attention_gradient"> {
     $log_sum_exp `gradient` $gradient (`mask` $mask^ `:` type($mask))?
     (`offset` $query_offset^ `:` type($query_offset))?
     (`workspace` $workspace^ `:` type($workspace))? `into` $query_gradient `,`
-    $key_gradient `,` $value_gradient (`causal` $causal^)? attr-dict
+    $key_gradient `,` $value_gradient (`causal` $causal^)? (`zigzag` $zigzag^)?
+    attr-dict
     `:` type($query) `,` type($key) `,` type($value) `,` type($result) `,`
     type($log_sum_exp) `,` type($gradient) `->` type($query_gradient) `,`
     type($key_gradient) `,` type($value_gradient)

@@ -31,6 +31,8 @@ LogicalResult AttentionOp::inferReturnTypes(MLIRContext *,
   return success();
 }
 
+LogicalResult AttentionOp::verify() { return verifyZigzag(*this); }
+
 //===----------------------------------------------------------------------===//
 // Rule, cost, padding
 //===----------------------------------------------------------------------===//
@@ -51,7 +53,8 @@ ShardingRule AttentionOp::getShardingRule() {
 }
 
 OpWork AttentionOp::getWork() {
-  return getAttentionWork(getShardingRule(), {getCausal(), std::nullopt},
+  return getAttentionWork(getShardingRule(),
+                          {getCausal(), std::nullopt, getZigzag() > 1},
                           /*gradient=*/false);
 }
 
@@ -75,11 +78,12 @@ bool AttentionOp::keepsZeroPadding(int factor) {
 
 AttentionParts buildAttentionWeights(ComposeHelper &compose, AttentionOp op) {
   AttentionSizes sizes(op.getQuery(), op.getValue());
-  AttentionScores parts = buildScores(
-      compose,
-      {op.getQuery(), op.getKey(), op.getMask(), op.getQueryOffset(),
-       op.getScale().convertToDouble(), op.getCausal()},
-      sizes);
+  AttentionScores parts =
+      buildScores(compose,
+                  {op.getQuery(), op.getKey(), op.getMask(),
+                   op.getQueryOffset(), op.getScale().convertToDouble(),
+                   op.getCausal(), static_cast<int64_t>(op.getZigzag())},
+                  sizes);
   Value scores = parts.scores;
   if (op.getStatistics()) {
     Value logSumExp = buildLogSumExp(compose, scores);

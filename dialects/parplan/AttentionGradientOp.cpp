@@ -27,6 +27,8 @@ AttentionGradientOp::inferReturnTypes(MLIRContext *, OptionalLocation location,
   return success();
 }
 
+LogicalResult AttentionGradientOp::verify() { return verifyZigzag(*this); }
+
 ShardingRule AttentionGradientOp::getShardingRule() {
   AttentionSizes sizes(getQuery(), getValue());
   RuleBuilder builder(*this);
@@ -46,7 +48,8 @@ ShardingRule AttentionGradientOp::getShardingRule() {
 }
 
 OpWork AttentionGradientOp::getWork() {
-  return getAttentionWork(getShardingRule(), {getCausal(), std::nullopt},
+  return getAttentionWork(getShardingRule(),
+                          {getCausal(), std::nullopt, getZigzag() > 1},
                           /*gradient=*/true);
 }
 
@@ -61,10 +64,11 @@ SmallVector<Value> AttentionGradientOp::decompose(OpBuilder &builder) {
   ComposeHelper compose(builder, getLoc());
   AttentionSizes sizes(getQuery(), getValue());
   double scale = getScale().convertToDouble();
-  AttentionScores inputs = buildScores(
-      compose,
-      {getQuery(), getKey(), getMask(), getQueryOffset(), scale, getCausal()},
-      sizes);
+  AttentionScores inputs =
+      buildScores(compose,
+                  {getQuery(), getKey(), getMask(), getQueryOffset(), scale,
+                   getCausal(), static_cast<int64_t>(getZigzag())},
+                  sizes);
   Value statistics =
       compose.reshape(getLogSumExp(), {sizes.b, sizes.g, sizes.r, sizes.s, 1});
   AttentionParts parts{inputs.query,

@@ -117,7 +117,7 @@ OperandGradients AttentionOp::buildBackward(GradientBuilder &gradients,
   Value first = gradients.create<AttentionGradientOp>(
       getQuery(), getKey(), getValue(), getResult(), getLogSumExp(),
       resultGradients[0], getMask(), getQueryOffset(), getScaleAttr(),
-      getCausalAttr());
+      getCausalAttr(), getZigzagAttr());
   Operation *all = first.getDefiningOp();
   for (int operand : {0, 1, 2})
     if (gradients.isNeeded(operand))

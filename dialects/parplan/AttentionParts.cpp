@@ -6,6 +6,8 @@
 
 #include "dialects/parplan/AttentionParts.h"
 
+#include "parplan/Sharding/Zigzag.h"
+
 #include <limits>
 
 using namespace mlir;
@@ -217,7 +219,9 @@ OpWork getAttentionWork(const ShardingRule &rule, AttentionScope scope,
       if (std::optional<int> factor = rule.findFactor(StringRef(&name, 1)))
         term.factors.push_back(*factor);
     terms.push_back(term);
-    if (!scope.causal || keys == 0)
+    if (scope.zigzag)
+      terms.back().coefficient /= 2;
+    if (!scope.causal || scope.zigzag || keys == 0)
       return;
     term.coefficient = -coefficient / (2.0 * static_cast<double>(keys));
     if (std::optional<int> queries = rule.findFactor("s"))
@@ -259,14 +263,27 @@ static Value splitHeadsOfMask(ComposeHelper &compose, Value mask,
   return compose.reshape(mask, split);
 }
 
+/// The positions along `dim` of a sequence in zig-zag order over `zigzag`
+/// ranks.
+static Value createPositions(ComposeHelper &compose, RankedTensorType type,
+                             int64_t dim, int64_t zigzag) {
+  if (zigzag == 1)
+    return compose.create<IotaOp>(type, dim);
+  SmallVector<int64_t> positions;
+  for (int64_t index = 0; index < type.getDimSize(dim); ++index)
+    positions.push_back(getZigzagPosition(index, type.getDimSize(dim), zigzag));
+  return compose.create<ConstantOp>(
+      DenseElementsAttr::get(type, ArrayRef(positions)));
+}
+
 /// Key j is visible to query i when j <= i + offset.
 static Value createCausalMask(ComposeHelper &compose,
                               const AttentionSizes &sizes, Value offset,
-                              Type integer) {
-  Value limit =
-      compose.create<IotaOp>(RankedTensorType::get({sizes.s, 1}, integer), 0);
-  Value keys =
-      compose.create<IotaOp>(RankedTensorType::get({1, sizes.t}, integer), 1);
+                              Type integer, int64_t zigzag) {
+  Value limit = createPositions(
+      compose, RankedTensorType::get({sizes.s, 1}, integer), 0, zigzag);
+  Value keys = createPositions(
+      compose, RankedTensorType::get({1, sizes.t}, integer), 1, zigzag);
   if (offset)
     limit = compose.create<AddOp>(limit, offset);
   return compose.create<CompareOp>(ComparePredicate::le, keys, limit);
@@ -301,7 +318,8 @@ AttentionScores buildScores(ComposeHelper &compose, const ScoreInputs &inputs,
   }
   if (inputs.causal)
     exclude(createCausalMask(compose, sizes, inputs.queryOffset,
-                             IntegerType::get(narrow.getContext(), 64)));
+                             IntegerType::get(narrow.getContext(), 64),
+                             inputs.zigzag));
   return {query, scores};
 }
 

@@ -46,6 +46,21 @@ verifyGradientOperands(std::optional<mlir::Location> location,
                        mlir::Value query, mlir::Value value, mlir::Value result,
                        mlir::Value logSumExp);
 
+/// A sequence in zig-zag order is whole chunks of queries that are also keys.
+template <typename Attention>
+mlir::LogicalResult verifyZigzag(Attention attention) {
+  int64_t ranks = attention.getZigzag();
+  int64_t queries = getTensorType(attention.getQuery()).getDimSize(1);
+  int64_t keys = getTensorType(attention.getKey()).getDimSize(1);
+  bool isWhole = ranks > 1 && queries == keys && queries % (2 * ranks) == 0;
+  if (ranks == 1 ||
+      (isWhole && attention.getCausal() && !attention.getQueryOffset()))
+    return mlir::success();
+  return attention.emitOpError("lies in zig-zag order over ")
+         << ranks << " ranks, but is not causal from the first query on over "
+         << "as many queries as keys, a multiple of two per rank";
+}
+
 //===----------------------------------------------------------------------===//
 // Rules and work
 //===----------------------------------------------------------------------===//
@@ -80,11 +95,14 @@ struct AttentionScope {
   bool causal = false;
   /// All keys, where an op has a block of them.
   std::optional<int64_t> wholeKeys;
+  /// The sequence lies in zig-zag order.
+  bool zigzag = false;
 };
 
 /// The work of an attention (2 products) or of its gradient (5 products). Of a
-/// causal one it is that of the last queries: blocks of the sequence are
-/// contiguous, and the rank with the last block computes most.
+/// causal one it is that of the last queries: where blocks of the sequence are
+/// contiguous, the rank with the last block computes most. In zig-zag order
+/// every rank computes half of the scores.
 OpWork getAttentionWork(const ShardingRule &rule, AttentionScope scope,
                         bool gradient);
 
@@ -97,6 +115,7 @@ struct ScoreInputs {
   mlir::Value query, key, mask, queryOffset;
   double scale;
   bool causal;
+  int64_t zigzag;
 };
 
 struct AttentionScores {

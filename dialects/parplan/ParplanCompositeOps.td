@@ -89,24 +89,33 @@ def Parplan_AttentionOp
     when j > i + query_offset (0 without that operand). `zero_masked_rows` gives
     zeros where every key is excluded; without it such a row is undefined.
 
+    With `zigzag` n > 1 queries and keys lie in zig-zag order over n ranks: cut in
+    2n chunks, chunks i and 2n-1-i stand behind each other as block i of n. What
+    `causal` compares are their positions in the model's order.
+
     With `statistics` there is a second result, `log_sum_exp` [b, h, s], f64 for
     f64 and f32 for other elements: log(sum over t of exp(scale q k^T + mask)),
     -infinity where every key is excluded; `attention_gradient` reads it. Rows
     without a key are then zero.
+
+    Constraints: with `zigzag` > 1, `causal` without a query_offset, s = t, and 2n
+    divides s.
   }];
   let arguments = (ins Parplan_FloatTensor:$query, Parplan_FloatTensor:$key,
       Parplan_FloatTensor:$value, Optional<Parplan_Tensor>:$mask,
       Optional<Parplan_OffsetTensor>:$query_offset, F64Attr:$scale,
-      UnitAttr:$causal, UnitAttr:$zero_masked_rows, UnitAttr:$statistics);
+      UnitAttr:$causal, UnitAttr:$zero_masked_rows, UnitAttr:$statistics,
+      DefaultValuedAttr<I64Attr, "1">:$zigzag);
   let results = (outs Parplan_FloatTensor:$result,
       Optional<Parplan_FloatTensor>:$log_sum_exp);
   let assemblyFormat = [{
     $query `,` $key `,` $value (`mask` $mask^ `:` type($mask))?
     (`offset` $query_offset^ `:` type($query_offset))? `scale` $scale
-    (`causal` $causal^)? (`zero_masked_rows` $zero_masked_rows^)?
-    (`statistics` $statistics^)? attr-dict
-    `:` type($query) `,` type($key) `,` type($value)
+    (`causal` $causal^)? (`zigzag` $zigzag^)?
+    (`zero_masked_rows` $zero_masked_rows^)? (`statistics` $statistics^)?
+    attr-dict `:` type($query) `,` type($key) `,` type($value)
   }];
+  let hasVerifier = 1;
   let extraClassDeclaration = [{
     /// What an attention without statistics is.
     operator ::mlir::Value() { return getResult(); }
@@ -132,22 +141,26 @@ def Parplan_AttentionGradientOp
 
     of the types of the query, the key and the value. Probabilities never exist
     as a whole.
+
+    Constraints: those of `attention`.
   }];
   let arguments = (ins Parplan_FloatTensor:$query, Parplan_FloatTensor:$key,
       Parplan_FloatTensor:$value, Parplan_FloatTensor:$result,
       Parplan_FloatTensor:$log_sum_exp, Parplan_FloatTensor:$result_gradient,
       Optional<Parplan_Tensor>:$mask,
       Optional<Parplan_OffsetTensor>:$query_offset, F64Attr:$scale,
-      UnitAttr:$causal);
+      UnitAttr:$causal, DefaultValuedAttr<I64Attr, "1">:$zigzag);
   let results = (outs Parplan_FloatTensor:$query_gradient,
       Parplan_FloatTensor:$key_gradient, Parplan_FloatTensor:$value_gradient);
   let assemblyFormat = [{
     $query `,` $key `,` $value `result` $result `,` $log_sum_exp
     `gradient` $result_gradient (`mask` $mask^ `:` type($mask))?
     (`offset` $query_offset^ `:` type($query_offset))? `scale` $scale
-    (`causal` $causal^)? attr-dict `:` type($query) `,` type($key) `,`
-    type($value) `,` type($result) `,` type($log_sum_exp)
+    (`causal` $causal^)? (`zigzag` $zigzag^)? attr-dict
+    `:` type($query) `,` type($key) `,` type($value) `,` type($result) `,`
+    type($log_sum_exp)
   }];
+  let hasVerifier = 1;
   let extraClassDeclaration = [{
     /// The first result, so that builders of values can make one.
     operator ::mlir::Value() { return getQueryGradient(); }

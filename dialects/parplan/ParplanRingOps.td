@@ -24,25 +24,29 @@ def Parplan_RingAttentionOp : Parplan_RingOp<"ring_attention"> {
     Operands and results are those of `attention`, but that key and value are this
     rank's block of `keys` keys, split by `axes` of the module's only mesh (S3),
     and that the result is f32 for elements of 16 bits: it grows block by block.
-    `query_offset` is the position of the first query.
+    `query_offset` is the position of the first query. With `zigzag` queries and
+    keys are a block of the zig-zag order of `attention` over as many ranks, and
+    query_offset is the number of the first query in that order.
 
     Constraints:
     * `axes` are axes of the mesh, each once;
     * key and value have as many keys as a block of `keys` over `axes`;
     * the last dimension of the mask has `keys` elements, or those of a block,
-      which then goes round too, or one.
+      which then goes round too, or one;
+    * with `zigzag`, `causal`, as many queries as keys, and 2n divides `keys` for n
+      ranks.
   }];
   let arguments = (ins Parplan_FloatTensor:$query, Parplan_FloatTensor:$key,
       Parplan_FloatTensor:$value, Optional<Parplan_Tensor>:$mask,
       Optional<Parplan_OffsetTensor>:$query_offset,
       Parplan_AxisListAttr:$axes, I64Attr:$keys, F64Attr:$scale,
-      UnitAttr:$causal, UnitAttr:$statistics);
+      UnitAttr:$causal, UnitAttr:$zigzag, UnitAttr:$statistics);
   let results = (outs Parplan_FloatTensor:$result,
       Optional<Parplan_FloatTensor>:$log_sum_exp);
   let assemblyFormat = [{
     $query `,` $key `,` $value (`mask` $mask^ `:` type($mask))?
     (`offset` $query_offset^ `:` type($query_offset))? `axes` $axes
-    `keys` $keys `scale` $scale (`causal` $causal^)?
+    `keys` $keys `scale` $scale (`causal` $causal^)? (`zigzag` $zigzag^)?
     (`statistics` $statistics^)? attr-dict
     `:` type($query) `,` type($key) `,` type($value)
   }];
@@ -65,16 +69,16 @@ def Parplan_RingAttentionGradientOp
       Optional<Parplan_Tensor>:$mask,
       Optional<Parplan_OffsetTensor>:$query_offset,
       Parplan_AxisListAttr:$axes, I64Attr:$keys, F64Attr:$scale,
-      UnitAttr:$causal);
+      UnitAttr:$causal, UnitAttr:$zigzag);
   let results = (outs Parplan_FloatTensor:$query_gradient,
       Parplan_FloatTensor:$key_gradient, Parplan_FloatTensor:$value_gradient);
   let assemblyFormat = [{
     $query `,` $key `,` $value `result` $result `,` $log_sum_exp
     `gradient` $result_gradient (`mask` $mask^ `:` type($mask))?
     (`offset` $query_offset^ `:` type($query_offset))? `axes` $axes
-    `keys` $keys `scale` $scale (`causal` $causal^)? attr-dict
-    `:` type($query) `,` type($key) `,` type($value) `,` type($result) `,`
-    type($log_sum_exp)
+    `keys` $keys `scale` $scale (`causal` $causal^)? (`zigzag` $zigzag^)?
+    attr-dict `:` type($query) `,` type($key) `,` type($value) `,` type($result)
+    `,` type($log_sum_exp)
   }];
 }
 

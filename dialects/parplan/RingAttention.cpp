@@ -68,6 +68,11 @@ template <typename RingOp> static LogicalResult verifyRing(RingOp op) {
     return op.emitOpError() << "has blocks of " << block << " keys, not of "
                             << (keys + width - 1) / width << ": " << keys
                             << " over " << width << " ranks (S3)";
+  if (op.getZigzag() &&
+      (!op.getCausal() || getShape(op.getQuery())[1] != block ||
+       keys % (2 * width) != 0))
+    return op.emitOpError("lies in zig-zag order, but is not causal over as "
+                          "many queries as keys, a multiple of two per rank");
   return success();
 }
 
@@ -114,12 +119,14 @@ ShardingRule RingAttentionGradientOp::getShardingRule() {
 /// Of one hop; a ring has as many as ranks. Of a causal one it is the mean of
 /// the hops.
 OpWork RingAttentionOp::getWork() {
-  return getAttentionWork(getShardingRule(), {getCausal(), getKeys()},
+  return getAttentionWork(getShardingRule(),
+                          {getCausal(), getKeys(), getZigzag()},
                           /*gradient=*/false);
 }
 
 OpWork RingAttentionGradientOp::getWork() {
-  return getAttentionWork(getShardingRule(), {getCausal(), getKeys()},
+  return getAttentionWork(getShardingRule(),
+                          {getCausal(), getKeys(), getZigzag()},
                           /*gradient=*/true);
 }
 

@@ -6,6 +6,8 @@
 
 #include "lib/Interpreter/AttentionValues.h"
 
+#include "parplan/Sharding/Zigzag.h"
+
 #include <cmath>
 #include <limits>
 
@@ -47,11 +49,11 @@ public:
 
   /// scale q k^T + mask of one query and one key.
   double getScore(int64_t b, int64_t h, int64_t s, int64_t t) const {
-    if (inputs.causal && t > s + inputs.offset)
+    if (inputs.causal && getPosition(t) > getPosition(s + inputs.offset))
       return -infinity;
     double added = 0;
     if (inputs.mask) {
-      int64_t position = getPosition({b, h, s, t}, maskStrides);
+      int64_t position = parplan::getPosition({b, h, s, t}, maskStrides);
       if (inputs.mask->isReal())
         added = (*inputs.mask)[position].real;
       else if (!(*inputs.mask)[position].integer)
@@ -76,6 +78,11 @@ public:
   int64_t batch, queries, heads, width, keys, groups, valueWidth;
 
 private:
+  /// Queries count as keys do.
+  int64_t getPosition(int64_t index) const {
+    return getZigzagPosition(index, keys, inputs.zigzag);
+  }
+
   SmallVector<int64_t> maskStrides;
 };
 
@@ -104,11 +111,12 @@ Tensor evaluateRope(const Evaluation &evaluation, RopeOp op) {
 
 AttentionInputs getInputs(const Evaluation &evaluation, unsigned next,
                           Value mask, Value queryOffset, double scale,
-                          bool causal) {
+                          bool causal, int64_t zigzag) {
   AttentionInputs inputs{evaluation.operand(0), evaluation.operand(1),
                          evaluation.operand(2)};
   inputs.scale = scale;
   inputs.causal = causal;
+  inputs.zigzag = zigzag;
   if (mask)
     inputs.mask = &evaluation.operand(next++);
   if (queryOffset)
@@ -117,9 +125,9 @@ AttentionInputs getInputs(const Evaluation &evaluation, unsigned next,
 }
 
 Values evaluate(const Evaluation &evaluation, AttentionOp op) {
-  AttentionInputs inputs =
-      getInputs(evaluation, 3, op.getMask(), op.getQueryOffset(),
-                op.getScale().convertToDouble(), op.getCausal());
+  AttentionInputs inputs = getInputs(
+      evaluation, 3, op.getMask(), op.getQueryOffset(),
+      op.getScale().convertToDouble(), op.getCausal(), op.getZigzag());
   inputs.zeroMaskedRows = op.getZeroMaskedRows() || op.getStatistics();
   auto type = cast<RankedTensorType>(op.getResult().getType());
   if (!op.getStatistics())
@@ -130,9 +138,9 @@ Values evaluate(const Evaluation &evaluation, AttentionOp op) {
 }
 
 Values evaluate(const Evaluation &evaluation, AttentionGradientOp op) {
-  AttentionInputs inputs =
-      getInputs(evaluation, 6, op.getMask(), op.getQueryOffset(),
-                op.getScale().convertToDouble(), op.getCausal());
+  AttentionInputs inputs = getInputs(
+      evaluation, 6, op.getMask(), op.getQueryOffset(),
+      op.getScale().convertToDouble(), op.getCausal(), op.getZigzag());
   Values values = {evaluation.makeResult(0), evaluation.makeResult(1),
                    evaluation.makeResult(2)};
   differentiateAttention(

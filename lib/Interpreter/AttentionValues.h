@@ -19,6 +19,8 @@ struct AttentionInputs {
   int64_t offset = 0;
   double scale = 1;
   bool causal = false, zeroMaskedRows = false;
+  /// Queries and keys are in zig-zag order over so many ranks.
+  int64_t zigzag = 1;
 };
 
 /// What a gradient reads besides.

@@ -98,6 +98,7 @@ protected:
       inputs.offset = get(offset, rank)[0].integer;
     inputs.scale = ring.getScale().convertToDouble();
     inputs.causal = ring.getCausal();
+    inputs.zigzag = ring.getZigzag() ? mesh.getWidth(axes) : 1;
     inputs.zeroMaskedRows = true;
     body(inputs);
   }

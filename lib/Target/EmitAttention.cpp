@@ -80,6 +80,8 @@ private:
           << print(op.getWholeMask()) << ", " << number(op.getQueryStart(), "0")
           << ", " << number(op.getKeyStart(), "0") << ", "
           << number(op.getValidKeys(), "-1");
+    if (op.getZigzag())
+      out << ", " << exec::getRuntimeShape(op).zigzag;
     out << "}";
   }
 

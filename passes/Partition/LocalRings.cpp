@@ -24,26 +24,29 @@ public:
         axes(getAxes(/*operand=*/1, /*dim=*/1)), keys(getSize(1, 1)) {}
 
   FailureOr<Operation *> build(AttentionOp attention) {
-    if (failed(verifyRing()) || failed(findMask(attention, /*first=*/3)))
+    if (failed(verifyRing(attention)) ||
+        failed(findMask(attention, /*first=*/3)))
       return failure();
     return builder
         .create<RingAttentionOp>(
             op->getLoc(), operands[0], operands[1], operands[2], mask,
             getOffset(attention), access.getAttr(axes),
             builder.getI64IntegerAttr(keys), attention.getScaleAttr(),
-            attention.getCausalAttr(), attention.getStatisticsAttr())
+            attention.getCausalAttr(), getZigzag(attention),
+            attention.getStatisticsAttr())
         .getOperation();
   }
 
   FailureOr<Operation *> build(AttentionGradientOp gradient) {
-    if (failed(verifyRing()) || failed(findMask(gradient, /*first=*/6)))
+    if (failed(verifyRing(gradient)) || failed(findMask(gradient, /*first=*/6)))
       return failure();
     return builder
         .create<RingAttentionGradientOp>(
             op->getLoc(), operands[0], operands[1], operands[2], operands[3],
             operands[4], operands[5], mask, getOffset(gradient),
             access.getAttr(axes), builder.getI64IntegerAttr(keys),
-            gradient.getScaleAttr(), gradient.getCausalAttr())
+            gradient.getScaleAttr(), gradient.getCausalAttr(),
+            getZigzag(gradient))
         .getOperation();
   }
 
@@ -58,13 +61,22 @@ private:
   }
 
   /// Keys and values go round together.
-  LogicalResult verifyRing() {
+  template <typename Attention> LogicalResult verifyRing(Attention attention) {
     if (axes.empty())
       return op->emitOpError("S21: its keys go round no axes");
     if (getAxes(/*operand=*/2, /*dim=*/1) != axes)
       return op->emitOpError(
           "S21: its keys and values are split over different axes");
+    int64_t zigzag = attention.getZigzag();
+    if (zigzag > 1 && (getAxes(/*operand=*/0, /*dim=*/1) != axes ||
+                       access.getMesh().getWidth(axes) != zigzag))
+      return op->emitOpError("S22: lies in zig-zag order over ")
+             << zigzag << " ranks, but goes round others";
     return success();
+  }
+
+  template <typename Attention> UnitAttr getZigzag(Attention attention) {
+    return attention.getZigzag() > 1 ? builder.getUnitAttr() : UnitAttr();
   }
 
   /// Optional operands follow from number `first` on.

@@ -164,6 +164,8 @@ private:
     if (assignment->panels.exists() &&
         isa<AttentionOp, AttentionGradientOp>(op))
       return localizeRing(op, rule, *assignment);
+    if (isInZigzagOrder(op))
+      return op->emitOpError("S22: lies in zig-zag order, but is no ring");
     OpBuilder builder(op);
     Operation *local = createLocal(builder, op, rule, *assignment);
     adjustOperands(op, local, rule, *assignment);
@@ -178,6 +180,13 @@ private:
                                   /*fill=*/0, index));
     }
     return success();
+  }
+
+  static bool isInZigzagOrder(Operation *op) {
+    if (auto attention = dyn_cast<AttentionOp>(op))
+      return attention.getZigzag() > 1;
+    auto gradient = dyn_cast<AttentionGradientOp>(op);
+    return gradient && gradient.getZigzag() > 1;
   }
 
   /// An attention whose keys come in panels. What grows block by block is wide,

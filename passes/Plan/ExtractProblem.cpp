@@ -180,6 +180,9 @@ private:
     if (isa<AttentionOp, AttentionGradientOp>(op)) {
       planned.keyFactor = find("t");
       planned.headFactor = find("g");
+      auto attention = dyn_cast<AttentionOp>(op);
+      planned.zigzag = attention ? attention.getZigzag()
+                                 : cast<AttentionGradientOp>(op).getZigzag();
     }
     if (isa<MoeDispatchOp, MoeCombineOp, MoeWeightGradientOp>(op))
       planned.expertFactor = find("e");

@@ -25,6 +25,8 @@ struct KeyBlock {
   /// Null where the block holds all keys.
   exec::RankValueAttr start, valid;
   bool hasWholeMask = false;
+  /// Queries and keys are blocks of a zig-zag order.
+  bool isInZigzagOrder = false;
 };
 
 /// What an attention writes; `logSumExp` may be null.
@@ -104,8 +106,8 @@ protected:
         list(block.keyStrides), list(block.valueStrides), list(outputStrides),
         list(block.maskStrides), attention.getScaleAttr(),
         attention.getCausalAttr(), flag(zeroMaskedRows), flag(accumulate),
-        flag(block.hasWholeMask), queries.start, block.start, block.valid,
-        getCost());
+        flag(block.hasWholeMask), flag(block.isInZigzagOrder), queries.start,
+        block.start, block.valid, getCost());
     finish(launch,
            runtime::attentionWorkspaceBytes(exec::getRuntimeShape(launch),
                                             getElementBytes(queries.query)));
@@ -126,7 +128,8 @@ protected:
         list(arrays.resultStrides), list(arrays.gradientStrides),
         list(block.maskStrides), gradient.getScaleAttr(),
         gradient.getCausalAttr(), flag(accumulate), flag(block.hasWholeMask),
-        queries.start, block.start, block.valid, getCost());
+        flag(block.isInZigzagOrder), queries.start, block.start, block.valid,
+        getCost());
     finish(launch,
            runtime::attentionGradientWorkspaceBytes(
                exec::getRuntimeShape(launch), getElementBytes(queries.query)));

@@ -80,6 +80,7 @@ private:
 
   template <typename Ring> KeyBlock getBlock(Ring ring) {
     KeyBlock block = getKeys(ring);
+    block.isInZigzagOrder = ring.getZigzag();
     if (Value mask = ring.getMask(); mask && !getShape(mask).empty()) {
       int64_t columns = getShape(mask).back();
       int64_t own = getShape(ring.getKey())[1];

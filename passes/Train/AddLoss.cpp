@@ -111,12 +111,19 @@ private:
            << name << " is a " << getTensorType(output) << ": " << text;
   }
 
+  /// Labels lie in the order of what they belong to.
   Value addLabels(ArrayRef<int64_t> shape, Type element) {
     unsigned index = function.getNumArguments();
     SmallVector<NamedAttribute> named = {
         builder.getNamedAttr(attributes::name,
                              builder.getStringAttr(labelsName)),
         builder.getNamedAttr(attributes::batch, builder.getUnitAttr())};
+    if (auto order = function.getResultAttrOfType<DenseI64ArrayAttr>(
+            0, attributes::zigzag))
+      named.push_back(builder.getNamedAttr(
+          attributes::zigzag,
+          builder.getDenseI64ArrayAttr(
+              order.asArrayRef().take_front(shape.size()))));
     function.insertArgument(index, RankedTensorType::get(shape, element),
                             builder.getDictionaryAttr(named),
                             function.getLoc());

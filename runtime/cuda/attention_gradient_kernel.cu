@@ -59,8 +59,8 @@ __global__ void scoreKernel(const Arithmetic<Stored> *weights,
         in.logSumExp[(c.b * s.heads + h) * s.queries + i];
     int64_t keys = c.keys;
     if (s.causal) {
-      const int64_t visible = s.firstQuery - s.firstKey + i +
-                              (in.queryOffset ? *in.queryOffset : 0) + 1;
+      const int64_t visible = detail::attentionVisibleKeys(
+          s, i, in.queryOffset ? *in.queryOffset : 0);
       keys = visible < keys ? visible : keys;
     }
     if (statistics == lowest)
@@ -166,18 +166,19 @@ private:
       zero(stream, {}, sums,
            (keyElements + heads * s.keys * s.valueWidth) * sizeof(Element));
     for (int64_t inGroup = 0; inGroup < s.heads / s.kvHeads; ++inGroup)
-      for (int64_t first = 0; first < s.queries; first += rows) {
+      for (int64_t first = 0, count; first < s.queries; first += count) {
+        count = detail::attentionRows(s, first, rows);
         Chunk c = {b,
                    firstHead,
                    heads,
                    inGroup,
                    first,
-                   detail::minimum(rows, s.queries - first),
+                   count,
                    detail::attentionKeys(s)};
         // Where the offset lies in memory, all keys may be visible.
         if (s.causal && !in.queryOffset)
-          c.keys = detail::minimum(c.keys,
-                                   s.firstQuery - s.firstKey + first + c.rows);
+          c.keys = detail::minimum(
+              c.keys, detail::attentionVisibleKeys(s, first + count - 1, 0));
         if (c.keys > 0)
           chunk(stream, c, sums, sums + keyElements);
       }

@@ -62,7 +62,7 @@ attentionKernel(const Stored *query, const Stored *key, const Stored *value,
     int64_t keys = s.keys;
     if (s.causal) {
       const int64_t visible =
-          s.firstQuery - s.firstKey + i + (queryOffset ? *queryOffset : 0) + 1;
+          detail::attentionVisibleKeys(s, i, queryOffset ? *queryOffset : 0);
       keys = visible < keys ? visible : keys;
     }
     // Nothing of this block is seen: what is there stays.
@@ -160,8 +160,8 @@ void attention(Stream &stream, Buffers buffers, const Element *query,
   if (rows == 0)
     return;
   // Without an offset in memory the last query that counts is known here.
-  const int64_t last = shape.firstQuery + shape.queries - 1;
-  if (shape.accumulate && shape.causal && !queryOffset && last < shape.firstKey)
+  if (shape.accumulate && shape.causal && !queryOffset &&
+      detail::attentionVisibleKeys(shape, shape.queries - 1, 0) <= 0)
     return;
   attentionKernel<<<
       static_cast<unsigned>(std::min<int64_t>(rows, 1 << 20)), keyBlock,

@@ -7,6 +7,7 @@
 
 #include "test_rank.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace parplan {
@@ -29,6 +30,12 @@ protected:
     bool inMemory = false;
     /// Blocks that the keys come in.
     int64_t blocks = 1;
+    /// Keys and queries count in zig-zag order over the blocks.
+    bool zigzag = false;
+
+    int64_t place(int64_t index) const {
+      return zigzag ? zigzagPosition(index, keys, blocks) : index;
+    }
   };
 
   /// What loops over whole matrices give.
@@ -61,7 +68,7 @@ protected:
   }
 
   double score(const Case &c, int64_t b, int64_t i, int64_t h, int64_t j) {
-    if (c.causal && j > i + c.position)
+    if (c.causal && c.place(j) > c.place(i + c.position))
       return -INFINITY;
     const int64_t g = h / (c.heads / c.kvHeads);
     const int64_t at = (c.perQuery ? i * c.keys : 0) + j;
@@ -154,6 +161,7 @@ protected:
     s.scale = scale;
     s.causal = c.causal;
     s.firstQuery = c.inMemory ? 0 : c.position;
+    s.zigzag = c.zigzag ? c.blocks : 1;
     if (c.blocks > 1) {
       s.wholeMask = c.mask != MaskKind::None;
       s.firstKey = std::min(block * s.keys, c.keys);
@@ -326,6 +334,75 @@ TYPED_TEST(AttentionKernels, LaterBlocksAreSkipped) {
                      /*position=*/0, false, /*blocks=*/4});
   this->checkBlocks({2, 16, 64, 2, 1, 8, 8, true, MaskKind::Float, false,
                      /*position=*/20, true, /*blocks=*/4});
+}
+
+/// One block of queries, of each rank, against the blocks of all.
+TYPED_TEST(AttentionKernels, BlocksInZigzagOrderJoin) {
+  for (int64_t ranks : {2, 3})
+    for (int64_t rank = 0; rank < ranks; ++rank)
+      for (int64_t block : {4, 34, 140}) {
+        this->checkBlocks({2, block, ranks * block, 2, 1, 4, 6, true,
+                           MaskKind::None, true, rank * block, false, ranks,
+                           /*zigzag=*/true});
+        this->checkBlocks({1, block, ranks * block, 2, 2, 4, 4, true,
+                           MaskKind::Bool, true, rank * block, false, ranks,
+                           /*zigzag=*/true});
+      }
+}
+
+/// Scores that a kernel computes for blocks of queries of `limit` rows.
+int64_t countScores(AttentionShape shape, int64_t limit) {
+  int64_t scores = 0;
+  for (int64_t first = 0, rows; first < shape.queries; first += rows) {
+    rows = detail::attentionRows(shape, first, limit);
+    const int64_t keys =
+        detail::attentionVisibleKeys(shape, first + rows - 1, 0);
+    scores += rows * std::clamp<int64_t>(keys, 0, shape.keys);
+  }
+  return scores;
+}
+
+TEST(ZigzagOrder, GivesEveryRankTheSameWork) {
+  for (int64_t ranks : {2, 3, 4, 8})
+    for (int64_t block : {2, 6, 64, 200, 1024}) {
+      AttentionShape shape = {};
+      shape.queries = shape.keys = block;
+      shape.causal = true;
+      std::vector<int64_t> contiguous, zigzag;
+      for (int64_t rank = 0; rank < ranks; ++rank) {
+        int64_t scores[2] = {};
+        for (int64_t other = 0; other < ranks; ++other)
+          for (int order : {0, 1}) {
+            shape.zigzag = order == 0 ? 1 : ranks;
+            shape.firstQuery = rank * block;
+            shape.firstKey = other * block;
+            scores[order] += countScores(shape, detail::attentionQueryBlock);
+          }
+        contiguous.push_back(scores[0]);
+        zigzag.push_back(scores[1]);
+      }
+      for (int64_t rank = 1; rank < ranks; ++rank) {
+        EXPECT_EQ(zigzag[rank], zigzag[0]) << ranks << " of " << block;
+        EXPECT_GT(contiguous[rank], contiguous[rank - 1]);
+      }
+      EXPECT_LE(zigzag[0], contiguous[ranks - 1]);
+    }
+}
+
+TEST(ZigzagOrder, IsAPermutationOfPairedChunks) {
+  for (int64_t ranks : {1, 2, 3, 5}) {
+    const int64_t size = 2 * ranks * 3;
+    std::vector<bool> seen(size);
+    for (int64_t index = 0; index < size; ++index) {
+      const int64_t position = zigzagPosition(index, size, ranks);
+      ASSERT_TRUE(position >= 0 && position < size && !seen[position]);
+      seen[position] = true;
+      const int64_t chunk = position / 3, rank = index / 6;
+      if (ranks > 1) {
+        EXPECT_EQ(chunk, index % 6 < 3 ? rank : 2 * ranks - 1 - rank);
+      }
+    }
+  }
 }
 
 } // namespace

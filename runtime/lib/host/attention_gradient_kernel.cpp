@@ -48,17 +48,17 @@ template <typename Stored, typename Out> struct AttentionGradientTask {
   };
 
   void operator()() const {
-    // Of query 0, counted from key 0.
-    const int64_t offset =
-        shape.firstQuery - shape.firstKey + (queryOffset ? *queryOffset : 0);
+    const int64_t offset = queryOffset ? *queryOffset : 0;
     const int64_t group = shape.heads / shape.kvHeads;
     for (int64_t b = 0; b < shape.batch; ++b)
       for (int64_t g = 0; g < shape.kvHeads; ++g) {
         const KeyHead keys = begin(b, g);
         for (int64_t h = g * group; h < (g + 1) * group; ++h)
-          for (int64_t first = 0; first < shape.queries;
-               first += detail::attentionHostQueries)
-            block(b, h, first, offset, keys);
+          for (int64_t first = 0, rows; first < shape.queries; first += rows) {
+            rows = detail::attentionRows(shape, first,
+                                         detail::attentionHostQueries);
+            block(b, h, first, rows, offset, keys);
+          }
         finish(b, g, keys);
       }
   }
@@ -120,13 +120,12 @@ template <typename Stored, typename Out> struct AttentionGradientTask {
             Stored(from.data[j * from.stride + e]);
   }
 
-  void block(int64_t b, int64_t h, int64_t first, int64_t offset,
+  void block(int64_t b, int64_t h, int64_t first, int64_t rows, int64_t offset,
              const KeyHead &head) const {
-    const int64_t rows =
-        detail::minimum(shape.queries - first, detail::attentionHostQueries);
     int64_t keys = detail::attentionKeys(shape);
     if (shape.causal) // No later key is visible to the last row.
-      keys = detail::minimum(keys, first + rows + offset);
+      keys = detail::minimum(
+          keys, detail::attentionVisibleKeys(shape, first + rows - 1, offset));
     if (keys <= 0 && shape.accumulate)
       return;
     Element *memory = head.memory;
@@ -209,7 +208,7 @@ template <typename Stored, typename Out> struct AttentionGradientTask {
     });
     maskRow<Stored>(weights, count, shape, mask,
                     maskStart(shape, b, h, i, start),
-                    visibleKeys(shape, i + offset, start, count));
+                    visibleKeys(shape, i, offset, start, count));
     const Element scale = static_cast<Element>(shape.scale);
     for (int64_t j = 0; j < count; ++j)
       weights[j] = exponential(weights[j] - statistics);

@@ -23,27 +23,27 @@ template <typename Stored, typename Out> struct AttentionTask {
   Element *scratch;
 
   void operator()() const {
-    // Of query 0, counted from key 0.
-    const int64_t offset =
-        shape.firstQuery - shape.firstKey + (queryOffset ? *queryOffset : 0);
+    const int64_t offset = queryOffset ? *queryOffset : 0;
     for (int64_t b = 0; b < shape.batch; ++b)
       for (int64_t h = 0; h < shape.heads; ++h)
-        for (int64_t first = 0; first < shape.queries;
-             first += detail::attentionQueryBlock)
-          block(b, h, first, offset);
+        for (int64_t first = 0, rows; first < shape.queries; first += rows) {
+          rows =
+              detail::attentionRows(shape, first, detail::attentionQueryBlock);
+          block(b, h, first, rows, offset);
+        }
   }
 
   /// A block of queries of one head against all keys.
-  void block(int64_t b, int64_t h, int64_t first, int64_t offset) const {
-    const int64_t rows =
-        detail::minimum(shape.queries - first, detail::attentionQueryBlock);
+  void block(int64_t b, int64_t h, int64_t first, int64_t rows,
+             int64_t offset) const {
     const int64_t keyBlock =
         detail::minimum(shape.keys, detail::attentionKeyBlock);
     const int64_t width = shape.valueWidth;
     const int64_t g = h / (shape.heads / shape.kvHeads);
     int64_t keys = detail::attentionKeys(shape);
     if (shape.causal) // No later key is visible to the last row.
-      keys = detail::minimum(keys, first + rows + offset);
+      keys = detail::minimum(
+          keys, detail::attentionVisibleKeys(shape, first + rows - 1, offset));
     if (keys <= 0 && shape.accumulate)
       return;
     Element *scores = scratch;
@@ -73,7 +73,7 @@ template <typename Stored, typename Out> struct AttentionTask {
         Element *row = scores + i * count;
         maskRow<Stored>(row, count, shape, mask,
                         maskStart(shape, b, h, first + i, start),
-                        visibleKeys(shape, first + i + offset, start, count));
+                        visibleKeys(shape, first + i, offset, start, count));
         updateRow(row, count, highest[i], sums[i], result + i * width);
       }
       product<Element>(rows, width, count, scores, count, 1, v.data, v.stride,

@@ -12,11 +12,13 @@
 namespace parplan {
 namespace runtime {
 
-/// Of keys from `start` on, how many a query sees that sees those up to
-/// `last`.
-inline int64_t visibleKeys(const AttentionShape &shape, int64_t last,
-                           int64_t start, int64_t count) {
-  return shape.causal ? detail::minimum(last + 1 - start, count) : count;
+/// Of `count` keys from `start` on, how many query i sees.
+inline int64_t visibleKeys(const AttentionShape &shape, int64_t i,
+                           int64_t offset, int64_t start, int64_t count) {
+  if (!shape.causal)
+    return count;
+  return detail::minimum(detail::attentionVisibleKeys(shape, i, offset) - start,
+                         count);
 }
 
 /// The element of the mask for query i and the key `start` of the block.

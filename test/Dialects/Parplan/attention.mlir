@@ -21,6 +21,22 @@ func.func @wide_statistics(%x: tensor<1x3x2x4xf64>) -> tensor<1x2x3xf64> {
   return %l : tensor<1x2x3xf64>
 }
 
+// Positions of a sequence in zig-zag order.
+// CHECK-LABEL: func.func @zigzag
+// CHECK-SAME: {parplan.zigzag = array<i64: 1, 2, 1, 1>}
+func.func @zigzag(%x: tensor<1x8x2x4xf32> {parplan.zigzag = array<i64: 1, 2, 1, 1>}, %b: tensor<1x2x2x4xf32>, %o: tensor<i64>)
+    -> (tensor<1x8x2x4xf32> {parplan.zigzag = array<i64: 1, 2, 1, 1>}) {
+  // CHECK: parplan.attention %{{.*}} scale 1.000000e+00 causal zigzag 2 statistics :
+  %y, %l = parplan.attention %x, %x, %x scale 1.0 causal zigzag 2 statistics : tensor<1x8x2x4xf32>, tensor<1x8x2x4xf32>, tensor<1x8x2x4xf32>
+  // CHECK: parplan.attention_gradient %{{.*}} scale 1.000000e+00 causal zigzag 2 :
+  %dq, %dk, %dv = parplan.attention_gradient %x, %x, %x result %y, %l gradient %y scale 1.0 causal zigzag 2 : tensor<1x8x2x4xf32>, tensor<1x8x2x4xf32>, tensor<1x8x2x4xf32>, tensor<1x8x2x4xf32>, tensor<1x2x8xf32>
+  // CHECK: parplan.ring_attention %{{.*}} keys 8 scale 1.000000e+00 causal zigzag statistics :
+  %r, %s = parplan.ring_attention %b, %b, %b offset %o : tensor<i64> axes <"c", "d"> keys 8 scale 1.0 causal zigzag statistics : tensor<1x2x2x4xf32>, tensor<1x2x2x4xf32>, tensor<1x2x2x4xf32>
+  // CHECK: parplan.ring_attention_gradient %{{.*}} keys 8 scale 1.000000e+00 causal zigzag :
+  %eq, %ek, %ev = parplan.ring_attention_gradient %b, %b, %b result %b, %s gradient %b offset %o : tensor<i64> axes <"c", "d"> keys 8 scale 1.0 causal zigzag : tensor<1x2x2x4xf32>, tensor<1x2x2x4xf32>, tensor<1x2x2x4xf32>, tensor<1x2x2x4xf32>, tensor<1x2x2xf32>
+  return %dq : tensor<1x8x2x4xf32>
+}
+
 // Sums are wide; gradients of what travels are not.
 // CHECK-LABEL: func.func @ring
 func.func @ring(%q: tensor<2x5x4x8xf16>, %k: tensor<2x2x2x8xf16>, %whole: tensor<5x7xi1>, %block: tensor<2xf16>, %d: tensor<2x5x4x8xf16>) {

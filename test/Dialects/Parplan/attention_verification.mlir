@@ -91,3 +91,51 @@ func.func @two_global_types_of_one_result(%x: tensor<4xf32>) {
   parplan.neg %x {parplan.global_type = [tensor<8xf32>, tensor<8xf32>]} : tensor<4xf32>
   return
 }
+
+// -----
+
+func.func @zigzag_of_later_queries(%x: tensor<1x8x2x4xf32>, %o: tensor<i64>) {
+  // expected-error@+1 {{lies in zig-zag order over 2 ranks, but is not causal from the first query on over as many queries as keys, a multiple of two per rank}}
+  parplan.attention %x, %x, %x offset %o : tensor<i64> scale 1.0 causal zigzag 2 : tensor<1x8x2x4xf32>, tensor<1x8x2x4xf32>, tensor<1x8x2x4xf32>
+  return
+}
+
+// -----
+
+func.func @zigzag_of_odd_chunks(%x: tensor<1x6x2x4xf32>, %l: tensor<1x2x6xf32>) {
+  // expected-error@+1 {{lies in zig-zag order over 2 ranks, but is not causal from the first query on over as many queries as keys, a multiple of two per rank}}
+  parplan.attention_gradient %x, %x, %x result %x, %l gradient %x scale 1.0 causal zigzag 2 : tensor<1x6x2x4xf32>, tensor<1x6x2x4xf32>, tensor<1x6x2x4xf32>, tensor<1x6x2x4xf32>, tensor<1x2x6xf32>
+  return
+}
+
+// -----
+
+parplan.mesh @mesh <["c"=2 context]>
+func.func @zigzag_ring_without_an_order(%x: tensor<1x4x2x4xf32>) {
+  // expected-error@+1 {{lies in zig-zag order, but is not causal over as many queries as keys, a multiple of two per rank}}
+  parplan.ring_attention %x, %x, %x axes <"c"> keys 8 scale 1.0 zigzag : tensor<1x4x2x4xf32>, tensor<1x4x2x4xf32>, tensor<1x4x2x4xf32>
+  return
+}
+
+// -----
+
+parplan.mesh @mesh <["c"=2 context]>
+func.func @zigzag_ring_of_odd_chunks(%x: tensor<1x3x2x4xf32>, %l: tensor<1x2x3xf32>) {
+  // expected-error@+1 {{lies in zig-zag order, but is not causal over as many queries as keys, a multiple of two per rank}}
+  parplan.ring_attention_gradient %x, %x, %x result %x, %l gradient %x axes <"c"> keys 6 scale 1.0 causal zigzag : tensor<1x3x2x4xf32>, tensor<1x3x2x4xf32>, tensor<1x3x2x4xf32>, tensor<1x3x2x4xf32>, tensor<1x2x3xf32>
+  return
+}
+
+// -----
+
+// expected-error@+1 {{'parplan.zigzag' must be an array<i64> with a number of ranks per dimension, 1 or with two chunks for each}}
+func.func @order_of_other_dimensions(%x: tensor<2x8xi64> {parplan.zigzag = array<i64: 2>}) {
+  return
+}
+
+// -----
+
+// expected-error@+1 {{'parplan.zigzag' must be an array<i64> with a number of ranks per dimension, 1 or with two chunks for each}}
+func.func @order_of_odd_chunks(%x: tensor<2x6xi64>) -> (tensor<2x6xi64> {parplan.zigzag = array<i64: 1, 2>}) {
+  return %x : tensor<2x6xi64>
+}

@@ -75,3 +75,25 @@ func.func @local_already(%a: tensor<4xf32> {parplan.sharding = #parplan.sharding
   %b = parplan.block_start 4 axes <"x"> : tensor<i64>
   return
 }
+
+// -----
+
+parplan.mesh @mesh <["c"=2 context]>
+func.func @order_without_a_ring(%x: tensor<1x4x1x2xf32> {parplan.sharding = #parplan.sharding<@mesh, [{}, {}, {}, {}]>}) {
+  // expected-error@below {{S22: lies in zig-zag order, but is no ring}}
+  parplan.attention %x, %x, %x scale 1.0 causal zigzag 2 {parplan.factors = #parplan.factors<@mesh, {}>,
+    parplan.shardings = [#parplan.sharding<@mesh, [{}, {}, {}, {}]>]}
+    : tensor<1x4x1x2xf32>, tensor<1x4x1x2xf32>, tensor<1x4x1x2xf32>
+  return
+}
+
+// -----
+
+parplan.mesh @mesh <["c"=2 context]>
+func.func @order_of_another_ring(%x: tensor<1x8x1x2xf32> {parplan.sharding = #parplan.sharding<@mesh, [{}, {"c"}, {}, {}]>}) {
+  // expected-error@below {{S22: lies in zig-zag order over 4 ranks, but goes round others}}
+  parplan.attention %x, %x, %x scale 1.0 causal zigzag 4 {parplan.factors = #parplan.factors<@mesh, {s = ["c"]}, panels = {t = ["c"]}>,
+    parplan.shardings = [#parplan.sharding<@mesh, [{}, {"c"}, {}, {}]>]}
+    : tensor<1x8x1x2xf32>, tensor<1x8x1x2xf32>, tensor<1x8x1x2xf32>
+  return
+}

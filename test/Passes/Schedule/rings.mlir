@@ -81,3 +81,24 @@ func.func @main(%x: tensor<1x2x1x4xf32> {parplan.name = "x"}, %whole: tensor<2x4
   %c = parplan.ring_attention %x, %x, %x mask %keys : tensor<2xi1> axes <"c"> keys 4 scale 0.5 : tensor<1x2x1x4xf32>, tensor<1x2x1x4xf32>, tensor<1x2x1x4xf32>
   return %a, %b, %c : tensor<1x2x1x4xf32>, tensor<1x2x1x4xf32>, tensor<1x2x1x4xf32>
 }
+
+// -----
+
+parplan.mesh @mesh <["c"=2 context]>
+
+// In zig-zag order the same statements, and arguments that a loader brings into
+// that order.
+// CHECK-LABEL: exec.program @main
+// CHECK: exec.buffer input {{.*}} block <"x" dims [1 over <> stride 32, 8 over <"c"> stride 4 zigzag 2, 1 over <> stride 4, 4 over <> stride 1]>
+// CHECK: exec.buffer output {{.*}} 8 over <"c"> stride 4 zigzag 2
+// CHECK: exec.attention {{.*}} causal zigzag {
+// CHECK-SAME: key_start = #exec.rank_value<start of 8 over <"c">>
+// CHECK: exec.attention accumulate {{.*}} causal zigzag {
+// CHECK-SAME: key_start = #exec.rank_value<start of 8 over <"c"> back 1>
+// CHECK-SAME: query_start = #exec.rank_value<start of 8 over <"c">>
+func.func @main(%x: tensor<1x4x1x4xf32> {parplan.name = "x", parplan.zigzag = array<i64: 1, 2, 1, 1>, parplan.global_type = tensor<1x8x1x4xf32>, parplan.sharding = #parplan.sharding<@mesh, [{}, {"c"}, {}, {}]>})
+    -> (tensor<1x4x1x4xf32> {parplan.name = "y", parplan.zigzag = array<i64: 1, 2, 1, 1>, parplan.global_type = tensor<1x8x1x4xf32>, parplan.sharding = #parplan.sharding<@mesh, [{}, {"c"}, {}, {}]>}) {
+  %start = parplan.block_start 8 axes <"c"> : tensor<i64>
+  %y = parplan.ring_attention %x, %x, %x offset %start : tensor<i64> axes <"c"> keys 8 scale 0.5 causal zigzag : tensor<1x4x1x4xf32>, tensor<1x4x1x4xf32>, tensor<1x4x1x4xf32>
+  return %y : tensor<1x4x1x4xf32>
+}

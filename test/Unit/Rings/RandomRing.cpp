@@ -23,9 +23,10 @@ MLIRContext &getRingContext() {
 
 RandomRing::RandomRing(uint64_t seed) : engine(seed) {
   makeMesh();
-  do
+  do {
+    chooseOrder();
     build();
-  while (!assign());
+  } while (!assign());
   annotate();
 }
 
@@ -39,6 +40,19 @@ void RandomRing::makeMesh() {
   if (chance(30))
     axes.push_back({"x", 2});
   mesh = Mesh(axes);
+}
+
+/// Sizes of the sequence: any, or two chunks for every rank of the ring.
+void RandomRing::chooseOrder() {
+  zigzag = 1;
+  s = between(2, 11), t = between(2, 11), causal = chance(60);
+  if (!chance(30))
+    return;
+  for (const MeshAxis &axis : mesh.getAxes())
+    if (axis.name == "c" || axis.name == "d")
+      zigzag *= axis.size;
+  s = t = 2 * zigzag * between(1, 3);
+  causal = true;
 }
 
 void RandomRing::addArgument(Type type) {
@@ -71,7 +85,7 @@ Value RandomRing::makeMask(OpBuilder &builder) {
 
 void RandomRing::build() {
   arguments.clear();
-  b = between(1, 2) * between(1, 2), s = between(2, 11), t = between(2, 11);
+  b = between(1, 2) * between(1, 2);
   g = between(1, 4), r = between(1, 2), e = between(1, 3), f = between(1, 3);
   Location location = UnknownLoc::get(&getRingContext());
   module = ModuleOp::create(location);
@@ -89,9 +103,8 @@ void RandomRing::build() {
   addArgument(type({b, t, g, f}));
   addArgument(type({b, s, g * r, f}));
   Value mask = makeMask(builder);
-  causal = chance(60);
   Value offset;
-  if (causal && chance(40)) {
+  if (causal && zigzag == 1 && chance(40)) {
     addArgument(RankedTensorType::get({}, builder.getI64Type()));
     offset = body->getArguments().back();
   }
@@ -99,11 +112,12 @@ void RandomRing::build() {
   auto argument = [&](unsigned index) { return body->getArgument(index); };
   attention = builder.create<AttentionOp>(
       location, argument(0), argument(1), argument(2), mask, offset,
-      APFloat(0.5), causal, /*zero_masked_rows=*/true, /*statistics=*/true);
+      APFloat(0.5), causal, /*zero_masked_rows=*/true, /*statistics=*/true,
+      zigzag);
   gradient = builder.create<AttentionGradientOp>(
       location, argument(0), argument(1), argument(2), attention.getResult(),
-      attention.getLogSumExp(), argument(3), mask, offset, APFloat(0.5),
-      causal);
+      attention.getLogSumExp(), argument(3), mask, offset, APFloat(0.5), causal,
+      zigzag);
   SmallVector<Value> results(attention->getResults());
   results.append(gradient->result_begin(), gradient->result_end());
   builder.create<func::ReturnOp>(location, results);

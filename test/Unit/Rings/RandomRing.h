@@ -39,6 +39,8 @@ public:
   Mesh mesh;
   AxisList ringAxes;
   bool causal = false;
+  /// Ranks of the order of queries and keys, the width of the ring; 1: none.
+  int64_t zigzag = 1;
   /// The mask is one of keys alone, and goes round too.
   bool isMaskMoving = false;
   std::vector<Tensor> arguments;
@@ -55,6 +57,7 @@ private:
   bool chance(int percent) { return between(1, 100) <= percent; }
 
   void makeMesh();
+  void chooseOrder();
   void build();
   bool assign();
   void annotate();

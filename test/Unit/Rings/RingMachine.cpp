@@ -6,6 +6,7 @@
 
 #include "RingMachine.h"
 
+#include "parplan/Sharding/Zigzag.h"
 #include "parplan/Support/Check.h"
 
 #include "llvm/ADT/TypeSwitch.h"
@@ -31,7 +32,9 @@ RingMachine::RingMachine(exec::ProgramOp program)
     : program(program), mesh(program.getMesh().getMesh()),
       // All bits set is a NaN.
       arenas(mesh.getRankCount(),
-             std::vector<char>(program.getArena() + 8, '\xff')) {}
+             std::vector<char>(program.getArena() + 8, '\xff')) {
+  scores.resize(mesh.getRankCount());
+}
 
 exec::BufferOp RingMachine::getBuffer(exec::BufferKind kind, size_t number) {
   for (auto buffer : program.getBody().front().getOps<exec::BufferOp>())
@@ -201,6 +204,26 @@ struct Geometry {
 
 } // namespace
 
+/// Whether a query comes before a key, in the model's order.
+template <typename Statement, typename Read, typename Evaluate>
+static bool isExcluded(Statement op, const Read &read, const Evaluate &evaluate,
+                       int64_t s, int64_t t) {
+  int64_t query = s, key = t;
+  if (op.getKeyStart())
+    key += evaluate(*op.getKeyStart());
+  if (op.getQueryStart())
+    query += evaluate(*op.getQueryStart());
+  if (op.getQueryOffset())
+    query += static_cast<int64_t>(read(op.getQueryOffset(), 0));
+  if (op.getZigzag()) {
+    int64_t all = op.getKeyStart()->getSize();
+    int64_t ranks = all / op.getShape()[2];
+    query = getZigzagPosition(query, all, ranks);
+    key = getZigzagPosition(key, all, ranks);
+  }
+  return op.getCausal() && key > query;
+}
+
 /// The score of a key, or -infinity; `read` reads element i of a buffer.
 template <typename Statement, typename Read, typename Evaluate>
 static double getScore(Statement op, const Read &read, const Evaluate &evaluate,
@@ -209,12 +232,7 @@ static double getScore(Statement op, const Read &read, const Evaluate &evaluate,
   int64_t start = op.getKeyStart() ? evaluate(*op.getKeyStart()) : 0;
   if (op.getValidKeys() && t >= evaluate(*op.getValidKeys()))
     return -infinity;
-  int64_t position = s;
-  if (op.getQueryStart())
-    position += evaluate(*op.getQueryStart());
-  if (op.getQueryOffset())
-    position += static_cast<int64_t>(read(op.getQueryOffset(), 0));
-  if (op.getCausal() && start + t > position)
+  if (isExcluded(op, read, evaluate, s, t))
     return -infinity;
   int64_t group = h / (sizes.h / sizes.g);
   double score = 0;
@@ -252,6 +270,7 @@ void RingMachine::run(exec::AttentionOp op, int64_t rank) {
         sums[f] = total * get(op.getOutput(), out + f);
     }
     for (int64_t t = 0; t < sizes.t; ++t) {
+      scores[rank] += !isExcluded(op, get, evaluated, s, t);
       double weight = std::exp(getScore(op, get, evaluated, b, h, s, t));
       if (weight == 0)
         continue;

@@ -27,6 +27,8 @@ public:
   std::vector<Tensor> getOutput(size_t number);
   /// Bytes that every rank has sent.
   int64_t sentBytes = 0;
+  /// Per rank how many scores its attentions have that no order excludes.
+  std::vector<int64_t> scores;
 
 private:
   exec::BufferOp getBuffer(exec::BufferKind kind, size_t number);

@@ -31,7 +31,7 @@ std::string print(ModuleOp module) {
 constexpr double tolerance = 1e-12;
 
 TEST(Rings, OfInterpretedRanksEqualOneRank) {
-  int causal = 0, moving = 0, padded = 0, grouped = 0, wide = 0;
+  int causal = 0, moving = 0, padded = 0, grouped = 0, wide = 0, zigzag = 0;
   for (uint64_t seed = 0; seed < 400; ++seed) {
     RandomRing example(seed);
     ASSERT_TRUE(succeeded(verify(*example.module)));
@@ -63,12 +63,14 @@ TEST(Rings, OfInterpretedRanksEqualOneRank) {
     padded += keys % width != 0;
     grouped += example.rule.findFactor("r").has_value();
     wide += width > 4;
+    zigzag += ring.getZigzag();
   }
   EXPECT_GT(causal, 100);
   EXPECT_GT(moving, 20);
   EXPECT_GT(padded, 100);
   EXPECT_GT(grouped, 100);
   EXPECT_GT(wide, 20);
+  EXPECT_GT(zigzag, 80);
 }
 
 TEST(Rings, NeedTheirRanks) {

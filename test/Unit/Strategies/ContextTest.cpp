@@ -43,6 +43,8 @@ struct ContextForm {
   Fraction (*ring)(const AttentionSizes &);
   /// Copies of whole keys and values, or of queries, keys and values by heads.
   int64_t (*copies)(const AttentionSizes &);
+  /// The sequence is in zig-zag order over c.
+  bool isZigzag = false;
 };
 
 void PrintTo(const ContextForm &form, std::ostream *stream) {
@@ -115,10 +117,11 @@ Step makeStep(const ContextForm &form, const Mesh &mesh,
   Value q = add({b, s, g * r, e}, query), k = add({b, s, g, e}, key);
   Value v = add({b, s, g, f}, key), gradient = add({b, s, g * r, f}, query);
   llvm::APFloat scale(0.25);
+  int64_t zigzag = form.isZigzag ? sizes.c : 1;
   auto attention = step.add<AttentionOp>(
       form.factors, {{"bshf", form.output}, {"bhs", form.statistics}},
       roles::forward, q, k, v, /*mask=*/Value(), /*offset=*/Value(), scale,
-      causal, /*zero_masked_rows=*/false, /*statistics=*/true);
+      causal, /*zero_masked_rows=*/false, /*statistics=*/true, zigzag);
   step.addResult(attention.getResult(), query);
   step.addResult(attention.getLogSumExp(), {"bhs", form.statistics});
   if (!withBackward)
@@ -126,7 +129,7 @@ Step makeStep(const ContextForm &form, const Mesh &mesh,
   auto backward = step.add<AttentionGradientOp>(
       form.factors, {query, key, key}, roles::inputGradient, q, k, v,
       attention.getResult(), attention.getLogSumExp(), gradient,
-      /*mask=*/Value(), /*offset=*/Value(), scale, causal);
+      /*mask=*/Value(), /*offset=*/Value(), scale, causal, zigzag);
   for (auto [result, layout] :
        llvm::zip_equal(backward.getResults(), ArrayRef{query, key, key}))
     step.addResult(result, layout);
@@ -177,6 +180,35 @@ INSTANTIATE_TEST_SUITE_P(Strategies, Context, testing::ValuesIn(forms),
                          [](const testing::TestParamInfo<ContextForm> &info) {
                            return std::string(info.param.name);
                          });
+
+/// Another order of the sequence changes nothing of what moves.
+TEST(Context, RingsInZigzagOrderMoveTheSame) {
+  ContextForm form = forms[2];
+  form.isZigzag = true;
+  Random random(9);
+  for (int i = 0; i < 200 && !HasFailure(); ++i) {
+    Mesh mesh = drawMesh("c", random);
+    int64_t c = mesh.getRankCount();
+    AttentionSizes sizes = {c,
+                            draw(random, 1, 2),
+                            2 * c * draw(random, 1, 3),
+                            draw(random, 1, 3),
+                            draw(random, 1, 2),
+                            draw(random, 1, 3),
+                            draw(random, 1, 3)};
+    Step step = makeStep(form, mesh, sizes, true, true, random);
+    std::string fault;
+    LocalProgram program(step, fault);
+    ASSERT_EQ(fault, "");
+    EXPECT_EQ(program.compare(step, /*tolerance=*/1e-11), "");
+    Elements elements = form.forward(sizes);
+    for (auto [kind, size] : form.backward(sizes))
+      elements[kind] += size;
+    EXPECT_EQ(program.schedule(8).traffic.elements, elements);
+    if (HasFailure())
+      FAIL() << program.print();
+  }
+}
 
 /// With batches over p and heads over t, each as wide as two ranks, the ranks
 /// along c do with their parts what they do with the whole alone.
