@@ -61,6 +61,7 @@ public:
       for (int result : op.results)
         producers[result] = static_cast<int>(index);
     spreadStages();
+    spreadUpdates();
   }
 
   Execution run() {
@@ -89,6 +90,31 @@ private:
             producer >= 0 && answer.getStage(producer) < 0)
           stages[producer].insert(stages[index].begin(), stages[index].end());
     }
+  }
+
+  /// Every stage that reads a parameter updates its copy.
+  void spreadUpdates() {
+    if (!answer.pipeline)
+      return;
+    std::vector<std::set<int>> readers(problem.values.size());
+    for (auto [index, op] : llvm::enumerate(problem.ops))
+      if (isBeforeBackward(op.role))
+        for (int operand : op.operands)
+          if (problem.values[operand].kind == ValueKind::parameter)
+            readers[operand].insert(stages[index].begin(), stages[index].end());
+    bool isChanged = false;
+    for (auto [index, op] : llvm::enumerate(problem.ops))
+      for (int result : op.results) {
+        int variable = problem.values[result].updates;
+        if (variable < 0 || op.role != OpRole::optimizer)
+          continue;
+        size_t before = stages[index].size();
+        stages[index].insert(readers[variable].begin(),
+                             readers[variable].end());
+        isChanged |= stages[index].size() > before;
+      }
+    if (isChanged)
+      spreadStages();
   }
 
   bool isOfBackward(int op) const {
@@ -250,6 +276,13 @@ std::vector<RunSeconds> parplan::getRunSeconds(const PlanningProblem &problem,
   return seconds;
 }
 
+bool parplan::isTiedGradient(const Execution &execution,
+                             const Execution::Instance &instance) {
+  return instance.sender >= 0 && instance.sender != instance.stage &&
+         instance.firstUse >= 0 &&
+         execution.runs[instance.firstUse].phase == Phase::weightGradient;
+}
+
 std::vector<StageTraffic> parplan::getTraffic(const PlanningProblem &problem,
                                               const PlanningAnswer &answer,
                                               const Execution &execution) {
@@ -263,7 +296,8 @@ std::vector<StageTraffic> parplan::getTraffic(const PlanningProblem &problem,
     if (instance.sender < 0 || instance.sender == instance.stage)
       continue;
     Phase phase = execution.runs[instance.firstUse].phase;
-    if (phase == Phase::start || phase == Phase::end)
+    if (phase == Phase::start || phase == Phase::end ||
+        isTiedGradient(execution, instance))
       continue;
     int64_t atRest = getLocalBytes(problem.values[instance.value], answer.mesh,
                                    answer.rest[instance.value]);

@@ -88,6 +88,12 @@ std::vector<RunSeconds> getRunSeconds(const PlanningProblem &problem,
                                       const Execution &execution,
                                       const PlanCosts &costs);
 
+/// True for the gradient of a parameter that several stages read, in another
+/// one than that in which the sum is updated. Stages sum such gradients over
+/// the micro-batches, exchange them once per step and all update their copy.
+bool isTiedGradient(const Execution &execution,
+                    const Execution::Instance &instance);
+
 /// Bytes that cross from one stage to another for every micro-batch: the sum
 /// over the values that the first one sends, each in the layout in which fewer
 /// bytes cross.

@@ -238,6 +238,12 @@ private:
     StageTimeline &timeline = getTimeline(instance.stage);
     int64_t bytes = getBytes(instance.value);
     bool ofGradient = isGradient(instance.value);
+    if (isTiedGradient(execution, instance)) {
+      // Summed where it is made, and sent once per step.
+      persistent[instance.sender].bytes += bytes;
+      persistent[instance.sender].gradientBytes += bytes;
+      return;
+    }
     // Received values come in before the pass that reads them.
     int first = 0, last = 0;
     if (instance.producer >= 0)
@@ -433,6 +439,14 @@ private:
 };
 
 } // namespace
+
+bool parplan::isPlain(const PlanningAnswer &answer) {
+  return !answer.pipeline &&
+         llvm::none_of(answer.recomputed, [](bool again) { return again; }) &&
+         llvm::all_of(answer.tiers, [](MemoryTier tier) {
+           return tier == MemoryTier::device;
+         });
+}
 
 StageMemory parplan::getStageMemory(const PlanningProblem &problem,
                                     const PlanningAnswer &answer,

@@ -37,10 +37,7 @@ StageMemory getStageMemory(const PlanningProblem &problem,
                            const StageTimes &times);
 
 /// True for a plan without any of these.
-inline bool isPlain(const PlanningAnswer &answer) {
-  return !answer.pipeline && answer.stages.empty() &&
-         answer.recomputed.empty() && answer.tiers.empty();
-}
+bool isPlain(const PlanningAnswer &answer);
 
 } // namespace parplan
 

@@ -110,6 +110,22 @@ static void addMessages(const PlanningProblem &problem,
          boundary < std::max(traffic.from, traffic.to); ++boundary)
       bytes[boundary] += traffic.bytes;
   }
+  // There and back, once per step.
+  for (const Execution::Instance &instance : execution.instances) {
+    if (!isTiedGradient(execution, instance))
+      continue;
+    int64_t source = getPosition(shape, instance.sender);
+    int64_t target = getPosition(shape, instance.stage);
+    if (source == target)
+      continue;
+    double seconds =
+        2 * costs.getCollectiveSeconds(
+                CollectiveKind::send, answer.mesh, {axis},
+                getLocalBytes(problem.values[instance.value], answer.mesh,
+                              answer.rest[instance.value]));
+    work.positions[source].beforeMeeting.data += seconds;
+    work.positions[target].beforeMeeting.data += seconds;
+  }
   for (size_t boundary = 0; boundary < work.latencies.size(); ++boundary) {
     auto stage = static_cast<int64_t>(boundary);
     int64_t bytes = std::max(forward[boundary], backward[boundary]);

@@ -289,10 +289,22 @@ TEST(Pipeline, KeepsTiedParametersOnBothStages) {
       problem, makeRequest(3, ScheduleKind::oneForwardOneBackward), costs);
   ASSERT_TRUE(result.answer);
   const PlanningAnswer &answer = *result.answer;
-  EXPECT_EQ(answer.getStage(sumOp), 0);
-  EXPECT_EQ(answer.getStage(sumOp + 1), 0);
-  EXPECT_EQ(answer.getStage(sumOp + 2), 0);
-  EXPECT_EQ(getMemoryPeak(problem, answer).ofPositions.size(), 3u);
+  for (int op = sumOp; op < sumOp + 3; ++op)
+    EXPECT_EQ(answer.getStage(op), 0);
+  // Parameter, state, sum of gradients on the first and on the last position.
+  std::vector<int64_t> peaks = getMemoryPeak(problem, answer).ofPositions;
+  ASSERT_EQ(peaks.size(), 3u);
+  int64_t bytes = 8 * 8 * 4;
+  EXPECT_GE(peaks[2], 3 * bytes);
+  // The gradient there and back, and nothing for it in every micro-batch.
+  StepWork free = getStepWork(problem, answer, costs),
+           work = getStepWork(problem, answer, SimpleCosts());
+  for (int position : {0, 2})
+    EXPECT_NEAR(work.positions[position].beforeMeeting.data -
+                    free.positions[position].beforeMeeting.data,
+                2 * (0.001 + static_cast<double>(bytes) / 1000), 1e-9);
+  EXPECT_NEAR(work.messageSeconds[2],
+              2 * (0.001 + static_cast<double>(bytes) / 1000), 1e-9);
 }
 
 TEST(Pipeline, ClonesCheapProducers) {
