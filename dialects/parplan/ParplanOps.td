@@ -39,18 +39,35 @@ def Parplan_MeshOp : Parplan_Op<"mesh", [Symbol]> {
   let assemblyFormat = "$sym_name $mesh attr-dict";
 }
 
-def Parplan_InitializerOp : Parplan_Op<"initializer", [Symbol]> {
+def Parplan_InitializerOp : Parplan_Op<"initializer",
+    [Symbol, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "Where the bytes of one initializer of the model lie";
   let description = [{
     `file` is empty for the model file itself, else the external file's path as
     the model gives it. The bytes are mapped when the program is built; planning
     never opens them.
+
+    A *stack* is made `of` several initializers of one type, which lie one behind
+    the other as its dimension 0: the weights of experts that the model has each
+    on their own. It has their bytes and none of its own. Example:
+    `parplan.initializer @s0 "up.0 and 1 more" : tensor<2x8x6xf32> of [@w3, @w7] in
+    "" at 0 length 384`.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$name,
-      TypeAttrOf<Parplan_Tensor>:$type, StrAttr:$file, I64Attr:$offset,
-      I64Attr:$length);
-  let assemblyFormat =
-      "$sym_name $name `:` $type `in` $file `at` $offset `length` $length attr-dict";
+      TypeAttrOf<Parplan_Tensor>:$type, OptionalAttr<FlatSymbolRefArrayAttr>:$members,
+      StrAttr:$file, I64Attr:$offset, I64Attr:$length);
+  let assemblyFormat = [{
+    $sym_name $name `:` $type (`of` $members^)? `in` $file `at` $offset
+    `length` $length attr-dict
+  }];
+  let builders = [
+    OpBuilder<(ins "::llvm::StringRef":$symbol, "::llvm::StringRef":$name,
+                   "::mlir::Type":$type, "::llvm::StringRef":$file,
+                   "int64_t":$offset, "int64_t":$length), [{
+      build($_builder, $_state, symbol, name,
+            ::llvm::cast<::mlir::RankedTensorType>(type),
+            /*members=*/::mlir::ArrayAttr(), file, offset, length);
+    }]>];
 }
 
 def Parplan_ParameterOp : Parplan_TensorOp<"parameter",

@@ -28,6 +28,35 @@ static OpWork getFreeWork() {
 }
 
 //===----------------------------------------------------------------------===//
+// Initializer
+//===----------------------------------------------------------------------===//
+
+LogicalResult InitializerOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  std::optional<ArrayAttr> members = getMembers();
+  if (!members)
+    return success();
+  auto type = cast<RankedTensorType>(getType());
+  if (type.getRank() == 0 ||
+      type.getDimSize(0) != static_cast<int64_t>(members->size()))
+    return emitOpError("a stack of ")
+           << members->size() << " initializers has no type " << type;
+  auto expected = RankedTensorType::get(type.getShape().drop_front(),
+                                        type.getElementType());
+  llvm::SmallDenseSet<Attribute> seen;
+  for (auto symbol : members->getAsRange<FlatSymbolRefAttr>()) {
+    auto member = symbols.lookupNearestSymbolFrom<InitializerOp>(*this, symbol);
+    if (!member || member.getMembers())
+      return emitOpError() << symbol << " is no initializer of the model";
+    if (member.getType() != expected)
+      return emitOpError() << symbol << " is a " << member.getType() << ", not "
+                           << expected;
+    if (!seen.insert(symbol).second)
+      return emitOpError() << "stacks " << symbol << " twice";
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
 // Parameter
 //===----------------------------------------------------------------------===//
 

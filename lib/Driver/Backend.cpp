@@ -128,6 +128,22 @@ getSchedule(const LearningRateOptions &options) {
   schedule.warmup = options.warmupSteps;
   schedule.total = options.totalSteps;
   schedule.final = options.finalFraction;
+/// For every initializer of a stack its name, and which one it is there.
+static std::map<std::string, std::pair<std::string, int64_t>>
+findStacks(mlir::ModuleOp module) {
+  std::map<std::string, std::pair<std::string, int64_t>> stacks;
+  mlir::SymbolTable symbols(module);
+  for (auto stack : module.getOps<InitializerOp>())
+    if (std::optional<mlir::ArrayAttr> members = stack.getMembers())
+      for (auto [index, member] : llvm::enumerate(*members)) {
+        auto symbol = llvm::cast<mlir::FlatSymbolRefAttr>(member).getValue();
+        llvm::StringRef name = symbols.lookup<InitializerOp>(symbol).getName();
+        stacks[name.str()] = {stack.getName().str(),
+                              static_cast<int64_t>(index)};
+      }
+  return stacks;
+}
+
   return schedule;
 }
 
@@ -151,10 +167,13 @@ static bool describeTraining(const Frontend &frontend,
   if (!content)
     return false;
   training.savesModel = content->isModel;
-  for (TemplateInitializer &initializer : content->initializers)
+  auto stacks = findStacks(*frontend.model.module);
+  for (TemplateInitializer &initializer : content->initializers) {
+    auto [stack, index] = stacks[initializer.name];
     training.saved.push_back({std::move(initializer.name), initializer.onnxType,
                               std::move(initializer.shape), initializer.offset,
-                              initializer.bytes});
+                              initializer.bytes, std::move(stack), index});
+  }
   return true;
 }
 

@@ -167,10 +167,7 @@ Part *ExpertMatcher::matchTokens(Value value, size_t lead, bool isRepeated) {
 // Ops
 //===----------------------------------------------------------------------===//
 
-/// Rows of experts that a token does not have are zero, or the bias: what is
-/// computed of them, and its derivative, must be finite, for sums over tokens
-/// multiply it by zero.
-static bool isFiniteAtZero(Operation *op) {
+bool isFiniteAtZero(Operation *op) {
   if (auto power = dyn_cast<PowOp>(op)) {
     std::optional<double> exponent = getSplat(power.getRhs());
     return exponent && *exponent >= 1;

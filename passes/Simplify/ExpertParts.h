@@ -25,6 +25,11 @@ inline int64_t countElements(llvm::ArrayRef<int64_t> shape) {
   return count;
 }
 
+/// Rows of experts that a token does not have are zero, or the bias: what is
+/// computed of them, and its derivative, must be finite, for sums over tokens
+/// multiply it by zero.
+bool isFiniteAtZero(mlir::Operation *op);
+
 /// Who goes where: the ranking of experts per token.
 struct Routing {
   TopKOp choice;

@@ -19,6 +19,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "passes/Simplify/ExpertLetters.h"
 #include "passes/Simplify/ExpertParts.h"
 
 using namespace mlir;
@@ -219,37 +220,6 @@ private:
   Value experts;
   llvm::DenseMap<Part *, Value> built;
   llvm::DenseMap<std::pair<Value, Value>, Value> dispatched;
-};
-
-/// Names the dimensions of a product over experts: e b s of the tokens, k
-/// summed over, n of the weights.
-class ExpertLetters {
-public:
-  explicit ExpertLetters(size_t tokenDims) {
-    used = "e";
-    for (size_t dim = 0; dim < tokenDims; ++dim)
-      tokens += take(tokenDims == 1 ? "t" : "bsuvw");
-  }
-
-  /// The new name of a letter of the model's product.
-  char get(char letter, StringRef preferred) {
-    char &name = names[static_cast<unsigned char>(letter)];
-    return name ? name : name = take(preferred);
-  }
-
-  std::string tokens;
-
-private:
-  char take(StringRef preferred) {
-    std::string candidates =
-        preferred.str() + "abcdfghijklmnopqrstuvwxyzABCDEFGHIJ";
-    char letter = candidates[candidates.find_first_not_of(used)];
-    used += letter;
-    return letter;
-  }
-
-  std::string used;
-  char names[128] = {};
 };
 
 } // namespace

@@ -23,6 +23,22 @@ def Raise : Pass<"parplan-raise", "::mlir::ModuleOp"> {
   }];
 }
 
+def RaiseExpertLoops : Pass<"parplan-raise-expert-loops", "::mlir::ModuleOp"> {
+  let summary = "Recognises loops over experts that have weights of their own";
+  let description = [{
+    In: the result of `parplan-raise`. Terms of a sum that are the answer of an
+    expert to all tokens, times a number per token that comes from comparing the
+    token's choices with the number of the expert (or is the expert's column of
+    a matrix), and that differ in nothing but that number and in the initializers
+    they read, become a dispatch, products with the experts as batch, and a
+    combine. The initializers are read as a stack.
+
+    A sum is left as it is where experts are not numbered from 0, where something
+    else reads their initializers, and where what they compute of zeros may not
+    be finite.
+  }];
+}
+
 def NumberBlocks : Pass<"parplan-number-blocks", "::mlir::ModuleOp"> {
   let summary = "Numbers the repeated blocks of a model";
   let description = [{

@@ -21,6 +21,14 @@ namespace parplan {
 
 namespace simplify {
 
+void eraseUnused(Block &block) {
+  for (Operation &op :
+       llvm::make_early_inc_range(llvm::reverse(block.getOperations())))
+    if (op.use_empty() && isMemoryEffectFree(&op) &&
+        !op.hasTrait<OpTrait::IsTerminator>())
+      op.erase();
+}
+
 namespace {
 
 /// The patterns of every kind of op, in the order in which they are tried.
@@ -134,14 +142,6 @@ private:
   PatternTable table;
   Rewriter rewriter;
 };
-
-void eraseUnused(Block &block) {
-  for (Operation &op :
-       llvm::make_early_inc_range(llvm::reverse(block.getOperations())))
-    if (op.use_empty() && isMemoryEffectFree(&op) &&
-        !op.hasTrait<OpTrait::IsTerminator>())
-      op.erase();
-}
 
 struct Raise : impl::RaiseBase<Raise> {
   void runOnOperation() override {

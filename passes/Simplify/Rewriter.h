@@ -91,6 +91,9 @@ private:
   llvm::DenseMap<mlir::Value, llvm::SmallVector<TableKey, 1>> keysOfShared;
 };
 
+/// Erases ops without uses, from the end.
+void eraseUnused(mlir::Block &block);
+
 /// Looks at `op`; returns what replaces its only result, or null. Erases
 /// nothing.
 using Pattern = mlir::Value (*)(mlir::Operation *op, Rewriter &rewriter);

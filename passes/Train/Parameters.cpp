@@ -25,6 +25,8 @@ bool isTrained(InitializerOp initializer) {
 std::vector<TrainedParameter> listParameters(ModuleOp module) {
   std::vector<TrainedParameter> list;
   for (auto initializer : module.getOps<InitializerOp>()) {
+    if (initializer.getMembers())
+      continue;
     auto reason = initializer->getAttrOfType<StringAttr>(attributes::trained);
     bool trained = static_cast<bool>(reason);
     if (!reason)

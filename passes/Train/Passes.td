@@ -24,7 +24,8 @@ def SelectParameters : Pass<"parplan-select-parameters", "::mlir::ModuleOp"> {
     float initializers that reach the results of @main, but no running
     statistics, masks and rotary tables. What a glob of `freeze` matches stays
     as it is. Every initializer gets `parplan.trained` or `parplan.frozen` with
-    the reason. Warns where many norms share one initializer.
+    the reason. A stack of which some are trained becomes a `concat` of
+    parameters. Warns where many norms share one initializer.
   }];
   let options = [
     ListOption<"parameters", "parameters", "std::string",

@@ -84,6 +84,31 @@ llvm::DenseMap<Value, Reach> findReach(func::FuncOp function) {
   return reached;
 }
 
+/// Reads the initializers of a stack one by one: not all are trained.
+void readMembers(InitializerOp stack, ArrayRef<ParameterOp> readers) {
+  for (ParameterOp reader : readers) {
+    OpBuilder builder(reader);
+    RankedTensorType type = reader.getType();
+    ViewAttr view;
+    if (std::optional<ViewAttr> own = reader.getView())
+      view = ViewAttr::get(builder.getContext(), own->getOffset(),
+                           own->getStrides().drop_front());
+    auto part = RankedTensorType::get(type.getShape().drop_front(),
+                                      type.getElementType());
+    SmallVector<int64_t> shape(type.getShape());
+    shape[0] = 1;
+    SmallVector<Value> parts;
+    for (auto member : stack.getMembers()->getAsRange<FlatSymbolRefAttr>())
+      parts.push_back(builder.create<ReshapeOp>(
+          reader.getLoc(), type.clone(shape),
+          builder.create<ParameterOp>(reader.getLoc(), part, member, view)));
+    reader.replaceAllUsesWith(
+        builder.create<ConcatOp>(reader.getLoc(), type, parts, 0).getResult());
+    reader.erase();
+  }
+  stack.erase();
+}
+
 bool isNorm(Operation *op) {
   return isa<LayerNormOp, RMSNormOp, BatchNormOp>(op);
 }
@@ -102,7 +127,12 @@ struct SelectParameters : impl::SelectParametersBase<SelectParameters> {
     SymbolTable symbols(getOperation());
     for (auto parameter : function.getOps<ParameterOp>())
       readers[getInitializer(parameter, symbols)].push_back(parameter);
-    auto initializers = getOperation().getOps<InitializerOp>();
+    SmallVector<InitializerOp> initializers, stacks;
+    for (auto initializer : getOperation().getOps<InitializerOp>())
+      (initializer.getMembers() ? stacks : initializers).push_back(initializer);
+    for (InitializerOp stack : stacks)
+      for (InitializerOp member : getMembers(stack, symbols))
+        readers[member] = readers.lookup(stack);
     hasMarks = llvm::any_of(initializers, [&](InitializerOp initializer) {
       return getMark(initializer) != InitializerMark::none;
     });
@@ -118,6 +148,8 @@ struct SelectParameters : impl::SelectParametersBase<SelectParameters> {
       else if (looksFolded(initializer))
         folded.push_back(quoteName(initializer.getName().str()));
     }
+    for (InitializerOp stack : stacks)
+      chooseStack(stack, getMembers(stack, symbols));
     if (!folded.empty())
       function.emitWarning()
           << folded.size() << " initializers are used as weights, but are not "
@@ -143,6 +175,23 @@ private:
     if (llvm::is_contained(buffers, name))
       return InitializerMark::buffer;
     return marks ? marks(name) : InitializerMark::none;
+  }
+
+  static SmallVector<InitializerOp> getMembers(InitializerOp stack,
+                                               SymbolTable &symbols) {
+    SmallVector<InitializerOp> members;
+    for (auto member : stack.getMembers()->getAsRange<FlatSymbolRefAttr>())
+      members.push_back(symbols.lookup<InitializerOp>(member.getValue()));
+    return members;
+  }
+
+  /// A stack is trained as its initializers are.
+  void chooseStack(InitializerOp stack, ArrayRef<InitializerOp> members) {
+    bool all = llvm::all_of(members, isTrained);
+    if (!all && llvm::any_of(members, isTrained))
+      return readMembers(stack, readers.lookup(stack));
+    StringRef name = all ? attributes::trained : attributes::frozen;
+    stack->setAttr(name, members[0]->getAttr(name));
   }
 
   std::pair<bool, std::string> choose(InitializerOp initializer,

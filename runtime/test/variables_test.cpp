@@ -139,6 +139,25 @@ TEST_F(VariablesTest, InTheHostsMemoryAndOnNvme) {
   }
 }
 
+constexpr int64_t rowShape[] = {7};
+constexpr SavedTensor rows[] = {
+    {"r4", 1, rowShape, 0, 28, "m", 4},   {"r0", 1, rowShape, 28, 28, "m", 0},
+    {"r1", 1, rowShape, 56, 28, "m", 1},  {"r3", 1, rowShape, 84, 28, "m", 3},
+    {"r2", 1, rowShape, 112, 28, "m", 2},
+};
+
+TEST_F(VariablesTest, OfAStackHaveItsInitializers) {
+  training.saved = rows;
+  const std::vector<Variable> variables = listVariables(program);
+  ASSERT_EQ(variables.size(), 1u);
+  EXPECT_EQ(variables[0].views.size(), 2u);
+  EXPECT_EQ(variables[0].elements, 35);
+  EXPECT_EQ(variables[0].partElements(), 7);
+  ASSERT_EQ(variables[0].initializers.size(), 5u);
+  for (size_t i = 0; i < 5; ++i)
+    EXPECT_EQ(variables[0].key(i), "exp_avg/r" + std::to_string(i));
+}
+
 // --- pipelines
 // ---------------------------------------------------------------------
 

@@ -42,6 +42,7 @@ STRATEGIES = {
             "node:node_MatMul_92:summa2d,node:node_MatMul_101:gather2d"),
         (8, "tp3d=2x2x2")],
     "bert-train": [(3, "cp=3,node:*attention*:ring"), (4, "dp=2,tp1d=2,sp=on"), (8, "tp2d=2x2,dp=2")],
+    "experts-loop-train": [(2, "ep=2"), (4, "ep=4"), (4, "ep=2,dp=2"), (4, "ep=2,tp1d=2")],
     "mixtral-train": [(4, "ep=2,dp=2"), (4, "ep=2,tp1d=2"), (4, "tp2d=2x2"), (2, "cp=2")],
 }
 LOSS_TOLERANCE = 2e-5

@@ -4,6 +4,10 @@
 parplan.mesh @mesh <["dp0"=2 data, "tp0"=3 tensor]>
 // CHECK: parplan.initializer @w0 "h.0.attn.weight" : tensor<8x24xf32> in "model.data" at 128 length 768
 parplan.initializer @w0 "h.0.attn.weight" : tensor<8x24xf32> in "model.data" at 128 length 768
+parplan.initializer @e0 "e.0" : tensor<4xf32> in "" at 0 length 16
+parplan.initializer @e1 "e.1" : tensor<4xf32> in "" at 16 length 16
+// CHECK: parplan.initializer @stack "e.0 and 1 more" : tensor<2x4xf32> of [@e0, @e1] in "" at 0 length 32
+parplan.initializer @stack "e.0 and 1 more" : tensor<2x4xf32> of [@e0, @e1] in "" at 0 length 32
 
 // CHECK-LABEL: func.func @sources
 func.func @sources() {
@@ -11,6 +15,8 @@ func.func @sources() {
   %whole = parplan.parameter @w0 : tensor<8x24xf32>
   // CHECK: parplan.parameter @w0 view <offset = 8, strides = [24, 1]> : tensor<8x8xf32>
   %part = parplan.parameter @w0 view <offset = 8, strides = [24, 1]> : tensor<8x8xf32>
+  // CHECK: parplan.parameter @stack view <offset = 1, strides = [4, 1]> : tensor<2x3xf32>
+  %parts = parplan.parameter @stack view <offset = 1, strides = [4, 1]> : tensor<2x3xf32>
   // CHECK: parplan.parameter @w0 view <offset = 5, strides = []> : tensor<f32>
   %element = parplan.parameter @w0 view <offset = 5, strides = []> : tensor<f32>
   // CHECK: parplan.constant dense<[1, 2]> : tensor<2xi64>

@@ -229,3 +229,28 @@ func.func private @unknown_field() attributes {s = #parplan.sharding<@mesh, [{}]
 
 // expected-error@+1 {{a factor assignment has no field kept}}
 func.func private @unknown_field() attributes {s = #parplan.factors<@mesh, {}, kept = {"x"}>}
+
+// -----
+
+parplan.initializer @a "a" : tensor<4x3xf32> in "" at 0 length 48
+parplan.initializer @b "b" : tensor<4x3xf32> in "" at 48 length 48
+// expected-error@+1 {{a stack of 2 initializers has no type 'tensor<3x4x3xf32>'}}
+parplan.initializer @s "s" : tensor<3x4x3xf32> of [@a, @b] in "" at 0 length 144
+
+// -----
+
+// expected-error@+1 {{@a is no initializer of the model}}
+parplan.initializer @s "s" : tensor<1x4x3xf32> of [@a] in "" at 0 length 48
+
+// -----
+
+parplan.initializer @a "a" : tensor<4x3xf32> in "" at 0 length 48
+parplan.initializer @b "b" : tensor<3x4xf32> in "" at 48 length 48
+// expected-error@+1 {{@b is a 'tensor<3x4xf32>', not 'tensor<4x3xf32>'}}
+parplan.initializer @s "s" : tensor<2x4x3xf32> of [@a, @b] in "" at 0 length 96
+
+// -----
+
+parplan.initializer @a "a" : tensor<4x3xf32> in "" at 0 length 48
+// expected-error@+1 {{stacks @a twice}}
+parplan.initializer @s "s" : tensor<2x4x3xf32> of [@a, @a] in "" at 0 length 96

@@ -1,0 +1,443 @@
+//===- ExpertGates.cpp - What the answer of an expert is worth ------------===//
+//
+// Part of parplan.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/Simplify/ExpertGates.h"
+#include "passes/Simplify/ExpertParts.h"
+
+using namespace mlir;
+
+namespace parplan::simplify {
+
+std::optional<size_t> countLeadingDims(ArrayRef<int64_t> shape, int64_t count) {
+  int64_t product = 1;
+  for (auto [dim, size] : llvm::enumerate(shape))
+    if ((product *= size) == count)
+      return dim + 1;
+  return std::nullopt;
+}
+
+Value toShape(Value value, ArrayRef<int64_t> shape, Rewriter &rewriter) {
+  auto reshape = value.getDefiningOp<ReshapeOp>();
+  while (reshape && getShape(value) != shape) {
+    value = reshape.getInput();
+    reshape = value.getDefiningOp<ReshapeOp>();
+  }
+  return rewriter.reshape(value, shape);
+}
+
+static Value stripReshapes(Value value) {
+  while (auto reshape = value.getDefiningOp<ReshapeOp>())
+    value = reshape.getInput();
+  return value;
+}
+
+/// The condition that a value of zeros and ones stands for, or the value.
+static Value stripCasts(Value value) {
+  Value root = value;
+  while (Operation *op = root.getDefiningOp()) {
+    if (!isa<CastOp, ReshapeOp>(op))
+      break;
+    root = op->getOperand(0);
+  }
+  return getElementType(root).isInteger(1) ? root : value;
+}
+
+//===----------------------------------------------------------------------===//
+// Which expert
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// A comparison of choices with the number of an expert.
+struct Membership {
+  Value choices;
+  int64_t expert = 0;
+  /// Where dimensions were transposed since: those of the choices, in order.
+  SmallVector<int64_t> order = {};
+};
+
+/// One index of one dimension of a value.
+struct Column {
+  Value input;
+  int64_t dim = 0, index = 0;
+};
+
+} // namespace
+
+static std::optional<Column> matchColumn(Value value) {
+  auto slice = stripReshapes(value).getDefiningOp<SliceOp>();
+  if (!slice || slice.getDims().size() != 1)
+    return std::nullopt;
+  int64_t dim = slice.getDims()[0];
+  if (getShape(slice)[dim] != 1)
+    return std::nullopt;
+  return Column{slice.getInput(), dim, slice.getStarts()[0]};
+}
+
+/// Entry `index` along `dim` of `value`, whose other dimensions, counted from
+/// the right as those of `shape`, are 1.
+static std::optional<int64_t> getEntry(Value value, ArrayRef<int64_t> shape,
+                                       int64_t dim, int64_t index) {
+  int64_t fromRight = static_cast<int64_t>(shape.size()) - dim;
+  ArrayRef<int64_t> own = getShape(value);
+  if (static_cast<int64_t>(own.size()) < fromRight ||
+      countElements(own) != shape[dim] ||
+      own[own.size() - fromRight] != shape[dim])
+    return std::nullopt;
+  if (stripReshapes(value).getDefiningOp<IotaOp>())
+    return index;
+  auto constant = stripReshapes(value).getDefiningOp<ConstantOp>();
+  auto numbers = constant ? dyn_cast<DenseElementsAttr>(constant.getValue())
+                          : DenseElementsAttr();
+  if (!numbers || !numbers.getElementType().isInteger())
+    return std::nullopt;
+  return (*(numbers.value_begin<APInt>() + index)).getSExtValue();
+}
+
+static CompareOp getEquality(Value value) {
+  auto compare = stripCasts(value).getDefiningOp<CompareOp>();
+  return compare && compare.getPredicate() == ComparePredicate::eq &&
+                 getElementType(compare.getLhs()).isInteger()
+             ? compare
+             : CompareOp();
+}
+
+/// Column `index` along `dim` of the comparison of choices with all experts.
+static std::optional<Membership> matchOneHot(CompareOp compare, int64_t dim,
+                                             int64_t index) {
+  ArrayRef<int64_t> shape = getShape(compare);
+  for (Value numbers : {compare.getRhs(), compare.getLhs()}) {
+    Value choices = getOther(compare, numbers);
+    if (countElements(getShape(choices)) * shape[dim] != countElements(shape))
+      continue;
+    if (std::optional<int64_t> expert = getEntry(numbers, shape, dim, index))
+      return Membership{choices, *expert};
+  }
+  return std::nullopt;
+}
+
+static std::optional<Membership> matchMembership(Value value) {
+  if (CompareOp compare = getEquality(value)) {
+    for (Value number : {compare.getRhs(), compare.getLhs()})
+      if (std::optional<double> expert = getSplat(number))
+        if (Value choices = getOther(compare, number);
+            getShape(choices) == getShape(compare))
+          return Membership{choices, static_cast<int64_t>(*expert)};
+    return std::nullopt;
+  }
+  // Casts may stand before and behind the slice.
+  Value bare = value;
+  while (Operation *op = bare.getDefiningOp()) {
+    if (!isa<CastOp, ReshapeOp>(op))
+      break;
+    bare = op->getOperand(0);
+  }
+  std::optional<Column> column = matchColumn(bare);
+  if (!column)
+    return std::nullopt;
+  // Casts and transposes of the comparison with all experts.
+  auto order =
+      llvm::to_vector(llvm::seq<int64_t>(0, getShape(column->input).size()));
+  Value root = column->input;
+  while (Operation *op = root.getDefiningOp()) {
+    if (auto transpose = dyn_cast<TransposeOp>(op))
+      for (int64_t &dim : order)
+        dim = transpose.getPermutation()[dim];
+    else if (!isa<CastOp>(op))
+      break;
+    root = op->getOperand(0);
+  }
+  CompareOp compare = getEquality(root);
+  if (!compare || compare != root.getDefiningOp())
+    return std::nullopt;
+  std::optional<Membership> found =
+      matchOneHot(compare, order[column->dim], column->index);
+  if (found && !llvm::is_sorted(order)) {
+    order.erase(order.begin() + column->dim);
+    found->order = order;
+  }
+  return found;
+}
+
+//===----------------------------------------------------------------------===//
+// Sums over choices
+//===----------------------------------------------------------------------===//
+
+/// Factors of a product, conditions that choose between it and zero among them.
+static void collectFactors(Value value, SmallVectorImpl<Value> &factors) {
+  if (auto product = value.getDefiningOp<MulOp>()) {
+    collectFactors(product.getLhs(), factors);
+    collectFactors(product.getRhs(), factors);
+    return;
+  }
+  auto select = value.getDefiningOp<SelectOp>();
+  if (select && getSplat(select.getOnFalse()) == 0.0) {
+    factors.push_back(select.getCondition());
+    collectFactors(select.getOnTrue(), factors);
+    return;
+  }
+  factors.push_back(value);
+}
+
+static bool isLast(ArrayRef<int64_t> shape, int64_t dim) {
+  return llvm::all_of(shape.drop_front(dim + 1),
+                      [](int64_t size) { return size == 1; });
+}
+
+/// A sum over choices as a gate. `column`: of its result only this column is
+/// wanted.
+static bool matchSum(ReduceOp sum, std::optional<Column> column, Gate &gate,
+                     int64_t &expert) {
+  if (sum.getKind() != ReduceKind::sum || sum.getDims().size() != 1)
+    return false;
+  ArrayRef<int64_t> shape = getShape(sum.getInput());
+  int64_t dim = sum.getDims()[0];
+  int64_t wanted = 1;
+  SmallVector<int64_t> expected(shape);
+  if (column) {
+    column->dim += !sum.getKeepDims() && column->dim >= dim;
+    if (column->dim == dim)
+      return false;
+    wanted = expected[column->dim];
+    expected[column->dim] = 1;
+  }
+  SmallVector<Value> factors;
+  collectFactors(sum.getInput(), factors);
+  std::optional<Membership> found;
+  for (Value factor : factors) {
+    std::optional<Membership> here;
+    if (CompareOp compare = column ? getEquality(factor) : CompareOp()) {
+      if (getShape(compare) == shape)
+        here = matchOneHot(compare, column->dim, column->index);
+    } else if (!column) {
+      here = matchMembership(factor);
+    }
+    if (here && !found && getShape(factor) == shape) {
+      found = here;
+      continue;
+    }
+    // One number per choice, or per token, in the dimensions of the product.
+    SmallVector<int64_t> perToken(expected);
+    perToken[dim] = 1;
+    if (getShape(factor) == ArrayRef(expected))
+      gate.weights.push_back(factor);
+    else if (getShape(factor) == ArrayRef(perToken))
+      gate.scales.push_back(factor);
+    else
+      return false;
+  }
+  if (!found ||
+      countElements(getShape(found->choices)) * wanted != countElements(shape))
+    return false;
+  gate.choices = found->choices;
+  gate.dim = dim;
+  expert = found->expert;
+  if (!found->order.empty()) {
+    SmallVector<int64_t> order = found->order;
+    if (order.size() != expected.size())
+      return false;
+    gate.choiceDim = order[dim];
+    order.erase(order.begin() + dim);
+    return llvm::is_sorted(order);
+  }
+  if (isLast(expected, dim))
+    return true;
+  gate.choiceDim = dim;
+  return getShape(gate.choices) == ArrayRef(expected);
+}
+
+//===----------------------------------------------------------------------===//
+// Terms
+//===----------------------------------------------------------------------===//
+
+static Value stripBroadcasts(Value value) {
+  while (auto broadcast = value.getDefiningOp<BroadcastOp>())
+    value = broadcast.getInput();
+  return value;
+}
+
+/// The number of tokens, if `factor` has one number for each of them beside a
+/// product of `shape`; 0 else.
+static int64_t countTokens(Value factor, ArrayRef<int64_t> shape) {
+  ArrayRef<int64_t> own = getShape(factor);
+  size_t lead = own.size();
+  while (lead > 0 && own[lead - 1] == 1)
+    --lead;
+  int64_t tokens = countElements(own.take_front(lead));
+  return own.size() == shape.size() && lead < shape.size() && tokens > 1 &&
+                 own.take_front(lead) == shape.take_front(lead)
+             ? tokens
+             : 0;
+}
+
+/// The factor as the sum over choices that are the expert; false if it is none.
+static bool matchChoices(Value factor, ExpertTerm &term) {
+  if (std::optional<Membership> membership = matchMembership(factor)) {
+    term.gate.choices = membership->choices;
+    term.expert = membership->expert;
+    return llvm::is_sorted(membership->order);
+  }
+  if (auto sum = stripReshapes(factor).getDefiningOp<ReduceOp>())
+    return matchSum(sum, std::nullopt, term.gate, term.expert);
+  std::optional<Column> column = matchColumn(factor);
+  auto sum = column ? column->input.getDefiningOp<ReduceOp>() : ReduceOp();
+  return sum && matchSum(sum, column, term.gate, term.expert);
+}
+
+static bool matchGate(ArrayRef<Value> factors, ExpertTerm &term) {
+  const Value *found = llvm::find_if(factors, [&](Value factor) {
+    ExpertTerm attempt = term;
+    if (!matchChoices(factor, attempt))
+      return false;
+    term = attempt;
+    return true;
+  });
+  if (found == factors.end()) {
+    found = llvm::find_if(
+        factors, [](Value factor) { return matchColumn(factor).has_value(); });
+    if (found == factors.end())
+      return false;
+    Column column = *matchColumn(*found);
+    term.gate.weights.push_back(column.input);
+    term.gate.dim = column.dim;
+    term.expert = column.index;
+  }
+  for (const Value &factor : factors) {
+    if (&factor == found)
+      continue;
+    if (!isa<FloatType>(getElementType(factor)))
+      return false;
+    term.gate.scales.push_back(stripReshapes(factor));
+  }
+  return true;
+}
+
+std::optional<ExpertTerm> matchExpertTerm(Value value) {
+  ExpertTerm term;
+  SmallVector<Value, 2> factors;
+  auto take = [&](Value factor, Value rest) {
+    factor = stripBroadcasts(factor);
+    int64_t tokens = countTokens(factor, getShape(rest));
+    if (tokens == 0 || (term.tokens != 0 && term.tokens != tokens))
+      return false;
+    term.tokens = tokens;
+    factors.push_back(factor);
+    value = rest;
+    return true;
+  };
+  while (Operation *op = value.getDefiningOp()) {
+    if (isa<ReshapeOp>(op)) {
+      value = op->getOperand(0);
+      continue;
+    }
+    if (isa<MulOp>(op)) {
+      if (take(op->getOperand(0), op->getOperand(1)) ||
+          take(op->getOperand(1), op->getOperand(0)))
+        continue;
+    } else if (auto select = dyn_cast<SelectOp>(op)) {
+      if (getSplat(select.getOnFalse()) == 0.0 &&
+          take(select.getCondition(), select.getOnTrue()))
+        continue;
+    }
+    break;
+  }
+  term.answer = value;
+  if (!countLeadingDims(getShape(value), term.tokens) ||
+      !matchGate(factors, term))
+    return std::nullopt;
+  return term;
+}
+
+//===----------------------------------------------------------------------===//
+// Routing
+//===----------------------------------------------------------------------===//
+
+/// `value` as [*t, k], where dimension `dim` of it numbers the k, or the last.
+static Value toChoices(Value value, int64_t dim, ArrayRef<int64_t> shape,
+                       Rewriter &rewriter) {
+  ArrayRef<int64_t> own = getShape(value);
+  if (dim >= 0 && !isLast(own, dim)) {
+    SmallVector<int64_t> permutation;
+    for (int64_t other = 0; other < static_cast<int64_t>(own.size()); ++other)
+      if (other != dim)
+        permutation.push_back(other);
+    permutation.push_back(dim);
+    if (auto transpose = value.getDefiningOp<TransposeOp>()) {
+      for (int64_t &other : permutation)
+        other = transpose.getPermutation()[other];
+      value = transpose.getInput();
+    }
+    value = rewriter.transpose(value, permutation);
+  }
+  return toShape(value, shape, rewriter);
+}
+
+ExpertRouting buildRouting(ArrayRef<Gate> gates, int64_t tokens,
+                           Rewriter &rewriter) {
+  ExpertRouting routing;
+  // Tokens have the dimensions that the router gives them.
+  Value router = gates[0].choices ? gates[0].choices : gates[0].weights[0];
+  for (Value root = router;; root = root.getDefiningOp()->getOperand(0)) {
+    ArrayRef<int64_t> shape = getShape(root);
+    if (countElements(shape.drop_back()) == tokens)
+      routing.tokens.assign(shape.begin(), shape.end() - 1);
+    if (!root.getDefiningOp<ReshapeOp>())
+      break;
+  }
+  if (routing.tokens.empty())
+    routing.tokens.push_back(tokens);
+
+  SmallVector<Value> experts, weights;
+  bool hasWeights = llvm::any_of(gates, [](const Gate &gate) {
+    return !gate.weights.empty() || !gate.scales.empty();
+  });
+  for (const Gate &gate : gates) {
+    SmallVector<int64_t> shape(routing.tokens);
+    Value sized = gate.choices ? gate.choices : gate.weights[0];
+    shape.push_back(countElements(getShape(sized)) / tokens);
+    if (gate.choices) {
+      experts.push_back(
+          toChoices(gate.choices, gate.choiceDim, shape, rewriter));
+    } else {
+      auto type = RankedTensorType::get(
+          shape, IntegerType::get(rewriter.builder.getContext(), 64));
+      experts.push_back(rewriter.create<IotaOp>(
+          type, static_cast<int64_t>(shape.size()) - 1));
+    }
+    Value product;
+    auto multiply = [&](Value factor) {
+      product = product ? rewriter.create<MulOp>(product, factor) : factor;
+    };
+    for (Value factor : gate.weights)
+      multiply(toChoices(factor, gate.dim, shape, rewriter));
+    SmallVector<int64_t> single(routing.tokens);
+    single.push_back(1);
+    for (Value factor : gate.scales)
+      multiply(toShape(factor, single, rewriter));
+    if (product && getShape(product) != ArrayRef(shape))
+      product = rewriter.create<BroadcastOp>(
+          RankedTensorType::get(shape, getElementType(product)), product);
+    if (product)
+      weights.push_back(product);
+  }
+  auto join = [&](ArrayRef<Value> parts) -> Value {
+    if (parts.size() == 1)
+      return parts[0];
+    SmallVector<int64_t> shape(routing.tokens);
+    shape.push_back(0);
+    for (Value part : parts)
+      shape.back() += getShape(part).back();
+    return rewriter.create<ConcatOp>(
+        RankedTensorType::get(shape, getElementType(parts[0])), parts,
+        static_cast<int64_t>(shape.size()) - 1);
+  };
+  routing.experts = join(experts);
+  if (hasWeights && weights.size() == gates.size())
+    routing.weights = join(weights);
+  return routing;
+}
+
+} // namespace parplan::simplify
