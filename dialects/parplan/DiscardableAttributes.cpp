@@ -156,13 +156,37 @@ static LogicalResult verifyChoice(Operation *op, NamedAttribute attribute,
                            << attribute.getValue();
 }
 
-static LogicalResult verifyMicroBatches(Operation *op, Attribute attribute) {
-  auto count = dyn_cast<IntegerAttr>(attribute);
-  if (!isa<FunctionOpInterface>(op) || !count ||
-      !count.getType().isInteger(64) || count.getInt() < 1)
-    return op->emitOpError() << "'" << attributes::microBatches
-                             << "' must be a positive i64 of a function";
-  return success();
+/// An i64 of a function that is not less than `least`.
+static LogicalResult
+verifyNumberOfFunction(Operation *op, NamedAttribute attribute, int64_t least) {
+  auto number = dyn_cast<IntegerAttr>(attribute.getValue());
+  if (isa<FunctionOpInterface>(op) && number &&
+      number.getType().isInteger(64) && number.getInt() >= least)
+    return success();
+  return op->emitOpError() << "'" << attribute.getName().getValue()
+                           << "' must be an i64 of at least " << least
+                           << " of a function";
+}
+
+/// Three times per stage, in a function that says its schedule.
+static LogicalResult verifyPassSeconds(Operation *op, Attribute attribute) {
+  auto seconds = dyn_cast<DenseF64ArrayAttr>(attribute);
+  if (isa<FunctionOpInterface>(op) && seconds && !seconds.empty() &&
+      seconds.size() % 3 == 0 &&
+      llvm::all_of(seconds.asArrayRef(), [](double time) { return time >= 0; }))
+    return success();
+  return op->emitOpError() << "'" << attributes::passSeconds
+                           << "' must be an array<f64> of a function, three "
+                              "times per stage";
+}
+
+/// An i64 that is not negative.
+static LogicalResult verifyNumber(Operation *op, NamedAttribute attribute) {
+  auto number = dyn_cast<IntegerAttr>(attribute.getValue());
+  if (number && number.getType().isInteger(64) && number.getInt() >= 0)
+    return success();
+  return op->emitOpError() << "'" << attribute.getName().getValue()
+                           << "' must be an i64 that is not negative";
 }
 
 LogicalResult
@@ -177,14 +201,25 @@ ParplanDialect::verifyOperationAttribute(Operation *op,
   if (name == attributes::globalType)
     return verifyGlobalType(op, value);
   if (name == attributes::microBatches)
-    return verifyMicroBatches(op, value);
+    return verifyNumberOfFunction(op, attribute, /*least=*/1);
+  if (name == attributes::position)
+    return verifyNumberOfFunction(op, attribute, /*least=*/0);
+  if (name == attributes::passSeconds)
+    return verifyPassSeconds(op, value);
+  if (name == attributes::stage || name == attributes::microBatch)
+    return verifyNumber(op, attribute);
+  if (name == attributes::tier)
+    return verifyChoice(op, attribute,
+                        {tiers::device, tiers::host, tiers::nvme});
   if (name == attributes::role)
     return verifyChoice(op, attribute,
                         {roles::forward, roles::loss, roles::inputGradient,
                          roles::weightGradient, roles::gradientSum,
                          roles::optimizer});
-  if ((name == attributes::perMicroBatch || name == attributes::gatherAgain) &&
-      !isa<UnitAttr>(value))
+  bool isUnit = name == attributes::perMicroBatch ||
+                name == attributes::gatherAgain ||
+                name == attributes::recompute;
+  if (isUnit && !isa<UnitAttr>(value))
     return op->emitOpError() << "'" << name << "' must be a unit attribute";
   bool isInteger = name == attributes::block || name == attributes::node ||
                    name == attributes::group || name == attributes::paddingId;
@@ -193,7 +228,9 @@ ParplanDialect::verifyOperationAttribute(Operation *op,
     return op->emitOpError() << "'" << name << "' must be an i64 attribute";
   if (name == attributes::paddingId && !isa<EmbeddingOp>(op))
     return op->emitOpError() << "'" << name << "' belongs to an embedding";
-  if (name == attributes::onnxOp && !isa<StringAttr>(value))
+  bool isText =
+      name == attributes::onnxOp || name == attributes::pipelineSchedule;
+  if (isText && !isa<StringAttr>(value))
     return op->emitOpError() << "'" << name << "' must be a string attribute";
   return success();
 }
@@ -209,6 +246,22 @@ static LogicalResult verifySchedule(FunctionOpInterface function,
                       {schedules::learningRate, schedules::stepSize,
                        schedules::biasCorrection2Sqrt, schedules::lossScale,
                        schedules::inverseLossScale});
+}
+
+/// Verifies `parplan.zigzag` of an argument or result of `type`.
+static LogicalResult verifyZigzag(Operation *op, Attribute attribute,
+                                  Type type) {
+  auto ranks = dyn_cast<DenseI64ArrayAttr>(attribute);
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  bool fits = ranks && tensor && ranks.size() == tensor.getRank();
+  for (int64_t dim = 0; fits && dim < tensor.getRank(); ++dim)
+    fits = ranks[dim] == 1 ||
+           (ranks[dim] > 1 && tensor.getDimSize(dim) % (2 * ranks[dim]) == 0);
+  if (fits)
+    return success();
+  return op->emitOpError() << "'" << attributes::zigzag
+                           << "' must be an array<i64> with a number of ranks "
+                              "per dimension, 1 or with two chunks for each";
 }
 
 LogicalResult ParplanDialect::verifyRegionArgAttribute(
@@ -237,6 +290,11 @@ LogicalResult ParplanDialect::verifyRegionArgAttribute(
     return op->emitOpError() << "'" << name << "' must be a unit attribute";
   if (name == attributes::schedule)
     return verifySchedule(function, index, attribute);
+  if (name == attributes::zigzag)
+    return verifyZigzag(
+        op, attribute.getValue(),
+        getGlobalType(function.getArgAttr(index, attributes::globalType),
+                      function.getArgumentTypes()[index]));
   return success();
 }
 
@@ -307,6 +365,11 @@ LogicalResult ParplanDialect::verifyRegionResultAttribute(
     return verifyVariable(function, index, attribute.getValue());
   if (name == attributes::bucket)
     return verifyBucket(function, index, attribute.getValue());
+  if (name == attributes::zigzag)
+    return verifyZigzag(
+        op, attribute.getValue(),
+        getGlobalType(function.getResultAttr(index, attributes::globalType),
+                      function.getResultTypes()[index]));
   if (name == attributes::globalType)
     return verifyGlobalType(op, attribute.getValue());
   if (name == attributes::name && !isa<StringAttr>(attribute.getValue()))

@@ -22,6 +22,9 @@ bool elementwiseKeepsZeroPadding(mlir::Operation *op, int factor);
 /// that `out_sharding` is what the move makes of it.
 mlir::LogicalResult verifyMove(mlir::Operation *op);
 
+/// Checks of `send` and `receive` (P1).
+mlir::LogicalResult verifyPointToPoint(mlir::Operation *op);
+
 } // namespace parplan
 
 #endif // PARPLAN_DIALECTS_PARPLAN_OPFAMILIES_H

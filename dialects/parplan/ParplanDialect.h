@@ -12,6 +12,8 @@
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Dialect.h"
 
+#include <optional>
+
 #include "dialects/parplan/ParplanDialect.h.inc"
 #include "dialects/parplan/ParplanEnums.h.inc"
 
@@ -35,6 +37,9 @@ inline constexpr llvm::StringLiteral name = "parplan.name";
 inline constexpr llvm::StringLiteral globalType = "parplan.global_type";
 /// On an argument: dimension 0 is the batch.
 inline constexpr llvm::StringLiteral batch = "parplan.batch";
+/// On an argument or result: an array<i64> with a number n per dimension. Where
+/// n > 1, the dimension is in zig-zag order over n ranks (`parplan.attention`).
+inline constexpr llvm::StringLiteral zigzag = "parplan.zigzag";
 /// On an op: the number of the repeated block it belongs to.
 inline constexpr llvm::StringLiteral block = "parplan.block";
 /// On an op: index of the ONNX node that carries its mathematics.
@@ -60,6 +65,27 @@ inline constexpr llvm::StringLiteral schedule = "parplan.schedule";
 inline constexpr llvm::StringLiteral variable = "parplan.variable";
 /// On a result: the #parplan.member of the bucket that it replaces.
 inline constexpr llvm::StringLiteral bucket = "parplan.bucket";
+
+// Pipelines, recomputation, tiers.
+
+/// On an op: its virtual stage. Absent on ops that every stage that reads them
+/// makes for itself, and where there is one stage only.
+inline constexpr llvm::StringLiteral stage = "parplan.stage";
+/// On a function: the name of the schedule ("interleaved:2").
+inline constexpr llvm::StringLiteral pipelineSchedule =
+    "parplan.pipeline_schedule";
+/// On a function: an array<f64> with the seconds of forward, input gradient and
+/// weight gradient of every stage, one stage behind the other.
+inline constexpr llvm::StringLiteral passSeconds = "parplan.pass_seconds";
+/// On a function: the pipeline position whose program it is.
+inline constexpr llvm::StringLiteral position = "parplan.position";
+/// On an op of a position's program: the micro-batch that it works on.
+inline constexpr llvm::StringLiteral microBatch = "parplan.micro_batch";
+/// On an op: its results are not kept for the backward pass but made again.
+inline constexpr llvm::StringLiteral recompute = "parplan.recompute";
+/// On an op: where a parameter or state rests, or where a single result waits
+/// for the backward pass.
+inline constexpr llvm::StringLiteral tier = "parplan.tier";
 } // namespace attributes
 
 /// Values of `parplan.role`.
@@ -71,6 +97,13 @@ inline constexpr llvm::StringLiteral weightGradient = "weight_gradient";
 inline constexpr llvm::StringLiteral gradientSum = "gradient_sum";
 inline constexpr llvm::StringLiteral optimizer = "optimizer";
 } // namespace roles
+
+/// Kinds of memory: `parplan.tier` and the target of `parplan.transfer`.
+namespace tiers {
+inline constexpr llvm::StringLiteral device = "device";
+inline constexpr llvm::StringLiteral host = "host";
+inline constexpr llvm::StringLiteral nvme = "nvme";
+} // namespace tiers
 
 /// Values of `parplan.schedule`.
 namespace schedules {
@@ -101,6 +134,13 @@ void setGlobalTypes(mlir::Operation *op, mlir::TypeRange types);
 /// move or collective, the target of a reshard, `parplan.shardings` of another
 /// op, `parplan.sharding` of a function argument. Null where none is written.
 ShardingAttr getSharding(mlir::Value value);
+
+/// `parplan.role` of an op; forward where it is absent.
+llvm::StringRef getRole(mlir::Operation *op);
+/// `parplan.stage` of an op, or `none`.
+std::optional<int64_t> getStage(mlir::Operation *op);
+/// The axis of the mesh with the role of a pipeline, or null.
+MeshAxisAttr getPipelineAxis(MeshOp mesh);
 
 } // namespace parplan
 

@@ -94,4 +94,22 @@ def CollectiveOpInterface : OpInterface<"CollectiveOpInterface"> {
   ];
 }
 
+def PointToPointOpInterface : OpInterface<"PointToPointOpInterface"> {
+  let cppNamespace = "::parplan";
+  let description = [{
+    One side of a message between two positions of a pipeline (P1).
+  }];
+  let methods = [
+    InterfaceMethod<"Returns the position along the axis on the other side.",
+      "uint64_t", "getPeer">,
+    InterfaceMethod<"Returns the axis, a list of one.",
+      "::parplan::AxisListAttr", "getAxes">,
+    InterfaceMethod<"Returns what is sent, or what comes in.",
+      "::mlir::Value", "getMessage", (ins), "", [{
+      return $_op->getNumResults() == 1 ? ::mlir::Value($_op->getResult(0))
+                                        : $_op->getOperand(0);
+    }]>
+  ];
+}
+
 #endif // PARPLAN_INTERFACES_TD

@@ -479,6 +479,7 @@ include "dialects/parplan/ParplanShardingOps.td"
 include "dialects/parplan/ParplanBucketOps.td"
 include "dialects/parplan/ParplanPanelOps.td"
 include "dialects/parplan/ParplanRingOps.td"
+include "dialects/parplan/ParplanPipelineOps.td"
 include "dialects/parplan/ParplanExpertOps.td"
 
 #endif // PARPLAN_OPS_TD

@@ -6,10 +6,10 @@
 
 #include "parplan/Interpreter/Interpreter.h"
 
-#include "lib/Interpreter/Families.h"
-#include "parplan/Support/Check.h"
+#include "lib/Interpreter/Machine.h"
 
-#include <limits>
+#include <deque>
+#include <map>
 
 using namespace mlir;
 
@@ -44,31 +44,6 @@ std::string getSlotName(llvm::StringRef initializer, llvm::StringRef slot) {
   return (initializer + "/" + slot).str();
 }
 
-/// The whole of a variable of `type`, which `op` reads.
-static FailureOr<Tensor> readVariable(Operation *op, VariableAttr variable,
-                                      RankedTensorType type,
-                                      const InitializerValues &initializers) {
-  StringRef name = variable.getInitializer().getValue();
-  StringAttr slot = variable.getSlot();
-  auto found =
-      initializers.find(slot ? getSlotName(name, slot.getValue()) : name.str());
-  if (slot && found == initializers.end())
-    return Tensor(type);
-  if (found == initializers.end())
-    return op->emitOpError("there is no value for ")
-           << variable.getInitializer();
-  const Tensor &whole = found->second;
-  ViewAttr view = variable.getView();
-  if (!view)
-    return whole;
-  Tensor value(type);
-  forEachIndex(type.getShape(), [&](ArrayRef<int64_t> index, int64_t position) {
-    value[position] =
-        whole[view.getOffset() + getPosition(index, view.getStrides())];
-  });
-  return value;
-}
-
 std::vector<Tensor> shard(const Tensor &value, const Sharding &sharding,
                           const Mesh &mesh) {
   RankedTensorType type = value.getType();
@@ -100,198 +75,6 @@ std::optional<std::string> unshard(ArrayRef<Tensor> blocks,
   return std::nullopt;
 }
 
-//===----------------------------------------------------------------------===//
-// Machine
-//===----------------------------------------------------------------------===//
-
-namespace {
-
-/// Runs the body of a function. A local program has one value per rank, a
-/// global one a single value, which moves do not change.
-class Machine {
-public:
-  Machine(const InitializerValues &initializers, const Mesh *mesh,
-          RankObserver observer)
-      : initializers(initializers), mesh(mesh), observer(observer),
-        rankCount(mesh ? mesh->getRankCount() : 1) {}
-
-  FailureOr<std::vector<Values>> run(func::FuncOp function,
-                                     std::vector<Values> arguments) {
-    Block &body = function.getBody().front();
-    for (auto [argument, values] :
-         llvm::zip_equal(body.getArguments(), arguments))
-      blocks[argument] = std::move(values);
-    for (Operation &op : body.without_terminator())
-      if (failed(evaluate(&op)))
-        return failure();
-    std::vector<Values> results;
-    for (Value result : body.getTerminator()->getOperands())
-      results.push_back(blocks.lookup(result));
-    return results;
-  }
-
-private:
-  LogicalResult evaluate(Operation *op) {
-    if (isMoveOp(op)) {
-      if (!mesh)
-        return define(op->getResult(0), blocks.lookup(op->getOperand(0)));
-      FailureOr<Values> after =
-          evaluateMove(op, *mesh, blocks.lookup(op->getOperand(0)));
-      return failed(after) ? failure() : define(op->getResult(0), *after);
-    }
-    if (auto parameter = dyn_cast<ParameterOp>(op))
-      return evaluateParameter(parameter);
-    if (auto bucket = dyn_cast<BucketParameterOp>(op))
-      return evaluateBucketParameter(bucket);
-    if (auto start = dyn_cast<BlockStartOp>(op))
-      return evaluateBlockStart(start);
-    if (auto clearing = dyn_cast<ClearPaddingOp>(op))
-      return evaluateClearing(clearing);
-    if (auto product = dyn_cast<PanelMatmulOp>(op))
-      return evaluatePanelMatmul(product);
-    if (isa<RingAttentionOp, RingAttentionGradientOp>(op))
-      return evaluateRingOp(op);
-    return evaluateOnRanks(op);
-  }
-
-  static bool isMoveOp(Operation *op) {
-    return isa<ReshardOp>(op) || op->hasAttr("out_sharding");
-  }
-
-  LogicalResult define(OpResult result, Values values) {
-    if (mesh && observer && failed(observer(result, values)))
-      return failure();
-    blocks[result] = std::move(values);
-    return success();
-  }
-
-  LogicalResult evaluateOnRanks(Operation *op) {
-    std::vector<Values> results(op->getNumResults());
-    for (int64_t rank = 0; rank < rankCount; ++rank) {
-      SmallVector<const Tensor *> operands;
-      for (Value operand : op->getOperands())
-        operands.push_back(&blocks.find(operand)->second[rank]);
-      FailureOr<Values> values = evaluateOp(op, operands);
-      if (failed(values))
-        return failure();
-      for (auto [result, value] : llvm::zip_equal(results, *values))
-        result.push_back(std::move(value));
-    }
-    for (OpResult result : op->getResults())
-      if (failed(define(result, std::move(results[result.getResultNumber()]))))
-        return failure();
-    return success();
-  }
-
-  LogicalResult evaluateParameter(ParameterOp op) {
-    auto type = cast<RankedTensorType>(op.getResult().getType());
-    auto global = op->getAttrOfType<TypeAttr>(attributes::globalType);
-    if (mesh && !global)
-      return op.emitOpError("has no ") << attributes::globalType;
-    if (global)
-      type = cast<RankedTensorType>(global.getValue());
-    FailureOr<Tensor> whole =
-        readVariable(op, op.getVariable(), type, initializers);
-    if (failed(whole))
-      return failure();
-    if (!mesh)
-      return define(cast<OpResult>(op.getResult()), {*whole});
-    ShardingAttr sharding = getSharding(op.getResult());
-    if (!sharding)
-      return op.emitOpError("has no ") << attributes::shardings;
-    return define(cast<OpResult>(op.getResult()),
-                  shard(*whole, *sharding.resolve(*mesh), *mesh));
-  }
-
-  LogicalResult evaluateBucketParameter(BucketParameterOp op) {
-    auto global = op->getAttrOfType<TypeAttr>(attributes::globalType);
-    ShardingAttr sharding = getSharding(op.getResult());
-    if (!mesh || !global || !sharding)
-      return op.emitOpError("is read on ranks, and needs ")
-             << attributes::globalType << " and " << attributes::shardings;
-    Values values;
-    SmallVector<MemberAttr> members(op.getMembers().getAsRange<MemberAttr>());
-    for (MemberAttr member : members) {
-      FailureOr<Tensor> value = readVariable(op, member.getVariable(),
-                                             member.getType(), initializers);
-      if (failed(value))
-        return failure();
-      values.push_back(std::move(*value));
-    }
-    return define(cast<OpResult>(op.getResult()),
-                  shardBucket(values, members,
-                              cast<RankedTensorType>(global.getValue()),
-                              *sharding.resolve(*mesh), *mesh));
-  }
-
-  LogicalResult evaluateBlockStart(BlockStartOp op) {
-    Values starts;
-    for (int64_t rank = 0; rank < rankCount; ++rank) {
-      starts.emplace_back(cast<RankedTensorType>(op.getResult().getType()));
-      if (mesh)
-        starts.back()[0].integer =
-            mesh->getInterval(op.getSize(), *op.getAxes().resolve(*mesh), rank)
-                .start;
-    }
-    return define(cast<OpResult>(op.getResult()), starts);
-  }
-
-  LogicalResult evaluatePanelMatmul(PanelMatmulOp op) {
-    if (!mesh)
-      return op.emitOpError("is of a local program, and runs on its ranks");
-    return define(cast<OpResult>(op.getResult()),
-                  evaluatePanels(op, *mesh, blocks.find(op.getLhs())->second,
-                                 blocks.find(op.getRhs())->second));
-  }
-
-  LogicalResult evaluateRingOp(Operation *op) {
-    if (!mesh)
-      return op->emitOpError("is of a local program, and runs on its ranks");
-    SmallVector<const Values *> operands;
-    for (Value operand : op->getOperands())
-      operands.push_back(&blocks.find(operand)->second);
-    std::vector<Values> results = evaluateRing(op, *mesh, operands);
-    for (auto [result, values] : llvm::zip_equal(op->getResults(), results))
-      if (failed(define(result, std::move(values))))
-        return failure();
-    return success();
-  }
-
-  LogicalResult evaluateClearing(ClearPaddingOp op) {
-    Values values = blocks.lookup(op.getInput());
-    for (int64_t rank = 0; mesh && rank < rankCount; ++rank)
-      clear(op, values[rank], rank);
-    return define(cast<OpResult>(op.getResult()), std::move(values));
-  }
-
-  void clear(ClearPaddingOp op, Tensor &value, int64_t rank) {
-    double fill = op.getFill().convertToDouble();
-    Scalar filler;
-    if (value.isReal())
-      filler.real = fill;
-    else
-      filler.integer = fill < 0 ? std::numeric_limits<int64_t>::min() : 0;
-    for (auto [dim, size, axes] :
-         llvm::zip_equal(op.getDims(), op.getSizes(),
-                         op.getAxes().getAsRange<AxisListAttr>())) {
-      int64_t held = mesh->getInterval(size, *axes.resolve(*mesh), rank).size();
-      forEachIndex(value.getShape(),
-                   [&, dim = dim](ArrayRef<int64_t> index, int64_t position) {
-                     if (index[dim] >= held)
-                       value[position] = filler;
-                   });
-    }
-  }
-
-  const InitializerValues &initializers;
-  const Mesh *mesh;
-  RankObserver observer;
-  int64_t rankCount;
-  DenseMap<Value, Values> blocks;
-};
-
-} // namespace
-
 FailureOr<std::vector<Tensor>>
 interpret(func::FuncOp function, ArrayRef<Tensor> arguments,
           const InitializerValues &initializers) {
@@ -309,13 +92,14 @@ interpret(func::FuncOp function, ArrayRef<Tensor> arguments,
   return values;
 }
 
-FailureOr<std::vector<Tensor>>
-interpretRanks(func::FuncOp function, ArrayRef<Tensor> arguments,
-               const InitializerValues &initializers, RankObserver observer) {
-  MeshOp meshOp = getOnlyMesh(function->getParentOp());
-  if (!meshOp)
-    return function.emitOpError("needs a module with exactly one mesh");
-  Mesh mesh = meshOp.getMesh().getMesh();
+//===----------------------------------------------------------------------===//
+// Ranks
+//===----------------------------------------------------------------------===//
+
+/// What all ranks hold of the arguments.
+static FailureOr<std::vector<Values>> cutArguments(func::FuncOp function,
+                                                   ArrayRef<Tensor> arguments,
+                                                   const Mesh &mesh) {
   std::vector<Values> inputs;
   for (auto [argument, value] :
        llvm::zip_equal(function.getArguments(), arguments)) {
@@ -325,12 +109,13 @@ interpretRanks(func::FuncOp function, ArrayRef<Tensor> arguments,
              << argument.getArgNumber() << " has no " << attributes::sharding;
     inputs.push_back(shard(value, *sharding.resolve(mesh), mesh));
   }
-  FailureOr<std::vector<Values>> results =
-      Machine(initializers, &mesh, observer).run(function, std::move(inputs));
-  if (failed(results))
-    return failure();
+  return inputs;
+}
+
+static FailureOr<std::vector<Tensor>>
+joinResults(func::FuncOp function, ArrayRef<Values> results, const Mesh &mesh) {
   std::vector<Tensor> values;
-  for (auto [index, blocks] : llvm::enumerate(*results)) {
+  for (auto [index, blocks] : llvm::enumerate(results)) {
     auto sharding =
         function.getResultAttrOfType<ShardingAttr>(index, attributes::sharding);
     auto global =
@@ -351,6 +136,151 @@ interpretRanks(func::FuncOp function, ArrayRef<Tensor> arguments,
                          values.emplace_back());
     if (fault)
       return function.emitOpError("result ") << index << ": " << *fault;
+  }
+  return values;
+}
+
+FailureOr<std::vector<Tensor>>
+interpretRanks(func::FuncOp function, ArrayRef<Tensor> arguments,
+               const InitializerValues &initializers, RankObserver observer) {
+  MeshOp meshOp = getOnlyMesh(function->getParentOp());
+  if (!meshOp)
+    return function.emitOpError("needs a module with exactly one mesh");
+  Mesh mesh = meshOp.getMesh().getMesh();
+  FailureOr<std::vector<Values>> inputs =
+      cutArguments(function, arguments, mesh);
+  if (failed(inputs))
+    return failure();
+  FailureOr<std::vector<Values>> results =
+      Machine(initializers, &mesh, observer).run(function, std::move(*inputs));
+  if (failed(results))
+    return failure();
+  return joinResults(function, *results, mesh);
+}
+
+//===----------------------------------------------------------------------===//
+// Positions
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Runs the programs of all positions in turn, each as far as it gets.
+class PositionRunner {
+public:
+  PositionRunner(ArrayRef<func::FuncOp> functions, const Mesh &mesh, int axis,
+                 const InitializerValues &initializers, RankObserver observer)
+      : mesh(mesh), axis(axis),
+        machines(functions.size(), Machine(initializers, &mesh, observer)) {}
+
+  Machine &getMachine(size_t position) { return machines[position]; }
+
+  LogicalResult run() {
+    bool moves = true;
+    while (moves) {
+      moves = false;
+      for (size_t position = 0; position < machines.size(); ++position) {
+        if (failed(machines[position].advance()))
+          return failure();
+        FailureOr<bool> moved = communicate(position);
+        if (failed(moved))
+          return failure();
+        moves |= *moved;
+      }
+    }
+    for (Machine &machine : machines)
+      if (!machine.isAtEnd())
+        return machine.getNext()->emitOpError("waits for ever");
+    return success();
+  }
+
+private:
+  /// Takes the step at which a position stands, if others let it.
+  FailureOr<bool> communicate(size_t position) {
+    Machine &machine = machines[position];
+    Operation *op = machine.getNext();
+    if (machine.isAtEnd())
+      return false;
+    auto point = dyn_cast<PointToPointOpInterface>(op);
+    if (!point)
+      return reduce(op);
+    std::pair<uint64_t, uint64_t> ends(position, point.getPeer());
+    if (isa<ReceiveOp>(op)) {
+      std::swap(ends.first, ends.second);
+      std::deque<Values> &channel = channels[ends];
+      if (channel.empty())
+        return false;
+      Values values = std::move(channel.front());
+      channel.pop_front();
+      if (values.front().getType() != point.getMessage().getType())
+        return op->emitOpError("receives ") << values.front().getType();
+      if (failed(machine.define(op->getResult(0), std::move(values))))
+        return failure();
+    } else {
+      channels[ends].push_back(machine.get(point.getMessage()));
+    }
+    machine.skip();
+    return true;
+  }
+
+  /// A collective over the positions, once all stand at it.
+  FailureOr<bool> reduce(Operation *op) {
+    for (Machine &machine : machines) {
+      if (failed(machine.advance()))
+        return failure();
+      if (machine.getNext()->getName() != op->getName())
+        return false;
+    }
+    Values blocks;
+    for (int64_t rank = 0; rank < mesh.getRankCount(); ++rank) {
+      Machine &machine = machines[mesh.getIndex(rank, {axis})];
+      blocks.push_back(machine.get(machine.getNext()->getOperand(0))[rank]);
+    }
+    FailureOr<Values> after = evaluateMove(op, mesh, blocks);
+    if (failed(after))
+      return failure();
+    for (Machine &machine : machines) {
+      if (failed(machine.define(machine.getNext()->getResult(0), *after)))
+        return failure();
+      machine.skip();
+    }
+    return true;
+  }
+
+  const Mesh &mesh;
+  int axis;
+  std::vector<Machine> machines;
+  std::map<std::pair<uint64_t, uint64_t>, std::deque<Values>> channels;
+};
+
+} // namespace
+
+FailureOr<std::vector<std::vector<Tensor>>> interpretPositions(
+    ArrayRef<func::FuncOp> functions, ArrayRef<std::vector<Tensor>> arguments,
+    const InitializerValues &initializers, RankObserver observer) {
+  MeshOp meshOp = getOnlyMesh(functions.front()->getParentOp());
+  MeshAxisAttr axis = meshOp ? getPipelineAxis(meshOp) : MeshAxisAttr();
+  if (!axis || axis.getSize() != static_cast<int64_t>(functions.size()))
+    return functions.front()->emitOpError("is one of ")
+           << functions.size() << " positions, which the mesh lacks";
+  Mesh mesh = meshOp.getMesh().getMesh();
+  PositionRunner runner(functions, mesh, *mesh.findAxis(axis.getName()),
+                        initializers, observer);
+  for (auto [position, function] : llvm::enumerate(functions)) {
+    FailureOr<std::vector<Values>> inputs =
+        cutArguments(function, arguments[position], mesh);
+    if (failed(inputs))
+      return failure();
+    runner.getMachine(position).start(function, std::move(*inputs));
+  }
+  if (failed(runner.run()))
+    return failure();
+  std::vector<std::vector<Tensor>> values;
+  for (auto [position, function] : llvm::enumerate(functions)) {
+    FailureOr<std::vector<Tensor>> own =
+        joinResults(function, runner.getMachine(position).getResults(), mesh);
+    if (failed(own))
+      return failure();
+    values.push_back(std::move(*own));
   }
   return values;
 }

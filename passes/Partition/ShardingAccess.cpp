@@ -124,7 +124,8 @@ CopyReader getReader(Operation *op) {
 void copyOrigin(Operation *from, Operation *to) {
   for (llvm::StringRef name :
        {attributes::block, attributes::node, attributes::role,
-        attributes::group, attributes::perMicroBatch})
+        attributes::group, attributes::perMicroBatch, attributes::stage,
+        attributes::recompute})
     if (Attribute value = from->getAttr(name))
       to->setAttr(name, value);
 }

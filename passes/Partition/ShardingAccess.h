@@ -68,7 +68,7 @@ bool isPerMicroBatch(mlir::Operation *op);
 CopyReader getReader(mlir::Operation *op);
 
 /// Copies what says where an op comes from and when it runs: block, ONNX node,
-/// role, group, and whether it runs per micro-batch.
+/// role, group, stage, whether it runs per micro-batch and is made again.
 void copyOrigin(mlir::Operation *from, mlir::Operation *to);
 
 } // namespace parplan

@@ -12,9 +12,13 @@ namespace parplan {
 
 void buildPipelinePipeline(mlir::OpPassManager &manager) {
   // On the program of one rank: what it writes out is no more planned or split.
+  // First: copies belong to the stage of what they copy.
+  manager.addPass(createRecompute());
+  manager.addPass(createPlaceStages());
   manager.addPass(createUnrollMicroBatches());
-  // Closes the phase.
+  // Close the phase.
   manager.addPass(createVerifyUnrolled());
+  manager.addPass(createVerifyPipeline());
 }
 
 } // namespace parplan

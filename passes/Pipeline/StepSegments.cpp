@@ -1,10 +1,10 @@
-//===- StepStages.cpp - When an op of a step runs -------------------------===//
+//===- StepSegments.cpp - When an op of a step runs -----------------------===//
 //
 // Part of parplan.
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/Pipeline/StepStages.h"
+#include "passes/Pipeline/StepSegments.h"
 
 #include "dialects/parplan/ParplanOps.h"
 #include "passes/Partition/ShardingAccess.h"
@@ -44,20 +44,20 @@ static LogicalResult verifyReads(func::FuncOp function) {
   return success(sound);
 }
 
-FailureOr<StepStages> StepStages::create(func::FuncOp function) {
+FailureOr<StepSegments> StepSegments::create(func::FuncOp function) {
   if (failed(verifyReads(function)))
     return failure();
   Block &body = function.getBody().front();
-  StepStages result;
+  StepSegments result;
   result.findCount(body);
   result.findLatest(body);
-  result.findStages(body);
+  result.findSegments(body);
   return result;
 }
 
 /// One more than the largest number of sums on a path that leads to another
 /// per-micro-batch op.
-void StepStages::findCount(Block &body) {
+void StepSegments::findCount(Block &body) {
   DenseMap<Operation *, int> depths;
   for (Operation &op : body) {
     int depth = 0;
@@ -71,8 +71,8 @@ void StepStages::findCount(Block &body) {
   }
 }
 
-int StepStages::getLatest(Operation *op,
-                          const DenseMap<Operation *, int> &limits) const {
+int StepSegments::getLatest(Operation *op,
+                            const DenseMap<Operation *, int> &limits) const {
   bool isOnce = !runsPerMicroBatch(op);
   int result = count - 1;
   for (Operation *user : op->getUsers())
@@ -83,30 +83,30 @@ int StepStages::getLatest(Operation *op,
   return result;
 }
 
-void StepStages::findLatest(Block &body) {
+void StepSegments::findLatest(Block &body) {
   for (Operation &op : llvm::reverse(body.without_terminator()))
     latest[&op] = getLatest(&op, latest);
 }
 
 /// Per-micro-batch ops run as late as they may; what depends on sums as early
 /// as it can; what depends on neither, directly before its first reader.
-void StepStages::findStages(Block &body) {
+void StepSegments::findSegments(Block &body) {
   for (Operation &op : body.without_terminator()) {
     if (runsPerMicroBatch(&op)) {
-      stages[&op] = latest.lookup(&op);
+      segments[&op] = latest.lookup(&op);
       continue;
     }
-    int stage = start;
+    int segment = start;
     if (isa<AccumulateOp>(op) && !op.getOperand(0).getDefiningOp())
-      stage = latest.lookup(&op);
+      segment = latest.lookup(&op);
     for (Value operand : op.getOperands())
       if (Operation *maker = operand.getDefiningOp())
-        stage = std::max(stage, stages.lookup(maker));
-    stages[&op] = stage;
+        segment = std::max(segment, segments.lookup(maker));
+    segments[&op] = segment;
   }
   for (Operation &op : llvm::reverse(body.without_terminator()))
-    if (!runsPerMicroBatch(&op) && stages.lookup(&op) == start)
-      stages[&op] = getLatest(&op, stages);
+    if (!runsPerMicroBatch(&op) && segments.lookup(&op) == start)
+      segments[&op] = getLatest(&op, segments);
 }
 
 } // namespace parplan

@@ -1,42 +1,42 @@
-//===- StepStages.h - When an op of a step runs -----------------*- C++ -*-===//
+//===- StepSegments.h - When an op of a step runs ---------------*- C++ -*-===//
 //
 // Part of parplan.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef PARPLAN_PASSES_PIPELINE_STEPSTAGES_H
-#define PARPLAN_PASSES_PIPELINE_STEPSTAGES_H
+#ifndef PARPLAN_PASSES_PIPELINE_STEPSEGMENTS_H
+#define PARPLAN_PASSES_PIPELINE_STEPSEGMENTS_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace parplan {
 
-/// The stages of a training step: all micro-batches of a stage run before the
-/// next stage, which reads sums over them.
-class StepStages {
+/// The segments of a training step: all micro-batches of a segment run before
+/// the next segment, which reads sums over them.
+class StepSegments {
 public:
   /// Before the first micro-batch.
   static constexpr int start = -1;
 
   /// Fails, with a diagnostic, where an op of the step reads a value of one
   /// micro-batch, or an accumulate a value of the step.
-  static mlir::FailureOr<StepStages> create(mlir::func::FuncOp function);
+  static mlir::FailureOr<StepSegments> create(mlir::func::FuncOp function);
 
   int getCount() const { return count; }
-  /// The stage in which a per-micro-batch op runs, in which an accumulate adds,
-  /// or at whose end another op runs.
-  int getStage(mlir::Operation *op) const { return stages.lookup(op); }
+  /// The segment in which a per-micro-batch op runs, in which an accumulate
+  /// adds, or at whose end another op runs.
+  int getSegment(mlir::Operation *op) const { return segments.lookup(op); }
 
 private:
   void findCount(mlir::Block &body);
   void findLatest(mlir::Block &body);
-  void findStages(mlir::Block &body);
-  /// The last stage in which `op` serves all its readers, by their `limits`.
+  void findSegments(mlir::Block &body);
+  /// The last segment in which `op` serves all its readers, by their `limits`.
   int getLatest(mlir::Operation *op,
                 const llvm::DenseMap<mlir::Operation *, int> &limits) const;
 
   int count = 1;
-  llvm::DenseMap<mlir::Operation *, int> latest, stages;
+  llvm::DenseMap<mlir::Operation *, int> latest, segments;
 };
 
 /// True for ops that run once per micro-batch. What has no operands is made
@@ -45,4 +45,4 @@ bool runsPerMicroBatch(mlir::Operation *op);
 
 } // namespace parplan
 
-#endif // PARPLAN_PASSES_PIPELINE_STEPSTAGES_H
+#endif // PARPLAN_PASSES_PIPELINE_STEPSEGMENTS_H

@@ -1,15 +1,14 @@
-//===- UnrollMicroBatches.cpp - All micro-batches of a step ---------------===//
+//===- UnrollMicroBatches.cpp - All passes of a step ----------------------===//
 //
 // Part of parplan.
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/parplan/ParplanOps.h"
-#include "passes/Partition/ShardingAccess.h"
 #include "passes/Pipeline/Passes.h"
-#include "passes/Pipeline/StepStages.h"
-
-#include "mlir/IR/IRMapping.h"
+#include "passes/Pipeline/PositionUnroller.h"
+#include "passes/Pipeline/ProgramWriter.h"
+#include "passes/Pipeline/StageFlow.h"
+#include "passes/Pipeline/StepSegments.h"
 
 using namespace mlir;
 
@@ -20,188 +19,36 @@ namespace parplan {
 
 namespace {
 
-RankedTensorType addLeading(RankedTensorType type, int64_t size) {
-  SmallVector<int64_t> shape(type.getShape());
-  shape.insert(shape.begin(), size);
-  return type.clone(shape);
-}
-
-/// `sharding` of a value that got a leading dimension, which is not split.
-ShardingAttr addLeading(ShardingAttr sharding) {
-  MLIRContext *context = sharding.getContext();
-  SmallVector<AxisListAttr> dims(sharding.getDims());
-  dims.insert(dims.begin(), AxisListAttr::get(context, ArrayRef<StringAttr>()));
-  return ShardingAttr::get(context, sharding.getMesh(), dims,
-                           sharding.getPartial(), sharding.getReduction(),
-                           sharding.getStorage());
-}
-
-/// Builds the unrolled body behind the ops of `function`, which it then erases.
-class Unroller {
-public:
-  Unroller(func::FuncOp function, const StepStages &stages, int64_t count)
-      : function(function), stages(stages), count(count),
-        body(function.getBody().front()), builder(function.getContext()) {}
-
-  void run() {
-    SmallVector<Operation *> ops;
-    for (Operation &op : body.without_terminator())
-      ops.push_back(&op);
-    builder.setInsertionPoint(body.getTerminator());
-    microBatches.resize(count);
-    addArguments();
-    if (count == 1)
-      for (Operation *op : ops)
-        place(op, /*index=*/0);
-    else
-      placeStages(ops);
-    for (OpOperand &operand : body.getTerminator()->getOpOperands())
-      operand.set(step.lookup(operand.get()));
-    for (Operation *op : llvm::reverse(ops))
-      op->erase();
-    body.eraseArguments(0, body.getNumArguments() / 2);
-    function.setFunctionType(
-        FunctionType::get(function.getContext(), body.getArgumentTypes(),
-                          body.getTerminator()->getOperandTypes()));
-  }
-
-private:
-  //===--------------------------------------------------------------------===//
-  // Arguments
-  //===--------------------------------------------------------------------===//
-
-  void addArguments() {
-    for (BlockArgument argument :
-         SmallVector<BlockArgument>(body.getArguments())) {
-      unsigned number = argument.getArgNumber();
-      auto type = cast<RankedTensorType>(argument.getType());
-      if (!function.getArgAttr(number, attributes::batch)) {
-        step.map(argument, body.addArgument(type, argument.getLoc()));
-        continue;
-      }
-      batches[argument] =
-          body.addArgument(addLeading(type, count), argument.getLoc());
-      BatchAttributes &old = batchAttributes[argument];
-      old.globalType =
-          function.getArgAttrOfType<TypeAttr>(number, attributes::globalType);
-      old.sharding =
-          function.getArgAttrOfType<ShardingAttr>(number, attributes::sharding);
-      if (old.globalType)
-        function.setArgAttr(number, attributes::globalType,
-                            TypeAttr::get(old.addLeadingToGlobal(count)));
-      if (old.sharding)
-        function.setArgAttr(number, attributes::sharding,
-                            addLeading(old.sharding));
-    }
-  }
-
-  struct BatchAttributes {
-    TypeAttr globalType;
-    ShardingAttr sharding;
-
-    RankedTensorType addLeadingToGlobal(int64_t size) const {
-      return addLeading(cast<RankedTensorType>(globalType.getValue()), size);
-    }
-  };
-
-  /// What micro-batch `index` has of a batched argument.
-  Value readBatch(Value argument, int64_t index) {
-    const BatchAttributes &old = batchAttributes.find(argument)->second;
-    Value read = batches.lookup(argument);
-    Location location = argument.getLoc();
-    if (count > 1) {
-      read = builder.create<SliceOp>(
-          location, read, ArrayRef<int64_t>(0), ArrayRef<int64_t>(index),
-          ArrayRef<int64_t>(index + 1), ArrayRef<int64_t>(1));
-      if (old.globalType)
-        annotate(read, TypeAttr::get(old.addLeadingToGlobal(1)),
-                 old.sharding ? addLeading(old.sharding) : nullptr);
-    }
-    read = builder.create<ReshapeOp>(location, argument.getType(), read);
-    annotate(read, old.globalType, old.sharding);
-    return read;
-  }
-
-  static void annotate(Value value, TypeAttr globalType,
-                       ShardingAttr sharding) {
-    Operation *op = value.getDefiningOp();
-    if (globalType)
-      op->setAttr(attributes::globalType, globalType);
-    if (sharding)
-      op->setAttr(attributes::shardings,
-                  ArrayAttr::get(op->getContext(), {sharding}));
-  }
-
-  //===--------------------------------------------------------------------===//
-  // Ops
-  //===--------------------------------------------------------------------===//
-
-  void placeStages(ArrayRef<Operation *> ops) {
-    for (int stage = StepStages::start; stage < stages.getCount(); ++stage)
-      for (int64_t index = 0; index < count; ++index)
-        for (Operation *op : ops)
-          if (stages.getStage(op) == stage)
-            place(op, index);
-  }
-
-  /// What runs once per step has its place in the last micro-batch.
-  void place(Operation *op, int64_t index) {
-    if (runsPerMicroBatch(op))
-      clone(op, microBatches[index], index);
-    else if (isa<AccumulateOp>(op))
-      accumulate(op, index);
+/// A step of one stage: segment by segment, micro-batch by micro-batch. What
+/// runs once per step has its place in the last micro-batch.
+void unrollSegments(func::FuncOp step, const StepSegments &segments,
+                    int64_t count) {
+  ProgramWriter writer(step, count);
+  auto place = [&](Operation *op, int64_t index) {
+    if (runsPerMicroBatch(op) || isa<AccumulateOp>(op))
+      writer.write(op, index);
     else if (index == count - 1)
-      clone(op, step, index);
-  }
-
-  void clone(Operation *op, IRMapping &into, int64_t index) {
-    IRMapping operands;
-    for (Value operand : op->getOperands())
-      operands.map(operand, lookup(operand, index));
-    Operation *copy = builder.clone(*op, operands);
-    copy->removeAttr(attributes::perMicroBatch);
-    into.map(op->getResults(), copy->getResults());
-  }
-
-  /// Adds what micro-batch `index` contributes; the first one is no copy.
-  void accumulate(Operation *op, int64_t index) {
-    Value contribution = lookup(op->getOperand(0), index);
-    Value result = op->getResult(0);
-    if (index > 0) {
-      auto sum = builder.create<AddOp>(op->getLoc(), step.lookup(result),
-                                       contribution);
-      sum->setDiscardableAttrs(op->getDiscardableAttrDictionary());
-      contribution = sum;
-    }
-    step.map(result, contribution);
-  }
-
-  Value lookup(Value value, int64_t index) {
-    if (Value known = step.lookupOrNull(value))
-      return known;
-    IRMapping &microBatch = microBatches[index];
-    if (Value known = microBatch.lookupOrNull(value))
-      return known;
-    Value read = readBatch(value, index);
-    microBatch.map(value, read);
-    return read;
-  }
-
-  func::FuncOp function;
-  const StepStages &stages;
-  int64_t count;
-  Block &body;
-  OpBuilder builder;
-  IRMapping step;
-  std::vector<IRMapping> microBatches;
-  DenseMap<Value, Value> batches;
-  DenseMap<Value, BatchAttributes> batchAttributes;
-};
+      writer.writeOnce(op);
+  };
+  Block &body = step.getBody().front();
+  if (count == 1)
+    for (Operation &op : body.without_terminator())
+      place(&op, /*index=*/0);
+  else
+    for (int segment = StepSegments::start; segment < segments.getCount();
+         ++segment)
+      for (int64_t index = 0; index < count; ++index)
+        for (Operation &op : body.without_terminator())
+          if (segments.getSegment(&op) == segment)
+            place(&op, index);
+  writer.finish(llvm::to_vector(llvm::seq(step.getNumResults())));
+}
 
 struct UnrollMicroBatchesPass
     : impl::UnrollMicroBatchesBase<UnrollMicroBatchesPass> {
   void runOnOperation() override {
-    for (auto function : getOperation().getOps<func::FuncOp>())
+    SmallVector<func::FuncOp> functions(getOperation().getOps<func::FuncOp>());
+    for (func::FuncOp function : functions)
       if (failed(unroll(function)))
         signalPassFailure();
   }
@@ -221,21 +68,37 @@ struct UnrollMicroBatchesPass
     return success(sound);
   }
 
+  static LogicalResult verifyNoSums(func::FuncOp function) {
+    bool sound = true;
+    function.walk([&](AccumulateOp op) {
+      sound = false;
+      op.emitOpError("stands in a function without ")
+          << attributes::microBatches;
+    });
+    return success(sound);
+  }
+
   static LogicalResult unroll(func::FuncOp function) {
-    auto count = function->getAttrOfType<IntegerAttr>(attributes::microBatches);
-    if (!count) {
-      bool sound = true;
-      function.walk([&](AccumulateOp op) {
-        sound = false;
-        op.emitOpError("stands in a function without ")
-            << attributes::microBatches;
-      });
-      return success(sound);
-    }
-    FailureOr<StepStages> stages = StepStages::create(function);
-    if (failed(stages) || failed(verifyBatches(function)))
+    FailureOr<std::optional<PipelineCut>> cut = readPipelineCut(function);
+    if (failed(cut))
       return failure();
-    Unroller(function, *stages, count.getInt()).run();
+    auto count = function->getAttrOfType<IntegerAttr>(attributes::microBatches);
+    if (!count && failed(verifyNoSums(function)))
+      return failure();
+    if (!count && !*cut)
+      return success();
+    std::optional<StepSegments> segments;
+    if (count) {
+      FailureOr<StepSegments> found = StepSegments::create(function);
+      if (failed(found) || failed(verifyBatches(function)))
+        return failure();
+      segments = std::move(*found);
+    }
+    if (*cut)
+      PositionUnroller(function, **cut, segments ? &*segments : nullptr).run();
+    else
+      unrollSegments(function, *segments, count.getInt());
+    function.erase();
     return success();
   }
 };

@@ -49,6 +49,15 @@ interpretRanks(mlir::func::FuncOp function, llvm::ArrayRef<Tensor> arguments,
                const InitializerValues &initializers = {},
                RankObserver observer = nullptr);
 
+/// Results of the programs of all pipeline positions, which stand at their
+/// positions in `functions`, each with arguments of its own; a message is there
+/// once it is sent.
+mlir::FailureOr<std::vector<std::vector<Tensor>>>
+interpretPositions(llvm::ArrayRef<mlir::func::FuncOp> functions,
+                   llvm::ArrayRef<std::vector<Tensor>> arguments,
+                   const InitializerValues &initializers = {},
+                   RankObserver observer = nullptr);
+
 /// What every rank holds of `value` in `sharding`, which is complete.
 std::vector<Tensor> shard(const Tensor &value, const Sharding &sharding,
                           const Mesh &mesh);

@@ -211,7 +211,7 @@ func.func @micro_batch_number(%x: tensor<4xf32>) {
 
 // -----
 
-// expected-error@+1 {{'parplan.micro_batches' must be a positive i64 of a function}}
+// expected-error@+1 {{'parplan.micro_batches' must be an i64 of at least 1 of a function}}
 func.func @no_micro_batches() attributes {parplan.micro_batches = 0 : i64} {
   return
 }

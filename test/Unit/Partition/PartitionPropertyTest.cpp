@@ -9,6 +9,7 @@
 
 #include "GraphExperts.h"
 #include "GraphMutants.h"
+#include "Outcomes.h"
 #include "RandomGraph.h"
 #include "RandomPlan.h"
 
@@ -23,7 +24,6 @@
 #include <gtest/gtest.h>
 
 #include <cctype>
-#include <cmath>
 #include <cstdlib>
 #include <map>
 
@@ -38,64 +38,6 @@ constexpr uint64_t graphCount = 2400, stepCount = 1200, expertCount = 1200;
 uint64_t readSetting(const char *name, uint64_t usual) {
   const char *text = std::getenv(name);
   return text ? std::strtoull(text, nullptr, 10) : usual;
-}
-
-/// S4 and S5 for what the ranks hold of one result; pending values and those
-/// whose padding is about to be cleared are none of this.
-LogicalResult checkBlocks(OpResult result, llvm::ArrayRef<Tensor> blocks) {
-  Operation *op = result.getOwner();
-  auto global = op->getAttrOfType<TypeAttr>(attributes::globalType);
-  ShardingAttr attribute = getSharding(result);
-  bool isCleared = !result.use_empty() &&
-                   llvm::all_of(result.getUsers(), [](Operation *user) {
-                     return isa<ClearPaddingOp>(user);
-                   });
-  if (!global || !attribute || isCleared)
-    return success();
-  Mesh mesh = getOnlyMesh(op->getParentOfType<ModuleOp>()).getMesh().getMesh();
-  Sharding sharding = *attribute.resolve(mesh);
-  if (sharding.isPartial())
-    return success();
-  auto type = cast<RankedTensorType>(global.getValue())
-                  .clone(blocks.front().getType().getElementType());
-  Tensor whole;
-  if (auto fault =
-          unshard(blocks, cast<RankedTensorType>(type), sharding, mesh, whole))
-    return op->emitError(*fault);
-  return success();
-}
-
-/// A value that a run gives, and the variable that it replaces, or null.
-struct Outcome {
-  Attribute variable;
-  Tensor value;
-};
-
-/// The outcomes of a function without variables in order, then those with.
-std::vector<Outcome> getOutcomes(func::FuncOp function,
-                                 llvm::ArrayRef<Tensor> values) {
-  std::vector<Outcome> outcomes;
-  auto add = [&](Attribute variable) {
-    outcomes.push_back({variable, values[outcomes.size()]});
-  };
-  for (unsigned index = 0; index < function.getNumResults(); ++index)
-    if (auto bucket =
-            function.getResultAttrOfType<ArrayAttr>(index, attributes::bucket))
-      for (auto member : bucket.getAsRange<MemberAttr>())
-        add(member.getVariable());
-    else
-      add(function.getResultAttr(index, attributes::variable));
-  auto print = [](Attribute variable) {
-    std::string text;
-    llvm::raw_string_ostream stream(text);
-    if (variable)
-      stream << variable;
-    return text;
-  };
-  llvm::stable_sort(outcomes, [&](const Outcome &left, const Outcome &right) {
-    return print(left.variable) < print(right.variable);
-  });
-  return outcomes;
 }
 
 /// One random case: a graph, its values on one rank, and its local program.
@@ -159,18 +101,12 @@ public:
       return messages;
     std::vector<Outcome> actual =
         getOutcomes(getFunction(*graph.module), *values);
-    for (size_t result = 0; result < expected->size(); ++result)
-      for (int64_t i = 0; i < (*expected)[result].value.getSize(); ++i) {
-        double wanted = (*expected)[result].value.getNumber(i);
-        double found = actual[result].value.getNumber(i);
-        bool isEqual = wanted == found ||
-                       (std::isnan(wanted) && std::isnan(found)) ||
-                       std::abs(wanted - found) <= graph.tolerance;
-        if (!isEqual)
-          return "outcome " + std::to_string(result) + " element " +
-                 std::to_string(i) + ": " + std::to_string(found) + ", not " +
-                 std::to_string(wanted);
-      }
+    for (size_t result = 0; result < expected->size(); ++result) {
+      std::string fault = compare((*expected)[result].value,
+                                  actual[result].value, graph.tolerance);
+      if (!fault.empty())
+        return "outcome " + std::to_string(result) + " " + fault;
+    }
     return "";
   }
 

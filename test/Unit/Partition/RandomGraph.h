@@ -58,6 +58,8 @@ Graph makeRandomGraph(mlir::MLIRContext &context, Random &random);
 /// micro-batches read too, and updates of one to three variables. Batched
 /// arguments have the dimension of micro-batches.
 Graph makeRandomStep(mlir::MLIRContext &context, Random &random);
+Graph makeRandomStepUpTo(mlir::MLIRContext &context, Random &random,
+                         int64_t mostMicroBatches);
 
 } // namespace parplan::test
 

@@ -13,10 +13,14 @@ using namespace mlir;
 namespace parplan::test {
 namespace {
 
-Mesh makeMesh(Random &random) {
+Mesh makeMesh(Random &random, int64_t positions) {
   constexpr const char *names[] = {"x", "y", "z"};
   std::vector<MeshAxis> axes;
   int64_t count = random.chance(20) ? 1 : random.between(2, 3);
+  if (positions > 1) {
+    axes.push_back({"pp0", positions, AxisRole::pipeline});
+    count = random.between(0, 2);
+  }
   for (int64_t axis = 0; axis < count; ++axis)
     axes.push_back({names[axis], random.chance(65) ? 2 : 3});
   return Mesh(axes);
@@ -61,7 +65,8 @@ private:
   AxisList makeAxes() {
     AxisList axes;
     for (int axis = 0; axis < mesh.getAxisCount(); ++axis)
-      axes.push_back(axis);
+      if (mesh.getAxis(axis).role != AxisRole::pipeline)
+        axes.push_back(axis);
     random.shuffle(axes);
     return axes;
   }
@@ -259,8 +264,8 @@ private:
 
 } // namespace
 
-void writeRandomPlan(ModuleOp module, Random &random) {
-  Mesh mesh = makeMesh(random);
+void writeRandomPlan(ModuleOp module, Random &random, int64_t positions) {
+  Mesh mesh = makeMesh(random, positions);
   auto builder = OpBuilder::atBlockBegin(module.getBody());
   builder.create<MeshOp>(module.getLoc(), "mesh",
                          MeshAttr::get(module.getContext(), mesh));

@@ -20,8 +20,9 @@ constexpr double epsilon = 0.25;
 /// gradients are no derivatives: any sums over micro-batches do.
 class StepGrower {
 public:
-  StepGrower(MLIRContext &context, Random &random)
-      : random(random), grower(context, random, random.between(1, 3)) {}
+  StepGrower(MLIRContext &context, Random &random, int64_t mostMicroBatches)
+      : random(random),
+        grower(context, random, random.between(1, mostMicroBatches)) {}
 
   Graph grow() {
     for (int64_t i = random.between(1, 3); i > 0; --i)
@@ -130,6 +131,7 @@ private:
       setRole(squares.back(), roles::optimizer);
     }
     Value total = grower.create<SumOp>(squares.front().getType(), squares);
+    setRole(total, roles::optimizer);
     grower.add(total, 1e7, isAllExact);
     if (!isAllExact || random.chance(30))
       return;
@@ -214,8 +216,13 @@ private:
 
 } // namespace
 
+Graph makeRandomStepUpTo(MLIRContext &context, Random &random,
+                         int64_t mostMicroBatches) {
+  return StepGrower(context, random, mostMicroBatches).grow();
+}
+
 Graph makeRandomStep(MLIRContext &context, Random &random) {
-  return StepGrower(context, random).grow();
+  return makeRandomStepUpTo(context, random, /*mostMicroBatches=*/3);
 }
 
 } // namespace parplan::test

@@ -1,0 +1,72 @@
+//===- ParplanPipelineOps.td - Positions and tiers -*- tablegen -*-===//
+//
+// What moves between the programs of two pipeline positions, and between the
+// tiers of memory of one rank. After localisation: types are local.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PARPLAN_PIPELINE_OPS_TD
+#define PARPLAN_PIPELINE_OPS_TD
+
+include "dialects/parplan/ParplanBase.td"
+include "dialects/parplan/ParplanInterfaces.td"
+
+/// Has effects: never erased, merged or moved.
+class Parplan_PointToPointOp<string mnemonic>
+    : Parplan_Op<mnemonic, [PointToPointOpInterface]> {
+  let hasVerifier = 1;
+  let extraClassDefinition = [{
+    ::llvm::LogicalResult $cppClass::verify() {
+      return ::parplan::verifyPointToPoint(getOperation());
+    }
+  }];
+}
+
+def Parplan_SendOp : Parplan_PointToPointOp<"send"> {
+  let summary = "Hands a value to the same coordinates of another position";
+  let description = [{
+    Example: `parplan.send %v to 1 over <"pp0"> : tensor<4x8xf32>`. Messages from
+    one position to another are received in the order in which they are sent.
+
+    Constraints (P1):
+    * the function has `parplan.position`, and the module one mesh;
+    * `axes` is its one axis with the role of a pipeline;
+    * `peer` is a position along it, and not the function's own.
+  }];
+  let arguments = (ins Parplan_Tensor:$input, I64Attr:$peer,
+      Parplan_AxisListAttr:$axes);
+  let assemblyFormat =
+      "$input `to` $peer `over` $axes attr-dict `:` type($input)";
+}
+
+def Parplan_ReceiveOp : Parplan_PointToPointOp<"receive"> {
+  let summary = "The next value that another position sends here";
+  let description = [{
+    Example: `%v = parplan.receive from 0 over <"pp0"> : tensor<4x8xf32>`. The type
+    is that of the message (P4).
+
+    Constraints (P1): those of `send`.
+  }];
+  let arguments = (ins I64Attr:$peer, Parplan_AxisListAttr:$axes);
+  let results = (outs Parplan_Tensor:$result);
+  let assemblyFormat = "`from` $peer `over` $axes attr-dict `:` type($result)";
+}
+
+def Parplan_TransferOp
+    : Parplan_Op<"transfer", [Pure, SameOperandsAndResultType]> {
+  let summary = "The same value in another tier of memory";
+  let description = [{
+    Example: `%h = parplan.transfer %v to "host" : tensor<4x8xf32>`. Where the
+    operand lies is what its maker says: another transfer, or `parplan.tier` of a
+    parameter; device, where neither says anything.
+
+    Constraints:
+    * the tier is device, host or nvme.
+  }];
+  let arguments = (ins Parplan_Tensor:$input, StrAttr:$tier);
+  let results = (outs Parplan_Tensor:$result);
+  let assemblyFormat = "$input `to` $tier attr-dict `:` type($input)";
+  let hasVerifier = 1;
+}
+
+#endif // PARPLAN_PIPELINE_OPS_TD

@@ -1,0 +1,62 @@
+//===- Pipeline.cpp - Positions and tiers ---------------------------------===//
+//
+// Part of parplan.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/parplan/OpFamilies.h"
+
+#include "mlir/Interfaces/FunctionInterfaces.h"
+
+using namespace mlir;
+
+namespace parplan {
+
+StringRef getRole(Operation *op) {
+  auto role = op->getAttrOfType<StringAttr>(attributes::role);
+  return role ? role.getValue() : StringRef(roles::forward);
+}
+
+std::optional<int64_t> getStage(Operation *op) {
+  auto stage = op->getAttrOfType<IntegerAttr>(attributes::stage);
+  return stage ? std::optional(stage.getInt()) : std::nullopt;
+}
+
+MeshAxisAttr getPipelineAxis(MeshOp mesh) {
+  for (MeshAxisAttr axis : mesh.getMesh().getAxes())
+    if (axis.getRole() == "pipeline")
+      return axis;
+  return {};
+}
+
+LogicalResult verifyPointToPoint(Operation *op) {
+  auto point = cast<PointToPointOpInterface>(op);
+  auto function = op->getParentOfType<FunctionOpInterface>();
+  auto position =
+      function ? function->getAttrOfType<IntegerAttr>(attributes::position)
+               : IntegerAttr();
+  if (!position)
+    return op->emitOpError("stands in a function without '")
+           << attributes::position << "' (P1)";
+  MeshOp mesh = getOnlyMesh(function->getParentOp());
+  MeshAxisAttr axis = mesh ? getPipelineAxis(mesh) : MeshAxisAttr();
+  ArrayRef<StringAttr> names = point.getAxes().getNames();
+  if (!axis || names.size() != 1 || names[0].getValue() != axis.getName())
+    return op->emitOpError() << point.getAxes()
+                             << " is not the pipeline axis of the module's "
+                                "only mesh (P1)";
+  auto peer = static_cast<int64_t>(point.getPeer());
+  if (peer < 0 || peer >= axis.getSize() || peer == position.getInt())
+    return op->emitOpError()
+           << "names the position " << peer << " of " << axis.getSize()
+           << " from position " << position.getInt() << " (P1)";
+  return success();
+}
+
+LogicalResult TransferOp::verify() {
+  if (!llvm::is_contained({tiers::device, tiers::host, tiers::nvme}, getTier()))
+    return emitOpError("there is no tier \"") << getTier() << "\"";
+  return success();
+}
+
+} // namespace parplan

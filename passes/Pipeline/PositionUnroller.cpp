@@ -1,0 +1,440 @@
+//===- PositionUnroller.cpp - The programs of all positions ---------------===//
+//
+// Part of parplan.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/Pipeline/PositionUnroller.h"
+
+#include "parplan/Support/Check.h"
+#include "passes/Partition/ShardingAccess.h"
+
+using namespace mlir;
+
+namespace parplan {
+
+/// A sum whose terms lie on several positions, as its sharding says.
+static bool isPendingOver(Operation *op, AxisListAttr axes) {
+  ShardingAttr sharding =
+      isa<SumOp>(op) ? getSharding(op->getResult(0)) : ShardingAttr();
+  return sharding && llvm::is_contained(sharding.getPartial().getNames(),
+                                        axes.getNames().front());
+}
+
+PositionUnroller::PositionUnroller(func::FuncOp step, const PipelineCut &cut,
+                                   const StepSegments *segments)
+    : step(step), cut(cut), segments(segments), count(cut.shape.microBatches),
+      body(step.getBody().front()), schedule(cut.makeSchedule()),
+      timeline(simulate(schedule, cut.times)),
+      kinds(findPassKinds(step, splitsBackward(cut.shape.kind))),
+      freeOps(findFreeOps(step)) {}
+
+void PositionUnroller::run() {
+  classify();
+  createWriters();
+  writePrologue();
+  sendBeforeTable();
+  std::vector<Transfer> transfers =
+      orderTransfers(schedule, timeline, collectEdges());
+  for (auto &writer : writers)
+    writer->setNumbering(true);
+  for (int64_t position = 0; position < cut.shape.positions; ++position)
+    writeTable(position, transfers);
+  for (auto &writer : writers)
+    writer->setNumbering(false);
+  writeEnd();
+  finish();
+}
+
+//===----------------------------------------------------------------------===//
+// What runs where
+//===----------------------------------------------------------------------===//
+
+bool PositionUnroller::isInTable(Operation *op) const {
+  if (!getStage(op) || !(runsPerMicroBatch(op) || isa<AccumulateOp>(op)))
+    return false;
+  return !segments || segments->getSegment(op) == segments->getCount() - 1;
+}
+
+bool PositionUnroller::isInPrologue(Operation *op) const {
+  return segments && getStage(op) &&
+         segments->getSegment(op) < segments->getCount() - 1;
+}
+
+PositionUnroller::PassKey PositionUnroller::getPass(Operation *op) const {
+  Operation *maker =
+      isa<AccumulateOp>(op) ? op->getOperand(0).getDefiningOp() : op;
+  auto kind = kinds.find(maker);
+  return {*getStage(op),
+          kind == kinds.end() ? PassKind::forward : kind->second};
+}
+
+int64_t PositionUnroller::getHome(Operation *op) const {
+  auto found = homes.find(op);
+  return found != homes.end() ? found->second.front() : cut.getPosition(op);
+}
+
+void PositionUnroller::classify() {
+  for (Operation &op : body.without_terminator())
+    orders[&op] = static_cast<int64_t>(orders.size());
+  findHomes();
+  for (Operation &op : body.without_terminator()) {
+    if (isInTable(&op)) {
+      passOps[getPass(&op)].push_back(&op);
+    } else if (!runsPerMicroBatch(&op) && !freeOps.contains(&op) &&
+               !isInPrologue(&op) && segments &&
+               segments->getSegment(&op) == segments->getCount() - 1) {
+      if (auto place = findPlace(&op)) {
+        places[&op] = *place;
+        onceOps[*place].push_back(&op);
+      } else {
+        endOps.push_back(&op);
+      }
+    }
+  }
+}
+
+void PositionUnroller::findHomes() {
+  llvm::DenseMap<Operation *, llvm::SmallSetVector<int64_t, 4>> readers;
+  auto followsUpdate = [&](Operation &op) {
+    return llvm::any_of(op.getOperands(), [&](Value operand) {
+      Operation *maker = operand.getDefiningOp();
+      return maker && homes.contains(maker);
+    });
+  };
+  for (Operation &op : body.without_terminator())
+    if (getStage(&op) && !isa<OptimizerUpdateOp>(op))
+      for (ParameterOp parameter : getParameters(op.getOperands()))
+        readers[parameter].insert(cut.getPosition(&op));
+  for (Operation &op : body.without_terminator()) {
+    if (!getStage(&op))
+      continue;
+    if (auto update = dyn_cast<OptimizerUpdateOp>(op)) {
+      llvm::SmallSetVector<int64_t, 4> found;
+      for (ParameterOp parameter : getParameters(update.getParameter()))
+        for (int64_t position : readers.lookup(parameter))
+          found.insert(position);
+      if (found.empty())
+        found.insert(cut.getPosition(&op));
+      homes[&op] = found;
+    } else if (followsUpdate(op)) {
+      for (Value operand : op.getOperands())
+        if (Operation *maker = operand.getDefiningOp();
+            maker && homes.contains(maker)) {
+          llvm::SmallSetVector<int64_t, 4> same = homes[maker];
+          homes[&op] = same;
+          break;
+        }
+    }
+  }
+}
+
+std::optional<std::pair<int64_t, size_t>>
+PositionUnroller::findPlace(Operation *op) {
+  auto own = homes.find(op);
+  if (!getStage(op) || (own != homes.end() && own->second.size() > 1))
+    return std::nullopt;
+  int64_t home = getHome(op);
+  std::optional<size_t> last;
+  for (Value operand : op->getOperands()) {
+    Operation *maker = operand.getDefiningOp();
+    if (!maker || freeOps.contains(maker))
+      continue;
+    if (!getStage(maker) || getHome(maker) != home)
+      return std::nullopt;
+    if (isInPrologue(maker))
+      continue;
+    auto place = places.find(maker);
+    if (place != places.end()) {
+      last = std::max(last.value_or(0), place->second.second);
+      continue;
+    }
+    if (!isa<AccumulateOp>(maker))
+      return std::nullopt;
+    auto [stage, kind] = getPass(maker);
+    Pass wanted{kind, count - 1, getChunk(cut.shape, stage)};
+    const std::vector<Pass> &passes = schedule.passes[home];
+    auto pass = llvm::find(passes, wanted);
+    PARPLAN_CHECK(pass != passes.end(), "the table lacks a pass");
+    last =
+        std::max(last.value_or(0), static_cast<size_t>(pass - passes.begin()));
+  }
+  if (!last)
+    return std::nullopt;
+  return std::pair(home, *last);
+}
+
+//===----------------------------------------------------------------------===//
+// Messages
+//===----------------------------------------------------------------------===//
+
+std::vector<StageEdge> PositionUnroller::collectEdges() {
+  // Per value and reading position the stages that read it.
+  struct Readers {
+    std::vector<int64_t> forward, backward;
+  };
+  std::map<std::pair<int64_t, int64_t>, Readers> found;
+  llvm::DenseMap<int64_t, Value> values;
+  auto read = [&](Operation *op, PassKey pass) {
+    int64_t position = getPosition(cut.shape, pass.first);
+    for (Value value : getStagedSources(op->getOperands())) {
+      Operation *maker = value.getDefiningOp();
+      if (!maker || !isInTable(maker) || isa<AccumulateOp>(maker) ||
+          getHome(maker) == position)
+        continue;
+      // Several results of an op follow each other.
+      int64_t key =
+          getOrder(maker) * 64 + cast<OpResult>(value).getResultNumber();
+      values[key] = value;
+      Readers &readers = found[{key, position}];
+      (pass.second == PassKind::forward ? readers.forward : readers.backward)
+          .push_back(pass.first);
+    }
+  };
+  for (auto &[pass, ops] : passOps)
+    for (Operation *op : ops)
+      read(op, pass);
+  std::vector<StageEdge> edges;
+  for (auto &[key, readers] : found) {
+    Value value = values.lookup(key.first);
+    int64_t source = *getStage(value.getDefiningOp());
+    auto [stages, isBack] = readers.forward.empty()
+                                ? std::pair(readers.backward, true)
+                                : std::pair(readers.forward, false);
+    // The first pass that reads it.
+    int64_t first =
+        isBack ? *llvm::max_element(stages) : *llvm::min_element(stages);
+    edges.push_back({source, first});
+    edgeValues.push_back(value);
+  }
+  return edges;
+}
+
+void PositionUnroller::send(Value value, int64_t source, int64_t destination,
+                            int64_t index) {
+  Operation *maker = value.getDefiningOp();
+  ProgramWriter &writer = *writers[source];
+  OpBuilder &builder = writer.getBuilder();
+  auto op = builder.create<SendOp>(maker->getLoc(), writer.lookup(value, index),
+                                   destination, cut.axes);
+  copyOrigin(maker, op);
+  for (StringRef name :
+       {attributes::stage, attributes::perMicroBatch, attributes::recompute})
+    op->removeAttr(name);
+  if (runsPerMicroBatch(maker))
+    op->setAttr(attributes::microBatch, builder.getI64IntegerAttr(index));
+}
+
+void PositionUnroller::receive(Value value, int64_t source, int64_t destination,
+                               int64_t index) {
+  Operation *maker = value.getDefiningOp();
+  ProgramWriter &writer = *writers[destination];
+  OpBuilder &builder = writer.getBuilder();
+  bool isOfMicroBatch = runsPerMicroBatch(maker);
+  auto op = builder.create<ReceiveOp>(maker->getLoc(), value.getType(), source,
+                                      cut.axes);
+  copyOrigin(maker, op);
+  for (StringRef name :
+       {attributes::stage, attributes::perMicroBatch, attributes::recompute})
+    op->removeAttr(name);
+  if (TypeAttr global =
+          getGlobalType(maker, cast<OpResult>(value).getResultNumber()))
+    op->setAttr(attributes::globalType, global);
+  if (ShardingAttr sharding = getSharding(value))
+    op->setAttr(attributes::shardings, builder.getArrayAttr({sharding}));
+  if (isOfMicroBatch)
+    op->setAttr(attributes::microBatch, builder.getI64IntegerAttr(index));
+  writer.define(value, op.getResult(),
+                isOfMicroBatch ? std::optional(index) : std::nullopt);
+}
+
+void PositionUnroller::require(ValueRange operands, int64_t position,
+                               int64_t index, bool sends) {
+  ProgramWriter &writer = *writers[position];
+  for (Value value : operands) {
+    if (writer.has(value, index))
+      continue;
+    Operation *maker = value.getDefiningOp();
+    if (getStage(maker)) {
+      PARPLAN_CHECK(sends, "position ", position, " was not sent a ",
+                    std::string_view(maker->getName().getStringRef()),
+                    " of stage ", *getStage(maker));
+      int64_t home = getHome(maker);
+      send(value, home, position, index);
+      receive(value, home, position, index);
+      continue;
+    }
+    require(maker->getOperands(), position, index, sends);
+    if (runsPerMicroBatch(maker))
+      writer.write(maker, index);
+    else
+      writer.writeOnce(maker, /*front=*/freeOps.contains(maker));
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Writing
+//===----------------------------------------------------------------------===//
+
+void PositionUnroller::createWriters() {
+  Builder builder(step.getContext());
+  for (int64_t position = 0; position < cut.shape.positions; ++position) {
+    writers.push_back(std::make_unique<ProgramWriter>(step, count));
+    func::FuncOp function = writers.back()->getFunction();
+    function.setSymName("stage" + std::to_string(position));
+    function->setAttr(attributes::position,
+                      builder.getI64IntegerAttr(position));
+  }
+}
+
+void PositionUnroller::writePrologue() {
+  int last = segments ? segments->getCount() - 1 : StepSegments::start;
+  for (int segment = StepSegments::start; segment < last; ++segment)
+    for (int64_t index = 0; index < count; ++index)
+      for (Operation &op : body.without_terminator()) {
+        if (!getStage(&op) || segments->getSegment(&op) != segment)
+          continue;
+        int64_t home = getHome(&op);
+        bool isRepeated = runsPerMicroBatch(&op) || isa<AccumulateOp>(op);
+        if (!isRepeated && index < count - 1)
+          continue;
+        require(op.getOperands(), home, index, /*sends=*/true);
+        if (isRepeated)
+          writers[home]->write(&op, index);
+        else
+          writers[home]->writeOnce(&op);
+      }
+}
+
+void PositionUnroller::sendBeforeTable() {
+  for (Operation &op : body.without_terminator()) {
+    if (!isInTable(&op) && !places.contains(&op))
+      continue;
+    int64_t home = getHome(&op);
+    for (Value value : getStagedSources(op.getOperands())) {
+      Operation *maker = value.getDefiningOp();
+      if (!maker || !isInPrologue(maker))
+        continue;
+      int64_t first = runsPerMicroBatch(maker) ? 0 : count - 1;
+      for (int64_t index = first; index < count; ++index)
+        require(value, home, index, /*sends=*/true);
+    }
+  }
+}
+
+void PositionUnroller::writeTable(int64_t position,
+                                  ArrayRef<Transfer> transfers) {
+  size_t passCount = schedule.passes[position].size();
+  std::vector<std::vector<const Transfer *>> before(passCount + 1);
+  for (const Transfer &transfer : transfers) {
+    if (transfer.source == position)
+      before[transfer.sendBefore].push_back(&transfer);
+    if (transfer.destination == position)
+      before[transfer.receiveBefore].push_back(&transfer);
+  }
+  for (size_t pass = 0; pass <= passCount; ++pass) {
+    for (const Transfer *transfer : before[pass]) {
+      Value value = edgeValues[transfer->edge];
+      if (transfer->source == position)
+        send(value, position, transfer->destination, transfer->microBatch);
+      else
+        receive(value, transfer->source, position, transfer->microBatch);
+    }
+    if (pass < passCount)
+      writePass(position, pass);
+  }
+}
+
+void PositionUnroller::writePass(int64_t position, size_t index) {
+  const Pass &pass = schedule.passes[position][index];
+  int64_t stage = parplan::getStage(cut.shape, position, pass.chunk);
+  std::vector<Operation *> ops = passOps[{stage, pass.kind}];
+  llvm::append_range(ops, onceOps[{position, index}]);
+  llvm::sort(ops, [&](Operation *left, Operation *right) {
+    return getOrder(left) < getOrder(right);
+  });
+  for (Operation *op : ops) {
+    require(op->getOperands(), position, pass.microBatch, /*sends=*/false);
+    if (isInTable(op))
+      writers[position]->write(op, pass.microBatch);
+    else
+      writers[position]->writeOnce(op);
+  }
+}
+
+void PositionUnroller::writeOwnPart(Operation *op, int64_t position) {
+  ProgramWriter &writer = *writers[position];
+  OpBuilder &builder = writer.getBuilder();
+  SmallVector<Value> terms;
+  for (Value term : op->getOperands()) {
+    SmallVector<Value> sources = getStagedSources(term);
+    int64_t home =
+        sources.empty() ? 0 : getHome(sources.front().getDefiningOp());
+    if (home != position)
+      continue;
+    require(term, position, count - 1, /*sends=*/false);
+    terms.push_back(writer.lookup(term, count - 1));
+  }
+  auto type = cast<RankedTensorType>(op->getResult(0).getType());
+  Operation *own = nullptr;
+  if (terms.empty())
+    own = builder.create<ConstantOp>(
+        op->getLoc(), DenseElementsAttr::get(
+                          type, builder.getZeroAttr(type.getElementType())));
+  else
+    own = builder.create<SumOp>(op->getLoc(), type, terms);
+  own->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+  writer.define(op->getResult(0), own->getResult(0), std::nullopt);
+}
+
+void PositionUnroller::writeEnd() {
+  for (Operation *op : endOps) {
+    SmallVector<int64_t> positions;
+    if (auto own = homes.find(op); own != homes.end())
+      positions.assign(own->second.begin(), own->second.end());
+    else if (getStage(op))
+      positions.push_back(getHome(op));
+    else
+      llvm::append_range(positions, llvm::seq(cut.shape.positions));
+    for (int64_t position : positions) {
+      if (isPendingOver(op, cut.axes)) {
+        writeOwnPart(op, position);
+        continue;
+      }
+      require(op->getOperands(), position, count - 1, /*sends=*/true);
+      Operation *copy = writers[position]->writeOnce(op);
+      if (!getStage(op))
+        copies.push_back(copy);
+    }
+  }
+}
+
+void PositionUnroller::finish() {
+  std::vector<SmallVector<unsigned>> results(cut.shape.positions);
+  for (OpOperand &operand : body.getTerminator()->getOpOperands()) {
+    unsigned index = operand.getOperandNumber();
+    Operation *maker = operand.get().getDefiningOp();
+    SmallVector<int64_t> positions;
+    if (auto own = homes.find(maker); maker && own != homes.end())
+      positions.assign(own->second.begin(), own->second.end());
+    else if (maker && getStage(maker))
+      positions.push_back(getHome(maker));
+    else if (llvm::is_contained(endOps, maker))
+      llvm::append_range(positions, llvm::seq(cut.shape.positions));
+    else
+      positions.push_back(0);
+    for (int64_t position : positions) {
+      require(operand.get(), position, count - 1, /*sends=*/true);
+      results[position].push_back(index);
+    }
+  }
+  for (auto [writer, own] : llvm::zip_equal(writers, results))
+    writer->finish(own);
+  for (Operation *copy : llvm::reverse(copies))
+    if (copy->use_empty() && !isa<CollectiveOpInterface>(copy))
+      copy->erase();
+  for (auto &writer : writers)
+    writer->eraseUnusedArguments();
+}
+
+} // namespace parplan

@@ -1,0 +1,97 @@
+// RUN: parplan-opt %s -split-input-file -verify-diagnostics
+
+parplan.mesh @mesh <["pp0"=2 pipeline]>
+func.func @no_position(%x: tensor<4xf32>) {
+  // expected-error@+1 {{stands in a function without 'parplan.position' (P1)}}
+  parplan.send %x to 1 over <"pp0"> : tensor<4xf32>
+  return
+}
+
+// -----
+
+parplan.mesh @mesh <["pp0"=2 pipeline, "dp0"=2 data]>
+func.func @other_axis(%x: tensor<4xf32>) attributes {parplan.position = 0 : i64} {
+  // expected-error@+1 {{is not the pipeline axis of the module's only mesh (P1)}}
+  parplan.send %x to 1 over <"dp0"> : tensor<4xf32>
+  return
+}
+
+// -----
+
+parplan.mesh @mesh <["dp0"=2 data]>
+func.func @no_axis() -> tensor<4xf32> attributes {parplan.position = 0 : i64} {
+  // expected-error@+1 {{is not the pipeline axis of the module's only mesh (P1)}}
+  %x = parplan.receive from 1 over <"dp0"> : tensor<4xf32>
+  return %x : tensor<4xf32>
+}
+
+// -----
+
+parplan.mesh @mesh <["pp0"=2 pipeline]>
+func.func @beyond(%x: tensor<4xf32>) attributes {parplan.position = 0 : i64} {
+  // expected-error@+1 {{names the position 2 of 2 from position 0 (P1)}}
+  parplan.send %x to 2 over <"pp0"> : tensor<4xf32>
+  return
+}
+
+// -----
+
+parplan.mesh @mesh <["pp0"=2 pipeline]>
+func.func @itself() -> tensor<4xf32> attributes {parplan.position = 1 : i64} {
+  // expected-error@+1 {{names the position 1 of 2 from position 1 (P1)}}
+  %x = parplan.receive from 1 over <"pp0"> : tensor<4xf32>
+  return %x : tensor<4xf32>
+}
+
+// -----
+
+func.func @tape(%x: tensor<4xf32>) {
+  // expected-error@+1 {{there is no tier "tape"}}
+  %y = parplan.transfer %x to "tape" : tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @tier(%x: tensor<4xf32>) {
+  // expected-error@+1 {{must be one of device, host, nvme, not "tape"}}
+  %y = parplan.neg %x {parplan.tier = "tape"} : tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @stage(%x: tensor<4xf32>) {
+  // expected-error@+1 {{'parplan.stage' must be an i64 that is not negative}}
+  %y = parplan.neg %x {parplan.stage = -1 : i64} : tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @recompute(%x: tensor<4xf32>) {
+  // expected-error@+1 {{'parplan.recompute' must be a unit attribute}}
+  %y = parplan.neg %x {parplan.recompute = true} : tensor<4xf32>
+  return
+}
+
+// -----
+
+// expected-error@+1 {{'parplan.position' must be an i64 of at least 0 of a function}}
+func.func @position() attributes {parplan.position = -1 : i64} {
+  return
+}
+
+// -----
+
+// expected-error@+1 {{'parplan.pass_seconds' must be an array<f64> of a function, three times per stage}}
+func.func @seconds() attributes {parplan.pass_seconds = array<f64: 1.0, 2.0>} {
+  return
+}
+
+// -----
+
+// expected-error@+1 {{'parplan.pipeline_schedule' must be a string attribute}}
+func.func @schedule() attributes {parplan.pipeline_schedule = 1 : i64} {
+  return
+}

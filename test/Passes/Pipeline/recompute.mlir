@@ -1,0 +1,45 @@
+// RUN: parplan-opt %s -parplan-recompute | FileCheck %s
+
+// Copies stand before the first backward reader, and read what is kept.
+// CHECK-LABEL: func.func @chain
+func.func @chain(%x: tensor<4xf32> {parplan.batch}) -> tensor<4xf32> attributes {parplan.micro_batches = 2 : i64} {
+  // CHECK: %[[KEPT:.*]] = parplan.exp
+  %kept = parplan.exp %x {parplan.per_micro_batch} : tensor<4xf32>
+  // CHECK-NEXT: %[[A:.*]] = parplan.tanh %[[KEPT]] {parplan.per_micro_batch}
+  %a = parplan.tanh %kept {parplan.per_micro_batch, parplan.recompute} : tensor<4xf32>
+  // CHECK-NEXT: %[[B:.*]] = parplan.sin %[[A]]
+  %b = parplan.sin %a {parplan.per_micro_batch, parplan.recompute} : tensor<4xf32>
+  // CHECK-NEXT: %[[C:.*]] = parplan.neg %[[B]]
+  %c = parplan.neg %b {parplan.per_micro_batch} : tensor<4xf32>
+  // CHECK-NEXT: %[[D:.*]] = parplan.cos %[[C]]
+  %d = parplan.cos %c {parplan.per_micro_batch, parplan.role = "input_gradient"} : tensor<4xf32>
+  // CHECK-NEXT: %[[A2:.*]] = parplan.tanh %[[KEPT]] {parplan.per_micro_batch, parplan.role = "input_gradient"}
+  // CHECK-NEXT: %[[B2:.*]] = parplan.sin %[[A2]] {parplan.per_micro_batch, parplan.role = "input_gradient"}
+  // CHECK-NEXT: %[[E:.*]] = parplan.mul %[[D]], %[[B2]]
+  %e = parplan.mul %d, %b {parplan.per_micro_batch, parplan.role = "input_gradient"} : tensor<4xf32>, tensor<4xf32>
+  // CHECK-NEXT: %[[F:.*]] = parplan.mul %[[E]], %[[A2]]
+  %f = parplan.mul %e, %a {parplan.per_micro_batch, parplan.role = "weight_gradient"} : tensor<4xf32>, tensor<4xf32>
+  // CHECK-NEXT: parplan.mul %[[F]], %[[KEPT]]
+  %g = parplan.mul %f, %kept {parplan.per_micro_batch, parplan.role = "weight_gradient"} : tensor<4xf32>, tensor<4xf32>
+  %sum = parplan.accumulate %g : tensor<4xf32>
+  return %sum : tensor<4xf32>
+}
+
+// What another stage makes is kept, and what runs once per step.
+// CHECK-LABEL: func.func @stages
+func.func @stages(%x: tensor<4xf32> {parplan.batch}, %w: tensor<4xf32>) -> tensor<4xf32> attributes {parplan.micro_batches = 2 : i64} {
+  // CHECK: %[[W:.*]] = parplan.neg
+  // CHECK-NOT: parplan.recompute
+  %w2 = parplan.neg %w {parplan.recompute} : tensor<4xf32>
+  // CHECK: %[[A:.*]] = parplan.tanh
+  %a = parplan.tanh %x {parplan.per_micro_batch, parplan.recompute, parplan.stage = 0 : i64} : tensor<4xf32>
+  %b = parplan.mul %a, %w2 {parplan.per_micro_batch, parplan.recompute, parplan.stage = 1 : i64} : tensor<4xf32>, tensor<4xf32>
+  // CHECK: %[[B2:.*]] = parplan.mul %[[A]], %[[W]] {parplan.per_micro_batch, parplan.role = "input_gradient", parplan.stage = 1 : i64}
+  // CHECK-NEXT: %[[C:.*]] = parplan.mul %[[B2]], %[[A]]
+  %c = parplan.mul %b, %a {parplan.per_micro_batch, parplan.role = "input_gradient", parplan.stage = 1 : i64} : tensor<4xf32>, tensor<4xf32>
+  // CHECK-NEXT: %[[A2:.*]] = parplan.tanh
+  // CHECK-NEXT: parplan.mul %[[C]], %[[A2]]
+  %d = parplan.mul %c, %a {parplan.per_micro_batch, parplan.role = "input_gradient", parplan.stage = 0 : i64} : tensor<4xf32>, tensor<4xf32>
+  %sum = parplan.accumulate %d : tensor<4xf32>
+  return %sum : tensor<4xf32>
+}
