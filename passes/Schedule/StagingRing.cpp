@@ -91,7 +91,11 @@ void StagingRing::transfer(Operation *op, Value from, Value to) {
 
 void StagingRing::lowerCopy(TransferOp op) {
   Value from = placement.lookup(op.getInput());
+  std::optional<Tier> tier = exec::symbolizeTier(op.getTier());
+  PARPLAN_CHECK(tier, "a transfer to no tier");
+  placement.setTier(*tier);
   Value to = placement.define(op.getResult());
+  placement.setTier(Tier::device);
   exec::BufferType type = exec::getBufferType(from);
   int64_t step = slotBytes / exec::getStorageBytes(type.getElementType());
   for (int64_t first = 0; first < type.getElementCount(); first += step) {
@@ -122,7 +126,7 @@ public:
                get(update.getSkip())};
     placement.setTier(Tier::device);
     for (OpResult result : update->getResults())
-      targets.push_back(defineTarget(result));
+      targets.push_back(defineTargets(result));
     elements = exec::getBufferType(sources[0]).getElementCount();
     step = ring.slotBytes / widest;
     SmallVector<Value> tile = fetch(0);
@@ -143,27 +147,37 @@ private:
     return std::min(step, elements - first);
   }
 
-  /// Where the only transfer of the result goes; else a buffer on the host, the
-  /// old one's where that is there.
-  Value defineTarget(OpResult result) {
-    unsigned number = result.getResultNumber();
-    unsigned replaced = number == 0 ? 0 : number + 1;
-    auto onward = result.hasOneUse()
-                      ? dyn_cast<TransferOp>(*result.user_begin())
-                      : TransferOp();
-    std::optional<Tier> tier =
-        onward ? exec::symbolizeTier(onward.getTier()) : Tier::host;
-    PARPLAN_CHECK(tier, "a transfer to no tier");
-    placement.setTier(*tier);
-    Value target;
-    if (onward)
-      target = placement.define(onward.getResult());
-    else if (exec::getTier(sources[replaced]) == Tier::host)
-      target = placement.defineInPlace(result, update->getOperand(replaced));
-    else
-      target = placement.define(result);
+  /// Where the transfers go that alone read the result; else a buffer on the
+  /// host, the old one's where that is there.
+  SmallVector<Value> defineTargets(OpResult result) {
+    SmallVector<Value> defined;
+    bool isOnlyMoved = llvm::all_of(result.getUsers(), [](Operation *user) {
+      auto onward = dyn_cast<TransferOp>(user);
+      return onward && onward.getTier() != tiers::host;
+    });
+    for (Operation *user : result.getUsers()) {
+      if (!isOnlyMoved)
+        break;
+      auto onward = cast<TransferOp>(user);
+      std::optional<Tier> tier = exec::symbolizeTier(onward.getTier());
+      PARPLAN_CHECK(tier, "a transfer to no tier");
+      placement.setTier(*tier);
+      defined.push_back(placement.define(onward.getResult()));
+    }
+    size_t replaced = getReplaced(result.getResultNumber());
+    placement.setTier(Tier::host);
+    if (!isOnlyMoved)
+      defined.push_back(
+          exec::getTier(sources[replaced]) == Tier::host
+              ? placement.defineInPlace(result, update->getOperand(replaced))
+              : placement.define(result));
     placement.setTier(Tier::device);
-    return target;
+    return defined;
+  }
+
+  /// The operand that a result takes the place of.
+  static size_t getReplaced(size_t result) {
+    return result == 0 ? 0 : result + 1;
   }
 
   /// The tile of every array that starts at `first`, on the host.
@@ -182,16 +196,16 @@ private:
   }
 
   void compute(int64_t first, ArrayRef<Value> tile) {
-    SmallVector<Value> made, parts;
-    for (auto [number, target] : llvm::enumerate(targets)) {
-      parts.push_back(ring.getTile(target, first, getExtent(first)));
-      size_t replaced = number == 0 ? 0 : number + 1;
-      if (exec::getTier(target) == Tier::host)
-        made.push_back(parts.back());
+    SmallVector<Value> made;
+    for (auto [number, where] : llvm::enumerate(targets)) {
+      size_t replaced = getReplaced(number);
+      if (where.size() == 1 && exec::getTier(where.front()) == Tier::host)
+        made.push_back(ring.getTile(where.front(), first, getExtent(first)));
       else if (exec::getTier(sources[replaced]) != Tier::host)
         made.push_back(tile[replaced]);
       else
-        made.push_back(ring.takeSlot(getExtent(first), getType(target)));
+        made.push_back(
+            ring.takeSlot(getExtent(first), getType(sources[replaced])));
     }
     (void)done(builder.create<exec::UpdateOp>(
         location, update.getKindAttr(), tile[0], tile[1], tile.drop_front(2),
@@ -200,9 +214,11 @@ private:
         update.getBeta2Attr(), update.getEpsilonAttr(),
         update.getWeightDecayAttr(), update.getMomentumAttr(),
         getShare(first)));
-    for (auto [value, part] : llvm::zip_equal(made, parts))
-      if (value != part)
-        ring.transfer(update, value, part);
+    for (auto [value, where] : llvm::zip_equal(made, targets))
+      for (Value target : where)
+        if (exec::getTier(target) != Tier::host)
+          ring.transfer(update, value,
+                        ring.getTile(target, first, getExtent(first)));
   }
 
   /// The work of the tile.
@@ -219,7 +235,9 @@ private:
 
   StagingRing &ring;
   OptimizerUpdateOp update;
-  SmallVector<Value> sources, scalars, targets;
+  SmallVector<Value> sources, scalars;
+  /// Of every result.
+  SmallVector<SmallVector<Value>> targets;
   int64_t elements = 0, step = 0;
 };
 

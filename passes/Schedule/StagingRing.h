@@ -27,11 +27,11 @@ public:
   /// Whether an operand of the update passed through.
   bool isStaged(OptimizerUpdateOp op) const;
 
-  /// Appends the tiles of a transfer from NVMe to the device.
+  /// Appends the tiles of a transfer between NVMe and the device.
   void lowerCopy(TransferOp op);
   /// Appends the tiles of an update: tile t+1 is read before tile t is written
-  /// back. Single numbers are on the host by then. Results whose only use is a
-  /// transfer are written to where that goes, and it is done.
+  /// back. Single numbers are on the host by then. Results that only transfers
+  /// read are written to where those go, and these are done.
   void lowerUpdate(OptimizerUpdateOp op);
 
 private:

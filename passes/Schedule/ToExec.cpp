@@ -103,14 +103,13 @@ private:
   LogicalResult bringToHost(Operation *op) {
     auto update = dyn_cast<OptimizerUpdateOp>(op);
     bool isStaged = update && staging.isStaged(update);
-    for (Value operand : op->getOperands()) {
+    size_t arrays = isStaged ? 2 + update.getStates().size() : 0;
+    for (Value operand : op->getOperands().drop_front(arrays)) {
       Value buffer = placement.lookup(operand);
       if (!buffer || exec::getTier(buffer) == exec::Tier::host ||
           onHost.contains(operand))
         continue;
       RankedTensorType type = getTensorType(operand);
-      if (isStaged && type.getRank() > 0)
-        continue;
       if (exec::getTier(buffer) == exec::Tier::nvme ||
           type.getNumElements() != 1)
         return op->emitOpError("reads values on the host and ")
@@ -218,10 +217,12 @@ private:
     if (transfer->use_empty() || placement.lookup(transfer.getResult()))
       return success();
     Value from = placement.lookup(transfer.getInput());
+    exec::Tier tier = exec::getTier(from);
     if (staging.passesThrough(transfer))
       placement.map(transfer.getResult(), from);
-    else if (exec::getTier(from) == exec::Tier::nvme &&
-             transfer.getTier() == tiers::device)
+    else if ((tier == exec::Tier::nvme &&
+              transfer.getTier() == tiers::device) ||
+             (tier == exec::Tier::device && transfer.getTier() == tiers::nvme))
       staging.lowerCopy(transfer);
     else
       return lowerTransfer(transfer, placement);

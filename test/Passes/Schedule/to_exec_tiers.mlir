@@ -98,3 +98,39 @@ func.func @main(%g: tensor<400000xf32> {parplan.name = "g"}, %lr: tensor<f32> {p
   %mb = parplan.transfer %mn to "nvme" : tensor<400000xf32>
   return %wb, %mb : tensor<400000xf32>, tensor<400000xf32>
 }
+
+// -----
+
+parplan.mesh @mesh <["dp0"=2 data]>
+parplan.initializer @w0 "w" : tensor<16xf32> in "" at 0 length 64
+
+// The new parameter goes to the device and to NVMe; its state rests on the host. What is made on the device goes to NVMe through a slot, too.
+// CHECK-LABEL: exec.program @main
+// CHECK: %[[W:.*]] = exec.buffer parameter on nvme {{.*}} trained
+// CHECK: %[[M:.*]] = exec.buffer state on host {{.*}} trained
+// CHECK: %[[V:.*]] = exec.buffer parameter on nvme {{.*}} trained
+// CHECK: exec.update {{ *}}momentum %[[SLOT:.*]], %{{.*}} states %[[MV:.*]] learning_rate %{{.*}} into %[[SLOT]], %[[MV]]
+// CHECK-NEXT: exec.record
+// CHECK: exec.transfer %[[SLOT]] into %[[W]]
+// CHECK: exec.transfer %[[SLOT]] into %[[NEW:.*]] :
+// CHECK: exec.square_sum %[[NEW]]
+// CHECK: exec.transfer %{{.*}} into %[[SECOND:.*]] :
+// CHECK: exec.transfer %[[SECOND]] into %[[V]]
+parplan.initializer @w1 "v" : tensor<16xf32> in "" at 64 length 64
+func.func @main(%g: tensor<16xf32> {parplan.name = "g"}, %lr: tensor<f32> {parplan.name = "learning_rate", parplan.schedule = "learning_rate"}
+  ) -> (tensor<16xf32> {parplan.variable = #parplan.variable<@w0>}, tensor<16xf32> {parplan.variable = #parplan.variable<@w0, slot = "momentum_buffer">},
+        tensor<16xf32> {parplan.variable = #parplan.variable<@w1>}, tensor<f32> {parplan.name = "loss"})
+    attributes {parplan.micro_batches = 1 : i64} {
+  %w = parplan.parameter @w0 {parplan.tier = "nvme"} : tensor<16xf32>
+  %m = parplan.parameter @w0 slot "momentum_buffer" {parplan.tier = "host"} : tensor<16xf32>
+  %v = parplan.parameter @w1 {parplan.tier = "nvme"} : tensor<16xf32>
+  %wh = parplan.transfer %w to "host" : tensor<16xf32>
+  %gh = parplan.transfer %g to "host" : tensor<16xf32>
+  %wn, %mn = parplan.optimizer_update momentum %wh, %gh states %m learning_rate %lr betas 0.0, 0.0 epsilon 0.0 weight_decay 0.0 momentum 0.9 : tensor<16xf32>, tensor<16xf32>, tensor<16xf32>, tensor<f32>
+  %wd = parplan.transfer %wn to "device" : tensor<16xf32>
+  %wb = parplan.transfer %wn to "nvme" : tensor<16xf32>
+  %loss = parplan.square_sum %wd : tensor<16xf32>
+  %s = parplan.softmax %wd dim 0 : tensor<16xf32>
+  %vb = parplan.transfer %s to "nvme" : tensor<16xf32>
+  return %wb, %mn, %vb, %loss : tensor<16xf32>, tensor<16xf32>, tensor<16xf32>, tensor<f32>
+}
