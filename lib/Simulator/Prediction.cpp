@@ -18,18 +18,36 @@ int64_t Prediction::getPeakBytes() const {
   return peak;
 }
 
+/// The least that the arena of a tier could be, and what it is above that, as
+/// a share of the least; of the rank with the highest peak.
+static void addBound(const RankPrediction &highest, MemoryTier tier,
+                     int64_t peakBytes, nlohmann::ordered_json &peaks) {
+  // What is predicted is what is touched, which may be less than the arena.
+  int64_t bound =
+      std::min(highest.lowerBounds[static_cast<size_t>(tier)], peakBytes);
+  if (bound <= 0)
+    return;
+  peaks["lower_bound"] = bound;
+  peaks["gap"] =
+      static_cast<double>(peakBytes - bound) / static_cast<double>(bound);
+}
+
 /// The peaks of a tier, if it is used.
-static void addTier(const Prediction &prediction,
+static void addTier(const Prediction &prediction, MemoryTier tier,
                     int64_t RankPrediction::*bytes, const char *key,
                     nlohmann::ordered_json &document) {
   Json peaks = Json::array();
-  int64_t highest = 0;
+  const RankPrediction *highest = nullptr;
   for (int64_t index = 0; index < prediction.rankCount; ++index) {
-    peaks.push_back(prediction.getRank(index).*bytes);
-    highest = std::max(highest, prediction.getRank(index).*bytes);
+    const RankPrediction &rank = prediction.getRank(index);
+    peaks.push_back(rank.*bytes);
+    if (!highest || rank.*bytes > highest->*bytes)
+      highest = &rank;
   }
-  if (highest > 0)
-    document[key] = {{"max", highest}, {"per_rank", std::move(peaks)}};
+  if (!highest || highest->*bytes == 0)
+    return;
+  document[key] = {{"max", highest->*bytes}, {"per_rank", std::move(peaks)}};
+  addBound(*highest, tier, highest->*bytes, document[key]);
 }
 
 nlohmann::ordered_json parplan::toJson(const Prediction &prediction) {
@@ -71,9 +89,12 @@ nlohmann::ordered_json parplan::toJson(const Prediction &prediction) {
       {"communication",
        {{"per_rank", std::move(counts)}, {"order_sha256", std::move(digests)}}},
       {"offload", {{"per_rank", std::move(offload)}}}};
-  addTier(prediction, &RankPrediction::hostPeakBytes, "host_peak_memory_bytes",
-          document);
-  addTier(prediction, &RankPrediction::nvmePeakBytes, "nvme_peak_bytes",
-          document);
+  if (highest != prediction.ranks.end())
+    addBound(*highest, MemoryTier::device, highest->peakBytes,
+             document["peak_memory_bytes"]);
+  addTier(prediction, MemoryTier::host, &RankPrediction::hostPeakBytes,
+          "host_peak_memory_bytes", document);
+  addTier(prediction, MemoryTier::nvme, &RankPrediction::nvmePeakBytes,
+          "nvme_peak_bytes", document);
   return document;
 }

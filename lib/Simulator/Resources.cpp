@@ -136,6 +136,7 @@ Prediction parplan::predictResources(const Program &program) {
   for (const RankProgram &rank : program.ranks) {
     RankPrediction &result = prediction.ranks.emplace_back();
     predictMemory(rank, result);
+    result.lowerBounds = rank.arenaBounds;
     result.offload = countOffload(rank);
     predictCommunication(rank, program.communicators, result);
   }

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <functional>
 #include <numeric>
+#include <random>
 
 namespace parplan {
 
@@ -16,54 +17,89 @@ namespace {
 
 enum class Fit { first, best };
 
+/// Bytes that are taken, as ranges that do not touch, in ascending order.
+class TakenBytes {
+public:
+  void clear() { ranges.clear(); }
+
+  void take(int64_t from, int64_t to) {
+    auto first = std::partition_point(
+        ranges.begin(), ranges.end(),
+        [&](const Range &range) { return range.to < from; });
+    if (first == ranges.end() || first->from > to) {
+      ranges.insert(first, {from, to});
+      return;
+    }
+    auto last = first;
+    for (; last != ranges.end() && last->from <= to; ++last)
+      to = std::max(to, last->to);
+    *first = {std::min(from, first->from), to};
+    ranges.erase(first + 1, last);
+  }
+
+  /// Where `bytes` fit: in the lowest gap, or in the narrowest one; above all
+  /// if in none.
+  int64_t findGap(int64_t bytes, Fit fit) const {
+    int64_t start = 0, chosen = -1, narrowest = INT64_MAX;
+    for (const Range &range : ranges) {
+      int64_t gap = range.from - start;
+      if (gap >= bytes && gap < narrowest) {
+        if (fit == Fit::first)
+          return start;
+        narrowest = gap;
+        chosen = start;
+      }
+      start = range.to;
+    }
+    return chosen >= 0 ? chosen : start;
+  }
+
+private:
+  struct Range {
+    int64_t from, to;
+  };
+  std::vector<Range> ranges;
+};
+
 class Packer {
 public:
-  Packer(const std::vector<Lifetime> &lifetimes, int64_t alignment)
-      : lifetimes(lifetimes), alignment(alignment) {}
+  Packer(const std::vector<Lifetime> &unsorted, int64_t alignment)
+      : alignment(alignment), byStart(unsorted.size()), taken(unsorted.size()),
+        offsets(unsorted.size()) {
+    std::iota(byStart.begin(), byStart.end(), size_t(0));
+    std::stable_sort(byStart.begin(), byStart.end(),
+                     [&](size_t left, size_t right) {
+                       return unsorted[left].first < unsorted[right].first;
+                     });
+    for (size_t index : byStart)
+      lifetimes.push_back(unsorted[index]);
+    for (const Lifetime &life : lifetimes)
+      longest = std::max(longest, life.last - life.first);
+  }
 
   Packing run() {
     findLowerBound();
-    findNeighbours();
     best.peak = INT64_MAX;
     best.lowerBound = lowerBound;
-    for (const Key &key : getKeys())
-      for (Fit fit : {Fit::first, Fit::best})
-        if (improve(getOrder(key), fit))
-          return best;
+    tryOrders();
+    // Back to the order that was given.
+    std::vector<int64_t> sorted = std::move(best.offsets);
+    best.offsets.resize(sorted.size());
+    for (size_t index = 0; index != sorted.size(); ++index)
+      best.offsets[byStart[index]] = sorted[index];
     return best;
   }
 
 private:
-  using Order = std::vector<size_t>;
-  using Key = std::function<int64_t(const Lifetime &)>;
+  using Order = std::vector<uint32_t>;
 
-  static constexpr int rounds = 15;
-  /// Pairs of neighbours that are looked at in all: programs with very many
+  /// Of putting first, and of hurrying.
+  static constexpr int partitions = 15, hurries = 40;
+  /// Share of the order by which what ends highest moves, at least.
+  static constexpr double stride = 0.05;
+  /// Pairs of buffers that are looked at in all: programs with very many
   /// buffers are packed in fewer orders.
-  static constexpr int64_t budget = 600'000'000;
-
-  /// Large first; ties by position, so that the result is always the same.
-  static std::vector<Key> getKeys() {
-    auto length = [](const Lifetime &life) {
-      return life.last - life.first + 1;
-    };
-    return {[](const Lifetime &life) { return life.bytes; },
-            [=](const Lifetime &life) { return length(life); },
-            [=](const Lifetime &life) { return life.bytes * length(life); },
-            [](const Lifetime &life) { return -life.first; }};
-  }
-
-  Order getOrder(const Key &key) const {
-    Order order(lifetimes.size());
-    std::iota(order.begin(), order.end(), size_t(0));
-    std::vector<int64_t> keys;
-    for (const Lifetime &life : lifetimes)
-      keys.push_back(key(life));
-    std::stable_sort(
-        order.begin(), order.end(),
-        [&](size_t left, size_t right) { return keys[left] > keys[right]; });
-    return order;
-  }
+  static constexpr int64_t budget = 200'000'000;
 
   int64_t roundUp(int64_t bytes) const {
     return (bytes + alignment - 1) / alignment * alignment;
@@ -89,88 +125,138 @@ private:
     lowerBound = std::max<int64_t>(0, lowerBound - slack);
   }
 
-  /// Buffers alive together, by a sweep in the order of their starts.
-  void findNeighbours() {
-    neighbours.resize(lifetimes.size());
+  /// Large keys first; ties by position, so that the result is always the
+  /// same.
+  Order getOrder(const std::function<double(size_t)> &key) const {
     Order order(lifetimes.size());
-    std::iota(order.begin(), order.end(), size_t(0));
+    std::iota(order.begin(), order.end(), 0u);
+    std::vector<double> keys;
+    for (size_t index = 0; index != lifetimes.size(); ++index)
+      keys.push_back(key(index));
     std::stable_sort(order.begin(), order.end(),
-                     [&](size_t left, size_t right) {
-                       return lifetimes[left].first < lifetimes[right].first;
+                     [&](uint32_t left, uint32_t right) {
+                       return keys[left] > keys[right];
                      });
-    Order alive;
-    for (size_t index : order) {
-      std::erase_if(alive, [&](size_t other) {
-        return lifetimes[other].last < lifetimes[index].first;
-      });
-      for (size_t other : alive) {
-        neighbours[index].push_back(other);
-        neighbours[other].push_back(index);
-      }
-      alive.push_back(index);
-    }
+    return order;
   }
 
-  /// Packs in `order`, then in orders in which what ends above the bound comes
-  /// earlier. True when the bound is reached.
-  bool improve(Order order, Fit fit) {
-    for (int round = 0; round <= rounds; ++round) {
-      if (spent > budget)
-        return false;
-      std::vector<int64_t> offsets = place(order, fit);
-      int64_t peak = 0;
-      for (size_t index = 0; index < lifetimes.size(); ++index)
-        peak = std::max(peak, offsets[index] + lifetimes[index].bytes);
-      if (peak < best.peak) {
-        best.peak = peak;
-        best.offsets = offsets;
-      }
-      if (best.peak <= lowerBound)
-        return true;
-      std::stable_partition(order.begin(), order.end(), [&](size_t index) {
+  void tryOrders() {
+    auto bytes = [&](size_t index) {
+      return static_cast<double>(lifetimes[index].bytes);
+    };
+    auto length = [&](size_t index) {
+      return static_cast<double>(lifetimes[index].last -
+                                 lifetimes[index].first + 1);
+    };
+    std::vector<Order> orders = {
+        getOrder(bytes), getOrder(length),
+        getOrder([&](size_t index) { return bytes(index) * length(index); }),
+        getOrder([&](size_t index) {
+          return -static_cast<double>(lifetimes[index].first);
+        })};
+    for (const Order &order : orders)
+      for (Fit fit : {Fit::first, Fit::best})
+        if (putFirst(order, fit))
+          return;
+    // By time is no start for these: it says nothing of the bytes.
+    orders.pop_back();
+    for (const Order &order : orders)
+      if (hurry(order))
+        return;
+  }
+
+  /// The bound leaves out what follows the topmost buffer: less than the
+  /// alignment is no difference.
+  bool isDone() const {
+    return best.peak < lowerBound + alignment ||
+           (spent > budget && best.peak != INT64_MAX);
+  }
+
+  /// Packs in `order`, then in orders in which all that ends above the bound
+  /// comes first. True when there is no more to do.
+  bool putFirst(Order order, Fit fit) {
+    for (int round = 0; round <= partitions && !isDone(); ++round) {
+      int64_t peak = place(order, fit);
+      auto isAbove = [&](uint32_t index) {
         return offsets[index] + lifetimes[index].bytes > lowerBound;
-      });
+      };
+      if (peak <= lowerBound ||
+          std::is_partitioned(order.begin(), order.end(), isAbove))
+        break;
+      std::stable_partition(order.begin(), order.end(), isAbove);
+    }
+    return isDone();
+  }
+
+  /// Packs in orders in which what ends above the bound comes earlier and
+  /// earlier, the more the further above.
+  bool hurry(const Order &order) {
+    auto count = static_cast<double>(order.size());
+    std::vector<double> urgency(order.size());
+    for (size_t place = 0; place != order.size(); ++place)
+      urgency[order[place]] = -static_cast<double>(place);
+    std::minstd_rand random(1);
+    for (int round = 0; round != hurries; ++round) {
+      int64_t peak = place(
+          getOrder([&](size_t index) { return urgency[index]; }), Fit::first);
+      if (isDone())
+        return true;
+      for (size_t index = 0; index != order.size(); ++index) {
+        int64_t above = offsets[index] + lifetimes[index].bytes - lowerBound;
+        if (above > 0) {
+          double chance = static_cast<double>(random()) /
+                          static_cast<double>(std::minstd_rand::max());
+          urgency[index] += stride * count * (1 + chance) *
+                            static_cast<double>(above) /
+                            static_cast<double>(peak - lowerBound);
+        }
+      }
     }
     return false;
   }
 
-  std::vector<int64_t> place(const Order &order, Fit fit) {
-    std::vector<int64_t> offsets(lifetimes.size(), -1);
-    std::vector<std::pair<int64_t, int64_t>> taken;
-    for (size_t index : order) {
-      taken.clear();
-      spent += static_cast<int64_t>(neighbours[index].size());
-      for (size_t other : neighbours[index])
-        if (offsets[other] >= 0)
-          taken.push_back(
-              {offsets[other], offsets[other] + lifetimes[other].bytes});
-      std::sort(taken.begin(), taken.end());
-      offsets[index] = findGap(taken, lifetimes[index].bytes, fit);
+  /// The peak when buffers are placed in this order.
+  int64_t place(const Order &order, Fit fit) {
+    for (TakenBytes &bytes : taken)
+      bytes.clear();
+    std::fill(offsets.begin(), offsets.end(), -1);
+    int64_t peak = 0;
+    for (uint32_t index : order) {
+      const Lifetime &life = lifetimes[index];
+      offsets[index] = taken[index].findGap(life.bytes, fit);
+      int64_t end = offsets[index] + life.bytes;
+      peak = std::max(peak, end);
+      end = roundUp(end);
+      // Those that start within the longest life before it may meet it.
+      auto other =
+          std::partition_point(lifetimes.begin(), lifetimes.begin() + index,
+                               [&](const Lifetime &each) {
+                                 return each.first + longest < life.first;
+                               }) -
+          lifetimes.begin();
+      for (; other != static_cast<int64_t>(lifetimes.size()) &&
+             lifetimes[other].first <= life.last;
+           ++other, ++spent)
+        if (lifetimes[other].last >= life.first && offsets[other] < 0)
+          taken[other].take(offsets[index], end);
     }
-    return offsets;
+    if (peak < best.peak) {
+      best.peak = peak;
+      best.offsets = offsets;
+    }
+    return peak;
   }
 
-  int64_t findGap(const std::vector<std::pair<int64_t, int64_t>> &taken,
-                  int64_t bytes, Fit fit) const {
-    int64_t start = 0, chosen = -1, narrowest = INT64_MAX;
-    for (auto [offset, end] : taken) {
-      int64_t gap = offset - start;
-      if (gap >= bytes && gap < narrowest) {
-        if (fit == Fit::first)
-          return start;
-        narrowest = gap;
-        chosen = start;
-      }
-      start = std::max(start, roundUp(end));
-    }
-    return chosen >= 0 ? chosen : start;
-  }
-
-  const std::vector<Lifetime> &lifetimes;
   int64_t alignment;
+  /// In the order of their starts, and where each was.
+  std::vector<Lifetime> lifetimes;
+  std::vector<size_t> byStart;
+  int64_t longest = 0;
   int64_t lowerBound = 0;
   int64_t spent = 0;
-  std::vector<Order> neighbours;
+  /// Of the order at work: what is not free for a buffer, and where it lies.
+  std::vector<TakenBytes> taken;
+  std::vector<int64_t> offsets;
   Packing best;
 };
 

@@ -71,6 +71,11 @@ public:
   Extractor(exec::ProgramOp program, Program &result)
       : body(program.getBody().front()), result(result) {
     findGradients();
+    if (auto bounds =
+            program->getAttrOfType<DenseI64ArrayAttr>(arenaBoundsName))
+      for (auto [tier, bytes] : llvm::enumerate(bounds.asArrayRef()))
+        if (auto each = exec::symbolizeTier(static_cast<uint32_t>(tier)))
+          common.arenaBounds[static_cast<size_t>(getTier(*each))] = bytes;
     // The calls of communicators of the same axes on other streams meet
     // others.
     for (auto communicator : body.getOps<exec::CommunicatorOp>()) {

@@ -14,6 +14,10 @@
 
 namespace parplan {
 
+/// On exec.program: the least bytes of the arena of each tier that buffers with
+/// these lives could have, 0 for tiers without buffers.
+inline constexpr llvm::StringLiteral arenaBoundsName = "exec.arena_bounds";
+
 /// What the ranks of the verified programs of a module do: buffers, launches
 /// with their costs, communication, transfers and events, in the order of
 /// issue. One program for all ranks, or one for each where positions, exchanges

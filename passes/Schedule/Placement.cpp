@@ -6,6 +6,7 @@
 
 #include "passes/Schedule/Placement.h"
 #include "passes/Schedule/ArenaPacking.h"
+#include "passes/Schedule/ExtractProgram.h"
 
 #include "parplan/Support/Check.h"
 
@@ -319,6 +320,7 @@ SmallVector<Placement::Memory> Placement::placeBuffers() {
     return op.getStreamKind() == exec::StreamKind::storage;
   });
   SmallVector<Memory> memory;
+  std::array<int64_t, exec::tierCount> bounds = {};
   for (exec::Tier each :
        {exec::Tier::device, exec::Tier::host, exec::Tier::nvme}) {
     Buffers &own = tiers[static_cast<size_t>(each)];
@@ -331,7 +333,9 @@ SmallVector<Placement::Memory> Placement::placeBuffers() {
     memory.push_back(
         pack(each, alignment, own.resident, own.moving, own.lifetimes));
     program.setArenaBytes(each, memory.back().peak);
+    bounds[static_cast<size_t>(each)] = memory.back().lowerBound;
   }
+  program->setAttr(arenaBoundsName, DenseI64ArrayAttr::get(context, bounds));
   return memory;
 }
 

@@ -12,6 +12,7 @@
 #include "parplan/Planner/MemoryTier.h"
 #include "parplan/Sharding/Mesh.h"
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -99,6 +100,9 @@ struct RankProgram {
   std::vector<ProgramBuffer> buffers;
   /// In the order of issue.
   std::vector<ProgramStatement> statements;
+  /// Of each tier, by MemoryTier: bytes below which no packing of the buffers
+  /// is; 0 where nobody says.
+  std::array<int64_t, 3> arenaBounds = {};
 };
 
 /// The step of a plan. Serves simulation only: it says nothing about values.

@@ -59,6 +59,9 @@ struct RankPrediction {
   int64_t peakBytes = 0;
   int64_t hostPeakBytes = 0;
   int64_t nvmePeakBytes = 0;
+  /// Of each tier, by MemoryTier: no order of buffers in the arena has a lower
+  /// peak; 0 where nobody says.
+  std::array<int64_t, 3> lowerBounds = {};
   OffloadCount offload;
   /// On the device.
   MemoryByUse memory;

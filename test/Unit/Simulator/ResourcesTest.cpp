@@ -95,6 +95,20 @@ TEST(Resources, documentHasOneEntryPerRank) {
   EXPECT_EQ(document["offload"]["per_rank"].size(), 4u);
 }
 
+TEST(Resources, documentSaysHowFarThePeakIsFromTheLeast) {
+  Program program = makeProgram();
+  program.ranks[0].buffers = {
+      {BufferUse::parameter, 0, 100, true},
+      {BufferUse::parameter, 0, 64, true, MemoryTier::host}};
+  Json without = toJson(predictResources(program));
+  EXPECT_FALSE(without["peak_memory_bytes"].contains("gap"));
+  program.ranks[0].arenaBounds = {80, 64, 0};
+  Json document = toJson(predictResources(program));
+  EXPECT_EQ(document["peak_memory_bytes"]["lower_bound"], 80);
+  EXPECT_EQ(document["peak_memory_bytes"]["gap"], 0.25);
+  EXPECT_EQ(document["host_peak_memory_bytes"]["gap"], 0);
+}
+
 TEST(Resources, ranksWithTheirOwnProgramsHaveTheirOwnFigures) {
   Program program = makeProgram(4);
   program.ranks[2].buffers = {{BufferUse::activation, 0, 50, true}};
