@@ -20,6 +20,35 @@ static FlatSymbolRefAttr setMesh(func::FuncOp function, const Mesh &mesh) {
   return FlatSymbolRefAttr::get(op.getSymNameAttr());
 }
 
+/// The stages of ops, and what orders them, in place of those of an earlier
+/// plan.
+static void setPipeline(func::FuncOp function, const GraphProblem &graph,
+                        const PlanningAnswer &answer) {
+  Builder builder(function.getContext());
+  function->removeAttr(attributes::pipelineSchedule);
+  function->removeAttr(attributes::passSeconds);
+  if (answer.pipeline) {
+    function->setAttr(
+        attributes::pipelineSchedule,
+        builder.getStringAttr(printScheduleName(answer.pipeline->shape)));
+    SmallVector<double> seconds;
+    for (const PassTimes &times : answer.pipeline->times)
+      seconds.append({times.forwardSeconds, times.inputGradientSeconds,
+                      times.weightGradientSeconds});
+    function->setAttr(attributes::passSeconds,
+                      builder.getDenseF64ArrayAttr(seconds));
+  }
+  for (auto [index, op] : llvm::enumerate(graph.ops)) {
+    op->removeAttr(attributes::stage);
+    if (answer.pipeline && answer.getStage(index) >= 0)
+      op->setAttr(attributes::stage,
+                  builder.getI64IntegerAttr(answer.getStage(index)));
+    op->removeAttr(attributes::recompute);
+    if (answer.isRecomputed(index))
+      op->setAttr(attributes::recompute, builder.getUnitAttr());
+  }
+}
+
 void parplan::applyAnswer(func::FuncOp function, const GraphProblem &graph,
                           const PlanningAnswer &answer) {
   const Mesh &mesh = answer.mesh;
@@ -28,21 +57,29 @@ void parplan::applyAnswer(func::FuncOp function, const GraphProblem &graph,
 
   llvm::DenseMap<Value, ShardingAttr> shardings;
   llvm::DenseSet<Value> again;
+  llvm::DenseMap<Value, MemoryTier> tiers;
   for (auto [index, value] : llvm::enumerate(graph.values)) {
     shardings[value] = ShardingAttr::get(symbol, mesh, answer.rest[index]);
     if (answer.isGatheredAgain(index))
       again.insert(value);
+    if (answer.getTier(index) != MemoryTier::device)
+      tiers[value] = answer.getTier(index);
   }
 
   for (auto [op, description, assignment] :
        llvm::zip_equal(graph.ops, graph.problem.ops, answer.assignments))
     op->setAttr(attributes::factors,
                 FactorsAttr::get(symbol, mesh, description.rule, assignment));
+  setPipeline(function, graph, answer);
   Block &body = function.getBody().front();
   for (Operation &op : body.without_terminator()) {
     SmallVector<Attribute> results;
     op.removeAttr(attributes::gatherAgain);
+    op.removeAttr(attributes::tier);
     for (Value result : op.getResults()) {
+      if (auto tier = tiers.find(result); tier != tiers.end())
+        op.setAttr(attributes::tier,
+                   builder.getStringAttr(stringifyMemoryTier(tier->second)));
       results.push_back(shardings.lookup(result));
       if (again.contains(result))
         op.setAttr(attributes::gatherAgain, builder.getUnitAttr());

@@ -39,7 +39,10 @@ extractProblem(mlir::func::FuncOp function,
                llvm::function_ref<std::string(int64_t)> getNodeName);
 
 /// Writes a plan back: the mesh op, `parplan.factors` and `parplan.shardings`
-/// on every op, `parplan.sharding` on arguments and results.
+/// on every op, `parplan.sharding` on arguments and results; of a pipeline
+/// `parplan.stage` on the ops that one stage makes, and on the function what
+/// orders the passes; `parplan.recompute` and `parplan.tier` where they say
+/// something. Attributes of an earlier plan go.
 void applyAnswer(mlir::func::FuncOp function, const GraphProblem &graph,
                  const PlanningAnswer &answer);
 

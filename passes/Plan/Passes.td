@@ -14,7 +14,11 @@ def Plan : Pass<"parplan-plan", "::mlir::ModuleOp"> {
     answer, and writes it back.
 
     Out: the mesh op; `parplan.factors` and `parplan.shardings` (at rest) on every
-    op; `parplan.sharding` on arguments and results.
+    op; `parplan.sharding` on arguments and results. Of a pipeline also
+    `parplan.stage` on every op that belongs to one stage, and
+    `parplan.pipeline_schedule` and `parplan.pass_seconds` on the function. Ops
+    whose results are made again have `parplan.recompute`, and those whose result
+    does not rest on the device `parplan.tier`.
   }];
   let options = [
     Option<"gpus", "gpus", "int64_t", "1", "Devices to use">,
@@ -36,6 +40,14 @@ def Plan : Pass<"parplan-plan", "::mlir::ModuleOp"> {
     ListOption<"force", "force", "std::string",
                "GLOB:ALGORITHM of nodes, by the names of docs/cli.md">,
     Option<"zero", "zero", "int", "-1", "ZeRO stage; negative: free">,
+    Option<"pipeline", "pipeline", "int64_t", "0",
+           "Positions of the pipeline; 0: free">,
+    Option<"schedule", "schedule", "std::string", "\"\"",
+           "Order of passes, by the names of docs/cli.md; empty: free">,
+    Option<"recompute", "recompute", "std::string", "\"\"",
+           "none, selective or full; empty: free">,
+    ListOption<"offload", "offload", "std::string",
+               "KIND:TIER by the names of docs/cli.md">,
     Option<"memory", "memory", "int64_t", "0",
            "Bytes per device; 0: those of the preset">
   ];

@@ -10,6 +10,8 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
+#include "llvm/ADT/StringSwitch.h"
+
 namespace parplan {
 #define GEN_PASS_DEF_PLAN
 #include "passes/Plan/Passes.h.inc"
@@ -49,7 +51,7 @@ struct Plan : public parplan::impl::PlanBase<Plan> {
       return signalPassFailure();
     CostModel model(*machines, Precision::fp32);
     PlanResult result =
-        solveGatheringAgain(graph.problem, *request, ClusterCosts(model));
+        findPlan(graph.problem, *request, ClusterCosts(model));
     if (!result.answer) {
       InFlightDiagnostic error = getOperation().emitError("no plan fits ");
       error << int64_t(gpus) << " devices of " << request->memoryLimitBytes
@@ -86,6 +88,12 @@ private:
       request.sequenceParallel = sequence != 0;
     if (zero >= 0)
       request.zeroStage = zero;
+    take(pipeline, request.pipelineSize);
+    const Node &node = machines.description.node;
+    request.hostLimitBytes = node.hostMemoryBytes / gpus;
+    request.nvmeLimitBytes = node.nvme ? node.nvme->bytes / gpus : 0;
+    if (!setPasses(request))
+      return std::nullopt;
     if (!grid.empty()) {
       if (grid.size() == 2)
         request.grid = {ForcedGrid::Kind::grid2d, {}};
@@ -105,6 +113,42 @@ private:
       request.forcedAlgorithms.push_back({glob.str(), *algorithm});
     }
     return request;
+  }
+
+  /// Schedule, recomputation and offload.
+  bool setPasses(PlanRequest &request) {
+    if (!schedule.empty()) {
+      std::optional<ScheduleName> name = parseScheduleName(schedule);
+      if (!name)
+        return fail("'" + schedule + "' is no schedule"), false;
+      request.schedule = {name->kind, name->chunks};
+    }
+    if (!recompute.empty()) {
+      auto kind = llvm::StringSwitch<std::optional<RecomputeKind>>(recompute)
+                      .Case("none", RecomputeKind::none)
+                      .Case("selective", RecomputeKind::selective)
+                      .Case("full", RecomputeKind::full)
+                      .Default(std::nullopt);
+      if (!kind)
+        return fail("'" + recompute + "' is not none, selective or full"),
+               false;
+      request.recompute = kind;
+    }
+    for (const std::string &entry : offload) {
+      OffloadChoice &choice =
+          request.offload ? *request.offload : request.offload.emplace();
+      auto [what, name] = StringRef(entry).split(':');
+      MemoryTier tier = name == "nvme" ? MemoryTier::nvme : MemoryTier::host;
+      if (what == "optimizer")
+        choice.optimizer = tier;
+      else if (what == "parameters")
+        choice.parameters = tier;
+      else if (entry == "activations:cpu")
+        choice.activations = true;
+      else
+        return fail("'" + entry + "' is not KIND:TIER"), false;
+    }
+    return true;
   }
 
   std::nullopt_t fail(const Twine &message) {
