@@ -26,18 +26,13 @@
 
 using namespace parplan;
 
-static exec::ProgramOp getProgram(mlir::ModuleOp module) {
-  auto programs = module.getOps<exec::ProgramOp>();
-  PARPLAN_CHECK(!programs.empty(), "a scheduled module has a program");
-  return *programs.begin();
-}
-
 int64_t parplan::getBucketBytes(const Mesh &mesh, const PlanCosts &costs) {
   // Ranks along these axes have other samples or positions, and add their
   // gradients up.
   AxisList axes;
   for (int axis = 0; axis < mesh.getAxisCount(); ++axis)
-    if (mesh.getAxis(axis).role != AxisRole::tensor)
+    if (AxisRole role = mesh.getAxis(axis).role;
+        role != AxisRole::tensor && role != AxisRole::pipeline)
       axes.push_back(axis);
   if (axes.empty())
     return 0;
@@ -68,10 +63,12 @@ std::optional<LoweredProgram> parplan::lower(const Frontend &frontend,
   if (!runPhase(*lowered.module, "partition", buildPartitionPipeline, engine))
     return std::nullopt;
   dumper.dump(*lowered.module, "partition");
-  if (frontend.isTraining()) {
+  if (frontend.isTraining() || answer.pipeline) {
     if (!runPhase(*lowered.module, "pipeline", buildPipelinePipeline, engine))
       return std::nullopt;
     dumper.dump(*lowered.module, "pipeline");
+  }
+  if (frontend.isTraining()) {
     int64_t bucketBytes = getBucketBytes(answer.mesh, costs);
     auto build = [&](mlir::OpPassManager &manager) {
       buildMemoryPipeline(manager, bucketBytes);
@@ -83,7 +80,7 @@ std::optional<LoweredProgram> parplan::lower(const Frontend &frontend,
   if (!runPhase(*lowered.module, "schedule", buildSchedulePipeline, engine))
     return std::nullopt;
   dumper.dump(*lowered.module, "schedule");
-  Program program = extractProgram(getProgram(*lowered.module));
+  Program program = extractProgram(*lowered.module);
   std::optional<std::string> fault = verifyProgram(program);
   PARPLAN_CHECK(!fault, "the scheduled program is faulty: ", *fault);
   lowered.prediction = predictResources(program);
@@ -128,6 +125,9 @@ getSchedule(const LearningRateOptions &options) {
   schedule.warmup = options.warmupSteps;
   schedule.total = options.totalSteps;
   schedule.final = options.finalFraction;
+  return schedule;
+}
+
 /// For every initializer of a stack its name, and which one it is there.
 static std::map<std::string, std::pair<std::string, int64_t>>
 findStacks(mlir::ModuleOp module) {
@@ -142,9 +142,6 @@ findStacks(mlir::ModuleOp module) {
                               static_cast<int64_t>(index)};
       }
   return stacks;
-}
-
-  return schedule;
 }
 
 /// What the loop around a training step needs to know. Writes the template of
@@ -183,8 +180,7 @@ bool parplan::emitProgram(const Frontend &frontend,
                           OutputDirectory &directory,
                           DiagnosticEngine &engine) {
   const ModelInfo &info = *frontend.model.info;
-  exec::ProgramOp program = getProgram(*lowered.module);
-  WeightLayout weights = layoutWeights(program);
+  WeightLayout weights = layoutWeights(*lowered.module);
   EmitOptions emit;
   emit.modelName = llvm::sys::path::filename(options.modelPath).str();
   for (const RankPrediction &rank : lowered.prediction.ranks)
@@ -195,7 +191,7 @@ bool parplan::emitProgram(const Frontend &frontend,
                         directory.getPath() + "/" + templateName, emit.training,
                         engine))
     return false;
-  EmittedProgram emitted = emitProgram(program, weights, emit, engine);
+  EmittedProgram emitted = emitProgram(*lowered.module, weights, emit, engine);
   if (engine.hasErrors())
     return false;
 

@@ -16,8 +16,8 @@ namespace parplan {
 
 class OutputDirectory;
 
-/// The program of one rank after partition and schedule, with what a run of it
-/// will measure.
+/// The program of a rank, or those of the positions of a pipeline, after
+/// partition and schedule, with what a run of them will measure.
 struct LoweredProgram {
   mlir::OwningOpRef<mlir::ModuleOp> module;
   Prediction prediction;

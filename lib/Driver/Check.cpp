@@ -67,8 +67,11 @@ void checkReplay(const PlanFile &plan, const std::string &modelPath,
   if (!lowered)
     return;
   Json prediction = toJson(lowered->prediction);
-  for (const char *key : {"communication", "peak_memory_bytes", "offload"})
-    if (plan.document["predicted"].value(key, Json()) != prediction[key])
+  for (const char *key :
+       {"communication", "peak_memory_bytes", "host_peak_memory_bytes",
+        "nvme_peak_bytes", "offload"})
+    if (plan.document["predicted"].value(key, Json()) !=
+        prediction.value(key, Json()))
       engine.error(codes::planRefuted, Location::inFile(plan.path))
           << "field 'predicted." << key
           << "' is not what the lowered program does";

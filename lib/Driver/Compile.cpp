@@ -6,9 +6,13 @@
 
 #include "lib/Driver/Backend.h"
 #include "lib/Driver/Commands.h"
+#include "lib/Driver/Force.h"
+#include "lib/Driver/ForceRules.h"
 #include "lib/Driver/Frontend.h"
 #include "lib/Driver/IRDumper.h"
+#include "lib/Driver/MicroBatches.h"
 #include "lib/Driver/Planning.h"
+#include "lib/Driver/SequenceOrder.h"
 #include "lib/Driver/TrainingSpec.h"
 #include "lib/Report/PlanDocument.h"
 #include "parplan/Planner/ClusterCosts.h"
@@ -134,6 +138,7 @@ struct PlannedModel {
   PlannedProgram program;
   double importSeconds = 0;
   double searchSeconds = 0;
+  std::optional<SequenceSummary> sequence;
 };
 
 bool lacksMemoryOnly(const DiagnosticEngine &engine) {
@@ -157,6 +162,7 @@ bool adoptPlan(const CompileOptions &options, FrontendOptions &request,
           << "the plan is for " << what << " " << quoteName(planned)
           << ", the options ask for " << quoteName(asked);
   };
+  request.zigzag = claims->zigzag;
   bool isTraining = options.training.has_value();
   compare("a", claims->training ? "training step" : "forward pass",
           isTraining ? "training step" : "forward pass");
@@ -192,7 +198,8 @@ bool adoptPlan(const CompileOptions &options, FrontendOptions &request,
 }
 
 /// Runs the frontend and plans. Unless micro-batches are forced, a training
-/// step has as few as possible, and more when no plan fits.
+/// step has as few as possible, and more when no plan fits; that of a forced
+/// pipeline has as many as make it fastest.
 std::optional<PlannedModel>
 planModel(mlir::MLIRContext &context, const CompileOptions &options,
           const Cluster &cluster, int64_t memoryLimitBytes, IRDumper &dumper,
@@ -202,6 +209,13 @@ planModel(mlir::MLIRContext &context, const CompileOptions &options,
     return std::nullopt;
   std::vector<int64_t> counts = {
       request.training ? request.training->microBatches : 1};
+  if (request.training && counts.front() == 0 &&
+      options.force.pipelineSize.value_or(1) > 1) {
+    counts = rankMicroBatchCounts(context, options, request, cluster,
+                                  memoryLimitBytes, engine);
+    if (counts.empty())
+      return std::nullopt;
+  }
   // What said that memory does not suffice, for the fewest micro-batches.
   std::optional<DiagnosticEngine> lack;
   double importSeconds = 0;
@@ -217,13 +231,20 @@ planModel(mlir::MLIRContext &context, const CompileOptions &options,
     if (frontend && counts[index] == 0)
       counts = getMicroBatchCounts(*frontend);
     std::optional<PlannedProgram> program;
-    if (frontend && checkBatch(options, *frontend->model.info, attempt))
-      program = planAndLower(*frontend, options, cluster, memoryLimitBytes,
-                             searchTime, dumper, attempt);
+    SequenceChoice sequence;
+    if (frontend && checkBatch(options, *frontend->model.info, attempt)) {
+      sequence = orderSequence(context, options, request, cluster,
+                               memoryLimitBytes, dumper, frontend, attempt);
+      if (frontend)
+        program = planAndLower(*frontend, options, cluster, memoryLimitBytes,
+                               searchTime, dumper, attempt);
+    }
     if (program) {
       engine.append(std::move(attempt));
+      weakenCertificate(program->plan.certificate, sequence.othersBoundSeconds);
       return PlannedModel{std::move(*frontend), std::move(*program),
-                          importSeconds, searchTime.getSeconds()};
+                          importSeconds, searchTime.getSeconds(),
+                          std::move(sequence.order)};
     }
     // That the batch cannot be cut further is no fault of the model.
     bool lacksMemory = lacksMemoryOnly(attempt);
@@ -251,10 +272,21 @@ std::optional<TrainingSummary> describeTraining(const CompileOptions &options,
   summary.reportGradientNorm = training.reportGradientNorm;
   summary.frozen = training.frozen;
   summary.forcedZeroStage = options.force.zeroStage;
+  if (options.force.offload)
+    summary.offload = printOffload(*options.force.offload);
   for (const TrainedParameter &parameter : frontend.parameters)
     summary.parameters[parameter.name] = {parameter.isTrained,
                                           parameter.reason};
   return summary;
+}
+
+std::string describeOrder(const std::optional<SequenceSummary> &sequence) {
+  if (!sequence)
+    return "";
+  if (sequence->zigzag == 1)
+    return "\nthe sequence is in the model's order: " + sequence->reason;
+  return "\nthe sequence is in zig-zag order over " +
+         std::to_string(sequence->zigzag) + " ranks";
 }
 
 std::string describe(const PlanSummary &summary, const std::string &directory) {
@@ -273,8 +305,8 @@ std::string describe(const PlanSummary &summary, const std::string &directory) {
          formatSeconds(summary.evaluation.stepTimeSeconds) + ", peak memory " +
          formatBytes(summary.prediction.getPeakBytes()) +
          " a rank, communication " + formatBytes(bytes) + " in " +
-         std::to_string(calls) + " calls on rank 0\nwritten to " + directory +
-         "\n";
+         std::to_string(calls) + " calls on rank 0" +
+         describeOrder(summary.sequence) + "\nwritten to " + directory + "\n";
 }
 
 } // namespace
@@ -284,7 +316,7 @@ CommandResult parplan::compile(const CompileOptions &options,
                                DiagnosticEngine &engine) {
   CommandResult result;
   std::optional<Cluster> cluster = chooseCluster(options, engine);
-  if (!cluster)
+  if (!cluster || !checkForceOnCluster(options.force, *cluster, engine))
     return result;
   if (options.emit == EmitStage::executable && !cluster->getDevice().canEmit) {
     engine.error(codes::planningOnlyDevice)
@@ -323,6 +355,7 @@ CommandResult parplan::compile(const CompileOptions &options,
                       getPrecision(options),
                       memoryLimitBytes,
                       describeTraining(options, frontend),
+                      planned->sequence,
                       frontend.graph.problem,
                       plan.answer,
                       plan.evaluation,

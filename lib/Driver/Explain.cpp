@@ -4,6 +4,8 @@
 #include "lib/Driver/Replay.h"
 #include "parplan/Support/Text.h"
 
+#include <cmath>
+
 using namespace parplan;
 
 namespace {
@@ -56,6 +58,18 @@ std::string printLine(std::string label, const std::string &text) {
   return label + text + "\n";
 }
 
+/// How far the arena is from the least that its buffers could share.
+std::string printGap(Field memory) {
+  if (memory["lower_bound"].getCount() == 0)
+    return "";
+  // Hundredths of a percent, rounded up: the least is not claimed lightly.
+  double hundredths = std::ceil(memory["gap"].getNumber() * 1e4 - 1e-9);
+  if (hundredths <= 0)
+    return ", the least that is possible";
+  return ", " + formatNumber(hundredths / 100) +
+         " % above the least that is possible";
+}
+
 std::string printMesh(Field plan) {
   std::vector<std::string> axes;
   for (Field axis : plan["mesh"]["axes"].getEntries())
@@ -63,6 +77,74 @@ std::string printMesh(Field plan) {
         axis["name"].getText() + "=" + std::to_string(axis["size"].getCount()) +
         " (" + axis["role"].getText() + ", " + axis["tier"].getText() + ")");
   return axes.empty() ? "one device" : joinText(axes, ", ");
+}
+
+/// A line per stage: who runs it, which operators it has, what a pass takes.
+std::string printStages(Field plan) {
+  std::vector<Field> stages = plan["stages"].getEntries();
+  if (stages.size() < 2)
+    return "";
+  auto getRange = [](const std::vector<Field> &numbers) {
+    std::string text = std::to_string(numbers.front().getCount());
+    if (numbers.size() > 1)
+      text += " to " + std::to_string(numbers.back().getCount());
+    return text;
+  };
+  std::vector<Field> operators = plan["operators"].getEntries();
+  std::string text =
+      printLine("schedule", plan["config"]["schedule"].getText() + " over " +
+                                std::to_string(stages.size()) + " stages");
+  for (Field stage : stages) {
+    std::vector<Field> ranks = stage["ranks"].getEntries(),
+                       nodes = stage["nodes"].getEntries();
+    if (ranks.empty() || nodes.size() != 2)
+      continue;
+    std::string names;
+    size_t first = nodes.front().getCount(), last = nodes.back().getCount();
+    if (first < operators.size() && last < operators.size())
+      names = ", " + operators[first]["node"].getText() + " to " +
+              operators[last]["node"].getText();
+    double backward = stage["input_gradient_s"].getNumber() +
+                      stage["weight_gradient_s"].getNumber();
+    text += printLine("  stage " + std::to_string(stage["index"].getCount()),
+                      "ranks " + getRange(ranks) + ", operators " +
+                          getRange(nodes) + names + ", forward " +
+                          formatSeconds(stage["forward_s"].getNumber()) +
+                          ", backward " + formatSeconds(backward));
+  }
+  return text;
+}
+
+/// What is not kept on the device: recomputed operators, and what is offloaded.
+std::string printSavings(Field plan) {
+  int64_t recomputed = 0, offloaded = 0, forward = 0;
+  for (Field op : plan["operators"].getEntries()) {
+    std::string role = op["role"].getText(), kept = op["recompute"].getText();
+    forward += role == "forward" || role == "loss";
+    recomputed += kept == "recompute";
+    offloaded += kept == "offload";
+  }
+  std::string text;
+  auto addCount = [&](const std::string &label, int64_t count) {
+    if (count > 0)
+      text += printLine(label, std::to_string(count) + " of " +
+                                   std::to_string(forward) +
+                                   " operators of the forward pass");
+  };
+  addCount("recomputed", recomputed);
+  addCount("waiting on the host", offloaded);
+  std::map<std::string, int64_t> tiers;
+  auto addTier = [&](const std::string &what, const std::string &tier) {
+    if (tier == "cpu" || tier == "nvme")
+      ++tiers[what + " on " + (tier == "cpu" ? "the host" : "NVMe")];
+  };
+  for (Field parameter : plan["parameters"].getEntries()) {
+    addTier("parameters", parameter["tier"].getText());
+    addTier("optimizer", parameter["optimizer_tier"].getText());
+  }
+  for (const auto &[name, count] : tiers)
+    text += printLine(name, "of " + std::to_string(count) + " initializers");
+  return text;
 }
 
 /// What the products of the model do, by algorithm.
@@ -117,13 +199,16 @@ std::string explain(Field plan) {
                         std::to_string(config["micro_batches"].getCount()) +
                         " micro-batches");
   text += printLine("products", printAlgorithms(plan));
+  text += printStages(plan);
+  text += printSavings(plan);
   text +=
       printLine("step", formatSeconds(predicted["step_time_s"].getNumber()));
   for (const auto &[name, seconds] : predicted["breakdown_s"].getMembers())
     if (seconds.getNumber() > 0)
       text += printLine("  " + name, formatSeconds(seconds.getNumber()));
   Field memory = predicted["peak_memory_bytes"];
-  text += printLine("memory", formatBytes(memory["max"].getCount()));
+  text += printLine("memory",
+                    formatBytes(memory["max"].getCount()) + printGap(memory));
   for (const auto &[name, bytes] : memory["by_kind"].getMembers())
     if (bytes.getCount() > 0)
       text += printLine("  " + name, formatBytes(bytes.getCount()));

@@ -3,6 +3,7 @@
 #include "lib/Driver/Force.h"
 
 #include "lib/Driver/ForceRules.h"
+#include "parplan/Support/Check.h"
 #include "parplan/Support/DiagnosticCodes.h"
 #include "parplan/Support/Text.h"
 
@@ -90,7 +91,7 @@ private:
                    : key.form == ForceForm::grid3 ? 3
                                                   : 1;
     if (key.form == ForceForm::word) {
-      if (llvm::is_contained(key.words, value.substr(0, value.find(':'))))
+      if (isWordOf(key, value))
         return true;
       std::vector<std::string> words(key.words.begin(), key.words.end());
       engine.error(codes::badOptionValue)
@@ -115,6 +116,15 @@ private:
   }
 
   void take(const ForceKey &key, std::string_view value) {
+    if (key.isForTraining && !isTraining) {
+      if (value != key.neutral)
+        engine.error(codes::unsupportedOption).help("add --train")
+            << "--force: " << std::string(key.name) << "=" << escapeName(value)
+            << " is for training";
+      return;
+    }
+    if (!isCarriedOut(key, value))
+      return refuseUntilBuilt(key, value);
     if (key.name == "dp")
       force.dataSize = parseInteger(value);
     else if (key.name == "tp1d")
@@ -129,14 +139,22 @@ private:
       force.contextSize = parseInteger(value);
     else if (key.name == "ep")
       force.expertSize = parseInteger(value);
+    else if (key.name == "pp")
+      force.pipelineSize = parseInteger(value);
     else if (key.name == "sp")
       force.sequenceParallel = value == "on";
-    else if (key.name == "micro-batches" && isTraining)
+    else if (key.name == "schedule")
+      takeSchedule(value);
+    else if (key.name == "micro-batches")
       force.microBatches = parseInteger(value);
-    else if (key.name == "zero" && isTraining)
+    else if (key.name == "zero")
       force.zeroStage = static_cast<int>(*parseInteger(value));
-    else if (value != key.neutral)
-      refuse(key, value);
+    else if (key.name == "recompute")
+      force.recompute = value == "full"        ? RecomputeKind::full
+                        : value == "selective" ? RecomputeKind::selective
+                                               : RecomputeKind::none;
+    else if (key.name == "offload")
+      takeOffload(value);
   }
 
   /// A grid of one rank is no grid: it asks for no tensor parallelism.
@@ -148,17 +166,46 @@ private:
       force.grid = {kind, {forced.sizes.begin(), forced.sizes.end()}};
   }
 
-  void refuse(const ForceKey &key, std::string_view value) {
-    DiagnosticBuilder error = engine.error(codes::unsupportedOption);
-    error << "--force: " << std::string(key.name) << "=" << escapeName(value);
-    if (key.name == "micro-batches" || key.name == "zero") {
-      error << " is for training";
-      error.help("add --train");
+  void takeSchedule(std::string_view value) {
+    std::optional<ScheduleName> name = parseScheduleName(value);
+    PARPLAN_CHECK(name, "a word of the key is the name of a schedule");
+    force.schedule = {name->kind, name->chunks};
+  }
+
+  /// Several kinds of values are offloaded together, each to one tier.
+  void takeOffload(std::string_view value) {
+    bool isFirst = !force.offload;
+    OffloadChoice &choice = isFirst ? force.offload.emplace() : *force.offload;
+    offloads.emplace_back(value);
+    auto contradict = [&] {
+      engine.error(codes::badForceSyntax)
+              .help("give one tier for each of optimizer, parameters and "
+                    "activations, or none alone")
+          << "--force: offload=" << joinText(offloads, ", offload=")
+          << " contradict each other";
+    };
+    if (offloads.size() > 1 && llvm::is_contained(offloads, "none"))
+      return contradict();
+    if (value == "activations:cpu")
+      choice.activations = true;
+    size_t colon = value.find(':');
+    if (colon == std::string_view::npos || value == "activations:cpu")
       return;
-    }
-    error << " is not carried out yet";
-    error.help("this version plans dp, tp1d, tp2d, tp2.5d, tp3d, sp, cp, ep, "
-               "and when training zero and micro-batches");
+    MemoryTier &tier =
+        value.starts_with("optimizer") ? choice.optimizer : choice.parameters;
+    MemoryTier wanted =
+        value.substr(colon + 1) == "cpu" ? MemoryTier::host : MemoryTier::nvme;
+    if (tier != MemoryTier::device && tier != wanted)
+      return contradict();
+    tier = wanted;
+  }
+
+  void refuseUntilBuilt(const ForceKey &key, std::string_view value) {
+    engine.error(codes::unsupportedOption)
+            .help("this version plans dp, tp1d, tp2d, tp2.5d, tp3d, sp, cp, "
+                  "ep, and when training zero and micro-batches")
+        << "--force: " << std::string(key.name) << "=" << escapeName(value)
+        << " is not carried out yet";
   }
 
   void parseNode(std::string_view entry) {
@@ -194,6 +241,8 @@ private:
   ForceOptions force;
   std::set<std::string_view> seen;
   std::vector<ForcedSizes> given;
+  /// Values of `offload`, in order.
+  std::vector<std::string> offloads;
 };
 
 } // namespace
@@ -201,4 +250,17 @@ private:
 ForceOptions parplan::parseForce(std::string_view text, int64_t gpus,
                                  bool isTraining, DiagnosticEngine &engine) {
   return ForceParser(gpus, isTraining, engine).parse(text);
+}
+
+std::vector<std::string> parplan::printOffload(const OffloadChoice &choice) {
+  std::vector<std::string> values;
+  auto add = [&](const std::string &what, MemoryTier tier) {
+    if (tier != MemoryTier::device)
+      values.push_back(what + (tier == MemoryTier::nvme ? ":nvme" : ":cpu"));
+  };
+  add("optimizer", choice.optimizer);
+  add("parameters", choice.parameters);
+  add("activations",
+      choice.activations ? MemoryTier::host : MemoryTier::device);
+  return values;
 }

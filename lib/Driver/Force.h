@@ -19,6 +19,9 @@ namespace parplan {
 ForceOptions parseForce(std::string_view text, int64_t gpus, bool isTraining,
                         DiagnosticEngine &engine);
 
+/// The values of `offload` that ask for a choice; none for no offload.
+std::vector<std::string> printOffload(const OffloadChoice &choice);
+
 } // namespace parplan
 
 #endif // PARPLAN_DRIVER_FORCE_H

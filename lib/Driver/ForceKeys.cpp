@@ -8,41 +8,77 @@
 
 #include "parplan/Support/Text.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 using namespace parplan;
 
 const std::vector<ForceKey> &parplan::getForceKeys() {
+  auto makeSize = [](std::string_view name) {
+    return ForceKey{name, ForceForm::size, {}, "1", true, false};
+  };
   static const std::vector<ForceKey> keys = {
-      {"dp", ForceForm::size, {}, "", true},
-      {"tp1d", ForceForm::size, {}, "", true},
-      {"tp2d", ForceForm::grid2, {}, "", true},
-      {"tp2.5d", ForceForm::grid3, {}, "", true},
-      {"tp3d", ForceForm::grid3, {}, "", true},
-      {"cp", ForceForm::size, {}, "", true},
-      {"ep", ForceForm::size, {}, "", true},
-      {"pp", ForceForm::size, {}, "1", true},
-      {"sp", ForceForm::word, {"on", "off"}, "", false},
+      makeSize("dp"),
+      makeSize("tp1d"),
+      {"tp2d", ForceForm::grid2, {}, "1x1", true, false},
+      {"tp2.5d", ForceForm::grid3, {}, "1x1x1", true, false},
+      {"tp3d", ForceForm::grid3, {}, "1x1x1", true, false},
+      makeSize("cp"),
+      makeSize("ep"),
+      makeSize("pp"),
+      {"sp", ForceForm::word, {"on", "off"}, "off", false, false},
       {"schedule",
        ForceForm::word,
-       {"gpipe", "1f1b", "1f1b-eager", "interleaved", "zb-h1", "zb-h2", "zb-v",
-        "v-half", "v-min"},
+       {"gpipe", "1f1b", "1f1b-eager", "interleaved:V", "zb-h1", "zb-h2",
+        "zb-v", "v-half", "v-min"},
        "gpipe",
-       false},
-      {"micro-batches", ForceForm::size, {}, "1", false},
-      {"zero", ForceForm::word, {"0", "1", "2", "3"}, "0", false},
+       false,
+       true},
+      {"micro-batches", ForceForm::size, {}, "1", false, true},
+      {"zero", ForceForm::word, {"0", "1", "2", "3"}, "0", false, true},
       {"recompute",
        ForceForm::word,
        {"none", "selective", "full"},
        "none",
-       false},
+       false,
+       true},
       {"offload",
        ForceForm::word,
-       {"none", "optimizer", "parameters", "activations"},
+       {"none", "optimizer:cpu", "optimizer:nvme", "parameters:cpu",
+        "parameters:nvme", "activations:cpu"},
        "none",
+       false,
+       true},
+      {"parameter-server",
+       ForceForm::word,
+       {"sync", "async", "async:staleness=K"},
+       "none",
+       false,
        false},
-      {"parameter-server", ForceForm::word, {"sync", "async"}, "none", false},
-      {"servers", ForceForm::size, {}, "none", false},
+      {"servers", ForceForm::size, {}, "none", false, false},
   };
   return keys;
+}
+
+bool parplan::isCarriedOut(const ForceKey &key, std::string_view value) {
+  struct Later {
+    std::string_view key;
+    /// What the values begin with.
+    std::string_view start;
+  };
+  static constexpr Later later[] = {{"parameter-server", ""}, {"servers", ""}};
+  return value == key.neutral || llvm::none_of(later, [&](const Later &entry) {
+           return entry.key == key.name && value.starts_with(entry.start);
+         });
+}
+
+bool parplan::isWordOf(const ForceKey &key, std::string_view value) {
+  return llvm::any_of(key.words, [&](std::string_view word) {
+    if (word.back() < 'A' || word.back() > 'Z')
+      return value == word;
+    word.remove_suffix(1);
+    return value.starts_with(word) &&
+           parseInteger(value.substr(word.size())).value_or(0) > 0;
+  });
 }
 
 int64_t ForcedSizes::getProduct() const {

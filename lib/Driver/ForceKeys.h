@@ -20,16 +20,24 @@ enum class ForceForm { size, grid2, grid3, word };
 struct ForceKey {
   std::string_view name;
   ForceForm form;
-  /// Words that are allowed (`word`), before a ':' where there is one.
+  /// Words that are allowed (`word`). One that ends with a capital letter after
+  /// a ':' or '=' takes a positive number there: `interleaved:V`.
   std::vector<std::string_view> words;
-  /// The value that asks for nothing, and so is carried out already; empty for
-  /// keys that are fully carried out.
+  /// The value that asks for nothing.
   std::string_view neutral;
   /// Its value is a factor of the number of devices.
   bool isParallelism;
+  /// A forward pass knows only the neutral value.
+  bool isForTraining;
 };
 
 const std::vector<ForceKey> &getForceKeys();
+
+/// True where `value` is one of the words of a key.
+bool isWordOf(const ForceKey &key, std::string_view value);
+
+/// False for values that are specified, and that this version only refuses.
+bool isCarriedOut(const ForceKey &key, std::string_view value);
 
 /// A size, or the sizes of a grid, of one kind of parallelism.
 struct ForcedSizes {

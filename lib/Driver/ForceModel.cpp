@@ -37,6 +37,7 @@ public:
                               "integers or [batch, sequence, width]",
                 "positions of a sequence");
     checkShared("ep", force.expertSize, experts, "no experts", "experts");
+    checkStages();
     if (force.sequenceParallel.value_or(false) && !hasSequence)
       refuse().help("try sp=off")
           << "--force: sp=on: the model has no sequence to spread between "
@@ -90,6 +91,69 @@ private:
     error.help(adviseRequests(requests));
   }
 
+  /// Ops of the forward pass that work on samples with parameters: whatever the
+  /// plan, each of them can be a stage, and the loss. What is made of either
+  /// alone is cheap, and goes where it is read.
+  int64_t countStages() const {
+    std::vector<bool> hasBatch, hasParameter;
+    for (const PlanningValue &value : problem.values) {
+      hasBatch.push_back(value.kind == ValueKind::input &&
+                         value.batchDimension >= 0);
+      hasParameter.push_back(value.kind == ValueKind::parameter);
+    }
+    int64_t count = 0;
+    bool hasLoss = false;
+    for (const PlanningOp &op : problem.ops) {
+      auto reads = [&](const std::vector<bool> &values) {
+        return llvm::any_of(op.operands,
+                            [&](int operand) { return values[operand]; });
+      };
+      bool readsBatch = reads(hasBatch), readsParameter = reads(hasParameter);
+      for (int result : op.results) {
+        hasBatch[result] = readsBatch;
+        hasParameter[result] = readsParameter;
+      }
+      hasLoss |= op.role == OpRole::loss;
+      count += op.role == OpRole::forward && readsBatch && readsParameter;
+    }
+    return count + hasLoss;
+  }
+
+  void checkStages() {
+    int64_t positions = force.pipelineSize.value_or(1);
+    if (positions == 1)
+      return;
+    int64_t available = countStages();
+    int64_t chunks =
+        force.schedule ? std::max<int64_t>(force.schedule->chunks, 1) : 1;
+    if (positions * chunks <= available)
+      return;
+    std::string entry = "pp=" + std::to_string(positions);
+    std::vector<std::string> requests;
+    if (chunks > 1) {
+      entry += ",schedule=" +
+               printScheduleName(force.schedule->kind, force.schedule->chunks);
+      if (force.schedule->kind == ScheduleKind::interleaved &&
+          available / positions > 1)
+        requests.push_back("schedule=" +
+                           printScheduleName(ScheduleKind::interleaved,
+                                             available / positions));
+      else if (available >= positions)
+        requests.push_back("schedule=1f1b");
+    }
+    int64_t fewer = available / chunks;
+    while (fewer > 1 && (gpus % fewer != 0 || positions % fewer != 0))
+      --fewer;
+    if (fewer > 1)
+      requests.push_back("pp=" + std::to_string(fewer) + "," +
+                         asReplicas(positions / fewer));
+    if (requests.empty())
+      requests.push_back("pp=1," + asReplicas(positions));
+    refuse().help(adviseRequests(requests))
+        << "--force: " << entry << ": the model has " << available
+        << " operators for " << positions * chunks << " stages";
+  }
+
   /// Heads of queries of an attention.
   static int64_t getHeadCount(const PlanningOp &op) {
     for (const DimFactors &dim : op.rule.operands.front())
@@ -136,7 +200,8 @@ private:
   int64_t getOtherRanks() const {
     int64_t ranks = force.dataSize.value_or(1) * force.tensorSize.value_or(1) *
                     force.contextSize.value_or(1) *
-                    force.expertSize.value_or(1);
+                    force.expertSize.value_or(1) *
+                    force.pipelineSize.value_or(1);
     return force.grid ? ranks * force.grid->getRankCount() : ranks;
   }
 

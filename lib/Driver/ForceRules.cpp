@@ -24,9 +24,6 @@ static std::vector<std::string> getRequestsNear(const ForcedSizes &forced,
     if (sizes != forced.sizes)
       requests.push_back(ForcedSizes{forced.key, std::move(sizes)}.print());
   };
-  // Another number of stages would be refused too.
-  if (forced.key == "pp")
-    return requests;
   if (forced.sizes.size() == 1) {
     if (!divides)
       add({total});
@@ -122,7 +119,16 @@ void parplan::checkProduct(const std::vector<ForcedSizes> &given, int64_t gpus,
 
 /// The sizes of all axes that are given but those of data and tensors.
 static int64_t getOtherSize(const ForceOptions &force) {
-  return force.contextSize.value_or(1) * force.expertSize.value_or(1);
+  return force.contextSize.value_or(1) * force.expertSize.value_or(1) *
+         force.pipelineSize.value_or(1);
+}
+
+/// The smallest size above one that divides `available`, itself above one.
+static int64_t getSmallestSize(int64_t available) {
+  int64_t size = 2;
+  while (size < available && available % size != 0)
+    ++size;
+  return size;
 }
 
 static std::optional<int64_t> getTensorSize(const ForceOptions &force) {
@@ -161,9 +167,7 @@ static void checkSequenceParallel(const ForceOptions &force, int64_t gpus,
     return;
   std::vector<std::string> requests;
   int64_t available = gpus / getOtherSize(force);
-  int64_t size = 2;
-  while (size < available && available % size != 0)
-    ++size;
+  int64_t size = getSmallestSize(available);
   if (available > 1)
     requests.push_back("tp1d=" + std::to_string(size) + ",sp=on" +
                        (force.dataSize
@@ -177,8 +181,74 @@ static void checkSequenceParallel(const ForceOptions &force, int64_t gpus,
          "tensor";
 }
 
+/// A schedule orders the stages of a pipeline, of which there must be enough.
+static void checkSchedule(const ForceOptions &force, int64_t gpus,
+                          DiagnosticEngine &engine) {
+  if (!force.schedule)
+    return;
+  auto [kind, chunks] = *force.schedule;
+  std::string name = "schedule=" + printScheduleName(kind, chunks);
+  int64_t positions = force.pipelineSize.value_or(1);
+  if (positions > 1) {
+    ScheduleShape shape{kind, positions,
+                        force.microBatches.value_or(2 * positions), chunks};
+    if (std::optional<std::string> refusal = getRefusal(shape))
+      engine.error(codes::impossibleForce)
+          << "--force: " << name << ": " << *refusal;
+    return;
+  }
+  // One stage runs as if by it.
+  if (kind == ScheduleKind::gpipe)
+    return;
+  int64_t available =
+      gpus / (force.dataSize.value_or(1) * getTensorSize(force).value_or(1) *
+              force.contextSize.value_or(1) * force.expertSize.value_or(1));
+  engine.error(codes::impossibleForce)
+          .help(adviseRequests(
+              {available > 1
+                   ? "pp=" + std::to_string(getSmallestSize(available)) + "," +
+                         name
+                   : "--gpus " + std::to_string(2 * gpus) + " with pp=2",
+               "schedule=gpipe"}))
+      << "--force: " << name << " needs a pipeline, and "
+      << (force.pipelineSize ? "pp=1 has one stage" : "pp is not given");
+}
+
 void parplan::checkCombinations(const ForceOptions &force, int64_t gpus,
                                 DiagnosticEngine &engine) {
   checkZero(force, gpus, engine);
   checkSequenceParallel(force, gpus, engine);
+  checkSchedule(force, gpus, engine);
+}
+
+bool parplan::checkForceOnCluster(const ForceOptions &force,
+                                  const Cluster &cluster,
+                                  DiagnosticEngine &engine) {
+  if (!force.offload)
+    return true;
+  const ClusterDescription &description = cluster.description;
+  size_t before = engine.getErrorCount();
+  auto check = [&](const std::string &what, MemoryTier tier) {
+    bool hasHost = description.node.hostMemoryBytes > 0;
+    bool isThere = tier == MemoryTier::device ||
+                   (tier == MemoryTier::host && hasHost) ||
+                   (tier == MemoryTier::nvme && description.node.nvme);
+    if (isThere)
+      return;
+    std::vector<std::string> requests;
+    if (tier == MemoryTier::nvme && hasHost)
+      requests.push_back("offload=" + what + ":cpu");
+    requests.push_back("offload=none");
+    engine.error(codes::impossibleForce).help(adviseRequests(requests))
+        << "--force: offload=" << what
+        << (tier == MemoryTier::nvme ? ":nvme" : ":cpu") << ": the cluster "
+        << quoteName(description.name) << " has no "
+        << (tier == MemoryTier::nvme ? "NVMe" : "host memory")
+        << " for its devices";
+  };
+  check("optimizer", force.offload->optimizer);
+  check("parameters", force.offload->parameters);
+  check("activations",
+        force.offload->activations ? MemoryTier::host : MemoryTier::device);
+  return engine.getErrorCount() == before;
 }

@@ -10,6 +10,7 @@
 
 #include "lib/Driver/ForceKeys.h"
 #include "lib/Driver/Options.h"
+#include "parplan/Cluster/Cluster.h"
 #include "parplan/Support/Diagnostics.h"
 
 namespace parplan {
@@ -24,13 +25,20 @@ bool checkSizes(const ForcedSizes &forced, int64_t gpus,
 void checkProduct(const std::vector<ForcedSizes> &given, int64_t gpus,
                   DiagnosticEngine &engine);
 
-/// ZeRO needs replicas, sequence parallelism the ranks of tensor parallelism.
-/// The sizes obey `checkProduct`.
+/// ZeRO needs replicas, sequence parallelism the ranks of tensor parallelism, a
+/// schedule the positions of a pipeline and as many chunks as it says. The
+/// sizes obey `checkProduct`.
 void checkCombinations(const ForceOptions &force, int64_t gpus,
                        DiagnosticEngine &engine);
 
+/// The machines have the tiers that something is offloaded to. False after
+/// reporting.
+bool checkForceOnCluster(const ForceOptions &force, const Cluster &cluster,
+                         DiagnosticEngine &engine);
+
 /// What only the model decides: experts, sequences and heads are there, and as
-/// many as ranks are to share them. False after reporting.
+/// many as ranks are to share them; operators for all stages. False after
+/// reporting.
 bool checkForceOnModel(const ForceOptions &force, int64_t gpus,
                        const PlanningProblem &problem,
                        const std::string &modelPath, DiagnosticEngine &engine);

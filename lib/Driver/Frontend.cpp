@@ -8,9 +8,12 @@
 #include "lib/Driver/Phase.h"
 #include "parplan/Support/Check.h"
 #include "parplan/Support/DiagnosticCodes.h"
+#include "parplan/Support/Text.h"
 #include "passes/Simplify/Passes.h"
+#include "passes/Simplify/Zigzag.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Verifier.h"
 
 using namespace parplan;
 
@@ -125,6 +128,28 @@ static bool train(Frontend &frontend, const TrainingOptions &options,
       engine);
 }
 
+/// Brings the simplified module into zig-zag order, or says why not.
+static std::optional<std::string> changeOrder(Frontend &frontend,
+                                              int64_t ranks) {
+  std::optional<OrderObstacle> obstacle =
+      bringIntoZigzagOrder(frontend.getMain(), ranks);
+  if (!obstacle) {
+    PARPLAN_CHECK(succeeded(mlir::verify(*frontend.model.module)),
+                  "a module in zig-zag order is not valid");
+    return std::nullopt;
+  }
+  auto node =
+      obstacle->op
+          ? obstacle->op->getAttrOfType<mlir::IntegerAttr>(attributes::node)
+          : mlir::IntegerAttr();
+  if (!node)
+    return obstacle->reason;
+  return "node '" +
+         escapeName(frontend.model.info->getNodeName(
+             static_cast<size_t>(node.getInt()))) +
+         "': " + obstacle->reason;
+}
+
 std::vector<int64_t> parplan::getMicroBatchCounts(const Frontend &frontend) {
   const ModelInfo &info = *frontend.model.info;
   auto fits = [&](int64_t count) {
@@ -161,6 +186,10 @@ std::optional<Frontend> parplan::runFrontend(mlir::MLIRContext &context,
   checkElementTypes(frontend.getMain(), info, engine);
   if (engine.hasErrors())
     return std::nullopt;
+  if (options.zigzag > 1) {
+    frontend.orderObstacle = changeOrder(frontend, options.zigzag);
+    dumper.dump(module, "order");
+  }
   if (options.training) {
     if (!train(frontend, *options.training, engine))
       return std::nullopt;

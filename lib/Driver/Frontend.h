@@ -32,6 +32,9 @@ struct FrontendOptions {
   /// A training step instead of a forward pass. Its `microBatches` count, 0 for
   /// the least number; the size of one follows from the batch of the step.
   std::optional<TrainingOptions> training;
+  /// Causal sequences in zig-zag order over so many ranks, where the model
+  /// allows it.
+  int64_t zigzag = 1;
 };
 
 /// A model after the phases load to simplify, or to train, and its planning
@@ -42,6 +45,8 @@ struct Frontend {
   /// Samples of one step.
   int64_t globalBatch = 1;
   int64_t microBatches = 1;
+  /// Why the sequence is not in the zig-zag order that was asked for.
+  std::optional<std::string> orderObstacle;
   /// Of a training step: which initializers are trained, and why.
   std::vector<TrainedParameter> parameters;
 

@@ -43,9 +43,13 @@ struct ForceOptions {
   std::optional<ForcedGrid> grid;
   std::optional<int64_t> contextSize;
   std::optional<int64_t> expertSize;
+  std::optional<int64_t> pipelineSize;
   std::optional<bool> sequenceParallel;
   std::optional<int64_t> microBatches;
+  std::optional<ForcedSchedule> schedule;
   std::optional<int> zeroStage;
+  std::optional<RecomputeKind> recompute;
+  std::optional<OffloadChoice> offload;
   std::vector<ForcedAlgorithm> nodes;
 };
 

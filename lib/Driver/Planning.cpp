@@ -98,6 +98,18 @@ bool parplan::confirmModel(const std::string &planSha256,
   return false;
 }
 
+bool parplan::confirmOrder(const Frontend &frontend,
+                           const std::string &planPath,
+                           DiagnosticEngine &engine) {
+  if (!frontend.orderObstacle)
+    return true;
+  engine.error(codes::planMismatch, Location::inFile(planPath))
+      << "the plan has the sequence in zig-zag order, which the model does not "
+         "allow: "
+      << *frontend.orderObstacle;
+  return false;
+}
+
 static std::optional<PlanningAnswer>
 readPlanFile(const PlanningProblem &problem, const CompileOptions &options,
              const std::string &modelSha256, DiagnosticEngine &engine) {
@@ -135,11 +147,26 @@ static PlanRequest getRequest(const CompileOptions &options,
   request.contextSize = force.contextSize;
   request.expertSize = force.expertSize;
   request.sequenceParallel = force.sequenceParallel;
+  request.pipelineSize = force.pipelineSize;
+  request.schedule = force.schedule;
+  request.recompute = force.recompute;
+  request.offload = force.offload;
+  const Node &node = cluster.description.node;
+  int64_t sharers = std::min(cluster.getDevicesPerNode(), cluster.deviceCount);
+  request.hostLimitBytes = node.hostMemoryBytes / sharers;
+  request.nvmeLimitBytes = node.nvme ? node.nvme->bytes / sharers : 0;
   request.forcedAlgorithms = force.nodes;
   request.zeroStage = force.zeroStage;
   request.devicesPerNode = cluster.getDevicesPerNode();
   request.timeBudgetSeconds = options.timeBudgetSeconds;
   return request;
+}
+
+std::vector<int64_t> parplan::getContextSizes(const PlanningProblem &problem,
+                                              const CompileOptions &options,
+                                              const Cluster &cluster) {
+  return getContextSizes(problem,
+                         getRequest(options, cluster, /*memoryLimitBytes=*/0));
 }
 
 std::optional<Plan>
@@ -161,7 +188,7 @@ parplan::makePlan(const PlanningProblem &problem, const CompileOptions &options,
                            options.modelPath, engine))
       return std::nullopt;
     PlanRequest request = getRequest(options, cluster, memoryLimitBytes);
-    PlanResult result = solveGatheringAgain(problem, request, costs);
+    PlanResult result = findPlan(problem, request, costs);
     if (!result.answer && smallestBytes &&
         result.smallestBytes != std::numeric_limits<int64_t>::max()) {
       *smallestBytes = result.smallestBytes;

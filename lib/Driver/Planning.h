@@ -7,6 +7,7 @@
 #ifndef PARPLAN_DRIVER_PLANNING_H
 #define PARPLAN_DRIVER_PLANNING_H
 
+#include "lib/Driver/Frontend.h"
 #include "lib/Driver/Options.h"
 #include "lib/Report/PlanDocument.h"
 #include "parplan/Cluster/Cluster.h"
@@ -29,6 +30,11 @@ std::optional<Cluster> chooseCluster(const CompileOptions &options,
 void reportNoPlanFits(const CompileOptions &options, int64_t memoryLimitBytes,
                       const std::string &reason, DiagnosticEngine &engine);
 
+/// The numbers of ranks that may share a sequence, by the options.
+std::vector<int64_t> getContextSizes(const PlanningProblem &problem,
+                                     const CompileOptions &options,
+                                     const Cluster &cluster);
+
 /// What products are computed in.
 Precision getPrecision(const CompileOptions &options);
 
@@ -49,6 +55,11 @@ std::optional<PlanClaims> readPlanClaims(const std::string &path,
 /// False, after reporting, when `plan.json` is of a model with another SHA-256.
 bool confirmModel(const std::string &planSha256, const std::string &modelSha256,
                   const std::string &planPath, DiagnosticEngine &engine);
+
+/// False, after reporting, when the plan has a sequence in an order that the
+/// model does not allow.
+bool confirmOrder(const Frontend &frontend, const std::string &planPath,
+                  DiagnosticEngine &engine);
 
 /// Searches for the best plan within `memoryLimitBytes`, or takes that of
 /// `--plan`, which must be of a model with `modelSha256`; the evaluator

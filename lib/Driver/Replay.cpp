@@ -68,6 +68,7 @@ parplan::replayPlan(const PlanFile &plan, const std::string &modelPath,
     import.globalBatch = claims.batch;
   FrontendOptions options{std::move(import),
                           getTrainingOptions(claims, engine)};
+  options.zigzag = claims.zigzag;
   if (engine.hasErrors())
     return std::nullopt;
   auto context = makeContext();
@@ -75,7 +76,8 @@ parplan::replayPlan(const PlanFile &plan, const std::string &modelPath,
       runFrontend(*context, options, dumper, engine);
   if (!frontend ||
       !confirmModel(claims.modelSha256, frontend->model.info->computeSha256(),
-                    plan.path, engine))
+                    plan.path, engine) ||
+      !confirmOrder(*frontend, plan.path, engine))
     return std::nullopt;
   std::optional<ClusterDescription> description =
       loadCluster(claims.clusterSource, engine);
@@ -92,5 +94,5 @@ parplan::replayPlan(const PlanFile &plan, const std::string &modelPath,
   if (engine.hasErrors())
     return std::nullopt;
   return Replay{std::move(context), std::move(*frontend), std::move(*cluster),
-                std::move(*answer)};
+                std::move(*answer), std::move(options)};
 }

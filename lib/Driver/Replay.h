@@ -30,6 +30,8 @@ struct Replay {
   Frontend frontend;
   Cluster cluster;
   PlanningAnswer answer;
+  /// What `frontend` was made with.
+  FrontendOptions request;
 };
 
 /// The options of the training step of a plan; without one, nothing.

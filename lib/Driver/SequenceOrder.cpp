@@ -36,7 +36,8 @@ public:
       return;
     double seconds = plan->evaluation.stepTimeSeconds;
     double bound = plan->certificate.lowerBoundSeconds;
-    if (seconds >= leastSeconds) {
+    double weighed = seconds * (zigzag == 1 ? 1 + tie : 1);
+    if (weighed >= least) {
       choice.othersBoundSeconds = std::min(choice.othersBoundSeconds, bound);
       // The least of the zig-zag orders is worth a word.
       if (choice.getZigzag() == 1)
@@ -46,7 +47,7 @@ public:
       return;
     }
     choice.othersBoundSeconds = std::min(choice.othersBoundSeconds, leastBound);
-    leastSeconds = seconds;
+    least = weighed;
     leastBound = bound;
     choice.order = SequenceSummary{zigzag, zigzag == 1 ? noOther : ""};
   }
@@ -59,6 +60,9 @@ public:
   SequenceChoice choice{SequenceSummary{1, noOther}};
 
 private:
+  /// What the cost model cannot tell apart. Of such orders the one is taken in
+  /// which no rank waits for another.
+  static constexpr double tie = 5e-3;
   static constexpr const char *noOther = "no plan with another order was found";
 
   CompileOptions options;
@@ -66,7 +70,7 @@ private:
   int64_t memoryLimitBytes;
   CostModel model;
   ClusterCosts costs;
-  double leastSeconds = std::numeric_limits<double>::infinity();
+  double least = std::numeric_limits<double>::infinity();
   double leastBound = std::numeric_limits<double>::infinity();
 };
 

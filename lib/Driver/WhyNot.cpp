@@ -7,9 +7,11 @@
 
 #include "lib/Driver/Commands.h"
 #include "lib/Driver/Force.h"
+#include "lib/Driver/ForceRules.h"
 #include "lib/Driver/IRDumper.h"
 #include "lib/Driver/Planning.h"
 #include "lib/Driver/Replay.h"
+#include "lib/Driver/SequenceOrder.h"
 #include "parplan/Planner/ClusterCosts.h"
 #include "parplan/Planner/Evaluator.h"
 #include "parplan/Support/DiagnosticCodes.h"
@@ -38,6 +40,8 @@ constexpr Line lines[] = {
     {"compute", &PlanEvaluation::computeSeconds},
     {"tensor_communication", &PlanEvaluation::tensorCommunicationSeconds},
     {"data_communication", &PlanEvaluation::dataCommunicationSeconds},
+    {"pipeline_bubble", &PlanEvaluation::pipelineBubbleSeconds},
+    {"offload", &PlanEvaluation::offloadSeconds},
     {"optimizer", &PlanEvaluation::optimizerSeconds},
 };
 
@@ -86,6 +90,24 @@ std::string compare(const std::string &spec, const PlanEvaluation &plan,
   return text;
 }
 
+/// The model in the order that is best for other options.
+std::optional<Frontend> chooseFrontend(Replay &replay,
+                                       const CompileOptions &options,
+                                       int64_t memoryLimitBytes,
+                                       DiagnosticEngine &engine) {
+  IRDumper dumper("", engine);
+  FrontendOptions request = replay.request;
+  request.zigzag = 1;
+  std::optional<Frontend> frontend =
+      replay.request.zigzag == 1
+          ? std::optional(std::move(replay.frontend))
+          : runFrontend(*replay.context, request, dumper, engine);
+  if (frontend)
+    orderSequence(*replay.context, options, request, replay.cluster,
+                  memoryLimitBytes, dumper, frontend, engine);
+  return frontend;
+}
+
 } // namespace
 
 CommandResult parplan::explainWhyNot(const std::string &planPath,
@@ -126,9 +148,15 @@ CommandResult parplan::explainWhyNot(const std::string &planPath,
     ClusterCosts costs(model);
     const PlanningProblem &problem = replay->frontend.graph.problem;
     plan = evaluatePlan(problem, replay->answer, costs);
-    other = makePlan(problem, options, replay->cluster, claims.modelSha256,
-                     costs, claims.memoryLimitBytes,
-                     /*smallestBytes=*/nullptr, reasons);
+    if (checkForceOnCluster(options.force, replay->cluster, reasons)) {
+      std::optional<Frontend> frontend =
+          chooseFrontend(*replay, options, claims.memoryLimitBytes, engine);
+      if (!frontend)
+        return result;
+      other = makePlan(frontend->graph.problem, options, replay->cluster,
+                       claims.modelSha256, costs, claims.memoryLimitBytes,
+                       /*smallestBytes=*/nullptr, reasons);
+    }
   }
   if (!isAnswer(reasons)) {
     engine.append(std::move(reasons));

@@ -6,6 +6,8 @@
 
 #include "lib/Report/Layouts.h"
 
+#include "parplan/Support/Check.h"
+
 using namespace parplan;
 
 Json parplan::nameAxes(llvm::ArrayRef<int> axes, const Mesh &mesh) {
@@ -28,6 +30,18 @@ void parplan::addSharding(Json &object, const Sharding &sharding,
   }
   if (sharding.isStored())
     object["stored"] = nameAxes(sharding.storage, mesh);
+}
+
+std::string parplan::nameTier(MemoryTier tier) {
+  switch (tier) {
+  case MemoryTier::device:
+    return "hbm";
+  case MemoryTier::host:
+    return "cpu";
+  case MemoryTier::nvme:
+    return "nvme";
+  }
+  PARPLAN_UNREACHABLE("unknown tier");
 }
 
 Json parplan::describeValue(const PlanningValue &value,

@@ -110,6 +110,18 @@ void addExperts(Json &object, const PlanningProblem &problem,
       {"count", experts}, {"capacity", capacity}, {"drops_tokens", false}};
 }
 
+/// What becomes of the results of an op until the backward pass.
+std::string nameRecomputation(const PlanSummary &summary, size_t index) {
+  if (summary.answer.isRecomputed(index))
+    return "recompute";
+  const PlanningOp &op = summary.problem.ops[index];
+  bool waits =
+      isBeforeBackward(op.role) && llvm::any_of(op.results, [&](int result) {
+        return summary.answer.getTier(result) != MemoryTier::device;
+      });
+  return waits ? "offload" : "keep";
+}
+
 } // namespace
 
 Json parplan::describeOperators(const PlanSummary &summary) {
@@ -147,6 +159,8 @@ Json parplan::describeOperators(const PlanSummary &summary) {
       outputs.push_back(describeValue(value, answer.rest[result], mesh));
       if (answer.isGatheredAgain(result))
         outputs.back()["gathered_again"] = true;
+      if (answer.getTier(result) != MemoryTier::device)
+        outputs.back()["tier"] = nameTier(answer.getTier(result));
       addCollectives(collectives,
                      reshards.get(value.shape,
                                   getMadeSharding(op.rule, assignment,
@@ -161,15 +175,17 @@ Json parplan::describeOperators(const PlanSummary &summary) {
                              {"count", call.count * getRepeat(problem, op)}});
     Algorithm algorithm =
         nameAlgorithm(problem.ops[leader], answer.assignments[leader], mesh);
-    Json object = {
-        {"node", op.node}, {"index", op.nodeIndex},
-        {"op", op.type},   {"role", stringifyOpRole(op.role).str()},
-        {"stage", 0},      {"algorithm", stringifyAlgorithm(algorithm).str()}};
+    Json object = {{"node", op.node},
+                   {"index", op.nodeIndex},
+                   {"op", op.type},
+                   {"role", stringifyOpRole(op.role).str()},
+                   {"stage", answer.getStage(index)},
+                   {"algorithm", stringifyAlgorithm(algorithm).str()}};
     addAssignment(object, op, assignment, mesh);
     addExperts(object, problem, op);
     object.update({{"inputs", std::move(inputs)},
                    {"outputs", std::move(outputs)},
-                   {"recompute", "keep"},
+                   {"recompute", nameRecomputation(summary, index)},
                    {"flops", getFlops(op)},
                    {"repeat", getRepeat(problem, op)},
                    {"collectives", std::move(collectives)}});

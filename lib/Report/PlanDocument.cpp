@@ -4,6 +4,7 @@
 
 #include "lib/Report/Layouts.h"
 #include "lib/Report/Operators.h"
+#include "lib/Report/Stages.h"
 #include "parplan/Planner/Solver.h"
 #include "parplan/Support/Check.h"
 #include "parplan/Support/Version.h"
@@ -14,19 +15,38 @@ namespace {
 
 Json describeValues(const PlanSummary &summary, ValueKind kind) {
   Json values = Json::array();
-  for (auto [value, rest] :
-       llvm::zip_equal(summary.problem.values, summary.answer.rest)) {
+  for (auto [index, value] : llvm::enumerate(summary.problem.values)) {
     if (value.kind != kind)
       continue;
     Json object = {{"name", value.name}, {"shape", value.shape}};
-    addSharding(object, rest, summary.answer.mesh);
+    if (kind != ValueKind::input)
+      object["tier"] = nameTier(summary.answer.getTier(index));
+    addSharding(object, summary.answer.rest[index], summary.answer.mesh);
     values.push_back(std::move(object));
   }
   return values;
 }
 
+/// Per name the tier of what the optimizer keeps of a parameter.
+std::map<std::string, MemoryTier> getStateTiers(const PlanSummary &summary) {
+  std::map<std::string, MemoryTier> tiers;
+  for (auto [index, value] : llvm::enumerate(summary.problem.values))
+    if (value.kind == ValueKind::state)
+      tiers[value.name] = summary.answer.getTier(index);
+  return tiers;
+}
+
+/// What was forced names the optimizer's tier of parameters that have no state.
+std::string nameOptimizerTier(const TrainingSummary &training) {
+  for (const std::string &entry : training.offload)
+    if (entry.starts_with("optimizer:"))
+      return entry.substr(entry.find(':') + 1);
+  return "hbm";
+}
+
 Json describeParameters(const PlanSummary &summary) {
   Json list = describeValues(summary, ValueKind::parameter);
+  std::map<std::string, MemoryTier> stateTiers = getStateTiers(summary);
   size_t position = 0;
   for (auto [index, value] : llvm::enumerate(summary.problem.values)) {
     if (value.kind != ValueKind::parameter)
@@ -38,8 +58,11 @@ Json describeParameters(const PlanSummary &summary) {
             ? getZeroStage(summary.problem, summary.answer,
                            static_cast<int>(index), training->forcedZeroStage)
             : 0;
-    object["tier"] = "hbm";
-    object["optimizer_tier"] = training ? "hbm" : "none";
+    auto states = stateTiers.find(value.name);
+    object["optimizer_tier"] = !training ? "none"
+                               : states != stateTiers.end()
+                                   ? nameTier(states->second)
+                                   : nameOptimizerTier(*training);
     if (!training)
       continue;
     auto known = training->parameters.find(value.name);
@@ -87,8 +110,8 @@ Json describePrediction(const PlanSummary &summary) {
        {{"compute", evaluation.computeSeconds},
         {"tensor_communication", evaluation.tensorCommunicationSeconds},
         {"data_communication", evaluation.dataCommunicationSeconds},
-        {"pipeline_bubble", 0},
-        {"offload", 0},
+        {"pipeline_bubble", evaluation.pipelineBubbleSeconds},
+        {"offload", evaluation.offloadSeconds},
         {"optimizer", evaluation.optimizerSeconds}}}};
   predicted.update(toJson(summary.prediction));
   return predicted;
@@ -104,7 +127,14 @@ Json describeConfig(const PlanSummary &summary) {
       {"dimensions", Json(summary.model.dimensions)},
       {"precision", stringifyPrecision(summary.precision)},
       {"optimizer", training ? training->optimizer : std::string("none")},
-      {"schedule", "gpipe"}};
+      {"schedule", summary.answer.pipeline
+                       ? printScheduleName(summary.answer.pipeline->shape)
+                       : std::string("gpipe")}};
+  if (const auto &sequence = summary.sequence) {
+    config["sequence"] = {{"zigzag", sequence->zigzag}};
+    if (sequence->zigzag == 1)
+      config["sequence"]["reason"] = sequence->reason;
+  }
   if (!training)
     return config;
   config["loss"] = training->loss;
@@ -115,6 +145,8 @@ Json describeConfig(const PlanSummary &summary) {
   config["frozen"] = training->frozen;
   if (training->forcedZeroStage)
     config["zero"] = *training->forcedZeroStage;
+  if (!training->offload.empty())
+    config["offload"] = training->offload;
   return config;
 }
 
@@ -142,47 +174,39 @@ std::optional<Precision> parplan::parsePrecision(std::string_view text) {
 
 Json parplan::toJson(const PlanSummary &summary) {
   const Cluster &cluster = summary.cluster;
-  Json ranks = Json::array();
-  for (int64_t rank = 0; rank < cluster.deviceCount; ++rank)
-    ranks.push_back(rank);
-  int64_t lastOp = static_cast<int64_t>(summary.problem.ops.size()) - 1;
   const Certificate &certificate = summary.certificate;
-  return {
-      {"format", 1},
-      {"parplan", {{"version", versionText}}},
-      {"model",
-       {{"file", summary.model.file},
-        {"sha256", summary.model.sha256},
-        {"parameters", summary.model.parameterCount},
-        {"nodes", summary.model.nodeCount}}},
-      {"cluster",
-       {{"name", cluster.description.name},
-        {"source", summary.clusterSource},
-        {"gpus", cluster.deviceCount},
-        {"nodes", cluster.getNodeCount()},
-        {"device", cluster.getDevice().name},
-        {"memory_bytes", summary.memoryLimitBytes}}},
-      {"mode", summary.training ? "train" : "inference"},
-      {"config", describeConfig(summary)},
-      {"mesh", describeMesh(summary)},
-      {"stages", Json::array({{{"index", 0},
-                               {"ranks", std::move(ranks)},
-                               {"chunk", 0},
-                               {"nodes", {0, std::max<int64_t>(lastOp, 0)}}}})},
-      {"inputs", describeValues(summary, ValueKind::input)},
-      {"operators", describeOperators(summary)},
-      {"parameters", describeParameters(summary)},
-      {"states", describeValues(summary, ValueKind::state)},
-      {"predicted", describePrediction(summary)},
-      {"certificate",
-       {{"upper_bound_s", certificate.upperBoundSeconds},
-        {"lower_bound_s", certificate.lowerBoundSeconds},
-        {"gap", certificate.getGap()},
-        {"exact", certificate.exact},
-        {"explored", certificate.explored},
-        {"pruned", certificate.pruned}}},
-      {"search",
-       {{"wall_s", summary.search.wallSeconds},
-        {"threads", summary.search.threads},
-        {"seed", summary.search.seed}}}};
+  return {{"format", 1},
+          {"parplan", {{"version", versionText}}},
+          {"model",
+           {{"file", summary.model.file},
+            {"sha256", summary.model.sha256},
+            {"parameters", summary.model.parameterCount},
+            {"nodes", summary.model.nodeCount}}},
+          {"cluster",
+           {{"name", cluster.description.name},
+            {"source", summary.clusterSource},
+            {"gpus", cluster.deviceCount},
+            {"nodes", cluster.getNodeCount()},
+            {"device", cluster.getDevice().name},
+            {"memory_bytes", summary.memoryLimitBytes}}},
+          {"mode", summary.training ? "train" : "inference"},
+          {"config", describeConfig(summary)},
+          {"mesh", describeMesh(summary)},
+          {"stages", describeStages(summary)},
+          {"inputs", describeValues(summary, ValueKind::input)},
+          {"operators", describeOperators(summary)},
+          {"parameters", describeParameters(summary)},
+          {"states", describeValues(summary, ValueKind::state)},
+          {"predicted", describePrediction(summary)},
+          {"certificate",
+           {{"upper_bound_s", certificate.upperBoundSeconds},
+            {"lower_bound_s", certificate.lowerBoundSeconds},
+            {"gap", certificate.getGap()},
+            {"exact", certificate.exact},
+            {"explored", certificate.explored},
+            {"pruned", certificate.pruned}}},
+          {"search",
+           {{"wall_s", summary.search.wallSeconds},
+            {"threads", summary.search.threads},
+            {"seed", summary.search.seed}}}};
 }

@@ -49,8 +49,18 @@ struct TrainingSummary {
   bool reportGradientNorm = false;
   std::vector<std::string> frozen;
   std::optional<int> forcedZeroStage;
+  /// What `--force` offloads: `optimizer:cpu`, ...
+  std::vector<std::string> offload;
   /// By name.
   std::map<std::string, ParameterSummary> parameters;
+};
+
+/// The order of a causal sequence that ranks may share.
+struct SequenceSummary {
+  /// Of so many ranks; 1: the model's.
+  int64_t zigzag = 1;
+  /// Why it is the model's.
+  std::string reason;
 };
 
 struct SearchSummary {
@@ -69,6 +79,7 @@ struct PlanSummary {
   int64_t memoryLimitBytes = 0;
   /// Without it, a forward pass.
   std::optional<TrainingSummary> training;
+  std::optional<SequenceSummary> sequence;
   const PlanningProblem &problem;
   const PlanningAnswer &answer;
   const PlanEvaluation &evaluation;
@@ -83,8 +94,9 @@ Json toJson(const PlanSummary &summary);
 std::string stringifyPrecision(Precision precision);
 std::optional<Precision> parsePrecision(std::string_view text);
 
-/// The decisions of a plan.json, read back for `problem`: mesh, factors per
-/// operator, sharding per value. Reports every field that does not fit the
+/// The decisions of a plan.json, read back for `problem`: mesh, schedule and
+/// times of stages, factors, stage and recomputation per operator, sharding and
+/// tier per value. Reports every field that does not fit the
 /// problem; nullopt then.
 std::optional<PlanningAnswer> readAnswer(const Json &document,
                                          const std::string &file,
@@ -103,6 +115,8 @@ struct PlanClaims {
   std::string precision;
   /// Without its parameters.
   std::optional<TrainingSummary> training;
+  /// Of the sequence, as in `SequenceSummary`.
+  int64_t zigzag = 1;
   int64_t memoryLimitBytes = 0;
   double stepTimeSeconds = 0;
   double upperBoundSeconds = 0;

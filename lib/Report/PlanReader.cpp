@@ -1,6 +1,8 @@
 //===- PlanReader.cpp - Reading the decisions of a plan.json --------------===//
 
+#include "lib/Report/Layouts.h"
 #include "lib/Report/PlanDocument.h"
+#include "lib/Report/Stages.h"
 
 #include "parplan/Support/DiagnosticCodes.h"
 #include "parplan/Support/Text.h"
@@ -23,6 +25,13 @@ public:
     for (const PlanningValue &value : problem.values)
       answer.rest.push_back(Sharding::getReplicated(value.shape.size()));
     answer.gathersAgain.assign(problem.values.size(), false);
+    answer.recomputed.assign(problem.ops.size(), false);
+    answer.tiers.assign(problem.values.size(), MemoryTier::device);
+    if (std::optional<int> axis = findStageAxis(mesh))
+      answer.pipeline =
+          readPipeline(document, file, mesh.getAxis(*axis).size, engine);
+    if (engine.hasErrors())
+      return std::nullopt;
     readList("inputs", ValueKind::input);
     readList("parameters", ValueKind::parameter);
     readList("states", ValueKind::state);
@@ -143,9 +152,24 @@ private:
                 << values.size();
       return;
     }
-    for (auto [index, value] : llvm::enumerate(values))
-      readSharding((*list)[index], key + "[" + std::to_string(index) + "]",
-                   value);
+    for (auto [index, value] : llvm::enumerate(values)) {
+      std::string path = key + "[" + std::to_string(index) + "]";
+      readSharding((*list)[index], path, value);
+      readTier((*list)[index], path, value);
+    }
+  }
+
+  /// Where a value is on the device, documents need not say so.
+  void readTier(const Json &object, const std::string &path, int value) {
+    if (!object.is_object() || !object.contains("tier"))
+      return;
+    for (MemoryTier tier :
+         {MemoryTier::device, MemoryTier::host, MemoryTier::nvme})
+      if (object["tier"] == nameTier(tier)) {
+        answer.tiers[value] = tier;
+        return;
+      }
+    fail(path + ".tier") << "none of hbm, cpu, nvme";
   }
 
   void readOperators() {
@@ -157,9 +181,26 @@ private:
                         << problem.ops.size() << " operators";
       return;
     }
-    for (auto [index, op] : llvm::enumerate(problem.ops))
-      readOperator((*list)[index], "operators[" + std::to_string(index) + "]",
-                   op);
+    for (auto [index, op] : llvm::enumerate(problem.ops)) {
+      std::string path = "operators[" + std::to_string(index) + "]";
+      readOperator((*list)[index], path, op);
+      readPasses((*list)[index], path, index);
+    }
+  }
+
+  /// The stage of an op, and whether its results are made again.
+  void readPasses(const Json &object, const std::string &path, size_t index) {
+    if (!object.is_object())
+      return;
+    answer.recomputed[index] = object.value("recompute", Json()) == "recompute";
+    if (!answer.pipeline)
+      return;
+    JsonReader reader(object, file, path, codes::planMismatch, engine);
+    int64_t last = answer.pipeline->shape.getStageCount() - 1;
+    // -1: in every stage that reads it.
+    bool isEverywhere = object.value("stage", Json()) == -1;
+    answer.stages.push_back(static_cast<int>(
+        isEverywhere ? -1 : reader.getInteger("stage", 0, last).value_or(0)));
   }
 
   void readOperator(const Json &object, const std::string &path,
@@ -204,6 +245,8 @@ private:
       const Json &output = (*outputs)[position];
       readSharding(output, path + ".outputs[" + std::to_string(position) + "]",
                    result);
+      readTier(output, path + ".outputs[" + std::to_string(position) + "]",
+               result);
       answer.gathersAgain[result] =
           output.is_object() && output.value("gathered_again", Json()) == true;
     }
@@ -255,6 +298,9 @@ static TrainingSummary readTraining(JsonReader &config, const Json &object) {
   if (object.contains("zero"))
     if (auto stage = config.getInteger("zero", 0, 3))
       training.forcedZeroStage = static_cast<int>(*stage);
+  if (object.contains("offload"))
+    training.offload =
+        config.getStrings("offload").value_or(std::vector<std::string>());
   training.reportGradientNorm =
       config.getBool("report_gradient_norm").value_or(false);
   for (const std::string &glob :
@@ -290,6 +336,9 @@ std::optional<PlanClaims> parplan::readClaims(const Json &document,
       config->getChoice("precision", {"fp32", "bf16", "fp16"}).value_or("fp32");
   if (top.getString("mode").value_or("") == "train")
     claims.training = readTraining(*config, document["config"]);
+  if (document["config"].contains("sequence"))
+    if (auto sequence = config->getObject("sequence"))
+      claims.zigzag = sequence->getInteger("zigzag", 1).value_or(1);
   claims.stepTimeSeconds = predicted->getNumber("step_time_s").value_or(0);
   claims.upperBoundSeconds =
       certificate->getNumber("upper_bound_s").value_or(0);
