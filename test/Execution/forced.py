@@ -11,6 +11,7 @@ KINDS = {
     "tp3d": ("tensor", {"3d"}, {"all_gather"}),
     "cp": ("context", None, {"send", "all_to_all", "all_gather"}),
     "ep": ("expert", None, {"all_to_all"}),
+    "pp": ("pipeline", None, {"send"}),
 }
 PRODUCTS = {"MatMul", "Gemm", "Conv"}
 ATTENTION = {"ring", "all-to-all", "gather"}
@@ -31,13 +32,16 @@ class Forced:
     """The entries of a --force list without commas in globs."""
 
     def __init__(self, specification):
-        self.nodes, self.values = [], {}
+        self.nodes, self.values, self.offloads = [], {}, []
         for entry in filter(None, specification.split(",")):
             if entry.startswith("node:"):
                 glob, algorithm = entry[len("node:"):].rsplit(":", 1)
                 self.nodes.append((glob, algorithm))
             else:
-                key, self.values[key] = entry.split("=", 1)
+                key, value = entry.split("=", 1)
+                self.values[key] = value
+                if key == "offload":
+                    self.offloads.append(value)
         self.sizes = {key: math.prod(int(size) for size in value.split("x"))
                       for key, value in self.values.items() if key in KINDS}
 
@@ -57,16 +61,51 @@ class Forced:
         if self.sizes.get("cp", 1) > 1:
             expect(any(row["algorithm"] in ATTENTION for row in plan["operators"]),
                    f"cp={self.values['cp']} was forced, and no attention exchanges its sequence")
+        # Causal rings; where there is no causal attention, the plan says nothing of an order.
+        if "sequence" in plan["config"] and any(algorithm == "ring" for _, algorithm in self.nodes):
+            expect(plan["config"]["sequence"]["zigzag"] == self.sizes["cp"],
+                   f"a causal ring of {self.sizes['cp']} ranks is not in zig-zag order")
         if self.values.get("sp") == "on":
             self.check_sequence(plan)
         if "micro-batches" in self.values:
             planned = plan["config"]["micro_batches"]
             expect(planned == int(self.values["micro-batches"]),
                    f"{self.values['micro-batches']} micro-batches were forced, {planned} are planned")
+        self.check_stages(plan, ranks)
+        if self.values.get("recompute", "none") != "none":
+            expect(any(row["recompute"] == "recompute" for row in plan["operators"]),
+                   f"recompute={self.values['recompute']} was forced, and no operator runs again")
+        for offload in self.offloads:
+            self.check_offload(plan, offload)
         if "zero" in self.values:
             stages = {row["zero_stage"] for row in plan["parameters"]}
             expect(stages == {int(self.values["zero"])},
                    f"ZeRO stage {self.values['zero']} was forced, {sorted(stages)} are planned")
+
+    def check_stages(self, plan, ranks):
+        """Every rank runs stages of one position, and every position as many as the schedule has chunks."""
+        positions = {}
+        for stage in plan["stages"]:
+            positions.setdefault(tuple(stage["ranks"]), []).append(stage["chunk"])
+        expect(sorted(rank for group in positions for rank in group) == list(range(ranks)),
+               "the stages do not share the ranks out")
+        expect(len(positions) == self.sizes.get("pp", len(positions)),
+               f"pp={self.values.get('pp')} was forced, {len(positions)} groups of ranks run stages")
+        expect(len({tuple(sorted(chunks)) for chunks in positions.values()}) == 1,
+               "positions run different numbers of chunks")
+        if "schedule" in self.values:
+            planned = plan["config"]["schedule"]
+            expect(planned == self.values["schedule"], f"{self.values['schedule']} was forced, {planned} is planned")
+
+    @staticmethod
+    def check_offload(plan, offload):
+        kind, _, tier = offload.partition(":")
+        if kind == "activations":
+            expect(any(row["recompute"] == "offload" for row in plan["operators"]), "no activation waits on the host")
+        elif kind != "none":
+            field = {"optimizer": "optimizer_tier", "parameters": "tier"}[kind]
+            others = {row[field] for row in plan["parameters"]} - {tier}
+            expect(not others, f"offload={offload} was forced, {field} is also {sorted(others)}")
 
     @staticmethod
     def check_products(plan, key, algorithms):
@@ -100,3 +139,8 @@ class Forced:
                 sent = sum(row["bytes"] for rank in metrics["communication"]["per_rank"]
                            for kind, row in rank.items() if kind in kinds)
                 expect(sent > 0, f"{key} was forced, and no {' or '.join(sorted(kinds))} was sent")
+        for offload in self.offloads:
+            kinds = ("nvme_read_bytes", "nvme_write_bytes") if offload.endswith(":nvme") else \
+                ("host_to_device_bytes", "device_to_host_bytes")
+            moved = [sum(rank[kind] for rank in metrics["offload"]["per_rank"]) for kind in kinds]
+            expect(offload == "none" or min(moved) > 0, f"offload={offload} was forced, and {moved} bytes went there and back")

@@ -77,6 +77,11 @@ def check_prediction(plan, metrics, ranks):
         expect(want == have, f"rank {rank}: communication (calls, bytes) {want} was predicted, {have} measured")
         want, have = (document["peak_memory_bytes"]["per_rank"][rank] for document in (predicted, metrics))
         expect(want == have, f"rank {rank}: a peak of {want} B was predicted, {have} B measured")
+        for tier in ("host_peak_memory_bytes", "nvme_peak_bytes"):
+            want, have = (document[tier]["per_rank"][rank] if tier in document else 0 for document in (predicted, metrics))
+            expect(want == have, f"rank {rank}: {tier} {want} was predicted, {have} measured")
+        want, have = (document["offload"]["per_rank"][rank] for document in (predicted, metrics))
+        expect(want == have, f"rank {rank}: offload {want} was predicted, {have} measured")
         want, have = (document["communication"]["order_sha256"][rank] for document in (predicted, metrics))
         expect(want == have, f"rank {rank}: the order of communication is not the predicted one")
 

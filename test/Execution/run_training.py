@@ -127,6 +127,10 @@ def run(parplan, folder, case, task, ranks, specification, work):
             for key in ("calls", "bytes"):
                 expect(count[key] % steps == 0, "steps differ in their communication")
                 count[key] //= steps
+    for row in metrics["offload"]["per_rank"]:
+        for key, value in row.items():
+            expect(value % steps == 0, "steps differ in what they move between tiers")
+            row[key] = value // steps
     check_prediction(plan, metrics, ranks)
     return verdict
 

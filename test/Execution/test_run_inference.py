@@ -15,12 +15,22 @@ MEASURED = {
     "peak_memory_bytes": {"per_rank": [4096, 4096]},
     "communication": {"per_rank": [{"all_reduce": {"calls": 1, "bytes": 64}}, {"all_reduce": {"calls": 1, "bytes": 64}}],
                       "order_sha256": ["a", "a"]},
+    "offload": {"per_rank": [{"host_to_device_bytes": 0, "device_to_host_bytes": 0, "nvme_read_bytes": 0,
+                              "nvme_write_bytes": 0}] * 2},
 }
 PLAN = {
+    "config": {"schedule": "gpipe"},
+    "stages": [{"ranks": [0, 1], "chunk": 0}],
     "mesh": {"axes": [{"name": "tp0", "role": "tensor", "size": 2}]},
-    "operators": [{"node": "/mlp/up", "op": "MatMul", "flops": 90, "algorithm": "row"},
-                  {"node": "/head", "op": "Gemm", "flops": 10, "algorithm": "replicate"}],
-    "predicted": {key: MEASURED[key] for key in ("peak_memory_bytes", "communication")},
+    "operators": [{"node": "/mlp/up", "op": "MatMul", "flops": 90, "algorithm": "row", "recompute": "keep"},
+                  {"node": "/head", "op": "Gemm", "flops": 10, "algorithm": "replicate", "recompute": "keep"}],
+    "parameters": [{"name": "up", "tier": "hbm", "optimizer_tier": "hbm"}],
+    "predicted": {key: MEASURED[key] for key in ("peak_memory_bytes", "communication", "offload")},
+}
+PIPELINE = PLAN | {
+    "config": {"schedule": "interleaved:2"},
+    "mesh": {"axes": [{"name": "pp0", "role": "pipeline", "size": 2}]},
+    "stages": [{"ranks": [stage % 2], "chunk": stage // 2} for stage in range(4)],
 }
 
 
@@ -57,6 +67,14 @@ class PredictionTest(unittest.TestCase):
     def test_a_rank_that_is_missing(self):
         self.measured["communication"]["per_rank"].pop()
         self.assertRaisesRegex(forced.Difference, "not there for every rank", self.check)
+
+    def test_bytes_between_tiers_that_were_not_predicted(self):
+        self.measured["offload"]["per_rank"][0]["host_to_device_bytes"] = 8
+        self.assertRaisesRegex(forced.Difference, "rank 0: offload", self.check)
+
+    def test_memory_of_another_tier_that_was_not_predicted(self):
+        self.measured["host_peak_memory_bytes"] = {"per_rank": [0, 64]}
+        self.assertRaisesRegex(forced.Difference, "rank 1: host_peak_memory_bytes 0", self.check)
 
     def test_another_number_of_ranks(self):
         self.measured["ranks"] = 1
@@ -108,6 +126,35 @@ class ForcedTest(unittest.TestCase):
         plan = copy.deepcopy(PLAN)
         plan["mesh"]["axes"][0]["role"] = "context"
         self.refuses("no attention exchanges its sequence", 2, "cp=2", plan)
+
+    def test_a_pipeline(self):
+        self.check(2, "pp=2,schedule=interleaved:2", PIPELINE)
+
+    def test_another_schedule(self):
+        self.refuses("1f1b was forced, interleaved:2 is planned", 2, "pp=2,schedule=1f1b", PIPELINE)
+
+    def test_a_position_that_lacks_a_chunk(self):
+        self.refuses("different numbers of chunks", 2, "pp=2", PIPELINE | {"stages": PIPELINE["stages"][:3]})
+
+    def test_ranks_without_a_stage(self):
+        self.refuses("do not share the ranks out", 2, "pp=2", PIPELINE | {"stages": PIPELINE["stages"][:1]})
+
+    def test_stages_that_all_ranks_run(self):
+        plan = PIPELINE | {"stages": [{"ranks": [0, 1], "chunk": 0}]}
+        self.refuses("pp=2 was forced, 1 groups of ranks run stages", 2, "pp=2", plan)
+
+    def test_nothing_runs_again(self):
+        self.refuses("no operator runs again", 2, "recompute=full")
+
+    def test_tiers_that_were_not_asked_for(self):
+        self.refuses("optimizer_tier is also \\['hbm'\\]", 2, "offload=optimizer:cpu")
+        self.refuses("tier is also \\['hbm'\\]", 2, "offload=optimizer:cpu,offload=parameters:cpu",
+                     PLAN | {"parameters": [{"tier": "hbm", "optimizer_tier": "cpu"}]})
+        self.refuses("no activation waits", 2, "offload=activations:cpu")
+
+    def test_a_run_that_offloads_nothing(self):
+        self.assertRaisesRegex(forced.Difference, "\\[0, 0\\] bytes went there and back",
+                               forced.Forced("offload=optimizer:nvme").check_communication, MEASURED)
 
     def test_a_run_without_the_communication_of_its_kind(self):
         self.assertRaisesRegex(forced.Difference, "cp was forced, and no",
