@@ -91,6 +91,10 @@ std::string printStages(Field plan) {
     return text;
   };
   std::vector<Field> operators = plan["operators"].getEntries();
+  auto getName = [](Field op) {
+    std::string node = op["node"].getText();
+    return node.empty() ? op["op"].getText() : node;
+  };
   std::string text =
       printLine("schedule", plan["config"]["schedule"].getText() + " over " +
                                 std::to_string(stages.size()) + " stages");
@@ -102,8 +106,8 @@ std::string printStages(Field plan) {
     std::string names;
     size_t first = nodes.front().getCount(), last = nodes.back().getCount();
     if (first < operators.size() && last < operators.size())
-      names = ", " + operators[first]["node"].getText() + " to " +
-              operators[last]["node"].getText();
+      names =
+          ", " + getName(operators[first]) + " to " + getName(operators[last]);
     double backward = stage["input_gradient_s"].getNumber() +
                       stage["weight_gradient_s"].getNumber();
     text += printLine("  stage " + std::to_string(stage["index"].getCount()),
@@ -204,7 +208,8 @@ std::string explain(Field plan) {
   text +=
       printLine("step", formatSeconds(predicted["step_time_s"].getNumber()));
   for (const auto &[name, seconds] : predicted["breakdown_s"].getMembers())
-    if (seconds.getNumber() > 0)
+    // Sums that cancel out leave roundings.
+    if (seconds.getNumber() > 1e-12)
       text += printLine("  " + name, formatSeconds(seconds.getNumber()));
   Field memory = predicted["peak_memory_bytes"];
   text += printLine("memory",

@@ -248,8 +248,12 @@ private:
       auto flight = flights.try_emplace({batch, chunk}, pass, pass).first;
       flight->second.second = pass;
     }
+    // Without a backward pass nothing outlives the pass that makes it.
+    int64_t limit = hasBackward(schedule.shape.kind)
+                        ? getInFlightPeak(schedule, position)
+                        : 1;
     verifyInFlight(function, llvm::to_vector(llvm::make_second_range(flights)),
-                   getInFlightPeak(schedule, position), passes.size());
+                   limit, passes.size());
   }
 
   void verifyInFlight(func::FuncOp function,
