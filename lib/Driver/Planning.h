@@ -61,6 +61,10 @@ bool confirmModel(const std::string &planSha256, const std::string &modelSha256,
 bool confirmOrder(const Frontend &frontend, const std::string &planPath,
                   DiagnosticEngine &engine);
 
+/// Where no plan fits, `lastResorts` recomputes, and cuts the model into
+/// stages, as far as the request leaves that open.
+enum class SearchEffort { usual, lastResorts };
+
 /// Searches for the best plan within `memoryLimitBytes`, or takes that of
 /// `--plan`, which must be of a model with `modelSha256`; the evaluator
 /// confirms either. Reports E40xx where there is none. With `smallestBytes`, it
@@ -70,7 +74,8 @@ std::optional<Plan>
 makePlan(const PlanningProblem &problem, const CompileOptions &options,
          const Cluster &cluster, const std::string &modelSha256,
          const PlanCosts &costs, int64_t memoryLimitBytes,
-         std::optional<int64_t> *smallestBytes, DiagnosticEngine &engine);
+         std::optional<int64_t> *smallestBytes, DiagnosticEngine &engine,
+         SearchEffort effort = SearchEffort::usual);
 
 } // namespace parplan
 
