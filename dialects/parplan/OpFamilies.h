@@ -22,7 +22,7 @@ bool elementwiseKeepsZeroPadding(mlir::Operation *op, int factor);
 /// that `out_sharding` is what the move makes of it.
 mlir::LogicalResult verifyMove(mlir::Operation *op);
 
-/// Checks of `send` and `receive` (P1).
+/// Checks of `send` and `receive` (P9).
 mlir::LogicalResult verifyPointToPoint(mlir::Operation *op);
 
 } // namespace parplan

@@ -97,7 +97,7 @@ def CollectiveOpInterface : OpInterface<"CollectiveOpInterface"> {
 def PointToPointOpInterface : OpInterface<"PointToPointOpInterface"> {
   let cppNamespace = "::parplan";
   let description = [{
-    One side of a message between two positions of a pipeline (P1).
+    One side of a message between two positions of a pipeline (P9).
   }];
   let methods = [
     InterfaceMethod<"Returns the position along the axis on the other side.",

@@ -28,7 +28,7 @@ def Parplan_SendOp : Parplan_PointToPointOp<"send"> {
     Example: `parplan.send %v to 1 over <"pp0"> : tensor<4x8xf32>`. Messages from
     one position to another are received in the order in which they are sent.
 
-    Constraints (P1):
+    Constraints (P9):
     * the function has `parplan.position`, and the module one mesh;
     * `axes` is its one axis with the role of a pipeline;
     * `peer` is a position along it, and not the function's own.
@@ -43,9 +43,9 @@ def Parplan_ReceiveOp : Parplan_PointToPointOp<"receive"> {
   let summary = "The next value that another position sends here";
   let description = [{
     Example: `%v = parplan.receive from 0 over <"pp0"> : tensor<4x8xf32>`. The type
-    is that of the message (P4).
+    is that of the message (P11).
 
-    Constraints (P1): those of `send`.
+    Constraints (P9): those of `send`.
   }];
   let arguments = (ins I64Attr:$peer, Parplan_AxisListAttr:$axes);
   let results = (outs Parplan_Tensor:$result);

@@ -37,19 +37,19 @@ LogicalResult verifyPointToPoint(Operation *op) {
                : IntegerAttr();
   if (!position)
     return op->emitOpError("stands in a function without '")
-           << attributes::position << "' (P1)";
+           << attributes::position << "' (P9)";
   MeshOp mesh = getOnlyMesh(function->getParentOp());
   MeshAxisAttr axis = mesh ? getPipelineAxis(mesh) : MeshAxisAttr();
   ArrayRef<StringAttr> names = point.getAxes().getNames();
   if (!axis || names.size() != 1 || names[0].getValue() != axis.getName())
     return op->emitOpError() << point.getAxes()
                              << " is not the pipeline axis of the module's "
-                                "only mesh (P1)";
+                                "only mesh (P9)";
   auto peer = static_cast<int64_t>(point.getPeer());
   if (peer < 0 || peer >= axis.getSize() || peer == position.getInt())
     return op->emitOpError()
            << "names the position " << peer << " of " << axis.getSize()
-           << " from position " << position.getInt() << " (P1)";
+           << " from position " << position.getInt() << " (P9)";
   return success();
 }
 

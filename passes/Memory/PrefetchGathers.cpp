@@ -38,6 +38,8 @@ SmallVector<Operation *> getSources(AllGatherOp gather) {
 bool belongTogether(AllGatherOp left, AllGatherOp right) {
   Attribute block = left->getAttr(attributes::block);
   return block && block == right->getAttr(attributes::block) &&
+         left->getAttr(attributes::microBatch) ==
+             right->getAttr(attributes::microBatch) &&
          isBeforeBackward(getReader(left).role) ==
              isBeforeBackward(getReader(right).role);
 }

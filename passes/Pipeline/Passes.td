@@ -36,7 +36,7 @@ def PlaceStages : Pass<"parplan-place-stages", "::mlir::ModuleOp"> {
       one `all_reduce` over the positions.
 
     Checks that no value flows to an earlier stage forward, or to a later one
-    backward (P2).
+    backward (P4).
   }];
 }
 
@@ -87,10 +87,10 @@ def VerifyPipeline : Pass<"parplan-verify-pipeline", "::mlir::ModuleOp"> {
   let description = [{
     Checks of the functions with `parplan.position` that
     * there is one for each position of the pipeline axis;
-    * the messages of a pair of positions are received as they are sent (P4);
-    * all of them run to their end when a send waits for its receive (P5);
+    * the messages of a pair of positions are received as they are sent (P11);
+    * all of them run to their end when a send waits for its receive (P12);
     * passes are those of the schedule, in its order, and as many micro-batches
-      are in flight as it says (P3).
+      are in flight as it says (P10).
   }];
 }
 

@@ -97,9 +97,11 @@ private:
         continue;
       std::optional<int64_t> source = getMakerStage(op.getOperand(0));
       bool isLess = getBytes(op.getResult(0)) <= getBytes(op.getOperand(0));
-      if (source && (summed.contains(&op) || ((isLess || !getStage(&op)) &&
-                                              canBeAt(&op, *source, kinds))))
+      if (summed.contains(&op) || (source && (isLess || !getStage(&op)) &&
+                                   canBeAt(&op, *source, kinds)))
         setStage(&op, source);
+      else if (source && getStage(&op))
+        setStage(&op, getNearest(&op, *source, kinds));
     }
     for (Operation &op : llvm::reverse(body.without_terminator())) {
       if (!isPlaced(op) || summed.contains(&op) ||
@@ -130,7 +132,22 @@ private:
     setStage(op, stage);
   }
 
-  /// P2 for a move from and to ops with stages.
+  /// The stage nearest to that of `op` that its operand, of stage `source`, can
+  /// flow to.
+  static int64_t
+  getNearest(Operation *op, int64_t source,
+             const llvm::DenseMap<Operation *, PassKind> &kinds) {
+    Operation *maker = op->getOperand(0).getDefiningOp();
+    if (!runsPerMicroBatch(maker))
+      return *getStage(op);
+    if (kinds.lookup(maker) != PassKind::forward)
+      return std::min(*getStage(op), source);
+    return kinds.lookup(op) == PassKind::forward
+               ? std::max(*getStage(op), source)
+               : *getStage(op);
+  }
+
+  /// P4 for a move from and to ops with stages.
   static bool canBeAt(Operation *op, int64_t stage,
                       const llvm::DenseMap<Operation *, PassKind> &kinds) {
     auto flows = [&](Operation *maker, int64_t from, Operation *reader,
@@ -272,7 +289,7 @@ private:
   // Checks
   //===--------------------------------------------------------------------===//
 
-  /// P2: forward goes up, backward comes down.
+  /// P4: forward goes up, backward comes down.
   LogicalResult verifyFlow() {
     llvm::DenseMap<Operation *, PassKind> kinds =
         findPassKinds(function, splitsBackward(cut.shape.kind));
@@ -295,7 +312,7 @@ private:
         diagnostic << to << " reads a value of stage " << from
                    << (isForward && !isMadeForward ? " that is made backward"
                                                    : "")
-                   << (isForward ? ", forward (P2)" : ", backward (P2)");
+                   << (isForward ? ", forward (P4)" : ", backward (P4)");
         diagnostic.attachNote(maker->getLoc()) << "it is made here";
       }
     }

@@ -27,8 +27,10 @@ public:
 
   void split() {
     collect(sum.getInput());
-    if (stages.empty())
-      return setStage(sum, parplan::getStage(sum).value_or(0));
+    if (stages.empty()) {
+      std::optional<int64_t> own = getLeafStage(sum.getInput().getDefiningOp());
+      return setStage(sum, own.value_or(parplan::getStage(sum).value_or(0)));
+    }
     if (stages.size() == 1) {
       for (Operation *op : inner)
         setStage(op, *stages.begin());

@@ -96,7 +96,7 @@ private:
     return static_cast<int64_t>(cast<PointToPointOpInterface>(op).getPeer());
   }
 
-  /// P4: one list per directed pair on either side.
+  /// P11: one list per directed pair on either side.
   void verifyMessages() {
     using Pair = std::pair<int64_t, int64_t>;
     std::map<Pair, std::vector<Operation *>> sent, received;
@@ -114,7 +114,7 @@ private:
       const std::vector<Operation *> &receives = received[pair];
       for (auto [index, send] : llvm::enumerate(sends))
         if (index >= receives.size()) {
-          fail(send) << "P4: position " << pair.second << " receives "
+          fail(send) << "P11: position " << pair.second << " receives "
                      << receives.size() << " messages from " << pair.first
                      << ", not this one";
           break;
@@ -123,7 +123,7 @@ private:
         }
       if (receives.size() > sends.size())
         fail(receives[sends.size()])
-            << "P4: position " << pair.first << " sends " << sends.size()
+            << "P11: position " << pair.first << " sends " << sends.size()
             << " messages to " << pair.second << ", not this one";
     }
   }
@@ -137,13 +137,14 @@ private:
     if (isSame)
       return true;
     InFlightDiagnostic diagnostic = fail(receive);
-    diagnostic << "P4: message " << index << " is received as another type or "
+    diagnostic << "P11: message " << index << " is received as another type or "
                << "layout than it is sent in";
     diagnostic.attachNote(send->getLoc()) << "it is sent here";
     return false;
   }
 
-  /// P5: without any buffer a message needs both sides at it, a collective all.
+  /// P12: without any buffer a message needs both sides at it, a collective
+  /// all.
   void verifyOrder() {
     std::vector<std::vector<Operation *>> waiting(functions.size());
     for (auto [own, function] : llvm::zip_equal(waiting, functions))
@@ -187,7 +188,7 @@ private:
     }
     for (size_t position = 0; position < functions.size(); ++position)
       if (Operation *op = getNext(position)) {
-        fail(op) << "P5: position " << position << " waits here for ever";
+        fail(op) << "P12: position " << position << " waits here for ever";
         return;
       }
   }
@@ -196,7 +197,7 @@ private:
   // Passes
   //===--------------------------------------------------------------------===//
 
-  /// P3: ops of micro-batches stand in the order of the table, and no more of
+  /// P10: ops of micro-batches stand in the order of the table, and no more of
   /// them are in flight than it says.
   void verifyPasses(func::FuncOp function) {
     FailureOr<std::optional<PipelineCut>> cut = readPipelineCut(function);
@@ -239,7 +240,7 @@ private:
           pass = find(kind, batch, chunk);
       if (getPosition((*cut)->shape, *stage) != position || pass < current ||
           pass == static_cast<int64_t>(passes.size())) {
-        fail(&op) << "P3: stands behind pass "
+        fail(&op) << "P10: stands behind pass "
                   << printPass((*cut)->shape, passes[current])
                   << " and belongs to another one";
         return;
@@ -270,7 +271,7 @@ private:
       peak = std::max(peak, inFlight);
     }
     if (peak > limit)
-      fail(function) << "P3: " << peak << " micro-batches are in flight, and "
+      fail(function) << "P10: " << peak << " micro-batches are in flight, and "
                      << limit << " are by the schedule";
   }
 

@@ -2,7 +2,7 @@
 
 parplan.mesh @mesh <["pp0"=2 pipeline]>
 func.func @no_position(%x: tensor<4xf32>) {
-  // expected-error@+1 {{stands in a function without 'parplan.position' (P1)}}
+  // expected-error@+1 {{stands in a function without 'parplan.position' (P9)}}
   parplan.send %x to 1 over <"pp0"> : tensor<4xf32>
   return
 }
@@ -11,7 +11,7 @@ func.func @no_position(%x: tensor<4xf32>) {
 
 parplan.mesh @mesh <["pp0"=2 pipeline, "dp0"=2 data]>
 func.func @other_axis(%x: tensor<4xf32>) attributes {parplan.position = 0 : i64} {
-  // expected-error@+1 {{is not the pipeline axis of the module's only mesh (P1)}}
+  // expected-error@+1 {{is not the pipeline axis of the module's only mesh (P9)}}
   parplan.send %x to 1 over <"dp0"> : tensor<4xf32>
   return
 }
@@ -20,7 +20,7 @@ func.func @other_axis(%x: tensor<4xf32>) attributes {parplan.position = 0 : i64}
 
 parplan.mesh @mesh <["dp0"=2 data]>
 func.func @no_axis() -> tensor<4xf32> attributes {parplan.position = 0 : i64} {
-  // expected-error@+1 {{is not the pipeline axis of the module's only mesh (P1)}}
+  // expected-error@+1 {{is not the pipeline axis of the module's only mesh (P9)}}
   %x = parplan.receive from 1 over <"dp0"> : tensor<4xf32>
   return %x : tensor<4xf32>
 }
@@ -29,7 +29,7 @@ func.func @no_axis() -> tensor<4xf32> attributes {parplan.position = 0 : i64} {
 
 parplan.mesh @mesh <["pp0"=2 pipeline]>
 func.func @beyond(%x: tensor<4xf32>) attributes {parplan.position = 0 : i64} {
-  // expected-error@+1 {{names the position 2 of 2 from position 0 (P1)}}
+  // expected-error@+1 {{names the position 2 of 2 from position 0 (P9)}}
   parplan.send %x to 2 over <"pp0"> : tensor<4xf32>
   return
 }
@@ -38,7 +38,7 @@ func.func @beyond(%x: tensor<4xf32>) attributes {parplan.position = 0 : i64} {
 
 parplan.mesh @mesh <["pp0"=2 pipeline]>
 func.func @itself() -> tensor<4xf32> attributes {parplan.position = 1 : i64} {
-  // expected-error@+1 {{names the position 1 of 2 from position 1 (P1)}}
+  // expected-error@+1 {{names the position 1 of 2 from position 1 (P9)}}
   %x = parplan.receive from 1 over <"pp0"> : tensor<4xf32>
   return %x : tensor<4xf32>
 }

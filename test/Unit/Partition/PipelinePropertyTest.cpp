@@ -28,7 +28,7 @@ using namespace mlir;
 namespace parplan::test {
 namespace {
 
-constexpr uint64_t stepCount = 800;
+constexpr uint64_t stepCount = 600;
 
 uint64_t readSetting(const char *name, uint64_t usual) {
   const char *text = std::getenv(name);
