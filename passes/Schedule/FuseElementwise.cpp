@@ -58,6 +58,13 @@ bool takesIn(Operation *op) {
   return isRoot(op) && !(slice && static_cast<int64_t>(slice.getDim()) < 0);
 }
 
+/// Sums over micro-batches are added where the gradient of each of them is
+/// made: one kernel for all of them would keep all of these until then.
+bool addsMicroBatch(Operation *op) {
+  auto role = op->getAttrOfType<StringAttr>(attributes::role);
+  return isa<AddOp>(op) && role && role.getValue() == roles::gradientSum;
+}
+
 //===----------------------------------------------------------------------===//
 // Decisions
 //===----------------------------------------------------------------------===//
@@ -100,7 +107,7 @@ private:
   bool join(Operation *producer, Operation *user, Size &total) {
     if (isUnitReshape(producer))
       return joinReshape(producer, user, total);
-    if (!isFusable(producer) || !isRoot(producer))
+    if (!isFusable(producer) || !isRoot(producer) || addsMicroBatch(producer))
       return false;
     const Size &part = sizes[producer];
     if (total.leaves + part.leaves > maximumLeaves ||

@@ -217,3 +217,18 @@ func.func @attention_view(%q: tensor<1x2x5x4xf32>, %k: tensor<1x5x2x4xf32>) -> t
   %1 = parplan.attention %0, %k, %k scale 0.5 causal : tensor<1x5x2x4xf32>, tensor<1x5x2x4xf32>, tensor<1x5x2x4xf32>
   return %1 : tensor<1x5x2x4xf32>
 }
+
+// -----
+
+parplan.mesh @mesh <["tp0"=2 tensor]>
+
+// Sums over micro-batches are added one by one, so that no gradient waits for the last one.
+// CHECK-LABEL: func.func @micro_batches
+func.func @micro_batches(%a: tensor<8xf32>, %b: tensor<8xf32>, %c: tensor<8xf32>) -> tensor<8xf32> {
+  // CHECK-NEXT: %[[FIRST:.*]] = exec.map @kernel{{.*}}(%{{.*}}, %{{.*}}) scalars [] : (tensor<8xf32>, tensor<8xf32>)
+  %0 = parplan.add %a, %b {parplan.role = "gradient_sum"} : tensor<8xf32>, tensor<8xf32>
+  // CHECK-NEXT: exec.map @kernel{{.*}}(%[[FIRST]], %{{.*}}) scalars [] : (tensor<8xf32>, tensor<8xf32>)
+  // CHECK-NEXT: return
+  %1 = parplan.add %0, %c {parplan.role = "gradient_sum"} : tensor<8xf32>, tensor<8xf32>
+  return %1 : tensor<8xf32>
+}
