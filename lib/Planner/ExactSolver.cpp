@@ -200,7 +200,11 @@ private:
       ++result.certificate.pruned;
       return;
     }
-    if (result.answer && Clock::now() > end)
+    // Completed plans are asked for where layouts alone do not fit: looking at
+    // all of them without finding any takes too long.
+    bool hasLooked = result.answer || (needsCompletion(request) &&
+                                       result.certificate.explored > 0);
+    if (hasLooked && Clock::now() > end)
       return leaveOut(computeBound);
     MeshProblem meshProblem(problem, request, space, std::move(assignments),
                             costs);

@@ -25,6 +25,9 @@ public:
               const PlanCosts &costs)
       : problem(problem), request(request), costs(costs) {}
 
+  /// The smallest peak of what was looked at.
+  int64_t getSmallestBytes() const { return smallestBytes; }
+
   std::optional<PlanResult> find() {
     if (isTraining(problem) && !request.recompute) {
       if (auto result = recompute())
@@ -40,7 +43,7 @@ public:
       for (RecomputeKind kind : getKinds()) {
         cut.recompute = kind;
         cut.timeBudgetSeconds = getSecondsLeft();
-        PlanResult result = solve(problem, cut, costs);
+        PlanResult result = solveCounted(cut);
         if (result.answer)
           return result;
       }
@@ -55,6 +58,12 @@ private:
     return {RecomputeKind::none, RecomputeKind::selective, RecomputeKind::full};
   }
 
+  PlanResult solveCounted(const PlanRequest &changed) {
+    PlanResult result = solve(problem, changed, costs);
+    smallestBytes = std::min(smallestBytes, result.smallestBytes);
+    return result;
+  }
+
   double getSecondsLeft() const {
     std::chrono::duration<double> spent = Clock::now() - start;
     return std::max(0.0, request.timeBudgetSeconds - spent.count());
@@ -65,7 +74,7 @@ private:
   std::optional<PlanResult> recompute() {
     PlanRequest unlimited = request;
     unlimited.memoryLimitBytes = std::numeric_limits<int64_t>::max();
-    PlanResult fastest = solve(problem, unlimited, costs);
+    PlanResult fastest = solveCounted(unlimited);
     if (fastest.answer && recomputeUntilFits(problem, costs, *fastest.answer,
                                              request.memoryLimitBytes)) {
       fastest.evaluation = evaluatePlan(problem, *fastest.answer, costs);
@@ -78,7 +87,7 @@ private:
       PlanRequest again = request;
       again.recompute = kind;
       again.timeBudgetSeconds = getSecondsLeft();
-      PlanResult result = solve(problem, again, costs);
+      PlanResult result = solveCounted(again);
       if (result.answer)
         return result;
     }
@@ -90,6 +99,7 @@ private:
   const PlanRequest &request;
   const PlanCosts &costs;
   Clock::time_point start = Clock::now();
+  int64_t smallestBytes = std::numeric_limits<int64_t>::max();
 };
 
 } // namespace
@@ -97,19 +107,16 @@ private:
 PlanResult parplan::findPlan(const PlanningProblem &problem,
                              const PlanRequest &request,
                              const PlanCosts &costs) {
-  if (needsCompletion(request)) {
-    PlanResult result = solve(problem, request, costs);
-    if (result.answer)
-      return result;
-    auto found = LastResorts(problem, request, costs).find();
-    return found ? std::move(*found) : std::move(result);
-  }
   PlanResult result = solveGatheringAgain(problem, request, costs);
   constexpr int64_t unknown = std::numeric_limits<int64_t>::max();
   bool isTooLarge =
       result.smallestBytes != unknown || result.leastBytes != unknown;
   if (result.answer || !isTooLarge)
     return result;
-  auto found = LastResorts(problem, request, costs).find();
-  return found ? std::move(*found) : std::move(result);
+  LastResorts resorts(problem, request, costs);
+  if (std::optional<PlanResult> found = resorts.find())
+    return std::move(*found);
+  result.smallestBytes =
+      std::min(result.smallestBytes, resorts.getSmallestBytes());
+  return result;
 }
