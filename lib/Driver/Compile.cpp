@@ -57,10 +57,12 @@ void weakenCertificate(Certificate &certificate, double boundSeconds) {
 /// an estimate of the arena, which is known only after fusion and packing: when
 /// the arena is larger than the limit, the plan is made again with that much
 /// less; when every estimate is, the plan with the smallest one is tried.
+/// `leastArenaBytes` is that of all programs so far.
 std::optional<PlannedProgram>
 planAndLower(const Frontend &frontend, const CompileOptions &options,
              const Cluster &cluster, int64_t memoryLimitBytes,
-             const Stopwatch &searchTime, IRDumper &dumper,
+             const Stopwatch &searchTime, SearchEffort effort,
+             int64_t &leastArenaBytes, IRDumper &dumper,
              DiagnosticEngine &engine) {
   constexpr int attempts = 8;
   CostModel model(cluster, getPrecision(options));
@@ -77,9 +79,9 @@ planAndLower(const Frontend &frontend, const CompileOptions &options,
     CompileOptions attemptOptions = options;
     attemptOptions.timeBudgetSeconds =
         std::max(options.timeBudgetSeconds - searchTime.getSeconds(), 0.01);
-    std::optional<Plan> plan =
-        makePlan(frontend.graph.problem, attemptOptions, cluster, modelSha256,
-                 costs, budget, isSmallest ? nullptr : &smallestBytes, engine);
+    std::optional<Plan> plan = makePlan(
+        frontend.graph.problem, attemptOptions, cluster, modelSha256, costs,
+        budget, isSmallest ? nullptr : &smallestBytes, engine, effort);
     if (!plan && !isSmallest && smallestBytes) {
       budget = *smallestBytes;
       continue;
@@ -92,6 +94,7 @@ planAndLower(const Frontend &frontend, const CompileOptions &options,
     if (!lowered)
       return std::nullopt;
     arenaBytes = lowered->prediction.getPeakBytes();
+    leastArenaBytes = std::min(leastArenaBytes, arenaBytes);
     if (arenaBytes <= memoryLimitBytes) {
       if (!isGiven)
         weakenCertificate(plan->certificate, boundSeconds);
@@ -104,9 +107,10 @@ planAndLower(const Frontend &frontend, const CompileOptions &options,
         std::max<int64_t>(1, std::min(budget - (arenaBytes - memoryLimitBytes),
                                       plan->evaluation.peakBytes - 1));
   }
-  reportNoPlanFits(
-      options, memoryLimitBytes,
-      "the smallest that was lowered takes " + formatBytes(arenaBytes), engine);
+  reportNoPlanFits(options, memoryLimitBytes,
+                   "the smallest that was lowered takes " +
+                       formatBytes(leastArenaBytes),
+                   engine);
   return std::nullopt;
 }
 
@@ -199,7 +203,8 @@ bool adoptPlan(const CompileOptions &options, FrontendOptions &request,
 
 /// Runs the frontend and plans. Unless micro-batches are forced, a training
 /// step has as few as possible, and more when no plan fits; that of a forced
-/// pipeline has as many as make it fastest.
+/// pipeline has as many as make it fastest. Where no number fits, all are tried
+/// again with last resorts, as long as there is time.
 std::optional<PlannedModel>
 planModel(mlir::MLIRContext &context, const CompileOptions &options,
           const Cluster &cluster, int64_t memoryLimitBytes, IRDumper &dumper,
@@ -219,16 +224,24 @@ planModel(mlir::MLIRContext &context, const CompileOptions &options,
   // What said that memory does not suffice, for the fewest micro-batches.
   std::optional<DiagnosticEngine> lack;
   double importSeconds = 0;
+  int64_t leastArenaBytes = std::numeric_limits<int64_t>::max();
   Stopwatch searchTime;
-  for (size_t index = 0; index < counts.size(); ++index) {
+  for (size_t index = 0; index < 2 * counts.size(); ++index) {
+    int64_t count = counts[index % counts.size()];
+    SearchEffort effort =
+        index < counts.size() ? SearchEffort::usual : SearchEffort::lastResorts;
+    if (effort == SearchEffort::lastResorts &&
+        (!options.planPath.empty() ||
+         searchTime.getSeconds() > options.timeBudgetSeconds))
+      break;
     if (request.training)
-      request.training->microBatches = counts[index];
+      request.training->microBatches = count;
     DiagnosticEngine attempt;
     Stopwatch importTime;
     std::optional<Frontend> frontend =
         runFrontend(context, request, dumper, attempt);
     importSeconds += importTime.getSeconds();
-    if (frontend && counts[index] == 0)
+    if (frontend && count == 0)
       counts = getMicroBatchCounts(*frontend);
     std::optional<PlannedProgram> program;
     SequenceChoice sequence;
@@ -236,8 +249,9 @@ planModel(mlir::MLIRContext &context, const CompileOptions &options,
       sequence = orderSequence(context, options, request, cluster,
                                memoryLimitBytes, dumper, frontend, attempt);
       if (frontend)
-        program = planAndLower(*frontend, options, cluster, memoryLimitBytes,
-                               searchTime, dumper, attempt);
+        program =
+            planAndLower(*frontend, options, cluster, memoryLimitBytes,
+                         searchTime, effort, leastArenaBytes, dumper, attempt);
     }
     if (program) {
       engine.append(std::move(attempt));

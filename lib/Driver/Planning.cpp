@@ -174,7 +174,7 @@ parplan::makePlan(const PlanningProblem &problem, const CompileOptions &options,
                   const Cluster &cluster, const std::string &modelSha256,
                   const PlanCosts &costs, int64_t memoryLimitBytes,
                   std::optional<int64_t> *smallestBytes,
-                  DiagnosticEngine &engine) {
+                  DiagnosticEngine &engine, SearchEffort effort) {
   Plan plan;
   double objectiveSeconds = 0;
   if (!options.planPath.empty()) {
@@ -188,7 +188,9 @@ parplan::makePlan(const PlanningProblem &problem, const CompileOptions &options,
                            options.modelPath, engine))
       return std::nullopt;
     PlanRequest request = getRequest(options, cluster, memoryLimitBytes);
-    PlanResult result = findPlan(problem, request, costs);
+    PlanResult result = effort == SearchEffort::lastResorts
+                            ? findPlan(problem, request, costs)
+                            : solveGatheringAgain(problem, request, costs);
     if (!result.answer && smallestBytes &&
         result.smallestBytes != std::numeric_limits<int64_t>::max()) {
       *smallestBytes = result.smallestBytes;

@@ -20,7 +20,7 @@ import numpy
 
 from forced import Difference, Forced, expect
 
-CONFIGURATIONS = [(1, ""), (2, "dp=2"), (2, "tp1d=2"), (4, "dp=2,tp1d=2"), (4, "tp1d=4"), (4, ""), (3, "")]
+CONFIGURATIONS = [(1, ""), (2, "dp=2"), (2, "tp1d=2"), (4, "dp=2,tp1d=2"), (4, "tp1d=4"), (2, "pp=2"), (4, ""), (3, "")]
 TOLERANCE = 2e-5
 TIME_LIMIT = 300
 

@@ -8,7 +8,7 @@ passes when
   * calls, bytes and order of communication and the peak of memory, on every rank, are the predicted ones, exactly;
   * the plan does what --force asked for, and so does its communication.
 With --strategies the first run trains in the model's configurations of STRATEGIES instead: tensor parallelism in several
-dimensions, sequence, context and expert parallelism, and mixtures of them by operator.
+dimensions, sequence, context and expert parallelism, mixtures of them by operator, pipelines, recomputation and offload.
 With --precision the losses of a run in that precision are compared with those of the same run in fp32, over 20 steps.
 Ends with 1 when a run failed.
 """
@@ -26,7 +26,9 @@ from run_inference import check_prediction, execute, read_json
 
 CONFIGURATIONS = [(1, ""), (4, "dp=2,tp1d=2,micro-batches=2"), (2, "dp=2,zero=1"), (4, "dp=4,zero=3"), (3, "dp=3")]
 STRATEGIES = {
-    "gpt2-dynamic": [(6, "tp2d=2x3"), (8, "tp2.5d=2x2x2"), (2, "tp1d=2,sp=off"), (4, "cp=2,tp1d=2,node:*attention*:ring")],
+    "gpt2-dynamic": [(6, "tp2d=2x3"), (8, "tp2.5d=2x2x2"), (2, "tp1d=2,sp=off"), (4, "cp=2,tp1d=2,node:*attention*:ring"),
+        (8, "pp=2,dp=2,tp1d=2,micro-batches=2,schedule=1f1b,zero=2,recompute=full,offload=optimizer:cpu"),
+        (4, "pp=4,micro-batches=8,schedule=zb-h1")],
     "llama-train": [
         # Attention in one dimension, the rest of the block in two.
         (4, "node:node_linear:column,node:node_linear_1:column,node:node_linear_2:column,node:node_linear_3:row,"
@@ -36,14 +38,18 @@ STRATEGIES = {
             "node:node_linear_5:3d,node:node_linear_6:3d,node:node_linear_7:summa2d,node:node_linear_8:summa2d,"
             "node:node_linear_9:summa2d,node:node_linear_10:summa2d,node:node_linear_11:summa2d,node:node_linear_12:summa2d,"
             "node:node_linear_13:summa2d"),
-        (4, "cp=4,node:*attention*:ring"), (4, "dp=2,cp=2,node:*attention*:all-to-all")],
+        (4, "cp=4,node:*attention*:ring"), (4, "dp=2,cp=2,node:*attention*:all-to-all"),
+        (2, "pp=2,micro-batches=4,schedule=interleaved:2"),
+        (4, "pp=2,dp=2,micro-batches=2,zero=3,recompute=selective,offload=activations:cpu")],
     "vit-train": [
         (4, "node:node_MatMul_27:column,node:node_MatMul_35:column,node:node_MatMul_43:column,node:node_MatMul_90:row,"
             "node:node_MatMul_92:summa2d,node:node_MatMul_101:gather2d"),
-        (8, "tp3d=2x2x2")],
-    "bert-train": [(3, "cp=3,node:*attention*:ring"), (4, "dp=2,tp1d=2,sp=on"), (8, "tp2d=2x2,dp=2")],
+        (8, "tp3d=2x2x2"), (2, "pp=2,micro-batches=4,schedule=zb-v"), (1, "offload=parameters:nvme")],
+    "bert-train": [(3, "cp=3,node:*attention*:ring"), (4, "dp=2,tp1d=2,sp=on"), (8, "tp2d=2x2,dp=2"),
+                   (3, "pp=3,micro-batches=4,schedule=v-half")],
     "experts-loop-train": [(2, "ep=2"), (4, "ep=4"), (4, "ep=2,dp=2"), (4, "ep=2,tp1d=2")],
-    "mixtral-train": [(4, "ep=2,dp=2"), (4, "ep=2,tp1d=2"), (4, "tp2d=2x2"), (2, "cp=2")],
+    "mixtral-train": [(4, "ep=2,dp=2"), (4, "ep=2,tp1d=2"), (4, "tp2d=2x2"), (2, "cp=2"),
+                      (4, "pp=2,ep=2,micro-batches=2,schedule=1f1b"), (2, "dp=2,zero=3,offload=optimizer:nvme")],
 }
 LOSS_TOLERANCE = 2e-5
 NORM_TOLERANCE = 1e-4
