@@ -134,6 +134,19 @@ class Documents(unittest.TestCase):
                 if "ep=" in force:
                     self.expect_no_dropped_tokens(plan)
 
+    def test_plans_of_pipelines(self):
+        model = os.path.join(ROOT, "test/models/gpt2-dynamic/model.onnx")
+        step = ("--target", "host", "--train", "--optimizer", "momentum", "--dim", "sequence=32", "--global-batch", "8")
+        for gpus, force in [(2, "pp=2"), (4, "pp=2,dp=2,zero=3,micro-batches=2,recompute=full,offload=optimizer:cpu"),
+                            (1, "offload=activations:cpu,offload=parameters:nvme")]:
+            with self.subTest(force), tempfile.TemporaryDirectory() as work:
+                out = os.path.join(work, "out")
+                plan = self.run_json("plan", model, "--gpus", str(gpus), *step, "--force", force, "-o", out, exit_code=0)["plan"]
+                self.expect_valid("plan", plan)
+                path = os.path.join(out, "plan.json")
+                self.assertTrue(self.run_json("check", path, model, exit_code=0)["confirmed"])
+                self.assertEqual(self.run_json("explain", path, exit_code=0)["plan"], plan)
+
     def expect_own_communication(self, plan):
         """What operators say they communicate is what the program does: calls of the same bytes, without gradients."""
         total = {}
