@@ -34,14 +34,24 @@ static Value stripReshapes(Value value) {
   return value;
 }
 
+/// What a value of zeros and ones is made of, down to its condition; through
+/// reshapes too if `reshapes`.
+static Value stripNumbers(Value value, bool reshapes) {
+  while (Operation *op = value.getDefiningOp()) {
+    auto select = dyn_cast<SelectOp>(op);
+    bool isNumber = select && getSplat(select.getOnTrue()) == 1.0 &&
+                    getSplat(select.getOnFalse()) == 0.0 &&
+                    getShape(select.getCondition()) == getShape(value);
+    if (!isNumber && !isa<CastOp>(op) && !(reshapes && isa<ReshapeOp>(op)))
+      break;
+    value = op->getOperand(0);
+  }
+  return value;
+}
+
 /// The condition that a value of zeros and ones stands for, or the value.
 static Value stripCasts(Value value) {
-  Value root = value;
-  while (Operation *op = root.getDefiningOp()) {
-    if (!isa<CastOp, ReshapeOp>(op))
-      break;
-    root = op->getOperand(0);
-  }
+  Value root = stripNumbers(value, /*reshapes=*/true);
   return getElementType(root).isInteger(1) ? root : value;
 }
 
@@ -129,26 +139,19 @@ static std::optional<Membership> matchMembership(Value value) {
     return std::nullopt;
   }
   // Casts may stand before and behind the slice.
-  Value bare = value;
-  while (Operation *op = bare.getDefiningOp()) {
-    if (!isa<CastOp, ReshapeOp>(op))
-      break;
-    bare = op->getOperand(0);
-  }
-  std::optional<Column> column = matchColumn(bare);
+  std::optional<Column> column =
+      matchColumn(stripNumbers(value, /*reshapes=*/true));
   if (!column)
     return std::nullopt;
   // Casts and transposes of the comparison with all experts.
   auto order =
       llvm::to_vector(llvm::seq<int64_t>(0, getShape(column->input).size()));
   Value root = column->input;
-  while (Operation *op = root.getDefiningOp()) {
-    if (auto transpose = dyn_cast<TransposeOp>(op))
-      for (int64_t &dim : order)
-        dim = transpose.getPermutation()[dim];
-    else if (!isa<CastOp>(op))
-      break;
-    root = op->getOperand(0);
+  while (auto transpose = (root = stripNumbers(root, /*reshapes=*/false))
+                              .getDefiningOp<TransposeOp>()) {
+    for (int64_t &dim : order)
+      dim = transpose.getPermutation()[dim];
+    root = transpose.getInput();
   }
   CompareOp compare = getEquality(root);
   if (!compare || compare != root.getDefiningOp())
@@ -278,13 +281,38 @@ static bool matchChoices(Value factor, ExpertTerm &term) {
   if (std::optional<Membership> membership = matchMembership(factor)) {
     term.gate.choices = membership->choices;
     term.expert = membership->expert;
-    return llvm::is_sorted(membership->order);
+    if (term.repeats == 1)
+      return llvm::is_sorted(membership->order);
+    // The major dimension numbers the choices.
+    ArrayRef<int64_t> order = membership->order;
+    term.gate.choiceDim = order.empty() ? 0 : order[0];
+    return order.empty() || llvm::is_sorted(order.drop_front());
   }
+  if (term.repeats != 1)
+    return false;
   if (auto sum = stripReshapes(factor).getDefiningOp<ReduceOp>())
     return matchSum(sum, std::nullopt, term.gate, term.expert);
   std::optional<Column> column = matchColumn(factor);
   auto sum = column ? column->input.getDefiningOp<ReduceOp>() : ReduceOp();
   return sum && matchSum(sum, column, term.gate, term.expert);
+}
+
+/// Weights whose major dimension numbers choices, read as they were before.
+static bool addRepeatedWeights(Value weights, ExpertTerm &term) {
+  int64_t dim = 0;
+  if (auto transpose = weights.getDefiningOp<TransposeOp>()) {
+    dim = transpose.getPermutation()[0];
+    if (!llvm::is_sorted(transpose.getPermutation().drop_front()))
+      return false;
+    weights = transpose.getInput();
+  }
+  Gate &gate = term.gate;
+  if (getShape(weights)[dim] != term.repeats ||
+      (!gate.weights.empty() && gate.dim != dim))
+    return false;
+  gate.dim = dim;
+  gate.weights.push_back(weights);
+  return true;
 }
 
 static bool matchGate(ArrayRef<Value> factors, ExpertTerm &term) {
@@ -295,7 +323,7 @@ static bool matchGate(ArrayRef<Value> factors, ExpertTerm &term) {
     term = attempt;
     return true;
   });
-  if (found == factors.end()) {
+  if (found == factors.end() && term.repeats == 1) {
     found = llvm::find_if(
         factors, [](Value factor) { return matchColumn(factor).has_value(); });
     if (found == factors.end())
@@ -305,14 +333,22 @@ static bool matchGate(ArrayRef<Value> factors, ExpertTerm &term) {
     term.gate.dim = column.dim;
     term.expert = column.index;
   }
+  if (found == factors.end())
+    return false;
   for (const Value &factor : factors) {
     if (&factor == found)
       continue;
     if (!isa<FloatType>(getElementType(factor)))
       return false;
-    term.gate.scales.push_back(stripReshapes(factor));
+    if (term.repeats != 1) {
+      if (!addRepeatedWeights(stripReshapes(factor), term))
+        return false;
+    } else {
+      term.gate.scales.push_back(stripReshapes(factor));
+    }
   }
-  return true;
+  return term.repeats == 1 ||
+         getShape(term.gate.choices)[term.gate.choiceDim] == term.repeats;
 }
 
 std::optional<ExpertTerm> matchExpertTerm(Value value) {
@@ -328,6 +364,12 @@ std::optional<ExpertTerm> matchExpertTerm(Value value) {
     value = rest;
     return true;
   };
+  if (auto sum = stripReshapes(value).getDefiningOp<ReduceOp>();
+      sum && sum.getKind() == ReduceKind::sum &&
+      sum.getDims() == ArrayRef<int64_t>{0}) {
+    term.repeats = getShape(sum.getInput())[0];
+    value = sum.getInput();
+  }
   while (Operation *op = value.getDefiningOp()) {
     if (isa<ReshapeOp>(op)) {
       value = op->getOperand(0);
@@ -346,7 +388,7 @@ std::optional<ExpertTerm> matchExpertTerm(Value value) {
   }
   term.answer = value;
   if (!countLeadingDims(getShape(value), term.tokens) ||
-      !matchGate(factors, term))
+      term.tokens % term.repeats != 0 || !matchGate(factors, term))
     return std::nullopt;
   return term;
 }
@@ -370,7 +412,12 @@ static Value toChoices(Value value, int64_t dim, ArrayRef<int64_t> shape,
         other = transpose.getPermutation()[other];
       value = transpose.getInput();
     }
-    value = rewriter.transpose(value, permutation);
+    // Dimensions of one element may stand anywhere.
+    SmallVector<int64_t> moved;
+    llvm::copy_if(permutation, std::back_inserter(moved),
+                  [&](int64_t other) { return getShape(value)[other] != 1; });
+    if (!llvm::is_sorted(moved))
+      value = rewriter.transpose(value, permutation);
   }
   return toShape(value, shape, rewriter);
 }

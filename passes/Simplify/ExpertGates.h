@@ -42,6 +42,9 @@ struct ExpertTerm {
   /// What the expert answers, to `tokens` tokens in its leading dimensions.
   mlir::Value answer;
   int64_t tokens = 0;
+  /// All tokens come that often, one behind the other, once for each choice,
+  /// and the term is the sum over these.
+  int64_t repeats = 1;
   int64_t expert = 0;
   Gate gate;
 };

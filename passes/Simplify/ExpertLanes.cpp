@@ -57,6 +57,30 @@ Lanes *LaneMatcher::match(ArrayRef<Value> values, size_t lead, unsigned depth) {
   return known[{values[0], lead}] = lanes;
 }
 
+/// Of two ops of one kind.
+static bool haveEqualProperties(Operation *one, Operation *other) {
+  return one->getName().compareOpProperties(one->getPropertiesStorage(),
+                                            other->getPropertiesStorage());
+}
+
+/// One value, or the same rearrangement of one.
+static bool areSame(SmallVector<Value> values) {
+  while (!llvm::all_equal(values)) {
+    Operation *first = values[0].getDefiningOp();
+    if (!isa_and_nonnull<ReshapeOp, TransposeOp, BroadcastOp>(first))
+      return false;
+    Type type = values[0].getType();
+    for (Value &value : values) {
+      Operation *op = value.getDefiningOp();
+      if (!op || op->getName() != first->getName() || value.getType() != type ||
+          !haveEqualProperties(op, first))
+        return false;
+      value = op->getOperand(0);
+    }
+  }
+  return true;
+}
+
 /// The number that all of `values` are, in constants of their own.
 static bool areEqualNumbers(ArrayRef<Value> values) {
   auto first = values[0].getDefiningOp<ConstantOp>();
@@ -71,11 +95,10 @@ Lanes *LaneMatcher::matchNew(ArrayRef<Value> values, size_t lead,
   if (!llvm::all_equal(
           llvm::map_range(values, [](Value value) { return value.getType(); })))
     return nullptr;
-  if (llvm::all_equal(values) || (lead == 0 && areEqualNumbers(values))) {
-    if (lead > 0 && !isa<FloatType>(getElementType(values[0])))
-      return nullptr;
-    return add(lead > 0 ? Lanes::Kind::tokens : Lanes::Kind::shared, values,
-               lead);
+  if (areSame(llvm::to_vector(values)) ||
+      (lead == 0 && areEqualNumbers(values))) {
+    return lead > 0 ? matchTokens(values, lead)
+                    : add(Lanes::Kind::shared, values, lead);
   }
   if (values[0].getDefiningOp<ParameterOp>()) {
     if (lead > 0 || !matchStack(values))
@@ -83,6 +106,25 @@ Lanes *LaneMatcher::matchNew(ArrayRef<Value> values, size_t lead,
     return add(Lanes::Kind::stack, values, lead);
   }
   return matchOp(values, lead, depth);
+}
+
+Lanes *LaneMatcher::matchTokens(ArrayRef<Value> values, size_t lead) {
+  if (!isa<FloatType>(getElementType(values[0])))
+    return nullptr;
+  Lanes *lanes = add(Lanes::Kind::tokens, values, lead);
+  if (repeats == 1)
+    return lanes;
+  // The repetition is the major end of the rows.
+  Layout layout = Layout::trace(values[0]);
+  int64_t count = 1;
+  for (const Layout::Atoms &atoms : ArrayRef(layout.getDims()).take_front(lead))
+    for (int atom : atoms) {
+      if (layout.isRepeated(atom) != (count < repeats))
+        return nullptr;
+      count *= layout.getSize(atom);
+    }
+  lanes->layout = std::move(layout);
+  return lanes;
 }
 
 /// An initializer is in one stack only.
@@ -106,7 +148,7 @@ static bool areEqualOps(ArrayRef<Value> values) {
     return op && op->getName() == first->getName() &&
            op->getNumResults() == 1 &&
            op->getNumOperands() == first->getNumOperands() &&
-           op->hashProperties() == first->hashProperties();
+           haveEqualProperties(op, first);
   });
 }
 
@@ -208,15 +250,30 @@ Value LaneBuilder::buildNew(const Lanes &lanes) {
 }
 
 Value LaneBuilder::buildTokens(const Lanes &lanes) {
+  Value tokens = lanes.values[0];
+  if (lanes.layout) {
+    Layout::Dims dims;
+    for (auto [dim, atoms] : llvm::enumerate(lanes.layout->getDims())) {
+      Layout::Atoms kept;
+      for (int atom : atoms)
+        if (dim >= lanes.lead || !lanes.layout->isRepeated(atom))
+          kept.push_back(atom);
+      dims.push_back(kept);
+    }
+    tokens = lanes.layout->build(dims, rewriter);
+  }
   SmallVector<int64_t> shape(routing.tokens);
   shape.push_back(countElements(lanes.getRest()));
-  Value tokens = toShape(lanes.values[0], shape, rewriter);
+  tokens = toShape(tokens, shape, rewriter);
   SmallVector<int64_t> spread{static_cast<int64_t>(lanes.values.size())};
   llvm::append_range(spread, shape);
-  rewriter.setOnnxOp("MoE");
-  Value rows = rewriter.create<MoeDispatchOp>(
-      RankedTensorType::get(spread, getElementType(tokens)), tokens,
-      routing.experts, /*weights=*/Value(), /*first_expert=*/Value());
+  Value &rows = dispatched[tokens];
+  if (!rows) {
+    rewriter.setOnnxOp("MoE");
+    rows = rewriter.create<MoeDispatchOp>(
+        RankedTensorType::get(spread, getElementType(tokens)), tokens,
+        routing.experts, /*weights=*/Value(), /*first_expert=*/Value());
+  }
   return toShape(rows, getShapeOf(lanes), rewriter);
 }
 

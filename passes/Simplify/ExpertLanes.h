@@ -9,6 +9,7 @@
 
 #include "passes/Simplify/ExpertGates.h"
 #include "passes/Simplify/InitializerStacks.h"
+#include "passes/Simplify/Layout.h"
 
 #include <memory>
 
@@ -33,6 +34,8 @@ struct Lanes {
   /// How many dimensions number the tokens; 0: the value depends on none.
   size_t lead = 0;
   llvm::SmallVector<Lanes *, 2> operands;
+  /// Of tokens that are repeated: how they are made.
+  std::optional<Layout> layout;
 
   llvm::ArrayRef<int64_t> getRest() const {
     return llvm::cast<mlir::RankedTensorType>(values[0].getType())
@@ -44,9 +47,10 @@ struct Lanes {
 /// Compares what experts compute. Creates nothing.
 class LaneMatcher {
 public:
-  LaneMatcher(int64_t tokens, const InitializerStacks &stacks,
+  /// `tokens` of them, with `repeats` of each.
+  LaneMatcher(int64_t tokens, int64_t repeats, const InitializerStacks &stacks,
               const InitializerReaders &readers)
-      : tokens(tokens), stacks(stacks), readers(readers) {}
+      : tokens(tokens), repeats(repeats), stacks(stacks), readers(readers) {}
 
   /// The lanes of these answers; null if they are not equal but for whole
   /// parameters that nothing else reads.
@@ -65,8 +69,9 @@ private:
                                        size_t lead) const;
 
   bool matchStack(llvm::ArrayRef<mlir::Value> values);
+  Lanes *matchTokens(llvm::ArrayRef<mlir::Value> values, size_t lead);
 
-  int64_t tokens;
+  int64_t tokens, repeats;
   const InitializerStacks &stacks;
   const InitializerReaders &readers;
   std::vector<std::unique_ptr<Lanes>> all;
@@ -96,6 +101,7 @@ private:
   InitializerStacks &stacks;
   Rewriter &rewriter;
   llvm::DenseMap<Lanes *, mlir::Value> built;
+  llvm::DenseMap<mlir::Value, mlir::Value> dispatched;
 };
 
 } // namespace parplan::simplify

@@ -10,6 +10,9 @@
 //   %y = .. products of %tokens with the weights of expert e ..  [t, d]
 //   %sum = add %before, (mul %g, %y)                             [t, d]
 //
+// Or they gather the tokens of each expert, of which import makes a row for each
+// choice of a token, [k t, d], and a sum over the choices.
+//
 // No rank can hold only some experts as long as each is ops of its own. Terms
 // that differ in nothing but the number of their expert and in the initializers
 // that they read become a dispatch of the tokens, products with the experts as
@@ -79,7 +82,7 @@ void collectTerms(Value value, bool isOuter, SmallVectorImpl<Value> &terms) {
 /// One expert: its answer, and the gates of all terms that have it.
 struct Expert {
   Value answer;
-  int64_t number = 0, tokens = 0;
+  int64_t number = 0, tokens = 0, repeats = 1;
   SmallVector<Gate, 1> gates;
 };
 
@@ -133,13 +136,15 @@ private:
       std::optional<ExpertTerm> found = matchExpertTerm(term);
       if (found) {
         Expert &expert = experts[found->answer];
-        if (expert.answer && (expert.number != found->expert ||
-                              expert.tokens != found->tokens)) {
+        if (expert.answer &&
+            (expert.number != found->expert || expert.tokens != found->tokens ||
+             expert.repeats != found->repeats)) {
           found.reset();
         } else {
           expert.answer = found->answer;
           expert.number = found->expert;
           expert.tokens = found->tokens;
+          expert.repeats = found->repeats;
           expert.gates.push_back(found->gate);
         }
       }
@@ -150,6 +155,7 @@ private:
       auto *loop = llvm::find_if(loops, [&](const Loop &other) {
         return other[0].gates == expert.gates &&
                other[0].tokens == expert.tokens &&
+               other[0].repeats == expert.repeats &&
                answer.getType() == other[0].answer.getType();
       });
       if (loop == loops.end())
@@ -184,7 +190,7 @@ private:
     if (loop.size() < 2 ||
         (llvm::any_of(gates, hasWeights) && !llvm::all_of(gates, hasWeights)))
       return false;
-    LaneMatcher matcher(loop[0].tokens, stacks, readers);
+    LaneMatcher matcher(loop[0].tokens, loop[0].repeats, stacks, readers);
     return matcher.match(getAnswers(loop)) != nullptr;
   }
 
@@ -196,10 +202,10 @@ private:
   }
 
   Value build(const Loop &loop, Operation *sum) {
-    LaneMatcher matcher(loop[0].tokens, stacks, readers);
+    LaneMatcher matcher(loop[0].tokens, loop[0].repeats, stacks, readers);
     Lanes *lanes = matcher.match(getAnswers(loop));
     ExpertRouting routing =
-        buildRouting(loop[0].gates, loop[0].tokens, rewriter);
+        buildRouting(loop[0].gates, loop[0].tokens / loop[0].repeats, rewriter);
     Value answers = LaneBuilder(routing, stacks, rewriter).build(lanes);
     SmallVector<int64_t> shape{static_cast<int64_t>(loop.size())};
     llvm::append_range(shape, routing.tokens);

@@ -104,6 +104,21 @@ ValueId GraphBuilder::gatherByRange(ValueId data, ValueId indices, int64_t dim,
   return broadcast(reshape(cut, spread), shape);
 }
 
+ValueId GraphBuilder::countFromStart(ValueId indices, int64_t size) {
+  const Constant *known = graph.getConstant(indices);
+  if (known && known->isDense() &&
+      llvm::all_of(known->cells, [](Cell cell) { return cell.integer >= 0; }))
+    return indices;
+  if (const Value &value = graph.getValue(indices);
+      value.kind == ValueKind::result &&
+      graph.getOp(value.op).kind == OpKind::topK)
+    return indices;
+  ElementType type = getType(indices);
+  return select(compare(Predicate::lt, indices, makeNumber(type, 0)),
+                binary(OpKind::add, indices, makeNumber(type, double(size))),
+                indices);
+}
+
 ValueId GraphBuilder::gather(ValueId data, ValueId indices, int64_t dim) {
   requireIndices(*this, indices);
   dim = normalizeDim(dim, getRank(data));
@@ -118,28 +133,17 @@ ValueId GraphBuilder::gather(ValueId data, ValueId indices, int64_t dim) {
   if (ValueId sliced = gatherByRange(data, indices, dim, shape);
       sliced != noValue)
     return sliced;
+  if (dim == 0 && getRank(indices) == 1)
+    if (ValueId spread =
+            gatherByDigits(data, reshape(indices, {getShape(indices)[0], 1}));
+        spread != noValue)
+      return spread;
   if (dim != 0 || getRank(data) != 2 || !isFloat(getType(data)) ||
       getRank(indices) == 0)
     return append(OpKind::gather, {data, indices}, getType(data), shape, {dim});
 
   // Rows of a table. Ids that count from the end are made to count from 0.
-  ValueId ids = indices;
-  const Constant *known = graph.getConstant(indices);
-  bool mayBeNegative = true;
-  if (known && known->isDense())
-    mayBeNegative =
-        llvm::any_of(known->cells, [](Cell cell) { return cell.integer < 0; });
-  else if (const Value &value = graph.getValue(indices);
-           value.kind == ValueKind::result &&
-           graph.getOp(value.op).kind == OpKind::topK)
-    mayBeNegative = false;
-  if (mayBeNegative) {
-    ElementType type = getType(indices);
-    ValueId zero = makeNumber(type, 0);
-    ValueId rows = makeNumber(type, double(getShape(data)[0]));
-    ids = select(compare(Predicate::lt, indices, zero),
-                 binary(OpKind::add, indices, rows), indices);
-  }
+  ValueId ids = countFromStart(indices, getShape(data)[0]);
   return append(OpKind::embedding, {ids, data}, getType(data), shape);
 }
 
@@ -367,6 +371,8 @@ ValueId GraphBuilder::gatherND(ValueId data, ValueId indices,
     ValueId result = foldGatherND(data, indices, shape);
     if (result == noValue)
       result = gatherByIndexGrid(data, indices, shape);
+    if (result == noValue)
+      result = gatherByDigits(data, indices);
     if (result != noValue)
       return result;
     if (count == 1) {

@@ -117,6 +117,12 @@ public:
 
   // Indices.
   /// integers: [dim] for all but gatherND: [batch dims]
+  /// `data` plus rows of `updates` at `indices` [n, 1] that count like digits;
+  /// noValue where they do not.
+  ValueId addByDigits(ValueId data, ValueId indices, ValueId updates);
+  /// Negative indices of a dimension count from its end; those of a TopK are
+  /// none.
+  ValueId countFromStart(ValueId indices, int64_t size);
   ValueId gather(ValueId data, ValueId indices, int64_t dim);
   ValueId gatherElements(ValueId data, ValueId indices, int64_t dim);
   ValueId gatherND(ValueId data, ValueId indices, int64_t batchDims);
@@ -189,6 +195,10 @@ private:
   ValueId foldGatherND(ValueId data, ValueId indices, ShapeRef shape);
   ValueId gatherByRange(ValueId data, ValueId indices, int64_t dim,
                         ShapeRef shape);
+  /// The strides of index columns that count like digits below `sizes`.
+  std::optional<llvm::SmallVector<int64_t, 4>> matchDigits(ValueId indices,
+                                                           ShapeRef sizes);
+  ValueId gatherByDigits(ValueId data, ValueId indices);
   ValueId gatherByIndexGrid(ValueId data, ValueId indices, ShapeRef shape);
   ValueId foldReduce(ReduceKind kind, ValueId input,
                      llvm::ArrayRef<int64_t> dims, ShapeRef keptShape,

@@ -28,8 +28,8 @@ static void importConstant(NodeContext &node) {
     std::vector<Cell> cells(reals->size());
     for (size_t i = 0; i < cells.size(); ++i)
       cells[i].real = (*reals)[i];
-    value = builder.makeDense(ElementType::f32, {int64_t(cells.size())},
-                              std::move(cells));
+    Shape shape = {int64_t(cells.size())};
+    value = builder.makeDense(ElementType::f32, shape, std::move(cells));
   } else if (node.hasAttribute("value_string") ||
              node.hasAttribute("value_strings")) {
     failNode(codes::unsupportedType, "a constant of strings");

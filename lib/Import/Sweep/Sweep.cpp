@@ -10,6 +10,7 @@
 #include "lib/Import/Operators/OperatorTable.h"
 #include "lib/Import/Operators/Tensors.h"
 #include "lib/Import/Sweep/Leaves.h"
+#include "lib/Import/Sweep/ListedRows.h"
 
 #include "parplan/Support/Text.h"
 
@@ -66,7 +67,8 @@ public:
   Sweep(const LoadedModel &model, const SweepOptions &options,
         DiagnosticEngine &diagnostics)
       : model(model), options(options), diagnostics(diagnostics),
-        result(std::make_unique<SweptModel>()), builder(result->graph) {
+        result(std::make_unique<SweptModel>()), builder(result->graph),
+        rows(builder) {
     for (const onnx::FunctionProto &function : model.getModel().functions())
       functions[{function.domain(), function.name(), function.overload()}] =
           &function;
@@ -241,6 +243,9 @@ private:
       isSound = false;
     if (isSound) {
       try {
+        if ((function || node.op_type() == "If") &&
+            readsListedRows(node, scope))
+          failNode(codes::unknownValue, "an operand of unknown size");
         if (function)
           outputs = callFunction(node, *function, inputs, scope);
         else if (node.op_type() == "If")
@@ -265,13 +270,31 @@ private:
     }
   }
 
+  /// Functions have names of their own; what branches read is not followed.
+  bool readsListedRows(const onnx::NodeProto &node, const Scope &scope) const {
+    if (!(scope.isMain || scope.parent) || !rows.reads(node))
+      return false;
+    if (!scope.isMain)
+      failNode(codes::unknownValue, "an operand of unknown size");
+    return true;
+  }
+
   llvm::SmallVector<ValueId, 4> importOperator(const onnx::NodeProto &node,
                                                const OperatorMatch &match,
-                                               llvm::ArrayRef<ValueId> inputs,
+                                               llvm::ArrayRef<ValueId> given,
                                                const Scope &scope) {
+    llvm::SmallVector<ValueId, 4> inputs(given);
+    bool readsRows = readsListedRows(node, scope);
+    if (readsRows)
+      rows.prepare(node, inputs);
     NodeContext context(builder, node, match.sinceVersion, inputs, &scope,
                         findAttribute);
+    if (scope.isMain && node.op_type() == "NonZero" && !readsRows &&
+        !builder.graph.getConstant(context.getInput(0)))
+      return {rows.list(node, context.getInput(0))};
     match.entry->import(context);
+    if (readsRows)
+      rows.follow(node, inputs, context.getOutput(0));
     llvm::SmallVector<ValueId, 4> outputs;
     for (int i = 0; i < node.output_size(); ++i) {
       outputs.push_back(context.getOutput(i));
@@ -344,6 +367,12 @@ private:
         continue;
       }
       const Value &value = builder.graph.getValue(id);
+      if (rows.contains(output.name())) {
+        diagnostics.error(codes::unknownValue, location)
+            << "the size of the output " << quoteName(output.name())
+            << " is not known when the model is imported";
+        continue;
+      }
       if (value.kind == ValueKind::sequence) {
         diagnostics.error(codes::unsupportedType, location)
             << "the output " << quoteName(output.name())
@@ -379,6 +408,7 @@ private:
   DiagnosticEngine &diagnostics;
   std::unique_ptr<SweptModel> result;
   GraphBuilder builder;
+  ListedRows rows;
   DimBindings bindings;
   std::map<std::tuple<std::string_view, std::string_view, std::string_view>,
            const onnx::FunctionProto *>

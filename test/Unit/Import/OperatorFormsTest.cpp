@@ -384,6 +384,85 @@ INSTANTIATE_TEST_SUITE_P(
              "<value = int64[1] {1}> () y, i = TopK <axis=0, largest=0> (x, k) "
              "}",
              "%0 = topk x [1, 0, 0]\nreturn %0:float[1, 5] %1:int64[1, 5]"},
+        Form{"OneHot", 13,
+             "g (int64[2,3] i) => (float[2,3,4] y) { d = Constant <value_int = "
+             "4> () v = Constant <value_floats = [0.0, 1.0]> () y = OneHot (i, "
+             "d, v) }",
+             "%0 = add i 4\n%1 = compare i 0 [2]\n%2 = select %1 %0 i\n%3 = "
+             "reshape %2\n%4 = compare %3 {0 1 2 3}[4] [0]\n%5 = select %4 1 "
+             "0\nreturn %5:float[2, 3, 4]"},
+        Form{"OneHotOfChoices", 13,
+             "g (float[2,5] x) => (float[2,5,3] y) { k = Constant <value_ints "
+             "= [3]> () t, i = TopK (x, k) d = Constant <value_int = 5> () v = "
+             "Constant <value_floats = [0.0, 1.0]> () y = OneHot <axis = 1> "
+             "(i, d, v) }",
+             "%0 = topk x [3, 1, 1]\n%2 = reshape %1\n%3 = compare %2 {0 1 2 3 "
+             "4}[5, 1] [0]\n%4 = select %3 1 0\nreturn %4:float[2, 5, 3]"},
+        Form{"ScatterElementsOfZeros", 18,
+             "g (float[2,5] x, float[2,3] u) => (float[2,5] y) { k = Constant "
+             "<value_ints = [3]> () t, i = TopK (x, k) s = Constant "
+             "<value_ints = [2,5]> () z = ConstantOfShape (s) y = "
+             "ScatterElements <axis = 1> (z, i, u) }",
+             "%0 = topk x [3, 1, 1]\n%2 = reshape %1\n%3 = compare %2 {0 1 2 3 "
+             "4}[5] [0]\n%4 = reshape u\n%5 = select %3 %4 0\n%6 = reduce %5 "
+             "[0, 0, 1]\nreturn %6:float[2, 5]"},
+        Form{"ScatterElementsOfData", 18,
+             "g (float[2,5] x, float[2,3] u) => (float[2,5] y) { k = Constant "
+             "<value_ints = [3]> () t, i = TopK (x, k) y = ScatterElements "
+             "<axis = 1> (x, i, u) }",
+             "%0 = topk x [3, 1, 1]\n%2 = reshape %1\n%3 = compare %2 {0 1 2 3 "
+             "4}[5] [0]\n%4 = reshape u\n%5 = select %3 %4 0\n%6 = reduce %5 "
+             "[0, 0, 1]\n%7 = cast %3\n%8 = reduce %7 [0, 0, 1]\n%9 = compare "
+             "%8 0 [4]\n%10 = select %9 %6 x\nreturn %10:float[2, 5]"},
+        Form{"ScatterElementsMaximum", 18,
+             "g (float[2,5] x, int64[2,3] i, float[2,3] u) => (float[2,5] y) "
+             "{ y = ScatterElements <axis = 1, reduction = \"max\"> (x, i, u) "
+             "}",
+             "2102"},
+        Form{"ListedRows", 18,
+             "g (bool[2,3] m, float[3,4] x, float[3,4] o) => (float[3,4] y) { "
+             "n = NonZero (m) one = Constant <value_ints = [1]> () c = Gather "
+             "<axis = 0> (n, one) t = Transpose <perm = [1, 0]> (c) r = "
+             "GatherND (x, t) q = Relu (r) y = ScatterND <reduction = "
+             "\"add\"> (o, t, q) }",
+             "%0 = reshape x\n%1 = broadcast %0\n%2 = reshape %1\n%3 = relu "
+             "%2\n%4 = reshape m\n%5 = select %4 %3 0\n%6 = reshape %5\n%7 = "
+             "reduce %6 [0, 0, 0]\n%8 = add o %7\nreturn %8:float[3, 4]"},
+        Form{"ListedRowsWithTuples", 18,
+             "g (bool[2,3] m, float[3,2] v, float[3] o) => (float[3] y) { n = "
+             "NonZero (m) t = Transpose (n) a = Constant <value_ints = [0]> () "
+             "b = Constant <value_ints = [1]> () e = Constant <value_ints = "
+             "[2]> () j = Slice (t, a, b, b) i = Slice (t, b, e, b) p = Concat "
+             "<axis = 1> (i, j) w = GatherND (v, p) y = ScatterND <reduction = "
+             "\"add\"> (o, i, w) }",
+             "%0 = reshape m\n%1 = transpose v [1, 0]\n%2 = reshape %1\n%3 = "
+             "select %0 %2 0\n%4 = reshape %3\n%5 = reduce %4 [0, 0, 0]\n%6 = "
+             "add o %5\nreturn %6:float[3]"},
+        Form{"ListedRowsSummed", 18,
+             "g (bool[3] m, float[3,4] x) => (float[4] y) { n = NonZero (m) t "
+             "= Transpose (n) r = GatherND (x, t) a = Constant <value_ints = "
+             "[0]> () y = ReduceSum <keepdims = 0> (r, a) }",
+             "2106"},
+        Form{"ListedRowsCounted", 18,
+             "g (bool[3] m, float[4] x) => (float[4] y) { n = NonZero (m) s = "
+             "Shape (n) one = Constant <value_ints = [1]> () c = Gather (s, "
+             "one) f = Cast <to = 1> (c) y = Mul (x, f) }",
+             "2106"},
+        Form{"ListedRowsReturned", 18,
+             "g (bool[3] m, float[3,4] x) => (float[N,4] y) { n = NonZero (m) "
+             "t = Transpose (n) y = GatherND (x, t) }",
+             "2106"},
+        Form{
+            "ListedRowsOfTwoMasks", 18,
+            "g (bool[3] m, bool[3] l, float[3] x) => (float[3] y) { n = "
+            "NonZero (m) k = NonZero (l) t = Transpose (n) u = Transpose (k) r "
+            "= GatherND (x, t) q = GatherND (x, u) p = Add (r, q) y = "
+            "ScatterND <reduction = \"add\"> (x, t, p) }",
+            "2106"},
+        Form{"ListedRowsOverwrite", 18,
+             "g (bool[3] m, float[3] x) => (float[3] y) { n = NonZero (m) t = "
+             "Transpose (n) r = GatherND (x, t) y = ScatterND (x, t, r) }",
+             "2102"},
         Form{"TopKTooMany", 11,
              "g (float[2,5] x) => (float[2,6] y, int64[2,6] i) { k = Constant "
              "<value_ints = [6]> () y, i = TopK(x, k) }",

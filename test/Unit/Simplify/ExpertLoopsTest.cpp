@@ -34,8 +34,10 @@ constexpr int experts = 3;
 
 /// Tokens %x [2, 3, 8] of which %v, %i [6, 2] are the choices and their
 /// weights; `before` the loop, and `body` for every expert {e}, which gives its
-/// part %y{e} [6, 8]. %f{e} is the answer of the expert.
-std::string makeModule(const std::string &before, const std::string &body) {
+/// part %y{e} [6, 8]. %f{e} is the answer of the expert to %t, or to other
+/// rows.
+std::string makeModule(const std::string &before, const std::string &body,
+                       const std::string &input = "%t", int rows = 6) {
   std::string text, loop, sum = "%rest";
   for (int expert = 0; expert < experts; ++expert) {
     std::string e = std::to_string(expert);
@@ -47,18 +49,20 @@ std::string makeModule(const std::string &before, const std::string &body) {
                        "{e}", e);
     loop += replaceAll(R"(
       %up{e} = parplan.parameter @up{e} : tensor<8x5xf64>
-      %h{e} = parplan.matmul "mk,kn->mn" %t, %up{e} : tensor<6x8xf64>, tensor<8x5xf64>
+      %h{e} = parplan.matmul "mk,kn->mn" {input}, %up{e} : tensor<{rows}x8xf64>, tensor<8x5xf64>
       %bias{e} = parplan.parameter @bias{e} : tensor<5xf64>
-      %b{e} = parplan.add %bias{e}, %h{e} : tensor<5xf64>, tensor<6x5xf64>
-      %a{e} = parplan.gelu %b{e} : tensor<6x5xf64>
+      %b{e} = parplan.add %bias{e}, %h{e} : tensor<5xf64>, tensor<{rows}x5xf64>
+      %a{e} = parplan.gelu %b{e} : tensor<{rows}x5xf64>
       %d{e} = parplan.parameter @down{e} : tensor<8x5xf64>
-      %f{e} = parplan.matmul "mk,nk->mn" %a{e}, %d{e} : tensor<6x5xf64>, tensor<8x5xf64>
+      %f{e} = parplan.matmul "mk,nk->mn" %a{e}, %d{e} : tensor<{rows}x5xf64>, tensor<8x5xf64>
       %n{e} = parplan.constant dense<{e}> : tensor<i64>
 )" + body +
                            "      %s{e} = parplan.add {sum}, %y{e} : "
                            "tensor<6x8xf64>, tensor<6x8xf64>\n",
                        "{e}", e);
     loop = replaceAll(loop, "{sum}", sum);
+    loop = replaceAll(loop, "{input}", input);
+    loop = replaceAll(loop, "{rows}", std::to_string(rows));
     loop = replaceAll(loop, "{next}", std::to_string(expert + 1));
     sum = "%s" + e;
   }
@@ -196,6 +200,30 @@ TEST(RaisedExpertLoops, ComputeTheSameWithATermPerChoice) {
       %cc{e} = parplan.select %mm{e}, %zz{e}, %zero : tensor<6x1xi1>, tensor<6x8xf64>, tensor<f64>
       %y{e} = parplan.add %c{e}, %cc{e} : tensor<6x8xf64>, tensor<6x8xf64>
 )"));
+}
+
+TEST(RaisedExpertLoops, ComputeTheSameWithARowPerChoice) {
+  checkRaised(makeModule(R"(
+      %t1 = parplan.reshape %t : tensor<6x8xf64> to tensor<1x6x8xf64>
+      %t2 = parplan.broadcast %t1 : tensor<1x6x8xf64> to tensor<2x6x8xf64>
+      %r = parplan.reshape %t2 : tensor<2x6x8xf64> to tensor<12x8xf64>
+      %i1 = parplan.reshape %i : tensor<6x2xi64> to tensor<6x2x1xi64>
+      %m = parplan.compare eq %i1, %all : tensor<6x2x1xi64>, tensor<4xi64>
+      %c = parplan.cast %m : tensor<6x2x4xi1> to tensor<6x2x4xi64>
+      %o = parplan.transpose %c [2, 1, 0] : tensor<6x2x4xi64>
+      %vt = parplan.transpose %v [1, 0] : tensor<6x2xf64>
+      %w = parplan.reshape %vt : tensor<2x6xf64> to tensor<12x1xf64>
+)",
+                         R"(
+      %k{e} = parplan.slice %o dims [0] from [{e}] to [{next}] step [1] : tensor<4x2x6xi64>
+      %b1{e} = parplan.cast %k{e} : tensor<1x2x6xi64> to tensor<1x2x6xi1>
+      %b2{e} = parplan.reshape %b1{e} : tensor<1x2x6xi1> to tensor<12x1xi1>
+      %p{e} = parplan.mul %f{e}, %w : tensor<12x8xf64>, tensor<12x1xf64>
+      %s1{e} = parplan.select %b2{e}, %p{e}, %zero : tensor<12x1xi1>, tensor<12x8xf64>, tensor<f64>
+      %s2{e} = parplan.reshape %s1{e} : tensor<12x8xf64> to tensor<2x6x8xf64>
+      %y{e} = parplan.reduce sum %s2{e} dims [0] : tensor<2x6x8xf64>
+)",
+                         "%r", 12));
 }
 
 TEST(RaisedExpertLoops, ComputeTheSameWithColumnsOfAMatrix) {
