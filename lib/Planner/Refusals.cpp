@@ -156,7 +156,8 @@ parplan::findImpossible(const PlanningProblem &problem,
   int stage = request.zeroStage.value_or(0);
   if (stage > 0 && getDataAxes(mesh).empty())
     return "zero=" + std::to_string(stage) +
-           " spreads over data-parallel ranks, and there is one";
+           " spreads over data-parallel ranks, and there is one; zero=0 is "
+           "possible";
   if (auto unspread = findUnspreadParameter(problem, stage, allowed))
     return unspread;
   return findUnusedKind(problem, request, mesh, allowed);

@@ -347,6 +347,27 @@ TEST(Pipeline, RefusesWhatCannotBe) {
   EXPECT_NE(getRefusals(odd).find("pp=2"), std::string::npos);
 }
 
+TEST(Pipeline, IsTakenWhereNothingElseFits) {
+  PlanningProblem problem = makeChain({32, 32, 32, 32, 32, 32, 32}, 2);
+  PlanRequest request;
+  request.deviceCount = 2;
+  request.tensorSize = 1;
+  request.zeroStage = 0;
+  request.memoryLimitBytes = noLimit;
+  PlanResult replicas = findPlan(problem, request, SimpleCosts());
+  ASSERT_TRUE(replicas.answer);
+  EXPECT_FALSE(replicas.answer->pipeline);
+  request.memoryLimitBytes = replicas.evaluation.peakBytes * 3 / 4;
+  PlanResult found = findPlan(problem, request, SimpleCosts());
+  ASSERT_TRUE(found.answer);
+  EXPECT_TRUE(found.answer->pipeline);
+  EXPECT_TRUE(verifyAnswer(problem, *found.answer).empty());
+  EXPECT_LE(found.evaluation.peakBytes, request.memoryLimitBytes);
+  EXPECT_FALSE(found.certificate.exact);
+  request.pipelineSize = 1;
+  EXPECT_FALSE(findPlan(problem, request, SimpleCosts()).answer);
+}
+
 TEST(Pipeline, IsVerified) {
   PlanningProblem problem = makeChain({8, 8, 8, 8, 8}, 2);
   PlanResult result =
