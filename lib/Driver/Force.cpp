@@ -203,7 +203,8 @@ private:
   void refuseUntilBuilt(const ForceKey &key, std::string_view value) {
     engine.error(codes::unsupportedOption)
             .help("this version plans dp, tp1d, tp2d, tp2.5d, tp3d, sp, cp, "
-                  "ep, and when training zero and micro-batches")
+                  "ep, pp, and when training zero, micro-batches, schedule, "
+                  "recompute and offload")
         << "--force: " << std::string(key.name) << "=" << escapeName(value)
         << " is not carried out yet";
   }
