@@ -15,7 +15,8 @@ namespace parplan {
 namespace {
 
 bool waits(Operation *op) {
-  return op->hasAttr(attributes::tier) &&
+  auto tier = op->getAttrOfType<StringAttr>(attributes::tier);
+  return tier && tier.getValue() == tiers::host &&
          !isa<ParameterOp, BucketParameterOp, OptimizerUpdateOp, TransferOp>(
              op) &&
          isBeforeBackward(getReader(op).role);
@@ -28,20 +29,16 @@ Value getRoot(Value value) {
   return value;
 }
 
-/// Gathers the readers of `value`, through reshapes: of the forward pass the
-/// last one; of the backward pass all of them, for the upload.
-class Readers {
+/// What the backward pass reads of `root`, through reshapes.
+class BackwardReaders {
 public:
-  explicit Readers(Value root) {
+  explicit BackwardReaders(Value root) {
     upload.original = root;
-    last = root.getDefiningOp();
     SmallVector<Operation *, 2> path;
     find(root, path);
   }
 
   Upload upload;
-  /// The last op of the forward pass that reads it, or its maker.
-  Operation *last = nullptr;
 
 private:
   void find(Value value, SmallVector<Operation *, 2> &path) {
@@ -53,10 +50,7 @@ private:
         path.push_back(user);
         find(user->getResult(0), path);
         path.pop_back();
-      } else if (isBeforeBackward(getReader(user).role)) {
-        if (!last || last->isBeforeInBlock(user))
-          last = user;
-      } else {
+      } else if (!isBeforeBackward(getReader(user).role)) {
         add(use, path);
       }
     }
@@ -88,11 +82,8 @@ void insertActivationTransfers(func::FuncOp function) {
     Operation *maker = root.getDefiningOp();
     if (isa<ParameterOp, BucketParameterOp, ConstantOp, UnpackOp>(maker))
       continue;
-    Readers readers(root);
+    BackwardReaders readers(root);
     if (readers.upload.uses.empty())
-      continue;
-    // Nothing is won where the backward pass follows at once.
-    if (readers.last->getNextNode() == readers.upload.firstReader)
       continue;
     builder.setInsertionPointAfter(maker);
     readers.upload.value =

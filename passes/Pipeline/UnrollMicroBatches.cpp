@@ -24,6 +24,7 @@ namespace {
 void unrollSegments(func::FuncOp step, const StepSegments &segments,
                     int64_t count) {
   ProgramWriter writer(step, count);
+  writer.setNumbering(count > 1);
   auto place = [&](Operation *op, int64_t index) {
     if (runsPerMicroBatch(op) || isa<AccumulateOp>(op))
       writer.write(op, index);

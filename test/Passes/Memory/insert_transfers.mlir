@@ -92,6 +92,28 @@ func.func @parameters_on_the_host(%x: tensor<8x8xf32>, %lr: tensor<f32>
 // -----
 
 parplan.mesh @mesh <["dp0"=2 data]>
+parplan.initializer @b "b" : tensor<8xf32> in "" at 0 length 32
+
+// A parameter that only the forward pass reads is uploaded for each micro-batch; casts are made behind the upload.
+// CHECK-LABEL: func.func @micro_batches
+func.func @micro_batches(%x: tensor<8xbf16>) -> tensor<8xbf16> attributes {parplan.micro_batches = 2 : i64} {
+  // CHECK: %[[B:.*]] = parplan.parameter @b
+  // CHECK-NEXT: %[[B0:.*]] = parplan.transfer %[[B]] to "device"
+  // CHECK-NEXT: %[[C0:.*]] = parplan.cast %[[B0]]
+  // CHECK-NEXT: %[[B1:.*]] = parplan.transfer %[[B]] to "device"
+  // CHECK-NEXT: %[[C1:.*]] = parplan.cast %[[B1]]
+  // CHECK-NEXT: parplan.add %{{.*}}, %[[C0]]
+  // CHECK-NEXT: parplan.add %{{.*}}, %[[C1]]
+  %b = parplan.parameter @b {parplan.tier = "host"} : tensor<8xf32>
+  %c = parplan.cast %b : tensor<8xf32> to tensor<8xbf16>
+  %y = parplan.add %x, %c {parplan.micro_batch = 0 : i64} : tensor<8xbf16>, tensor<8xbf16>
+  %z = parplan.add %y, %c {parplan.micro_batch = 1 : i64} : tensor<8xbf16>, tensor<8xbf16>
+  return %z : tensor<8xbf16>
+}
+
+// -----
+
+parplan.mesh @mesh <["dp0"=2 data]>
 
 // A result that waits goes down where it is made and comes up one reader ahead; its reshapes are read there.
 // CHECK-LABEL: func.func @activations_on_the_host
