@@ -113,8 +113,9 @@ CopyReader getCopyReader(const PlanningOp &op);
 /// True for graphs that replace parameters.
 bool isTraining(const PlanningProblem &problem);
 
-/// Per op the number of accumulates on the deepest path to it. With several
-/// micro-batches a segment runs for all of them before the next one starts.
+/// Per op its segment of the step: with several micro-batches a segment runs
+/// for all of them before the next one starts, which reads sums over them. What
+/// micro-batches have is made in the last segment in which its readers get it.
 std::vector<int> getSegments(const PlanningProblem &problem);
 
 } // namespace parplan
