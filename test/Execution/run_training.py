@@ -47,6 +47,7 @@ STRATEGIES = {
         (8, "tp3d=2x2x2"), (2, "pp=2,micro-batches=4,schedule=zb-v"), (1, "offload=parameters:nvme")],
     "bert-train": [(3, "cp=3,node:*attention*:ring"), (4, "dp=2,tp1d=2,sp=on"), (8, "tp2d=2x2,dp=2"),
                    (3, "pp=3,micro-batches=4,schedule=v-half")],
+    "experts-gather-train": [(2, "ep=2"), (4, "ep=2,tp1d=2")],
     "experts-loop-train": [(2, "ep=2"), (4, "ep=4"), (4, "ep=2,dp=2"), (4, "ep=2,tp1d=2")],
     "mixtral-train": [(4, "ep=2,dp=2"), (4, "ep=2,tp1d=2"), (4, "tp2d=2x2"), (2, "cp=2"),
                       (4, "pp=2,ep=2,micro-batches=2,schedule=1f1b"), (2, "dp=2,zero=3,offload=optimizer:nvme")],
