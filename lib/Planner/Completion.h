@@ -29,6 +29,10 @@ std::optional<std::string>
 findImpossibleCompletion(const PlanningProblem &problem,
                          const PlanRequest &request);
 
+/// Which tier of a request is too small for a plan.
+std::optional<std::string> findSmallTier(const PlanRequest &request,
+                                         const PlanEvaluation &evaluation);
+
 /// The schedules that are tried for a number of positions.
 std::vector<ScheduleShape> getShapes(const PlanningProblem &problem,
                                      const PlanRequest &request,

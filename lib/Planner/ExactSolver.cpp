@@ -2,6 +2,7 @@
 
 #include "Completion.h"
 #include "MeshProblem.h"
+#include "PricedMemory.h"
 #include "Refusals.h"
 
 #include "parplan/Planner/Evaluator.h"
@@ -9,109 +10,17 @@
 #include "parplan/Support/Check.h"
 #include "parplan/Support/Text.h"
 
+#include <algorithm>
 #include <chrono>
-#include <cmath>
 
 using namespace parplan;
 
 namespace {
 
-/// Largest table where the exact elimination was too wide.
-constexpr int64_t relaxedTableLimit = int64_t(1) << 15;
-
 /// What the search of cuts of tensor axes may take in any case.
 constexpr double leastSecondsOfGrids = 2;
 
 using Clock = std::chrono::steady_clock;
-
-/// The peak of a plan and the op that has it.
-using GetPeak =
-    llvm::function_ref<std::pair<int64_t, int>(const std::vector<int> &)>;
-
-/// The best answer of a network, or a good one where it is too wide.
-struct Minimum {
-  std::vector<int> choices;
-  double lowerBound = 0;
-  bool isExact = true;
-};
-
-Minimum minimise(const MeshProblem &meshProblem, const CostNetwork &network,
-                 const MeshProblem::Prices &prices, int64_t tableLimit) {
-  CostNetwork::Reduction layouts =
-      meshProblem.dropDominatedLayouts(network, prices);
-  // Dropping choices and variables in turn: each makes room for the other.
-  constexpr int passes = 3;
-  std::vector<CostNetwork::Reduction> reductions;
-  std::vector<CostNetwork::Condensation> condensations;
-  const CostNetwork *left = &layouts.network;
-  double constant = 0;
-  reductions.reserve(passes);
-  condensations.reserve(passes);
-  for (int pass = 0; pass < passes; ++pass) {
-    reductions.push_back(left->reduce());
-    condensations.push_back(reductions.back().network.condense());
-    left = &condensations.back().network;
-    constant += condensations.back().constant;
-  }
-  auto expand = [&](std::vector<int> choices) {
-    for (int pass = passes; pass-- > 0;)
-      choices = reductions[pass].expand(condensations[pass].expand(choices));
-    return layouts.expand(choices);
-  };
-  if (auto elimination = left->eliminate(tableLimit))
-    return {expand(elimination->getBest()),
-            constant + elimination->getMinimum(), true};
-  constexpr int rounds = 16;
-  CostNetwork::Elimination relaxed =
-      left->relax(std::min(tableLimit, relaxedTableLimit));
-  return {expand(left->improve(relaxed.getBest(), rounds)),
-          constant + relaxed.getMinimum(), false};
-}
-
-/// A good plan of a mesh whose fastest does not fit: the fastest that fits
-/// among those that are best at some price of memory. First the highest price
-/// (a byte costs as much as the fastest plan), on the ops that were peaks of
-/// the plans so far, until a plan fits; then a lower one.
-std::optional<std::vector<int>>
-findSmallerPlan(const MeshProblem &meshProblem, size_t opCount,
-                double fastestSeconds, const PlanRequest &request,
-                GetPeak getPeak, Clock::time_point deadline) {
-  std::vector<double> weights(opCount, 1.0 / static_cast<double>(opCount));
-  std::optional<std::vector<int>> found;
-  /// Returns the op with the peak, or nothing after a plan was found.
-  auto tryPrice = [&](double exponent) -> std::optional<int> {
-    MeshProblem::Prices prices = {std::exp2(exponent), weights};
-    Minimum minimum = minimise(meshProblem, meshProblem.getNetwork(prices),
-                               prices, request.tableLimit);
-    if (meshProblem.getNetwork().getCost(minimum.choices) ==
-        CostNetwork::forbidden)
-      return 0;
-    auto [bytes, op] = getPeak(minimum.choices);
-    if (bytes > request.memoryLimitBytes)
-      return op;
-    found = std::move(minimum.choices);
-    return std::nullopt;
-  };
-  constexpr int rounds = 16, steps = 12;
-  double high = std::log2(std::max(fastestSeconds, 1e-9));
-  for (int round = 1; round <= rounds && !found; ++round) {
-    std::optional<int> peak = tryPrice(high);
-    if (!peak)
-      break;
-    if (Clock::now() > deadline)
-      return found;
-    for (double &weight : weights)
-      weight *= round / (round + 1.0);
-    weights[*peak] += 1 / (round + 1.0);
-  }
-  double low =
-      high - std::log2(static_cast<double>(request.memoryLimitBytes) + 1) - 20;
-  for (int step = 0; step < steps && found && Clock::now() < deadline; ++step) {
-    double middle = (low + high) / 2;
-    (tryPrice(middle) ? low : high) = middle;
-  }
-  return found;
-}
 
 /// Seconds of the ops themselves that every plan on the mesh takes: changes of
 /// layout left out.
@@ -322,25 +231,6 @@ private:
     return answer;
   }
 
-  /// Says which tier is too small for a plan.
-  std::optional<std::string>
-  findSmallTier(const PlanEvaluation &evaluation) const {
-    auto describe = [](const char *tier, int64_t bytes, int64_t limit) {
-      return std::string("a rank needs ") + formatBytes(bytes) + " of " + tier +
-             ", and has " + formatBytes(limit);
-    };
-    if (evaluation.hostBytes > request.hostLimitBytes)
-      return describe("host memory", evaluation.hostBytes,
-                      request.hostLimitBytes) +
-             (request.nvmeLimitBytes > request.hostLimitBytes
-                  ? "; the tier nvme is nearest"
-                  : "; offload=none is nearest");
-    if (evaluation.nvmeBytes > request.nvmeLimitBytes)
-      return describe("NVMe", evaluation.nvmeBytes, request.nvmeLimitBytes) +
-             "; offload=none is nearest";
-    return std::nullopt;
-  }
-
   /// A plan that fits, then all plans that are faster in ascending order of
   /// time until one of them fits. `bound` rises to what was ruled out.
   std::optional<std::vector<int>> findThatFits(const MeshProblem &meshProblem,
@@ -397,7 +287,7 @@ private:
     if (!answer)
       return;
     PlanEvaluation evaluation = evaluatePlan(problem, *answer, costs);
-    if (auto tier = findSmallTier(evaluation))
+    if (auto tier = findSmallTier(request, evaluation))
       return refuse(*tier);
     if (evaluation.peakBytes > request.memoryLimitBytes) {
       exact = false;

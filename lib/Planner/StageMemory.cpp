@@ -7,6 +7,7 @@
 #include "StageMemory.h"
 
 #include "Offload.h"
+#include "StageTimeline.h"
 #include "StepTime.h"
 
 #include "parplan/Pipeline/Transfers.h"
@@ -21,102 +22,6 @@
 using namespace parplan;
 
 namespace {
-
-constexpr int partCount = 5;
-
-/// The runs of one stage in its order, each with a time: parts one after the
-/// other, gradients of inputs and weights together unless they are split.
-class StageTimeline {
-public:
-  StageTimeline(const Execution &execution, int stage, bool isSplit)
-      : times(execution.runs.size(), -1) {
-    std::array<std::vector<int>, partCount> parts;
-    for (auto [index, run] : llvm::enumerate(execution.runs)) {
-      if (run.stage != stage)
-        continue;
-      Phase phase = run.phase;
-      if (!isSplit && phase == Phase::weightGradient)
-        phase = Phase::inputGradient;
-      parts[static_cast<int>(phase)].push_back(static_cast<int>(index));
-    }
-    for (int part = 0; part < partCount; ++part) {
-      // A part has a time even without runs.
-      begins[part] = static_cast<int>(ops.size());
-      ops.push_back(
-          parts[part].empty() ? 0 : execution.runs[parts[part].front()].op);
-      for (int run : parts[part]) {
-        times[run] = static_cast<int>(ops.size());
-        ops.push_back(execution.runs[run].op);
-      }
-    }
-    begins[partCount] = static_cast<int>(ops.size());
-    differences.assign(ops.size() + 1, 0);
-    gradients = differences;
-  }
-
-  int getTime(int run) const { return times[run]; }
-  int getBegin(Phase phase) const { return begins[static_cast<int>(phase)]; }
-  int getEnd(Phase phase) const { return begins[static_cast<int>(phase) + 1]; }
-
-  /// The begin of what runs one block before `time`, in the same part. What is
-  /// in no block counts as one.
-  int getBlockBefore(const PlanningProblem &problem, int time) const {
-    int begin = *std::prev(llvm::upper_bound(begins, time));
-    auto getFirst = [&](int last) {
-      int64_t block = problem.ops[ops[last]].block;
-      while (last > begin && problem.ops[ops[last - 1]].block == block)
-        --last;
-      return last;
-    };
-    int first = getFirst(time);
-    return first > begin ? getFirst(first - 1) : first;
-  }
-
-  /// From `first` to `last`, both included.
-  void add(int first, int last, int64_t bytes, bool isGradient = false) {
-    for (auto *into : {&differences, &gradients}) {
-      if (into == &gradients && !isGradient)
-        break;
-      (*into)[first] += bytes;
-      (*into)[last + 1] -= bytes;
-    }
-    for (int border = 0; border < 2; ++border) {
-      int next = begins[static_cast<int>(Phase::inputGradient) + border];
-      if (first < next && last >= next)
-        saved[border] += bytes;
-    }
-  }
-
-  struct Peak {
-    int64_t bytes = 0, gradientBytes = 0;
-    int op = 0;
-  };
-  /// Peaks of all parts, after everything was added.
-  std::array<Peak, partCount> getPeaks() const {
-    std::array<Peak, partCount> peaks;
-    int64_t live = 0, ofGradients = 0;
-    int part = 0;
-    for (int time = 0; time < static_cast<int>(ops.size()); ++time) {
-      while (time >= begins[part + 1])
-        ++part;
-      live += differences[time];
-      ofGradients += gradients[time];
-      if (live > peaks[part].bytes)
-        peaks[part] = {live, ofGradients, ops[time]};
-    }
-    return peaks;
-  }
-  /// Of one micro-batch, between its forward pass and the gradient of its
-  /// input, and from there to that of the weights.
-  int64_t getSaved() const { return saved[0]; }
-  int64_t getSavedBetweenGradients() const { return saved[1]; }
-
-private:
-  std::vector<int> times, ops;
-  std::array<int, partCount + 1> begins{};
-  std::vector<int64_t> differences, gradients;
-  std::array<int64_t, 2> saved{};
-};
 
 class MemoryCounter {
 public:
@@ -306,7 +211,7 @@ private:
   void addStreamed(const Execution::Instance &instance) {
     StageTimeline &timeline = getTimeline(instance.stage);
     int64_t bytes = getBytes(instance.value);
-    std::array<std::pair<int, int>, partCount> uses;
+    std::array<std::pair<int, int>, StageTimeline::phaseCount> uses;
     uses.fill({-1, -1});
     for (auto [index, run] : llvm::enumerate(execution.runs)) {
       if (run.stage != instance.stage ||
@@ -353,7 +258,8 @@ private:
   void finish(int64_t position, StageMemory &memory) {
     StageMemory::Position result = positions[position];
     std::vector<int64_t> stages;
-    std::vector<std::array<StageTimeline::Peak, partCount>> peaks;
+    std::vector<std::array<StageTimeline::Peak, StageTimeline::phaseCount>>
+        peaks;
     int64_t ofStep = 0, gradientsOfStep = 0;
     for (int64_t chunk = 0; chunk < shape.chunks; ++chunk) {
       int64_t stage = getStage(shape, position, chunk);

@@ -1,0 +1,93 @@
+//===- PricedMemory.cpp - Plans of one mesh that fit ----------------------===//
+//
+// Part of parplan. No MLIR in this library.
+//
+//===----------------------------------------------------------------------===//
+
+#include "PricedMemory.h"
+
+#include <algorithm>
+#include <cmath>
+
+using namespace parplan;
+
+/// Largest table where the exact elimination was too wide.
+static constexpr int64_t relaxedTableLimit = int64_t(1) << 15;
+
+using Clock = std::chrono::steady_clock;
+
+Minimum parplan::minimise(const MeshProblem &meshProblem,
+                          const CostNetwork &network,
+                          const MeshProblem::Prices &prices,
+                          int64_t tableLimit) {
+  CostNetwork::Reduction layouts =
+      meshProblem.dropDominatedLayouts(network, prices);
+  // Dropping choices and variables in turn: each makes room for the other.
+  constexpr int passes = 3;
+  std::vector<CostNetwork::Reduction> reductions;
+  std::vector<CostNetwork::Condensation> condensations;
+  const CostNetwork *left = &layouts.network;
+  double constant = 0;
+  reductions.reserve(passes);
+  condensations.reserve(passes);
+  for (int pass = 0; pass < passes; ++pass) {
+    reductions.push_back(left->reduce());
+    condensations.push_back(reductions.back().network.condense());
+    left = &condensations.back().network;
+    constant += condensations.back().constant;
+  }
+  auto expand = [&](std::vector<int> choices) {
+    for (int pass = passes; pass-- > 0;)
+      choices = reductions[pass].expand(condensations[pass].expand(choices));
+    return layouts.expand(choices);
+  };
+  if (auto elimination = left->eliminate(tableLimit))
+    return {expand(elimination->getBest()),
+            constant + elimination->getMinimum(), true};
+  constexpr int rounds = 16;
+  CostNetwork::Elimination relaxed =
+      left->relax(std::min(tableLimit, relaxedTableLimit));
+  return {expand(left->improve(relaxed.getBest(), rounds)),
+          constant + relaxed.getMinimum(), false};
+}
+
+std::optional<std::vector<int>>
+parplan::findSmallerPlan(const MeshProblem &meshProblem, size_t opCount,
+                         double fastestSeconds, const PlanRequest &request,
+                         GetPeak getPeak, Clock::time_point deadline) {
+  std::vector<double> weights(opCount, 1.0 / static_cast<double>(opCount));
+  std::optional<std::vector<int>> found;
+  /// Returns the op with the peak, or nothing after a plan was found.
+  auto tryPrice = [&](double exponent) -> std::optional<int> {
+    MeshProblem::Prices prices = {std::exp2(exponent), weights};
+    Minimum minimum = minimise(meshProblem, meshProblem.getNetwork(prices),
+                               prices, request.tableLimit);
+    if (meshProblem.getNetwork().getCost(minimum.choices) ==
+        CostNetwork::forbidden)
+      return 0;
+    auto [bytes, op] = getPeak(minimum.choices);
+    if (bytes > request.memoryLimitBytes)
+      return op;
+    found = std::move(minimum.choices);
+    return std::nullopt;
+  };
+  constexpr int rounds = 16, steps = 12;
+  double high = std::log2(std::max(fastestSeconds, 1e-9));
+  for (int round = 1; round <= rounds && !found; ++round) {
+    std::optional<int> peak = tryPrice(high);
+    if (!peak)
+      break;
+    if (Clock::now() > deadline)
+      return found;
+    for (double &weight : weights)
+      weight *= round / (round + 1.0);
+    weights[*peak] += 1 / (round + 1.0);
+  }
+  double low =
+      high - std::log2(static_cast<double>(request.memoryLimitBytes) + 1) - 20;
+  for (int step = 0; step < steps && found && Clock::now() < deadline; ++step) {
+    double middle = (low + high) / 2;
+    (tryPrice(middle) ? low : high) = middle;
+  }
+  return found;
+}
