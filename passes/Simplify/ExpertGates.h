@@ -67,6 +67,9 @@ ExpertRouting buildRouting(llvm::ArrayRef<Gate> gates, int64_t tokens,
 mlir::Value toShape(mlir::Value value, llvm::ArrayRef<int64_t> shape,
                     Rewriter &rewriter);
 
+/// Whether no dimension of several elements stands behind `dim`.
+bool isLast(llvm::ArrayRef<int64_t> shape, int64_t dim);
+
 /// How many leading dimensions of `shape` have `count` elements together.
 std::optional<size_t> countLeadingDims(llvm::ArrayRef<int64_t> shape,
                                        int64_t count);
