@@ -165,8 +165,10 @@ static PlanRequest getRequest(const CompileOptions &options,
 std::vector<int64_t> parplan::getContextSizes(const PlanningProblem &problem,
                                               const CompileOptions &options,
                                               const Cluster &cluster) {
-  return getContextSizes(problem,
-                         getRequest(options, cluster, /*memoryLimitBytes=*/0));
+  PlanRequest request = getRequest(options, cluster, /*memoryLimitBytes=*/0);
+  // Of one position: the devices are divided evenly, or there is no plan.
+  request.deviceCount /= request.pipelineSize.value_or(1);
+  return getContextSizes(problem, request);
 }
 
 std::optional<Plan>

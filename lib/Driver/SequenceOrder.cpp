@@ -12,6 +12,9 @@
 #include "parplan/Support/Text.h"
 #include "passes/Simplify/Zigzag.h"
 
+#include <chrono>
+#include <cmath>
+
 using namespace parplan;
 
 namespace {
@@ -29,21 +32,29 @@ public:
 
   void price(const Frontend &frontend, int64_t zigzag) {
     DiagnosticEngine ignored;
+    Clock::time_point start = Clock::now();
     std::optional<Plan> plan =
         makePlan(frontend.graph.problem, options, cluster, /*modelSha256=*/"",
                  costs, memoryLimitBytes, /*smallestBytes=*/nullptr, ignored);
-    if (!plan)
+    if (!plan) {
+      // A search that was cut short proves nothing.
+      std::chrono::duration<double> spent = Clock::now() - start;
+      if (spent.count() >= options.timeBudgetSeconds)
+        choice.othersBoundSeconds = 0;
       return;
+    }
     double seconds = plan->evaluation.stepTimeSeconds;
     double bound = plan->certificate.lowerBoundSeconds;
     double weighed = seconds * (zigzag == 1 ? 1 + tie : 1);
     if (weighed >= least) {
       choice.othersBoundSeconds = std::min(choice.othersBoundSeconds, bound);
       // The least of the zig-zag orders is worth a word.
-      if (choice.getZigzag() == 1)
+      if (choice.getZigzag() == 1 && seconds < leastOther) {
+        leastOther = seconds;
         choice.order->reason =
             "in zig-zag order over " + std::to_string(zigzag) +
             " ranks a step would take " + formatSeconds(seconds);
+      }
       return;
     }
     choice.othersBoundSeconds = std::min(choice.othersBoundSeconds, leastBound);
@@ -53,7 +64,7 @@ public:
   }
 
   void skip(const std::string &obstacle) {
-    if (choice.getZigzag() == 1)
+    if (choice.getZigzag() == 1 && std::isinf(leastOther))
       choice.order->reason = obstacle;
   }
 
@@ -63,6 +74,7 @@ private:
   /// What the cost model cannot tell apart. Of such orders the one is taken in
   /// which no rank waits for another.
   static constexpr double tie = 5e-3;
+  using Clock = std::chrono::steady_clock;
   static constexpr const char *noOther = "no plan with another order was found";
 
   CompileOptions options;
@@ -72,6 +84,8 @@ private:
   ClusterCosts costs;
   double least = std::numeric_limits<double>::infinity();
   double leastBound = std::numeric_limits<double>::infinity();
+  /// Of the slower orders, which are all zig-zag.
+  double leastOther = std::numeric_limits<double>::infinity();
 };
 
 } // namespace
