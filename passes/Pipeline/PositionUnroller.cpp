@@ -173,8 +173,10 @@ std::vector<StageEdge> PositionUnroller::collectEdges() {
   struct Readers {
     std::vector<int64_t> forward, backward;
   };
-  std::map<std::pair<int64_t, int64_t>, Readers> found;
-  llvm::DenseMap<int64_t, Value> values;
+  // A value is its op and the number of the result.
+  using ValueKey = std::pair<int64_t, unsigned>;
+  std::map<std::pair<ValueKey, int64_t>, Readers> found;
+  std::map<ValueKey, Value> values;
   auto read = [&](Operation *op, PassKey pass) {
     int64_t position = getPosition(cut.shape, pass.first);
     for (Value value : getStagedSources(op->getOperands())) {
@@ -182,9 +184,7 @@ std::vector<StageEdge> PositionUnroller::collectEdges() {
       if (!maker || !isInTable(maker) || isa<AccumulateOp>(maker) ||
           getHome(maker) == position)
         continue;
-      // Several results of an op follow each other.
-      int64_t key =
-          getOrder(maker) * 64 + cast<OpResult>(value).getResultNumber();
+      ValueKey key(getOrder(maker), cast<OpResult>(value).getResultNumber());
       values[key] = value;
       Readers &readers = found[{key, position}];
       (pass.second == PassKind::forward ? readers.forward : readers.backward)
@@ -196,7 +196,7 @@ std::vector<StageEdge> PositionUnroller::collectEdges() {
       read(op, pass);
   std::vector<StageEdge> edges;
   for (auto &[key, readers] : found) {
-    Value value = values.lookup(key.first);
+    Value value = values.at(key.first);
     int64_t source = *getStage(value.getDefiningOp());
     auto [stages, isBack] = readers.forward.empty()
                                 ? std::pair(readers.backward, true)
@@ -409,6 +409,13 @@ void PositionUnroller::writeEnd() {
   }
 }
 
+int64_t PositionUnroller::getPositionOfSources(Value value) const {
+  for (Value source : getStagedSources(value))
+    if (Operation *maker = source.getDefiningOp())
+      return getHome(maker);
+  return 0;
+}
+
 void PositionUnroller::finish() {
   std::vector<SmallVector<unsigned>> results(cut.shape.positions);
   for (OpOperand &operand : body.getTerminator()->getOpOperands()) {
@@ -422,7 +429,7 @@ void PositionUnroller::finish() {
     else if (llvm::is_contained(endOps, maker))
       llvm::append_range(positions, llvm::seq(cut.shape.positions));
     else
-      positions.push_back(0);
+      positions.push_back(getPositionOfSources(operand.get()));
     for (int64_t position : positions) {
       require(operand.get(), position, count - 1, /*sends=*/true);
       results[position].push_back(index);

@@ -69,6 +69,8 @@ private:
   /// A sum that is pending over the positions: each adds what it has.
   void writeOwnPart(mlir::Operation *op, int64_t position);
   void finish();
+  /// Where a value is made that every position can make.
+  int64_t getPositionOfSources(mlir::Value value) const;
 
   /// What position reads of what others make in the table.
   std::vector<StageEdge> collectEdges();
