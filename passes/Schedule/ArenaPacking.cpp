@@ -7,6 +7,7 @@
 #include "passes/Schedule/ArenaPacking.h"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <numeric>
 #include <random>
@@ -95,11 +96,14 @@ private:
 
   /// Of putting first, and of hurrying.
   static constexpr int partitions = 15, hurries = 40;
+  /// How often orders are shuffled a little to begin anew.
+  static constexpr int starts = 10;
+  static constexpr double shuffle = 0.05;
   /// Share of the order by which what ends highest moves, at least.
   static constexpr double stride = 0.05;
   /// Pairs of buffers that are looked at in all: programs with very many
   /// buffers are packed in fewer orders.
-  static constexpr int64_t budget = 200'000'000;
+  static constexpr int64_t budget = 400'000'000;
 
   int64_t roundUp(int64_t bytes) const {
     return (bytes + alignment - 1) / alignment * alignment;
@@ -116,7 +120,10 @@ private:
     int64_t alive = 0;
     for (auto [time, change] : changes) {
       alive += change;
-      lowerBound = std::max(lowerBound, alive);
+      if (alive > lowerBound) {
+        lowerBound = alive;
+        fullest = time;
+      }
     }
     // The topmost buffer need not be followed by another.
     int64_t slack = 0;
@@ -148,21 +155,45 @@ private:
       return static_cast<double>(lifetimes[index].last -
                                  lifetimes[index].first + 1);
     };
+    // From the fullest moment outwards, step by step or in rings that double:
+    // what lives far from it finds the gaps that it leaves.
+    auto distance = [&](size_t index) {
+      const Lifetime &life = lifetimes[index];
+      return static_cast<double>(
+          std::max({life.first - fullest, fullest - life.last, int64_t(0)}));
+    };
+    auto ring = [&](size_t index) {
+      return std::floor(std::log2(distance(index) + 1));
+    };
+    // Larger than any number of bytes.
+    constexpr double first = 1e15;
     std::vector<Order> orders = {
-        getOrder(bytes), getOrder(length),
+        getOrder(bytes),
+        getOrder(length),
         getOrder([&](size_t index) { return bytes(index) * length(index); }),
         getOrder([&](size_t index) {
           return -static_cast<double>(lifetimes[index].first);
-        })};
+        }),
+        getOrder([&](size_t index) {
+          return length(index) - first * distance(index);
+        }),
+        getOrder([&](size_t index) {
+          return bytes(index) - first * distance(index);
+        }),
+        getOrder(
+            [&](size_t index) { return bytes(index) - first * ring(index); }),
+        getOrder(
+            [&](size_t index) { return length(index) - first * ring(index); })};
     for (const Order &order : orders)
       for (Fit fit : {Fit::first, Fit::best})
         if (putFirst(order, fit))
           return;
     // By time is no start for these: it says nothing of the bytes.
-    orders.pop_back();
-    for (const Order &order : orders)
-      if (hurry(order))
-        return;
+    orders.erase(orders.begin() + 3);
+    for (int start = 0; start != starts; ++start)
+      for (const Order &order : orders)
+        if ((start != 0 && isGood()) || hurry(order, start))
+          return;
   }
 
   /// The bound leaves out what follows the topmost buffer: less than the
@@ -171,6 +202,9 @@ private:
     return best.peak < lowerBound + alignment ||
            (spent > budget && best.peak != INT64_MAX);
   }
+
+  /// Not worth to begin anew: 2.25 % above the bound.
+  bool isGood() const { return best.peak - lowerBound <= lowerBound / 400 * 9; }
 
   /// Packs in `order`, then in orders in which all that ends above the bound
   /// comes first. True when there is no more to do.
@@ -189,13 +223,21 @@ private:
   }
 
   /// Packs in orders in which what ends above the bound comes earlier and
-  /// earlier, the more the further above.
-  bool hurry(const Order &order) {
+  /// earlier, the more the further above. All but start 0 shuffle the order
+  /// first.
+  bool hurry(const Order &order, int start) {
     auto count = static_cast<double>(order.size());
     std::vector<double> urgency(order.size());
     for (size_t place = 0; place != order.size(); ++place)
       urgency[order[place]] = -static_cast<double>(place);
-    std::minstd_rand random(1);
+    std::minstd_rand random(static_cast<unsigned>(start + 1));
+    auto draw = [&] {
+      return static_cast<double>(random()) /
+             static_cast<double>(std::minstd_rand::max());
+    };
+    if (start != 0)
+      for (double &each : urgency)
+        each += shuffle * count * draw();
     for (int round = 0; round != hurries; ++round) {
       int64_t peak = place(
           getOrder([&](size_t index) { return urgency[index]; }), Fit::first);
@@ -204,9 +246,7 @@ private:
       for (size_t index = 0; index != order.size(); ++index) {
         int64_t above = offsets[index] + lifetimes[index].bytes - lowerBound;
         if (above > 0) {
-          double chance = static_cast<double>(random()) /
-                          static_cast<double>(std::minstd_rand::max());
-          urgency[index] += stride * count * (1 + chance) *
+          urgency[index] += stride * count * (1 + draw()) *
                             static_cast<double>(above) /
                             static_cast<double>(peak - lowerBound);
         }
@@ -253,6 +293,8 @@ private:
   std::vector<size_t> byStart;
   int64_t longest = 0;
   int64_t lowerBound = 0;
+  /// When the most is alive.
+  int64_t fullest = 0;
   int64_t spent = 0;
   /// Of the order at work: what is not free for a buffer, and where it lies.
   std::vector<TakenBytes> taken;
