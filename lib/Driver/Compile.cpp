@@ -212,6 +212,7 @@ planModel(mlir::MLIRContext &context, const CompileOptions &options,
   FrontendOptions request{getImportOptions(options), options.training};
   if (!options.planPath.empty() && !adoptPlan(options, request, engine))
     return std::nullopt;
+  Stopwatch searchTime;
   std::vector<int64_t> counts = {
       request.training ? request.training->microBatches : 1};
   if (request.training && counts.front() == 0 &&
@@ -225,7 +226,6 @@ planModel(mlir::MLIRContext &context, const CompileOptions &options,
   std::optional<DiagnosticEngine> lack;
   double importSeconds = 0;
   int64_t leastArenaBytes = std::numeric_limits<int64_t>::max();
-  Stopwatch searchTime;
   for (size_t index = 0; index < 2 * counts.size(); ++index) {
     int64_t count = counts[index % counts.size()];
     SearchEffort effort =

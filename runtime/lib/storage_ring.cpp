@@ -42,14 +42,18 @@ public:
         const int64_t size = std::min(pieceBytes, bytes - begun);
         requests[slot] = {write, offset + begun, memory + begun, size};
         begun += size;
-        submit(slot);
-        ++flying;
+        error = submit(slot);
+        flying += error == 0;
       }
+      if (flying == 0)
+        break;
       const int slot = await(error);
       Request &request = requests[slot];
+      // The rest of a request that was served in part.
       if (request.bytes > 0 && error == 0) {
-        submit(slot); // The rest of a request that was served in part.
-        continue;
+        error = submit(slot);
+        if (error == 0)
+          continue;
       }
       idle[idleCount++] = slot;
       --flying;
@@ -77,7 +81,8 @@ private:
     return can;
   }
 
-  void submit(int slot) {
+  /// 0, or why the kernel does not take the request.
+  int submit(int slot) {
     const Request &request = requests[slot];
     io_uring_sqe *entry = io_uring_get_sqe(&ring);
     const auto size = static_cast<unsigned>(request.bytes);
@@ -87,9 +92,16 @@ private:
     else
       io_uring_prep_read(entry, descriptor, request.memory, size, offset);
     entry->user_data = static_cast<uint64_t>(slot);
-    // Interrupted, or the kernel is short of memory for a moment.
-    while (io_uring_submit(&ring) < 0)
-      continue;
+    int taken = 0;
+    do
+      taken = io_uring_submit(&ring);
+    while (taken < 0 && isPassing(-taken));
+    return taken < 0 ? -taken : 0;
+  }
+
+  /// Interrupted, or the kernel is short of memory for a moment.
+  static bool isPassing(int error) {
+    return error == EINTR || error == EAGAIN || error == EBUSY;
   }
 
   /// The slot of a request that has been served, of which `bytes` are left.
