@@ -17,6 +17,9 @@ using namespace parplan;
 
 namespace {
 
+/// Of the time: whoever asks for a plan may ask again for the smallest one.
+constexpr double shareOfBudget = 0.3;
+
 /// What is tried where no plan fits: first recomputing, then stages, each with
 /// as little of it as suffices.
 class LastResorts {
@@ -66,7 +69,8 @@ private:
 
   double getSecondsLeft() const {
     std::chrono::duration<double> spent = Clock::now() - start;
-    return std::max(0.0, request.timeBudgetSeconds - spent.count());
+    return std::max(0.0,
+                    shareOfBudget * request.timeBudgetSeconds - spent.count());
   }
 
   /// Of the fastest layouts as few values as suffice; else the smallest layouts
