@@ -10,8 +10,8 @@
 //   %y = .. products of %tokens with the weights of expert e ..  [t, d]
 //   %sum = add %before, (mul %g, %y)                             [t, d]
 //
-// Or they gather the tokens of each expert, of which import makes a row for each
-// choice of a token, [k t, d], and a sum over the choices.
+// Or they gather the tokens of each expert, of which import makes a row for
+// each choice of a token, [k t, d], and a sum over the choices.
 //
 // No rank can hold only some experts as long as each is ops of its own. Terms
 // that differ in nothing but the number of their expert and in the initializers

@@ -39,7 +39,8 @@ struct TrainedParameter {
   std::string reason;
 };
 
-/// Every initializer of the model that `parplan-select-parameters` has looked at.
+/// Every initializer of the model that `parplan-select-parameters` has looked
+/// at.
 std::vector<TrainedParameter> listParameters(mlir::ModuleOp module);
 
 /// The initializer that a parameter reads. A table, because looking a symbol up

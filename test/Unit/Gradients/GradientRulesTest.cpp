@@ -144,7 +144,8 @@ const std::set<std::string> withoutGradient = {
     "parplan.reduce_to", "parplan.send_receive", "parplan.clear_padding",
     "parplan.bucket_parameter", "parplan.pack", "parplan.unpack",
     "parplan.panel_matmul", "parplan.ring_attention",
-    "parplan.ring_attention_gradient",
+    "parplan.ring_attention_gradient", "parplan.send", "parplan.receive",
+    "parplan.transfer",
     // Of the backward itself: there is no second derivative.
     "parplan.embedding_gradient", "parplan.gather_gradient",
     "parplan.gather_elements_gradient", "parplan.gather_nd_gradient",
