@@ -9,6 +9,9 @@
 #include "parplan/Support/Check.h"
 #include "parplan/Support/Text.h"
 
+#include <algorithm>
+#include <sstream>
+
 using namespace parplan;
 
 namespace {
@@ -92,6 +95,50 @@ std::vector<std::string> parplan::getScheduleNames() {
 std::string parplan::printPass(const ScheduleShape &shape, const Pass &pass) {
   std::string text = concat(getName(pass.kind), pass.microBatch);
   return shape.chunks > 1 ? concat(text, '.', pass.chunk) : text;
+}
+
+static std::optional<Pass> parsePass(const ScheduleShape &shape,
+                                     std::string_view text) {
+  size_t digits = text.find_first_of("0123456789");
+  if (digits == std::string_view::npos)
+    return std::nullopt;
+  Pass pass;
+  constexpr PassKind kinds[] = {PassKind::forward, PassKind::backward,
+                                PassKind::inputGradient,
+                                PassKind::weightGradient};
+  const auto *kind =
+      std::find_if(std::begin(kinds), std::end(kinds), [&](PassKind other) {
+        return getName(other) == text.substr(0, digits);
+      });
+  size_t point = text.find('.');
+  std::optional<int64_t> batch = parseInteger(text.substr(
+      digits, point == std::string_view::npos ? std::string_view::npos
+                                              : point - digits));
+  std::optional<int64_t> chunk = point == std::string_view::npos
+                                     ? 0
+                                     : parseInteger(text.substr(point + 1));
+  if (kind == std::end(kinds) || !batch || *batch < 0 ||
+      *batch >= shape.microBatches || !chunk || *chunk < 0 ||
+      *chunk >= shape.chunks)
+    return std::nullopt;
+  return Pass{*kind, *batch, *chunk};
+}
+
+std::optional<PipelineSchedule>
+parplan::parseSchedule(const ScheduleShape &shape,
+                       const std::vector<std::string> &positions) {
+  PipelineSchedule schedule{shape, {}};
+  for (const std::string &position : positions) {
+    std::vector<Pass> &passes = schedule.passes.emplace_back();
+    std::istringstream words(position);
+    for (std::string word; words >> word;) {
+      std::optional<Pass> pass = parsePass(shape, word);
+      if (!pass)
+        return std::nullopt;
+      passes.push_back(*pass);
+    }
+  }
+  return schedule;
 }
 
 std::string parplan::printSchedule(const PipelineSchedule &schedule) {

@@ -11,6 +11,7 @@
 #include "parplan/Support/Check.h"
 
 #include <algorithm>
+#include <limits>
 #include <tuple>
 
 using namespace parplan;
@@ -23,6 +24,14 @@ std::vector<StageEdge> parplan::getChainEdges(const ScheduleShape &shape) {
       edges.push_back({stage + 1, stage});
   }
   return edges;
+}
+
+/// Seconds of a message from one stage to another one: that of the boundary
+/// next to the sender.
+static double getMessageSeconds(const ScheduleShape &shape,
+                                const Latencies &latencies, int64_t from,
+                                int64_t to) {
+  return latencies.get(shape, from < to ? from : from - 1);
 }
 
 std::vector<Transfer>
@@ -93,11 +102,45 @@ std::vector<Transfer> parplan::orderTransfers(const PipelineSchedule &schedule,
   return orderTransfers(schedule, timeline, getChainEdges(schedule.shape));
 }
 
-int64_t parplan::countWaitingMessages(const PipelineSchedule &schedule,
-                                      const Timeline &timeline,
-                                      int64_t position,
-                                      const Latencies &latencies) {
-  std::vector<StageEdge> edges = getChainEdges(schedule.shape);
+void parplan::groupOpposite(const PipelineSchedule &schedule,
+                            const std::vector<StageEdge> &edges,
+                            const Latencies &latencies,
+                            std::vector<Transfer> &transfers) {
+  // The next transfer of a position, from back to front.
+  constexpr size_t none = std::numeric_limits<size_t>::max();
+  std::vector<size_t> next(schedule.shape.positions, none);
+  std::vector<size_t> followers(transfers.size(), none);
+  for (size_t index = transfers.size(); index-- != 0;) {
+    Transfer &transfer = transfers[index];
+    if (next[transfer.source] == next[transfer.destination])
+      followers[index] = next[transfer.source];
+    next[transfer.source] = next[transfer.destination] = index;
+  }
+  for (size_t index = 0; index != transfers.size(); ++index) {
+    size_t follower = followers[index];
+    if (follower == none)
+      continue;
+    Transfer &first = transfers[index], &second = transfers[follower];
+    auto [from, to] = edges[first.edge];
+    double arrival = first.readySeconds +
+                     getMessageSeconds(schedule.shape, latencies, from, to);
+    // A consumer at the place of the second one waits for its producer.
+    if (second.source != first.destination ||
+        second.destination != first.source || second.readySeconds > arrival ||
+        second.sendBefore > first.consumer)
+      continue;
+    first.withNext = true;
+    first.sendBefore = second.receiveBefore;
+    first.receiveBefore = second.sendBefore;
+    // A group has two.
+    followers[follower] = none;
+  }
+}
+
+static int64_t countWaiting(const PipelineSchedule &schedule,
+                            const Timeline &timeline,
+                            const std::vector<StageEdge> &edges,
+                            int64_t position, const Latencies &latencies) {
   // Arrivals before uses at the same time.
   std::vector<std::pair<double, int>> events;
   for (const Transfer &transfer : orderTransfers(schedule, timeline, edges)) {
@@ -105,7 +148,7 @@ int64_t parplan::countWaitingMessages(const PipelineSchedule &schedule,
       continue;
     auto [from, to] = edges[transfer.edge];
     double arrival = transfer.readySeconds +
-                     latencies.get(schedule.shape, std::min(from, to));
+                     getMessageSeconds(schedule.shape, latencies, from, to);
     events.emplace_back(arrival, 0);
     events.emplace_back(
         timeline.passes[position][transfer.consumer].startSeconds, 1);
@@ -119,13 +162,36 @@ int64_t parplan::countWaitingMessages(const PipelineSchedule &schedule,
   return peak;
 }
 
+int64_t parplan::countWaitingMessages(const PipelineSchedule &schedule,
+                                      const Timeline &timeline,
+                                      int64_t position,
+                                      const Latencies &latencies) {
+  return countWaiting(schedule, timeline, getChainEdges(schedule.shape),
+                      position, latencies);
+}
+
+int64_t parplan::countWaitingMessages(const PipelineSchedule &schedule,
+                                      const Timeline &timeline,
+                                      const StageEdge &edge,
+                                      const Latencies &latencies) {
+  return countWaiting(schedule, timeline, {edge},
+                      getPosition(schedule.shape, edge.destination), latencies);
+}
+
 TransferPrograms parplan::issueInOrder(const ScheduleShape &shape,
                                        const std::vector<Transfer> &transfers) {
   TransferPrograms programs(shape.positions);
+  std::vector<bool> isInGroup(shape.positions, false);
   for (size_t index = 0; index != transfers.size(); ++index) {
-    auto transfer = static_cast<int64_t>(index);
-    programs[transfers[index].source].push_back({{true, transfer}});
-    programs[transfers[index].destination].push_back({{false, transfer}});
+    auto add = [&](int64_t position, bool isSend) {
+      if (!isInGroup[position])
+        programs[position].emplace_back();
+      programs[position].back().push_back(
+          {isSend, static_cast<int64_t>(index)});
+      isInGroup[position] = transfers[index].withNext;
+    };
+    add(transfers[index].source, /*isSend=*/true);
+    add(transfers[index].destination, /*isSend=*/false);
   }
   return programs;
 }

@@ -10,6 +10,8 @@
 
 #include "parplan/Support/Check.h"
 
+#include <algorithm>
+
 using namespace parplan;
 
 namespace {
@@ -61,6 +63,32 @@ verifyMatching(const PipelineSchedule &schedule,
   return std::nullopt;
 }
 
+/// What stands with the next transfer stands at one place with it, on both
+/// positions, and it is the other way.
+std::optional<std::string> verifyGroups(const std::vector<Transfer> &transfers,
+                                        const std::vector<StageEdge> &edges) {
+  for (size_t index = 0; index != transfers.size(); ++index) {
+    const Transfer &first = transfers[index];
+    if (!first.withNext)
+      continue;
+    auto isAtEitherEnd = [&](const Transfer &other) {
+      return other.source == first.source ||
+             other.source == first.destination ||
+             other.destination == first.source ||
+             other.destination == first.destination;
+    };
+    auto second = std::find_if(transfers.begin() + index + 1, transfers.end(),
+                               isAtEitherEnd);
+    if (second == transfers.end() || second->source != first.destination ||
+        second->destination != first.source || second->withNext ||
+        second->sendBefore != first.receiveBefore ||
+        second->receiveBefore != first.sendBefore)
+      return concat(printTransfer(first, edges),
+                    " is issued with one that is not its way back");
+  }
+  return std::nullopt;
+}
+
 } // namespace
 
 std::optional<std::string>
@@ -85,6 +113,8 @@ parplan::verifyTransfers(const PipelineSchedule &schedule,
     reached[transfer.source] = transfer.sendBefore;
     reached[transfer.destination] = transfer.receiveBefore;
   }
+  if (auto problem = verifyGroups(transfers, edges))
+    return problem;
   // Messages and passes are in one order that every position follows, in which
   // each stands after what it needs. So each comes to its end, one after the
   // other, without a buffer.

@@ -181,6 +181,13 @@ int64_t getInFlightLimit(const ScheduleShape &shape, int64_t position);
 /// One line for each position: `0: F0 F1 B0 B1`.
 std::string printSchedule(const PipelineSchedule &schedule);
 
+/// A schedule from the passes of each position as `printPass` writes them, with
+/// spaces between them. None if one of them is no pass; nothing else is
+/// checked.
+std::optional<PipelineSchedule>
+parseSchedule(const ScheduleShape &shape,
+              const std::vector<std::string> &positions);
+
 /// What is wrong with a schedule, or none. Checked: every pass that the shape
 /// asks for is there once, on its position, and no other; micro-batches ascend
 /// in each chunk; every pass comes after what it needs, so that no order of

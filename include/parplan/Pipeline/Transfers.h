@@ -52,6 +52,9 @@ struct Transfer {
   /// consumer, and both ascend along the total order on every position.
   int64_t sendBefore = 0;
   int64_t receiveBefore = 0;
+  /// The next transfer of both positions is one between them the other way, and
+  /// both are issued together.
+  bool withNext = false;
 };
 
 /// All messages of a step between different positions, in the total order:
@@ -62,12 +65,21 @@ std::vector<Transfer> orderTransfers(const PipelineSchedule &schedule,
 std::vector<Transfer> orderTransfers(const PipelineSchedule &schedule,
                                      const Timeline &timeline);
 
+/// Joins transfers that follow each other between two positions, there and
+/// back, where the second is ready while the first one is under way: both then
+/// use the link at once, which is duplex. The first one moves to the place of
+/// the second; it must still precede its consumer. The order stays.
+void groupOpposite(const PipelineSchedule &schedule,
+                   const std::vector<StageEdge> &edges,
+                   const Latencies &latencies,
+                   std::vector<Transfer> &transfers);
+
 /// What is wrong with these transfers as the messages of the schedule, or none.
 /// Checked: one for every edge between different positions and micro-batch, no
 /// other; sends stand after their producers, receives before their consumers,
-/// both ascend on every position; and when every position does one thing after
-/// the other, passes and calls alike, and a message takes both sides at once,
-/// all of them come to their end.
+/// both ascend on every position, but that groups stand at one place; and when
+/// every position does one thing after the other, passes and calls alike, and a
+/// message takes both sides at once, all of them come to their end.
 std::optional<std::string>
 verifyTransfers(const PipelineSchedule &schedule,
                 const std::vector<StageEdge> &edges,
@@ -77,6 +89,10 @@ verifyTransfers(const PipelineSchedule &schedule,
 /// receive buffers if all are received as soon as they are sent.
 int64_t countWaitingMessages(const PipelineSchedule &schedule,
                              const Timeline &timeline, int64_t position,
+                             const Latencies &latencies = {});
+/// The same of one edge, at the position of its destination.
+int64_t countWaitingMessages(const PipelineSchedule &schedule,
+                             const Timeline &timeline, const StageEdge &edge,
                              const Latencies &latencies = {});
 
 /// One position's part of a message.
@@ -91,7 +107,8 @@ struct TransferCall {
 /// are issued together and all must complete before the next group.
 using TransferPrograms = std::vector<std::vector<std::vector<TransferCall>>>;
 
-/// Every position issues its transfers in the given order, one by one.
+/// Every position issues its transfers in the given order, one by one, but for
+/// those that stand with the next one.
 TransferPrograms issueInOrder(const ScheduleShape &shape,
                               const std::vector<Transfer> &transfers);
 /// Receives right before their use, sends right after their producer, as

@@ -4,12 +4,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "RandomSchedule.h"
 #include "SerialMachine.h"
-#include "TestShapes.h"
 
 #include <gtest/gtest.h>
-
-#include <random>
 
 using namespace parplan;
 using namespace parplan::test;
@@ -17,67 +15,6 @@ using namespace parplan::test;
 namespace {
 
 constexpr int64_t runs = 1000;
-
-class RandomSchedule {
-public:
-  explicit RandomSchedule(uint64_t seed) : random(seed) {
-    do {
-      std::vector<std::string> names = getTestNames();
-      shape =
-          makeShape(names[draw(0, names.size() - 1)], draw(1, 8), draw(1, 20));
-      if (shape.kind == ScheduleKind::interleaved)
-        shape.chunks = draw(2, 4);
-    } while (getRefusal(shape));
-    times = makeTimes();
-    std::vector<double> boundaries;
-    for (int64_t boundary = 0; boundary + 1 < shape.getStageCount(); ++boundary)
-      boundaries.push_back(drawSeconds());
-    latencies = boundaries;
-    schedule = makeSchedule(shape, times, latencies);
-    edges = makeEdges();
-  }
-
-  int64_t draw(int64_t least, int64_t most) {
-    return std::uniform_int_distribution<int64_t>(least, most)(random);
-  }
-
-  /// Passes that take nothing, about the same, and much longer ones.
-  double drawSeconds() {
-    int64_t kind = draw(0, 9);
-    if (kind == 0)
-      return 0;
-    double most = kind == 1 ? 10 : 1;
-    return std::uniform_real_distribution<double>(0.1, most)(random);
-  }
-
-  StageTimes makeTimes() {
-    StageTimes made;
-    for (int64_t stage = 0; stage != shape.getStageCount(); ++stage)
-      made.push_back({drawSeconds(), drawSeconds(), drawSeconds()});
-    return made;
-  }
-
-  /// A cut: one or more values over each boundary, some that skip stages; all
-  /// but some have gradients.
-  std::vector<StageEdge> makeEdges() {
-    std::vector<StageEdge> made = getChainEdges(shape);
-    int64_t stages = shape.getStageCount();
-    for (int64_t count = stages > 1 ? draw(0, 4) : 0; count != 0; --count) {
-      int64_t from = draw(0, stages - 2), to = draw(from + 1, stages - 1);
-      made.push_back({from, to});
-      if (hasBackward(shape.kind) && draw(0, 2) != 0)
-        made.push_back({to, from});
-    }
-    return made;
-  }
-
-  std::mt19937 random;
-  ScheduleShape shape;
-  StageTimes times;
-  Latencies latencies;
-  PipelineSchedule schedule;
-  std::vector<StageEdge> edges;
-};
 
 std::string getAscendingSum(int64_t microBatches) {
   std::string sum;

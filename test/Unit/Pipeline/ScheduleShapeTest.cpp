@@ -56,21 +56,22 @@ TEST(ScheduleShape, loopAndVee) {
 }
 
 TEST(ScheduleShape, orders) {
-  EXPECT_EQ(printSchedule(makeSchedule(makeShape("gpipe", 2, 2))),
-            "0: F0 F1 B0 B1\n"
-            "1: F0 F1 B0 B1\n");
-  EXPECT_EQ(printSchedule(makeSchedule(makeShape("1f1b", 2, 3))),
-            "0: F0 F1 B0 F2 B1 B2\n"
-            "1: F0 B0 F1 B1 F2 B2\n");
+  auto print = [](std::string_view name, int64_t positions,
+                  int64_t microBatches) {
+    return printSchedule(
+        makeSchedule(makeShape(name, positions, microBatches)));
+  };
+  EXPECT_EQ(print("gpipe", 2, 2), "0: F0 F1 B0 B1\n"
+                                  "1: F0 F1 B0 B1\n");
+  EXPECT_EQ(print("1f1b", 2, 3), "0: F0 F1 B0 F2 B1 B2\n"
+                                 "1: F0 B0 F1 B1 F2 B2\n");
   // One position runs one micro-batch after the other.
-  EXPECT_EQ(printSchedule(makeSchedule(makeShape("1f1b", 1, 3))),
-            "0: F0 B0 F1 B1 F2 B2\n");
-  EXPECT_EQ(printSchedule(makeSchedule(makeShape("interleaved:2", 2, 2))),
+  EXPECT_EQ(print("1f1b", 1, 3), "0: F0 B0 F1 B1 F2 B2\n");
+  EXPECT_EQ(print("interleaved:2", 2, 2),
             "0: F0.0 F1.0 F0.1 F1.1 B0.1 B1.1 B0.0 B1.0\n"
             "1: F0.0 F1.0 F0.1 B0.1 F1.1 B1.1 B0.0 B1.0\n");
-  EXPECT_EQ(printSchedule(makeSchedule(makeShape("zb-h1", 2, 3))),
-            "0: F0 F1 BI0 BW0 F2 BI1 BW1 BI2 BW2\n"
-            "1: F0 BI0 F1 BI1 BW0 F2 BI2 BW1 BW2\n");
+  EXPECT_EQ(print("zb-h1", 2, 3), "0: F0 F1 BI0 BW0 F2 BI1 BW1 BI2 BW2\n"
+                                  "1: F0 BI0 F1 BI1 BW0 F2 BI2 BW1 BW2\n");
 }
 
 TEST(ScheduleShape, picture) {
@@ -82,27 +83,26 @@ TEST(ScheduleShape, picture) {
 }
 
 TEST(ScheduleShape, whatCannotBeIsRefused) {
-  auto refuse = [](std::string_view name, int64_t positions,
-                   int64_t microBatches,
-                   std::optional<int64_t> mostStages = std::nullopt) {
-    return getRefusal(makeShape(name, positions, microBatches), mostStages);
+  using Kind = ScheduleKind;
+  EXPECT_EQ(getRefusal(makeShape("1f1b", 4, 1), std::nullopt), std::nullopt);
+  EXPECT_EQ(getRefusal(makeShape("1f1b", 4, 1), 4), std::nullopt);
+  EXPECT_EQ(getRefusal(makeShape("interleaved:4", 2, 7), 8), std::nullopt);
+  struct {
+    ScheduleShape shape;
+    const char *help;
+  } cases[] = {
+      {makeShape("1f1b", 0, 4), "possible: pp=1"},
+      {makeShape("1f1b", 2, 0), "possible: micro-batches=1"},
+      {makeShape("interleaved:1", 2, 4),
+       "schedule=1f1b or schedule=interleaved:2"},
+      {makeShape("zb-v", 1, 4), "possible: pp=2 or schedule=1f1b"},
+      {{Kind::oneForwardOneBackward, 2, 4, 3},
+       "possible: schedule=interleaved:3"},
+      {{Kind::zbV, 2, 4, 3}, "possible: schedule=zb-v"},
+      {{Kind::forwardOnly, 2, 4, 0}, "possible: schedule=forward-only"},
   };
-  EXPECT_EQ(refuse("1f1b", 4, 1), std::nullopt);
-  EXPECT_EQ(refuse("1f1b", 4, 1, 4), std::nullopt);
-  EXPECT_EQ(refuse("interleaved:4", 2, 7, 8), std::nullopt);
-  EXPECT_THAT(refuse("1f1b", 0, 4), Optional(HasSubstr("possible: pp=1")));
-  EXPECT_THAT(refuse("1f1b", 2, 0),
-              Optional(HasSubstr("possible: micro-batches=1")));
-  EXPECT_THAT(refuse("interleaved:1", 2, 4),
-              Optional(HasSubstr("schedule=1f1b or schedule=interleaved:2")));
-  EXPECT_THAT(refuse("zb-v", 1, 4),
-              Optional(HasSubstr("possible: pp=2 or schedule=1f1b")));
-  EXPECT_THAT(getRefusal({ScheduleKind::oneForwardOneBackward, 2, 4, 3}),
-              Optional(HasSubstr("possible: schedule=interleaved:3")));
-  EXPECT_THAT(getRefusal({ScheduleKind::zbV, 2, 4, 3}),
-              Optional(HasSubstr("possible: schedule=zb-v")));
-  EXPECT_THAT(getRefusal({ScheduleKind::forwardOnly, 2, 4, 0}),
-              Optional(HasSubstr("possible: schedule=forward-only")));
+  for (const auto &[shape, help] : cases)
+    EXPECT_THAT(getRefusal(shape), Optional(HasSubstr(help)));
 }
 
 TEST(ScheduleShape, moreStagesThanPartsNameTheNearest) {
@@ -110,18 +110,20 @@ TEST(ScheduleShape, moreStagesThanPartsNameTheNearest) {
                    int64_t mostStages) {
     return getRefusal(makeShape(name, positions, 8), mostStages);
   };
-  EXPECT_THAT(refuse("1f1b", 9, 6),
-              Optional(HasSubstr("possible: pp=6,schedule=1f1b")));
-  EXPECT_THAT(refuse("interleaved:4", 2, 6),
-              Optional(HasSubstr("possible: pp=2,schedule=interleaved:3")));
-  EXPECT_THAT(refuse("interleaved:2", 4, 6),
-              Optional(HasSubstr("possible: pp=3,schedule=interleaved:2")));
-  EXPECT_THAT(refuse("zb-v", 4, 6),
-              Optional(HasSubstr("possible: pp=3,schedule=zb-v")));
-  EXPECT_THAT(refuse("zb-v", 4, 3),
-              Optional(HasSubstr("possible: pp=3,schedule=1f1b")));
-  EXPECT_THAT(refuse("interleaved:2", 4, 1),
-              Optional(HasSubstr("possible: pp=1,schedule=1f1b")));
+  struct {
+    const char *name;
+    int64_t positions, mostStages;
+    const char *help;
+  } cases[] = {
+      {"1f1b", 9, 6, "possible: pp=6,schedule=1f1b"},
+      {"interleaved:4", 2, 6, "possible: pp=2,schedule=interleaved:3"},
+      {"interleaved:2", 4, 6, "possible: pp=3,schedule=interleaved:2"},
+      {"zb-v", 4, 6, "possible: pp=3,schedule=zb-v"},
+      {"zb-v", 4, 3, "possible: pp=3,schedule=1f1b"},
+      {"interleaved:2", 4, 1, "possible: pp=1,schedule=1f1b"},
+  };
+  for (const auto &[name, positions, mostStages, help] : cases)
+    EXPECT_THAT(refuse(name, positions, mostStages), Optional(HasSubstr(help)));
   // What is named can be.
   for (const std::string &name : getTestNames())
     for (int64_t positions = 2; positions != 12; ++positions)

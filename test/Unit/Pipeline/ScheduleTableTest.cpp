@@ -211,3 +211,18 @@ TEST(ScheduleTable, spanIsOfOnePosition) {
   EXPECT_EQ(timeline.makespanSeconds, 48 + 3);
   EXPECT_EQ(timeline.spanSeconds, 48);
 }
+
+TEST(ScheduleTable, textIsReadAsItIsPrinted) {
+  ScheduleShape shape = makeShape("zb-v", 2, 3);
+  PipelineSchedule schedule = makeSchedule(shape);
+  std::vector<std::string> positions;
+  for (const std::vector<Pass> &passes : schedule.passes) {
+    std::string &text = positions.emplace_back();
+    for (const Pass &pass : passes)
+      text += printPass(shape, pass) + ' ';
+  }
+  EXPECT_EQ(parseSchedule(shape, positions), schedule);
+  for (const char *word :
+       {"F", "3", "G0", "F3", "F0.2", "F-1", "F0.", "F0.0.0"})
+    EXPECT_EQ(parseSchedule(shape, {word}), std::nullopt) << word;
+}

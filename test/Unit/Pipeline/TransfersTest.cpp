@@ -164,6 +164,44 @@ TEST(Transfers, skipEdgesAndSeveralTensorsKeepTheirOrder) {
   EXPECT_EQ(transfers[2].edge, 4);
 }
 
+TEST(Transfers, oppositeNeighboursAreGroupedWhereTheyMeetOnTheLink) {
+  ScheduleShape shape = makeShape("1f1b", 2, 4);
+  auto group = [&](const StageTimes &times, double latency) {
+    PipelineSchedule schedule = makeSchedule(shape, times, latency);
+    std::vector<StageEdge> edges = getChainEdges(shape);
+    std::vector<Transfer> transfers =
+        orderTransfers(schedule, simulate(schedule, times, latency), edges);
+    groupOpposite(schedule, edges, latency, transfers);
+    EXPECT_EQ(verifyTransfers(schedule, edges, transfers), std::nullopt);
+    EXPECT_TRUE(completes(issueInOrder(shape, transfers), transfers, edges,
+                          /*depth=*/0));
+    int64_t groups = 0;
+    for (const Transfer &transfer : transfers)
+      groups += transfer.withNext;
+    return groups;
+  };
+  // F of the first position ends half a second before B of the second one.
+  StageTimes times = {{1, 1, 1}, {0.5, 0.5, 0.5}};
+  EXPECT_EQ(group(times, /*latency=*/0), 0);
+  EXPECT_GT(group(times, /*latency=*/1), 0);
+  // With one micro-batch nothing comes back before all has been sent.
+  shape.microBatches = 1;
+  EXPECT_EQ(group(times, /*latency=*/0.5), 0);
+}
+
+TEST(Transfers, aGroupIsOneThereAndOneBack) {
+  ScheduleShape shape = makeShape("1f1b", 2, 4);
+  PipelineSchedule schedule = makeSchedule(shape);
+  std::vector<StageEdge> edges = getChainEdges(shape);
+  std::vector<Transfer> transfers =
+      orderTransfers(schedule, simulate(schedule, getEqualTimes(shape)), edges);
+  // Both go from position 0 to position 1.
+  transfers[0].withNext = true;
+  EXPECT_EQ(verifyTransfers(schedule, edges, transfers),
+            "the message of micro-batch 0 from stage 0 to stage 1 is issued "
+            "with one that is not its way back");
+}
+
 TEST(Transfers, zeroSecondsBreakNoOrder) {
   for (const std::string &name : getTestNames())
     for (int64_t positions : {1, 2, 4})
