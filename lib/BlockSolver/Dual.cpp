@@ -1,0 +1,232 @@
+//===- Dual.cpp - A lower bound by messages and prices --------------------===//
+
+#include "lib/BlockSolver/Dual.h"
+
+#include <algorithm>
+#include <cmath>
+
+using namespace parplan;
+using namespace parplan::block;
+
+namespace {
+
+/// Prices move from here on. Waiting until messages have converged without
+/// prices takes seconds on large graphs.
+constexpr int64_t passesWithoutPrices = 12;
+constexpr double firstAlpha = 0.3;
+constexpr double leastAlpha = 1e-4;
+constexpr int64_t patience = 40;
+
+} // namespace
+
+Dual::Dual(const Graph &graph, MinPlus minPlus, std::vector<double> startPrices)
+    : graph(graph), minPlus(minPlus), prices(std::move(startPrices)),
+      residuals(graph.size(), 0), rounding(graph.size(), 0),
+      excess(graph.getTimeCount(), 0), direction(graph.getTimeCount(), 0) {
+  size_t size = 0;
+  int most = Graph::lanes;
+  workOfPass = 2 * graph.getTimeCount();
+  for (int node = 0; node < graph.size(); ++node) {
+    int padded = graph.getPadded(node);
+    most = std::max(most, padded);
+    workOfPass += 60 + 2 * static_cast<int64_t>(graph.getSpans(node).size());
+    for (int link = graph.getLinkBegin(node); link < graph.getLinkEnd(node);
+         ++link) {
+      messageOffsets.push_back(size);
+      size += padded;
+      workOfPass +=
+          24 + padded * graph.getDomain(graph.getLink(link).other) / 6;
+    }
+  }
+  workOfPass = workOfPass * 3 / 2;
+  messages.assign(size, 0);
+  theta.assign(most, 0);
+  bestPrices = prices.get();
+  addPrices();
+}
+
+void Dual::addPrices() {
+  unary.resize(graph.getPaddedCount());
+  for (int node = 0; node < graph.size(); ++node) {
+    double *out = unary.data() + graph.getOffset(node);
+    std::copy_n(graph.getCosts(node), graph.getPadded(node), out);
+    prices.add(graph, node, 1, out);
+  }
+}
+
+/// The cheapest value beside the later nodes, which are rounded already, and
+/// the messages of the earlier ones.
+void Dual::round(int node) {
+  int domain = graph.getDomain(node), padded = graph.getPadded(node);
+  std::copy_n(unary.data() + graph.getOffset(node), padded, theta.data());
+  for (int link = graph.getLinkBegin(node); link < graph.getLinkEnd(node);
+       ++link) {
+    const Graph::Link &end = graph.getLink(link);
+    if (link < graph.getLinkMiddle(node)) {
+      const double *message = messages.data() + messageOffsets[link];
+      for (int value = 0; value < padded; ++value)
+        theta[value] -= message[value];
+    } else {
+      const double *row = graph.getTable(end) +
+                          static_cast<size_t>(rounding[end.other]) * padded;
+      for (int value = 0; value < padded; ++value)
+        theta[value] += row[value];
+    }
+  }
+  rounding[node] = static_cast<int>(
+      std::min_element(theta.begin(), theta.begin() + domain) - theta.begin());
+}
+
+/// Returns the bound. With `hopeless`, marks values whose least cost (min-
+/// marginal) exceeds `upper`: the residuals must be of the present prices.
+template <bool isForward>
+double Dual::sweep(std::vector<char> *hopeless, double upper) {
+  double bound = graph.getConstant();
+  for (int time : prices.getLive())
+    bound -= prices[time] * graph.getSlack()[time];
+  double rest = 0; // residuals of the nodes to come
+  if (hopeless)
+    for (double residual : residuals)
+      rest += residual;
+
+  std::vector<double> out(theta.size());
+  for (int step = 0; step < graph.size(); ++step) {
+    int node = isForward ? step : graph.size() - 1 - step;
+    int domain = graph.getDomain(node), padded = graph.getPadded(node);
+    int begin = graph.getLinkBegin(node), end = graph.getLinkEnd(node);
+    int middle = graph.getLinkMiddle(node);
+    int doneBegin = isForward ? begin : middle;
+    int doneEnd = isForward ? middle : end;
+    for (int link = doneBegin; link < doneEnd; ++link) {
+      const Graph::Link &from = graph.getLink(link);
+      minPlus(out.data(), graph.getTable(from),
+              messages.data() + messageOffsets[from.reverse],
+              graph.getDomain(from.other), padded);
+      double *message = messages.data() + messageOffsets[link];
+      for (int value = 0; value < padded; ++value)
+        message[value] = -out[value];
+    }
+    if (!isForward)
+      round(node);
+    std::copy_n(unary.data() + graph.getOffset(node), padded, theta.data());
+    const double *message =
+        begin < end ? messages.data() + messageOffsets[begin] : nullptr;
+    for (int link = begin; link < end; ++link, message += padded)
+      for (int value = 0; value < padded; ++value)
+        theta[value] -= message[value];
+    double least = *std::min_element(theta.begin(), theta.begin() + domain);
+    if (hopeless) {
+      rest -= residuals[node];
+      for (int value = 0; value < domain; ++value)
+        if (bound + theta[value] + rest > upper)
+          (*hopeless)[graph.getOffset(node) + value] = 1;
+    }
+    bound += least;
+    if (!isForward)
+      residuals[node] = least;
+    int most = std::max(middle - begin, end - middle);
+    if (most == 0)
+      continue;
+    double share = 1.0 / most;
+    for (int link = isForward ? middle : begin;
+         link < (isForward ? end : middle); ++link) {
+      double *later = messages.data() + messageOffsets[link];
+      for (int value = 0; value < padded; ++value)
+        later[value] += share * (theta[value] - least);
+    }
+  }
+  return bound;
+}
+
+void Dual::run(int64_t work, double upper) {
+  for (; work > 0; work -= workOfPass) {
+    double bound = sweep<true>(nullptr, 0);
+    bound = std::max(bound, sweep<false>(nullptr, 0));
+    ++passes;
+    if (bound > bestBound) {
+      bestBound = bound;
+      bestPrices = prices.get();
+    }
+    judgeRounding();
+    if (passes >= passesWithoutPrices && graph.getTimeCount() > 0)
+      movePrices(bound, upper);
+  }
+}
+
+void Dual::judgeRounding() {
+  for (size_t time = 0; time < excess.size(); ++time)
+    excess[time] = 0;
+  // Differences first, then sums.
+  for (int node = 0; node < graph.size(); ++node)
+    for (const Graph::Span &span : graph.getSpans(node)) {
+      double usage = graph.getUsages(span)[rounding[node]];
+      excess[span.begin] += usage;
+      if (span.end < graph.getTimeCount())
+        excess[span.end] -= usage;
+    }
+  double usage = 0, most = 0;
+  for (size_t time = 0; time < excess.size(); ++time) {
+    usage += excess[time];
+    excess[time] = usage - graph.getSlack()[time];
+    most = std::max(most, excess[time]);
+  }
+  if (most > 0)
+    return;
+  double cost = graph.getConstant();
+  for (int node = 0; node < graph.size(); ++node) {
+    cost += graph.getCosts(node)[rounding[node]];
+    for (int link = graph.getLinkBegin(node); link < graph.getLinkMiddle(node);
+         ++link) {
+      const Graph::Link &end = graph.getLink(link);
+      cost += graph.getTable(end)[static_cast<size_t>(rounding[end.other]) *
+                                      graph.getPadded(node) +
+                                  rounding[node]];
+    }
+  }
+  if (cost < bestFittingCost) {
+    bestFittingCost = cost;
+    bestFitting = rounding;
+  }
+}
+
+/// A subgradient step with momentum, sized by the distance to the best answer
+/// (Polyak); smaller, and from the best prices, when nothing is gained.
+void Dual::movePrices(double bound, double upper) {
+  if (bound > lastGainBound + 1e-5 * std::abs(bound)) {
+    lastGainBound = bound;
+    sinceGain = 0;
+  } else if (++sinceGain > patience) {
+    sinceGain = 0;
+    alpha *= 0.6;
+    if (alpha < leastAlpha)
+      alpha = firstAlpha;
+    std::fill(direction.begin(), direction.end(), 0);
+    prices.assign(bestPrices);
+  }
+  double norm = 0;
+  for (size_t time = 0; time < direction.size(); ++time) {
+    direction[time] = 0.7 * direction[time] + 0.3 * excess[time];
+    if (direction[time] > 0 || prices[time] > 0)
+      norm += direction[time] * direction[time];
+  }
+  double distance = upper - bound;
+  if (!std::isfinite(distance))
+    distance = 0.05 * std::abs(bound) + 1;
+  if (norm > 0 && distance > 0) {
+    double step = 0.1 * alpha * distance / norm;
+    std::vector<double> moved = prices.get();
+    for (size_t time = 0; time < moved.size(); ++time)
+      moved[time] = std::max(0.0, moved[time] + step * direction[time]);
+    prices.assign(std::move(moved));
+  }
+  addPrices();
+}
+
+std::vector<char> Dual::findHopeless(double upper) {
+  // What the last sweep left is of the prices before they moved.
+  sweep<false>(nullptr, 0);
+  std::vector<char> hopeless(graph.getPaddedCount(), 0);
+  sweep<true>(&hopeless, upper);
+  sweep<false>(nullptr, 0);
+  return hopeless;
+}
