@@ -317,6 +317,8 @@ createCudaLocalCommunicator(const Program &program,
   if (!threads)
     fail(exitDisagreement, "local ranks are threads of one process");
   const std::vector<int> members = groupMembers(program, entry, world.rank());
+  if (members.empty())
+    return nullptr;
   int position = 0;
   while (members[position] != world.rank())
     ++position;

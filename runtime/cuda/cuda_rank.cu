@@ -234,7 +234,8 @@ void CudaRank::synchronize() {
         checkCuda(status, "step");
       if (polls % 1024 == 1023)
         for (const auto &communicator : communicators)
-          checkNccl(*communicator);
+          if (communicator)
+            checkNccl(*communicator);
       if (polls < 10000)
         std::this_thread::yield();
       else

@@ -66,6 +66,11 @@ public:
   WaitRecord waiting;
 
 protected:
+  void enqueueCall(Stream &stream, void (*call)(void *),
+                   void *context) override {
+    checkCuda(cudaLaunchHostFunc(streamOf(stream), call, context),
+              "work of the processor");
+  }
   void uploadToDevice(int64_t offset, const void *from, int64_t bytes) override;
   void downloadFromDevice(int64_t offset, void *to, int64_t bytes) override;
 

@@ -3,6 +3,7 @@
 #include "cuda_rank.h"
 #include "failure.h"
 
+#include <algorithm>
 #include <nccl.h>
 
 namespace parplan {
@@ -164,9 +165,8 @@ std::unique_ptr<Communicator>
 createNcclCommunicator(const Program &program, const CommunicatorEntry &entry,
                        CudaRank &rank, World &world) {
   const std::vector<int> members = groupMembers(program, entry, world.rank());
-  int position = 0;
-  while (members[position] != world.rank())
-    ++position;
+  const auto own = std::find(members.begin(), members.end(), world.rank());
+  const int position = static_cast<int>(own - members.begin());
   WaitScope scope(rank.waiting, "start of", entry.name);
   const std::vector<int32_t> users = streamsOf(program, entry);
   std::vector<ncclComm_t> handles(
@@ -180,11 +180,15 @@ createNcclCommunicator(const Program &program, const CommunicatorEntry &entry,
         check(ncclGetUniqueId(&each), "NCCL's rendezvous");
     world.broadcastFromRoot(ids.data(),
                             static_cast<int64_t>(ids.size() * sizeof(id)));
+    if (members.empty())
+      continue;
     id = ids[members[0]];
     check(ncclCommInitRank(&handles[stream], static_cast<int>(members.size()),
                            id, position),
           "starting NCCL");
   }
+  if (members.empty())
+    return nullptr;
   std::unique_ptr<NcclCommunicator> communicator(new NcclCommunicator(
       entry.name, position, static_cast<int>(members.size()),
       std::move(handles)));

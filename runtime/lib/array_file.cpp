@@ -285,15 +285,20 @@ std::string describe(ElementType type, const std::vector<int64_t> &shape) {
   return text + "]";
 }
 
-std::string describe(const Tensor &tensor) {
+std::vector<int64_t> modelShape(const Tensor &tensor) {
   std::vector<int64_t> shape;
   for (const Dimension &dimension : tensor.dimensions)
     shape.push_back(dimension.size);
-  if (tensor.batched && shape.size() > 1) {
-    shape[1] *= shape[0]; // Micro-batches are the program's own matter.
+  const size_t batch = static_cast<size_t>(1 + tensor.batchDimension);
+  if (tensor.batched && batch < shape.size()) {
+    shape[batch] *= shape[0];
     shape.erase(shape.begin());
   }
-  return describe(tensor.type, shape);
+  return shape;
+}
+
+std::string describe(const Tensor &tensor) {
+  return describe(tensor.type, modelShape(tensor));
 }
 
 std::string arrayFileName(const std::string &name) {
@@ -322,10 +327,7 @@ std::shared_ptr<Array> openArray(const std::string &path, const char *input) {
 
 std::shared_ptr<Array> readArray(const std::string &path, const Tensor &input) {
   const std::shared_ptr<Array> array = openArray(path, input.name);
-  std::vector<int64_t> shape;
-  for (const Dimension &dimension : input.dimensions)
-    shape.push_back(dimension.size);
-  if (array->type != input.type || array->shape != shape)
+  if (array->type != input.type || array->shape != modelShape(input))
     fail(exitBadData, "input " + quoted(input.name) + " is " + describe(input) +
                           ", but " + quoted(path) + " holds " +
                           describe(array->type, array->shape));

@@ -41,6 +41,10 @@ std::shared_ptr<Array> readArray(const std::string &path, const Tensor &input);
 bool writeArray(const std::string &path, ElementType type,
                 const std::vector<int64_t> &shape, const void *data);
 
+/// The shape that the model gives an input or output: what micro-batches share
+/// is one dimension.
+std::vector<int64_t> modelShape(const Tensor &tensor);
+
 /// "float32[2, 3]", for messages.
 std::string describe(ElementType type, const std::vector<int64_t> &shape);
 std::string describe(const Tensor &tensor);

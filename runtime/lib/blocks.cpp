@@ -117,6 +117,7 @@ void loadParameters(EngineRank &rank, const std::string &weightsFile) {
     }
     loadBlock(rank, parameter, base,
               parameter.initializerBytes / elementBytes(parameter.type));
+    file.forget();
   }
 }
 
@@ -130,6 +131,11 @@ void loadInput(EngineRank &rank, const Tensor &input, const Array &array) {
       strides[d] = stride;
       stride *= input.dimensions[d].size;
     }
+    // In the file samples of a micro-batch are next to each other.
+    if (input.batched) {
+      strides[0] = input.dimensions[1].size;
+      strides[1] = 1;
+    }
   }
   const BlockWalk block(program, meshCoordinates(program, rank.rank()),
                         input.dimensions, strides, width);
@@ -138,6 +144,34 @@ void loadInput(EngineRank &rank, const Tensor &input, const Array &array) {
   Staging staging(rank, range);
   block.copy(/*gather=*/true, const_cast<char *>(array.data), staging.data());
   staging.finish();
+}
+
+/// Puts the parts of micro-batches behind each other along the dimension of the
+/// batch: before, they are one array behind the other.
+static std::vector<char> joinParts(const Tensor &output,
+                                   std::vector<char> parts) {
+  if (!output.batched || output.batchDimension == 0 || parts.empty())
+    return parts;
+  const size_t count = static_cast<size_t>(output.dimensions[0].size);
+  size_t outer = 1;
+  for (int64_t d = 0; d < output.batchDimension; ++d)
+    outer *= static_cast<size_t>(output.dimensions[1 + d].size);
+  const size_t bytes = parts.size() / (count * outer);
+  std::vector<char> joined(parts.size());
+  for (size_t part = 0; part < count; ++part)
+    for (size_t row = 0; row < outer; ++row)
+      std::memcpy(joined.data() + (row * count + part) * bytes,
+                  parts.data() + (part * outer + row) * bytes, bytes);
+  return joined;
+}
+
+const char *readArena(EngineRank &rank, Range range,
+                      std::vector<char> &buffer) {
+  if (const char *arena = rank.mapped(range.tier))
+    return arena + range.offset;
+  buffer.resize(static_cast<size_t>(range.bytes));
+  rank.download(range.offset, buffer.data(), range.bytes, range.tier);
+  return buffer.data();
 }
 
 std::vector<char> collectOutput(EngineRank &rank, World &world,
@@ -151,27 +185,34 @@ std::vector<char> collectOutput(EngineRank &rank, World &world,
   int64_t elements = 1;
   for (const Dimension &dimension : output.dimensions)
     elements *= dimension.size;
-  std::vector<char> global, own(static_cast<size_t>(bytes)),
-      received(static_cast<size_t>(bytes));
+  std::vector<char> global, buffer, received;
+  const char *own = nullptr;
   if (stageIndexOf(program, world.rank()) == placed.stage) {
-    rank.mark({output.arenaOffset, bytes, output.tier});
-    rank.download(output.arenaOffset, own.data(), bytes, output.tier);
+    const Range range = {output.arenaOffset, bytes, output.tier};
+    rank.mark(range);
+    own = readArena(rank, range, buffer);
   }
   if (world.rank() == 0)
     global.resize(static_cast<size_t>(elements * width));
   for (int from = 0; from < world.size(); ++from) {
-    const std::vector<int64_t> coordinates = meshCoordinates(program, from);
-    if (!hasFirstCopy(program, placed.stage, splits, coordinates) ||
+    if (!hasFirstCopy(program, placed.stage, splits, from) ||
         (world.rank() != 0 && world.rank() != from))
       continue;
-    world.sendToRoot(from, own.data(), received.data(), bytes);
+    char *part = const_cast<char *>(own);
+    if (from != 0) {
+      if (world.rank() == 0) {
+        received.resize(static_cast<size_t>(bytes));
+        part = received.data();
+      }
+      world.sendToRoot(from, own, part, bytes);
+    }
     if (world.rank() != 0)
       continue;
-    const BlockWalk block(program, coordinates, output.dimensions, strides,
-                          width);
-    block.copy(/*gather=*/false, global.data(), received.data());
+    const BlockWalk block(program, meshCoordinates(program, from),
+                          output.dimensions, strides, width);
+    block.copy(/*gather=*/false, global.data(), part);
   }
-  return global;
+  return joinParts(output, std::move(global));
 }
 
 } // namespace runtime

@@ -40,8 +40,11 @@ void loadParameters(EngineRank &rank, const std::string &weightsFile);
 /// Copies this rank's block of an input into the arena.
 void loadInput(EngineRank &rank, const Tensor &input, const Array &array);
 
-/// Collects an output on rank 0; there it returns the global array, elsewhere
-/// nothing. Collective.
+/// What lies in a range of an arena: there, or downloaded into `buffer`.
+const char *readArena(EngineRank &rank, Range range, std::vector<char> &buffer);
+
+/// Collects an output on rank 0; there it returns the array of the model, of
+/// all micro-batches, elsewhere nothing. Collective.
 std::vector<char> collectOutput(EngineRank &rank, World &world,
                                 const PlacedOutput &placed);
 

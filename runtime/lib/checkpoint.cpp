@@ -204,6 +204,29 @@ bool Checkpoints::choose(std::string &path, TrainingState &state) {
   return true;
 }
 
+const char *findElements(const Variable &variable, const char *file,
+                         const std::map<std::string, int64_t> &offsets,
+                         std::vector<char> &copy) {
+  const int64_t bytes = variable.partElements() * elementBytes(variable.type);
+  const int64_t first = offsets.at(variable.key());
+  const size_t count = variable.initializers.size();
+  const auto lies = [&](size_t part) {
+    return offsets.at(variable.key(part)) ==
+           first + static_cast<int64_t>(part) * bytes;
+  };
+  size_t inPlace = 1;
+  while (inPlace < count && lies(inPlace))
+    ++inPlace;
+  if (inPlace == count)
+    return file + first;
+  copy.clear();
+  for (size_t part = 0; part < count; ++part) {
+    const char *elements = file + offsets.at(variable.key(part));
+    copy.insert(copy.end(), elements, elements + bytes);
+  }
+  return copy.data();
+}
+
 bool Checkpoints::resume(TrainingState &state) {
   if (options.resume == "none")
     return false;
@@ -238,19 +261,9 @@ bool Checkpoints::resume(TrainingState &state) {
   for (const StoredTensor &tensor : stored)
     offsets[tensor.name] = tensor.offset;
   for (const Variable &variable : variables) {
-    // The initializers of a stack lie side by side, but the file may be older.
-    std::vector<char> stack;
-    const char *elements = file.data() + offsets[variable.key()];
-    if (variable.initializers.size() > 1) {
-      const int64_t bytes =
-          variable.partElements() * elementBytes(variable.type);
-      for (size_t i = 0; i < variable.initializers.size(); ++i) {
-        const char *part = file.data() + offsets[variable.key(i)];
-        stack.insert(stack.end(), part, part + bytes);
-      }
-      elements = stack.data();
-    }
-    restoreVariable(rank, variable, elements);
+    std::vector<char> copy;
+    restoreVariable(rank, variable,
+                    findElements(variable, file.data(), offsets, copy));
   }
   const double lossScale = state.lossScale;
   state = choice->state;

@@ -7,8 +7,17 @@
 #include "options.h"
 #include "variables.h"
 
+#include <map>
+
 namespace parplan {
 namespace runtime {
+
+/// The elements of a variable in a file whose tensors begin at `offsets`, by
+/// their keys. Those of a stack are put together in `copy` only where its
+/// initializers do not lie side by side: in files of older versions.
+const char *findElements(const Variable &variable, const char *file,
+                         const std::map<std::string, int64_t> &offsets,
+                         std::vector<char> &copy);
 
 /// The checkpoints of a run. Every rank has one; rank 0's does the writing.
 class Checkpoints {

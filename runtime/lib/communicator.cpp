@@ -67,6 +67,7 @@ void Communicator::reduce(Stream &stream, Buffers buffers, Reduction kind,
 
 void Communicator::send(Stream &stream, Buffers buffers, ElementType type,
                         int peer, const void *in, int64_t elements) {
+  static_cast<EngineRank &>(stream.rank()).beforeSend(stream, *this);
   count(stream, buffers,
         {CallKind::Send, Call::Group::None, Reduction::Sum, type, peer, in,
          /*out=*/nullptr, elements});

@@ -148,114 +148,25 @@ TransferKind EngineRank::beginTransfer(Range from, Range to) {
   return kind;
 }
 
-void EngineRank::beginStep() { order = Sha256(); }
+void EngineRank::beginStep() {
+  order = Sha256();
+  announced = false;
+}
+
+void EngineRank::beforeSend(Stream &stream, const Communicator &communicator) {
+  if (!announce || announced)
+    return;
+  const Table<CommunicatorEntry> entries = program().communicators;
+  for (int64_t index = 0; index < entries.size; ++index)
+    if (entries[index].everyone &&
+        &this->communicator(static_cast<int32_t>(index)) == &communicator)
+      announced = true;
+  if (announced)
+    enqueueCall(stream, announce, announceContext);
+}
 
 void Stream::touch(Buffers buffers) {
   static_cast<EngineRank &>(owner).mark(buffers);
-}
-
-// --- the mesh
-// -----------------------------------------------------------------
-
-std::vector<int64_t> meshCoordinates(const Program &program, int rank) {
-  std::vector<int64_t> coordinates(program.mesh.size);
-  int64_t rest = rank;
-  for (int64_t axis = program.mesh.size - 1; axis >= 0; --axis) {
-    coordinates[axis] = rest % program.mesh[axis].size;
-    rest /= program.mesh[axis].size;
-  }
-  return coordinates;
-}
-
-int rankAt(const Program &program, const std::vector<int64_t> &coordinates) {
-  int64_t position = 0;
-  for (int64_t axis = 0; axis < program.mesh.size; ++axis)
-    position = position * program.mesh[axis].size + coordinates[axis];
-  return static_cast<int>(position);
-}
-
-namespace {
-/// S3: the first axis cuts [0, size), the next cuts that block, and so on.
-template <typename Coordinate>
-Interval nestedBlock(const Program &program, int64_t size, Table<int32_t> axes,
-                     Coordinate coordinate) {
-  Interval interval = {0, size, size};
-  int64_t end = size;
-  for (int32_t axis : axes) {
-    const int64_t parts = program.mesh[axis].size;
-    interval.size = (interval.size + parts - 1) / parts;
-    interval.start += coordinate(axis) * interval.size;
-    if (interval.start > end)
-      interval.start = end;
-    if (interval.start + interval.size < end)
-      end = interval.start + interval.size;
-  }
-  interval.valid = end - interval.start;
-  return interval;
-}
-} // namespace
-
-Interval blockOf(const Program &program,
-                 const std::vector<int64_t> &coordinates, int64_t size,
-                 Table<int32_t> axes) {
-  return nestedBlock(program, size, axes,
-                     [&](int32_t axis) { return coordinates[axis]; });
-}
-
-int64_t Rank::coordinate(int32_t axis) const {
-  int64_t rest = position;
-  for (int64_t last = table.mesh.size - 1; last > axis; --last)
-    rest /= table.mesh[last].size;
-  return rest % table.mesh[axis].size;
-}
-
-Interval Rank::block(int64_t size, Table<int32_t> axes, int64_t back) const {
-  std::vector<int64_t> coordinates = meshCoordinates(table, position);
-  // Positions in a group count row-major over its axes.
-  int64_t ring = 1, place = 0;
-  for (int32_t axis : axes) {
-    ring *= table.mesh[axis].size;
-    place = place * table.mesh[axis].size + coordinates[axis];
-  }
-  place = ((place - back) % ring + ring) % ring;
-  for (int64_t last = axes.size - 1; last >= 0; --last) {
-    const int32_t axis = axes[last];
-    coordinates[axis] = place % table.mesh[axis].size;
-    place /= table.mesh[axis].size;
-  }
-  return blockOf(table, coordinates, size, axes);
-}
-
-std::vector<int> groupMembers(const Program &program,
-                              const CommunicatorEntry &entry, int rank) {
-  std::vector<int64_t> coordinates = meshCoordinates(program, rank);
-  int64_t members = 1;
-  for (int32_t axis : entry.axes)
-    members *= program.mesh[axis].size;
-  std::vector<int> group;
-  for (int64_t member = 0; member < members; ++member) {
-    int64_t rest = member;
-    for (int64_t i = entry.axes.size - 1; i >= 0; --i) {
-      const int32_t axis = entry.axes[i];
-      coordinates[axis] = rest % program.mesh[axis].size;
-      rest /= program.mesh[axis].size;
-    }
-    group.push_back(rankAt(program, coordinates));
-  }
-  return group;
-}
-
-std::vector<int32_t> streamsOf(const Program &program,
-                               const CommunicatorEntry &entry) {
-  if (entry.stream >= 0)
-    return {entry.stream};
-  int32_t count = 0;
-  for (const Stage &stage : program.stages)
-    count = stage.streamCount > count ? stage.streamCount : count;
-  std::vector<int32_t> streams;
-  for (int32_t stream = 0; stream < count; ++stream)
-    streams.push_back(stream);
-  return streams;
 }
 
 // --- deadlines

@@ -4,6 +4,7 @@
 #define PARPLAN_RUNTIME_LIB_ENGINE_H
 
 #include "arena.h"
+#include "mesh.h"
 #include "parplan_runtime/rank.h"
 #include "sha256.h"
 #include "storage.h"
@@ -110,6 +111,17 @@ public:
   /// The digest of the step since beginStep.
   std::string finishOrder() { return order.finish(); }
 
+  /// What rank.worker() is from now on.
+  void serve(int worker) { servedWorker = worker; }
+  /// From now on `call(context)` runs once in each step, on the host, when the
+  /// first message of the step to a server could be sent.
+  void announcePushes(void (*call)(void *), void *context) {
+    announce = call;
+    announceContext = context;
+  }
+  /// Called before a message is sent.
+  void beforeSend(Stream &stream, const Communicator &communicator);
+
   int64_t peakBytes(MemoryTier tier = MemoryTier::Device) const {
     return peaks[static_cast<int>(tier)];
   }
@@ -135,6 +147,9 @@ public:
   virtual void synchronize() = 0;
 
 protected:
+  /// Runs call(context) on the host after everything enqueued before.
+  virtual void enqueueCall(Stream &stream, void (*call)(void *),
+                           void *context) = 0;
   virtual void uploadToDevice(int64_t offset, const void *from,
                               int64_t bytes) = 0;
   virtual void downloadFromDevice(int64_t offset, void *to, int64_t bytes) = 0;
@@ -149,6 +164,16 @@ private:
   Arena hostMemory;
   std::unique_ptr<Storage> storage;
   Sha256 order;
+  void (*announce)(void *) = nullptr;
+  void *announceContext = nullptr;
+  bool announced = false;
+};
+
+/// A short message between the hosts of two ranks.
+struct Note {
+  int32_t from = 0;
+  int32_t kind = 0;
+  int64_t number = 0;
 };
 
 /// The ranks of a run: who they are and how they reach each other outside of
@@ -164,11 +189,18 @@ public:
                           int64_t bytes) = 0;
   /// Copies rank 0's bytes to all. Collective.
   virtual void broadcastFromRoot(void *data, int64_t bytes) = 0;
+  /// Sends a note, without waiting for it to be read. Notes of one rank to
+  /// another arrive in their order. May be called from any thread.
+  virtual void tell(int to, int32_t kind, int64_t number) = 0;
+  /// Waits for the next note to this rank.
+  virtual Note hear() = 0;
   /// Record of this rank's service calls, for the watchdog.
   WaitRecord wait;
   /// Bytes and calls of this rank's gathers to rank 0 and broadcasts from it.
   CallCount gathered;
   CallCount broadcasted;
+  /// Notes that this rank has read.
+  CallCount heard;
 };
 
 /// Makes a rank on this build's device.
@@ -186,21 +218,6 @@ int64_t monotonicNanoseconds();
 
 /// Reads the environment variable as a number; `fallback` when unset.
 int64_t environmentNumber(const char *name, int64_t fallback);
-
-/// Row-major coordinates of `rank` on the mesh, and the rank at coordinates.
-std::vector<int64_t> meshCoordinates(const Program &program, int rank);
-int rankAt(const Program &program, const std::vector<int64_t> &coordinates);
-/// The block of a rank with these coordinates.
-Interval blockOf(const Program &program,
-                 const std::vector<int64_t> &coordinates, int64_t size,
-                 Table<int32_t> axes);
-/// The streams that communicator `entry` is made for, the same on all ranks.
-std::vector<int32_t> streamsOf(const Program &program,
-                               const CommunicatorEntry &entry);
-/// World ranks of the group of communicator `entry` that `rank` is in, in the
-/// group's order.
-std::vector<int> groupMembers(const Program &program,
-                              const CommunicatorEntry &entry, int rank);
 
 } // namespace runtime
 } // namespace parplan

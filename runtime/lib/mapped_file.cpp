@@ -40,6 +40,12 @@ bool MappedFile::open(const std::string &path, std::string &reason) {
   return true;
 }
 
+void MappedFile::forget() const {
+  if (begin)
+    madvise(const_cast<char *>(begin), static_cast<size_t>(bytes),
+            MADV_DONTNEED);
+}
+
 MappedFile::~MappedFile() {
   if (begin)
     munmap(const_cast<char *>(begin), static_cast<size_t>(bytes));

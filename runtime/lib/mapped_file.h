@@ -21,6 +21,8 @@ public:
   bool open(const std::string &path, std::string &reason);
   const char *data() const { return begin; }
   int64_t size() const { return bytes; }
+  /// Gives back the memory of what was read; the file stays readable.
+  void forget() const;
 
 private:
   const char *begin = nullptr;

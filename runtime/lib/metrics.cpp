@@ -22,6 +22,7 @@ RankReport reportOf(EngineRank &rank, const World &world,
     report.communication[kind] = rank.callCount(static_cast<CallKind>(kind));
   report.gathered = world.gathered;
   report.broadcasted = world.broadcasted;
+  report.heard = world.heard;
   std::strncpy(report.order, order.c_str(), sizeof report.order - 1);
   return report;
 }
@@ -60,6 +61,18 @@ std::string perRank(const Metrics &metrics, Text text) {
   return list + "]";
 }
 
+/// "[" + rows of `width` numbers + "]".
+template <typename Number>
+std::string rowsText(const std::vector<Number> &numbers, size_t width) {
+  std::string text = "[";
+  for (size_t i = 0; i < numbers.size(); ++i)
+    text += (i % width != 0 ? ","
+             : i == 0       ? "["
+                            : ",[") +
+            std::to_string(numbers[i]) + (i % width + 1 == width ? "]" : "");
+  return text + "]";
+}
+
 std::string document(const Metrics &metrics) {
   std::string text =
       "{\"format\":1, \"ranks\":" + std::to_string(metrics.ranks) +
@@ -85,6 +98,13 @@ std::string document(const Metrics &metrics) {
             ", \"samples_per_second\":" +
             numberText(seconds > 0 ? samples / seconds : 0.0) + ",\n";
   }
+  const ApplicationLog &log = metrics.applications;
+  if (log.workers > 0)
+    text +=
+        " \"parameter_server\":{\"workers\":" + std::to_string(log.workers) +
+        ",\"order\":" + rowsText(log.order, static_cast<size_t>(log.workers)) +
+        ",\"seen\":" + rowsText(log.seen, static_cast<size_t>(log.workers)) +
+        "},\n";
   text += " \"loss\":" + listText(metrics.losses) +
           ",\n \"gradient_norm\":" + listText(metrics.gradientNorms) +
           ",\n \"step_time_s\":" + listText(metrics.stepSeconds);
@@ -125,6 +145,8 @@ std::string document(const Metrics &metrics) {
                     if (report.broadcasted.calls > 0)
                       entries +=
                           "," + countText("broadcast", report.broadcasted);
+                    if (report.heard.calls > 0)
+                      entries += "," + countText("note", report.heard);
                     return entries + "}";
                   }) +
           "},\n";

@@ -3,6 +3,7 @@
 #ifndef PARPLAN_RUNTIME_LIB_METRICS_H
 #define PARPLAN_RUNTIME_LIB_METRICS_H
 
+#include "application_log.h"
 #include "engine.h"
 
 #include <string>
@@ -18,6 +19,7 @@ struct RankReport {
   CallCount communication[callKinds];
   CallCount gathered;
   CallCount broadcasted;
+  CallCount heard;
   char order[72] = "";
 };
 
@@ -33,6 +35,8 @@ struct Metrics {
   /// Steps that an overflow skipped.
   int64_t skippedSteps = 0;
   int64_t samplesPerStep = 0;
+  /// Of an asynchronous parameter server.
+  ApplicationLog applications;
   std::vector<RankReport> reports;
   /// Not empty when the run failed.
   std::string failure;

@@ -34,7 +34,7 @@ bool oneOf(const std::string &name, std::initializer_list<const char *> names) {
 bool isTrainingOption(const std::string &name) {
   return oneOf(name,
                {"--data", "--save", "--checkpoint-dir", "--checkpoint-every",
-                "--resume", "--tokens", "--sequence-length"});
+                "--resume", "--replay", "--tokens", "--sequence-length"});
 }
 bool isInferenceOption(const std::string &name) {
   return oneOf(name, {"--input", "--output-dir"});
@@ -68,6 +68,8 @@ void readTrainingOption(Options &options, const std::string &name,
     options.checkpointEvery = positiveNumber(name, value);
   } else if (name == "--resume") {
     options.resume = value;
+  } else if (name == "--replay") {
+    options.replayFile = value;
   } else if (name == "--sequence-length") {
     options.sequenceLength = positiveNumber(name, value);
   } else if (name == "--tokens") {
@@ -79,7 +81,10 @@ void readTrainingOption(Options &options, const std::string &name,
 }
 
 /// What options need of each other.
-void checkTrainingOptions(Options &options) {
+void checkTrainingOptions(const Program &program, Options &options) {
+  if (!options.replayFile.empty() && program.staleness < 0)
+    fail(exitUsage, "--replay is for programs with an asynchronous parameter "
+                    "server; every run of this one is the same");
   if (options.sequenceLength != 0 && options.tokenBytes == 0)
     fail(exitUsage, "--sequence-length needs --tokens uint16|uint32");
   if (options.checkpointEvery != 0 && options.checkpointFolder.empty())
@@ -166,14 +171,12 @@ Options parseOptions(const Program &program, int argc, char **argv) {
     }
   }
   if (training)
-    checkTrainingOptions(options);
+    checkTrainingOptions(program, options);
   return options;
 }
 
 std::string usageText(const Program &program) {
-  int64_t ranks = 1;
-  for (const Axis &axis : program.mesh)
-    ranks *= axis.size;
+  const int ranks = rankCount(program);
   const bool training = program.training != nullptr;
   std::string text =
       training
@@ -181,7 +184,7 @@ std::string usageText(const Program &program) {
             "        [--tokens uint16|uint32 [--sequence-length L]]\n"
             "        [--checkpoint-dir DIR] [--checkpoint-every N]\n"
             "        [--resume auto|none|PATH] [--metrics FILE] [--ranks N]\n"
-            "        [--timeout SECONDS] [--print-launch]\n"
+            "        [--timeout SECONDS] [--print-launch] [--replay FILE]\n"
           : "program [--ranks N] --input NAME=FILE ... [--output-dir DIR]\n"
             "        [--metrics FILE] [--steps N] [--timeout SECONDS] "
             "[--print-launch]\n";

@@ -39,6 +39,8 @@ struct Options {
   int64_t checkpointEvery = 0;
   /// "auto", "none" or a checkpoint's folder.
   std::string resume;
+  /// Metrics of a run whose order of applications is repeated.
+  std::string replayFile;
   /// Bytes of a token in tokens.bin; 0: the data are arrays.
   int64_t tokenBytes = 0;
   int64_t sequenceLength = 0;

@@ -9,6 +9,8 @@ namespace parplan {
 namespace runtime {
 
 int64_t stageIndexOf(const Program &program, int rank) {
+  if (isServer(program, rank))
+    return serverStage(program);
   return program.pipelineAxis < 0
              ? 0
              : meshCoordinates(program, rank)[program.pipelineAxis];
@@ -21,6 +23,14 @@ const Stage &stageOf(const Program &program, int rank) {
 Rank::Rank(const Program &program, int rank, int size)
     : table(program), ownStage(&stageOf(program, rank)), position(rank),
       ranks(size) {}
+
+int firstRankOf(const Program &program, int64_t stage) {
+  std::vector<int64_t> coordinates(program.mesh.size);
+  const bool server = stage == serverStage(program);
+  if (program.pipelineAxis >= 0 && !server)
+    coordinates[program.pipelineAxis] = stage;
+  return rankAt(program, coordinates, server);
+}
 
 std::vector<const Tensor *> inputsOf(const Program &program) {
   std::vector<const Tensor *> inputs;
@@ -52,11 +62,15 @@ std::vector<bool> splitAxes(const Program &program,
 }
 
 bool hasFirstCopy(const Program &program, int64_t stage,
-                  const std::vector<bool> &splits,
-                  const std::vector<int64_t> &coordinates) {
+                  const std::vector<bool> &splits, int rank) {
+  const bool server = isServer(program, rank);
+  if (server != (stage == serverStage(program)))
+    return false;
+  const std::vector<int64_t> coordinates = meshCoordinates(program, rank);
   for (int64_t axis = 0; axis < program.mesh.size; ++axis)
-    if (axis == program.pipelineAxis ? coordinates[axis] != stage
-                                     : !splits[axis] && coordinates[axis] != 0)
+    if (axis == program.pipelineAxis && !server
+            ? coordinates[axis] != stage
+            : !splits[axis] && coordinates[axis] != 0)
       return false;
   return true;
 }

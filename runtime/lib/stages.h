@@ -1,7 +1,7 @@
 //===- stages.h - The positions of a pipeline -----------------------------===//
 //
-// Ranks at different positions have different parameters, inputs and outputs.
-// Here is what the program has as a whole.
+// Ranks at different positions, and servers, have different parameters, inputs
+// and outputs. Here is what the program has as a whole.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,9 +15,15 @@
 namespace parplan {
 namespace runtime {
 
+/// The stage of servers; -1: there are none.
+inline int64_t serverStage(const Program &program) {
+  return program.servers > 0 ? program.stages.size - 1 : -1;
+}
 /// The position of a rank, and what it runs there.
 int64_t stageIndexOf(const Program &program, int rank);
 const Stage &stageOf(const Program &program, int rank);
+/// The first of the ranks that run a stage.
+int firstRankOf(const Program &program, int64_t stage);
 
 /// The inputs of all stages, each name once.
 std::vector<const Tensor *> inputsOf(const Program &program);
@@ -32,11 +38,10 @@ std::vector<PlacedOutput> outputsOf(const Program &program);
 /// A mask of the mesh's axes: those that `dimensions` are split by.
 std::vector<bool> splitAxes(const Program &program,
                             Table<Dimension> dimensions);
-/// Whether the rank at `coordinates` has the first copy of a block: it is at
-/// the position `stage`, and at 0 on all other axes that do not split it.
+/// Whether a rank has the first copy of a block: it runs `stage`, and is at 0
+/// on all other axes that do not split it.
 bool hasFirstCopy(const Program &program, int64_t stage,
-                  const std::vector<bool> &splits,
-                  const std::vector<int64_t> &coordinates);
+                  const std::vector<bool> &splits, int rank);
 
 } // namespace runtime
 } // namespace parplan

@@ -3,6 +3,7 @@
 #include "step_numbers.h"
 #include "failure.h"
 
+#include <cmath>
 #include <cstring>
 
 namespace parplan {
@@ -25,19 +26,29 @@ double readScalar(EngineRank &rank, const Tensor &output) {
     std::memcpy(&value, bytes, sizeof value);
     return value;
   }
+  if (output.type == ElementType::Int64) {
+    int64_t value;
+    std::memcpy(&value, bytes, sizeof value);
+    return static_cast<double>(value);
+  }
   return bytes[0] != 0;
 }
 
 } // namespace
 
+void requireFinite(const char *what, double value, int64_t step) {
+  if (!std::isfinite(value))
+    fail(exitBadData, std::string(what) + " of step " +
+                          std::to_string(step + 1) + " is " +
+                          (std::isnan(value) ? "NaN" : "infinite") +
+                          "; nothing is saved of this step");
+}
+
 StepNumbers::Number StepNumbers::find(const Program &program, OutputRole role) {
   for (const PlacedOutput &output : outputsOf(program)) {
     if (output.tensor->outputRole != role)
       continue;
-    std::vector<int64_t> coordinates(program.mesh.size);
-    if (program.pipelineAxis >= 0)
-      coordinates[program.pipelineAxis] = output.stage;
-    return {output.tensor, rankAt(program, coordinates)};
+    return {output.tensor, firstRankOf(program, output.stage)};
   }
   return {};
 }
@@ -46,7 +57,8 @@ StepNumbers::StepNumbers(const Program &program)
     : isPipeline(program.stages.size > 1),
       loss(find(program, OutputRole::Loss)),
       gradientNorm(find(program, OutputRole::GradientNorm)),
-      overflow(find(program, OutputRole::Overflow)) {
+      overflow(find(program, OutputRole::Overflow)),
+      labelCount(find(program, OutputRole::LabelCount)) {
   if (!loss.tensor)
     fail(exitInternal, "the program computes no loss");
 }
@@ -60,6 +72,16 @@ double StepNumbers::bring(EngineRank &rank, World &world,
   if (world.rank() == number.holder || world.rank() == 0)
     world.sendToRoot(number.holder, &value, &value, sizeof value);
   return value;
+}
+
+OwnNumbers StepNumbers::readOwn(EngineRank &rank) const {
+  OwnNumbers numbers;
+  numbers.loss = readScalar(rank, *loss.tensor);
+  if (gradientNorm.tensor)
+    numbers.gradientNorm = readScalar(rank, *gradientNorm.tensor);
+  if (labelCount.tensor)
+    numbers.weight = readScalar(rank, *labelCount.tensor);
+  return numbers;
 }
 
 StepResult StepNumbers::collect(EngineRank &rank, World &world,

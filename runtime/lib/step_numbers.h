@@ -14,6 +14,17 @@ struct StepResult {
   bool overflow = false;
 };
 
+/// What one of several workers with losses of their own says of a step.
+struct OwnNumbers {
+  double loss = 0, gradientNorm = 0;
+  /// Labels behind it.
+  double weight = 1;
+};
+
+/// Ends the run when a step gave no numbers. `step` is the number of steps
+/// before it.
+void requireFinite(const char *what, double value, int64_t step);
+
 /// The outputs of a training step that are read after every step. Each is taken
 /// from the first stage that has it and brought to rank 0, outside of the
 /// step's own communication.
@@ -26,6 +37,8 @@ public:
   /// `scaled`: whether an overflow matters. All ranks of a pipeline go by what
   /// rank 0 says. Collective.
   StepResult collect(EngineRank &rank, World &world, bool scaled) const;
+  /// Of a worker without a common step.
+  OwnNumbers readOwn(EngineRank &rank) const;
 
 private:
   /// An output and the rank that it is taken from.
@@ -37,7 +50,7 @@ private:
   static double bring(EngineRank &rank, World &world, const Number &number);
 
   const bool isPipeline;
-  const Number loss, gradientNorm, overflow;
+  const Number loss, gradientNorm, overflow, labelCount;
 };
 
 } // namespace runtime

@@ -47,11 +47,16 @@ std::unique_ptr<Storage> Storage::open(const std::string &folder, int rank,
   if (posix_memalign(&memory, storageAlignment, stagingBytes) != 0)
     refuse("no memory for the NVMe tier in ", ENOMEM);
   storage->staging = static_cast<char *>(memory);
+  // Some file systems take the flag and refuse the requests.
+  if (storage->direct &&
+      pread(storage->descriptor, memory, storageAlignment, 0) < 0 &&
+      errno == EINVAL)
+    storage->direct = fcntl(storage->descriptor, F_SETFL, flags) != 0;
   if (environmentNumber("PARPLAN_IO_URING", 1) != 0)
     storage->queue = createRingQueue(storage->descriptor);
   if (!storage->queue)
     storage->queue = createThreadQueue(storage->descriptor);
-  // For tests: this request meets a failing disk.
+  // This request meets a failing disk.
   storage->faultIn = environmentNumber("PARPLAN_STORAGE_FAULT", -1);
   return storage;
 }

@@ -48,6 +48,8 @@ public:
       if (flying == 0)
         break;
       const int slot = await(error);
+      if (slot < 0)
+        return error;
       Request &request = requests[slot];
       // The rest of a request that was served in part.
       if (request.bytes > 0 && error == 0) {
@@ -104,11 +106,18 @@ private:
     return error == EINTR || error == EAGAIN || error == EBUSY;
   }
 
-  /// The slot of a request that has been served, of which `bytes` are left.
+  /// The slot of a request that has been served, of which `bytes` are left. -1:
+  /// the ring itself fails, and nothing that flies will be heard of.
   int await(int &error) {
     io_uring_cqe *entry = nullptr;
-    while (io_uring_wait_cqe(&ring, &entry) != 0)
-      continue;
+    int status = 0;
+    do
+      status = io_uring_wait_cqe(&ring, &entry);
+    while (status < 0 && isPassing(-status));
+    if (status < 0) {
+      error = -status;
+      return -1;
+    }
     const int slot = static_cast<int>(entry->user_data);
     const int moved = entry->res;
     io_uring_cqe_seen(&ring, entry);

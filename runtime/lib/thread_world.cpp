@@ -71,5 +71,23 @@ void ThreadWorld::broadcastFromRoot(void *data, int64_t bytes) {
   hub.meeting.await();
 }
 
+void ThreadWorld::tell(int to, int32_t kind, int64_t number) {
+  std::lock_guard<std::mutex> lock(hub.mutex);
+  hub.notes[to].push_back({position, kind, number});
+  hub.changed.notify_all();
+}
+
+Note ThreadWorld::hear() {
+  WaitScope scope(wait, "note", "service");
+  ++heard.calls;
+  heard.bytes += sizeof(Note);
+  std::unique_lock<std::mutex> lock(hub.mutex);
+  std::deque<Note> &notes = hub.notes[position];
+  hub.changed.wait(lock, [&] { return !notes.empty(); });
+  const Note note = notes.front();
+  notes.pop_front();
+  return note;
+}
+
 } // namespace runtime
 } // namespace parplan

@@ -6,6 +6,7 @@
 #include "engine.h"
 
 #include <condition_variable>
+#include <deque>
 #include <map>
 #include <mutex>
 
@@ -63,7 +64,8 @@ struct LocalGroup {
 /// What the rank threads of a process share.
 class ThreadHub {
 public:
-  explicit ThreadHub(int size) : meeting(size), size(size) {}
+  explicit ThreadHub(int size)
+      : meeting(size), size(size), notes(static_cast<size_t>(size)) {}
 
   /// The group of these world ranks, made by the first that asks.
   LocalGroup &group(const std::string &communicator,
@@ -76,6 +78,8 @@ public:
   std::condition_variable changed;
   std::map<int, const void *> toRoot;
   const void *fromRoot = nullptr;
+  /// Notes that are not read yet, by reader.
+  std::vector<std::deque<Note>> notes;
 
 private:
   std::mutex groupMutex;
@@ -93,6 +97,8 @@ public:
   void sendToRoot(int from, const void *data, void *out,
                   int64_t bytes) override;
   void broadcastFromRoot(void *data, int64_t bytes) override;
+  void tell(int to, int32_t kind, int64_t number) override;
+  Note hear() override;
 
   ThreadHub &hub;
 

@@ -1,5 +1,6 @@
 //===- training_loop.cpp - Step after step --------------------------------===//
 
+#include "asynchronous_steps.h"
 #include "checkpoint.h"
 #include "dataset.h"
 #include "output_file.h"
@@ -21,16 +22,6 @@ namespace runtime {
 
 namespace {
 
-/// Ends the run when a step gave no numbers. A step is named by its number,
-/// counted from 1.
-void requireFinite(const char *what, double value, const TrainingState &state) {
-  if (!std::isfinite(value))
-    fail(exitBadData, std::string(what) + " of step " +
-                          std::to_string(state.step + 1) + " is " +
-                          (std::isnan(value) ? "NaN" : "infinite") +
-                          "; nothing is saved of this step");
-}
-
 /// Below this the loss scale is not what overflows.
 constexpr double smallestLossScale = 1.0 / (1 << 24);
 
@@ -42,14 +33,19 @@ public:
     steps = run.options.steps
                 ? run.options.steps
                 : (data.samples() + data.batch() - 1) / data.batch();
+    if (run.program.staleness >= 0)
+      asynchronous.reset(
+          new AsynchronousSteps(run, rank, world, data, numbers));
   }
 
   ExitCode train(std::string &order);
 
 private:
   void reserveMetrics();
-  StepResult step(std::string &order);
+  void commonStep(Progress *progress, std::string &order);
+  void freeSteps(int64_t end, Progress *progress, std::string &order);
   void record(const StepResult &result, double seconds);
+  int64_t nextMeeting() const;
   bool stopWanted();
 
   Run &run;
@@ -58,6 +54,7 @@ private:
   Dataset data;
   TrainingState state;
   const StepNumbers numbers;
+  std::unique_ptr<AsynchronousSteps> asynchronous;
   int64_t steps = 0;
 };
 
@@ -73,7 +70,8 @@ void Loop::reserveMetrics() {
     run.metrics.gradientNorms.reserve(count);
 }
 
-StepResult Loop::step(std::string &order) {
+void Loop::commonStep(Progress *progress, std::string &order) {
+  const int64_t start = monotonicNanoseconds();
   data.load(state.samples);
   uploadScalars(rank, scalarsOf(*run.program.training, state));
   rank.beginStep();
@@ -81,7 +79,20 @@ StepResult Loop::step(std::string &order) {
   rank.synchronize();
   order = rank.finishOrder();
   checkOrder(run.program, world.rank(), order);
-  return numbers.collect(rank, world, state.lossScale > 0);
+  const StepResult result = numbers.collect(rank, world, state.lossScale > 0);
+  if (world.rank() == 0)
+    record(result, (monotonicNanoseconds() - start) * 1e-9);
+  finishStep(state, data.batch(), result.overflow);
+  if (progress)
+    progress->update(state.step, result.loss);
+}
+
+/// Steps up to `end` of workers that do not wait for each other.
+void Loop::freeSteps(int64_t end, Progress *progress, std::string &order) {
+  const AsynchronousSteps::Made made =
+      asynchronous->make(state, end - state.step, progress, order);
+  for (size_t i = 0; i < made.results.size(); ++i)
+    record(made.results[i], made.seconds[i]);
 }
 
 /// On rank 0.
@@ -93,8 +104,8 @@ void Loop::record(const StepResult &result, double seconds) {
     metrics.gradientNorms.push_back(static_cast<float>(result.gradientNorm));
   metrics.skippedSteps += result.overflow;
   if (!result.overflow) {
-    requireFinite("the loss", result.loss, state);
-    requireFinite("the gradient norm", result.gradientNorm, state);
+    requireFinite("the loss", result.loss, state.step);
+    requireFinite("the gradient norm", result.gradientNorm, state.step);
   } else if (state.lossScale < smallestLossScale) {
     char scale[32];
     std::snprintf(scale, sizeof scale, "%.3g", state.lossScale);
@@ -107,9 +118,16 @@ void Loop::record(const StepResult &result, double seconds) {
 bool Loop::stopWanted() {
   if (!run.options.savesWhenPreempted())
     return false;
-  char wanted = preemptionRequested();
+  char wanted =
+      preemptionRequested() || (asynchronous && asynchronous->stopWanted());
   world.broadcastFromRoot(&wanted, 1);
   return wanted != 0;
+}
+
+/// The step after which workers without a common step meet.
+int64_t Loop::nextMeeting() const {
+  const int64_t every = run.options.checkpointEvery;
+  return every == 0 ? steps : std::min(steps, (state.step / every + 1) * every);
 }
 
 ExitCode Loop::train(std::string &order) {
@@ -131,13 +149,10 @@ ExitCode Loop::train(std::string &order) {
     progress.reset(new Progress(state.step, steps, data.batch()));
   bool stop = stopWanted();
   while (state.step < steps && !stop) {
-    const int64_t start = monotonicNanoseconds();
-    const StepResult result = step(order);
-    if (root)
-      record(result, (monotonicNanoseconds() - start) * 1e-9);
-    finishStep(state, data.batch(), result.overflow);
-    if (progress)
-      progress->update(state.step, result.loss);
+    if (asynchronous)
+      freeSteps(nextMeeting(), progress.get(), order);
+    else
+      commonStep(progress.get(), order);
     stop = stopWanted();
     if (options.checkpointEvery != 0 && !stop &&
         state.step % options.checkpointEvery == 0) {
@@ -171,6 +186,8 @@ ExitCode trainSteps(Run &run, EngineRank &rank, World &world,
 void checkTraining(const Run &run) {
   const Options &options = run.options;
   Dataset(run.program, options).checkLabels();
+  if (!options.replayFile.empty())
+    requireLog(run.program, options);
   if (!options.saveFile.empty()) {
     if (!run.program.training->savesModel && savesOnnx(options.saveFile))
       fail(exitOptionValue, "--save " + quoted(options.saveFile) +

@@ -94,8 +94,13 @@ void addVariables(const Program &program, int64_t stage,
 std::vector<Variable> listVariables(const Program &program) {
   const Initializers initializers = listInitializers(program);
   std::map<std::string, Variable> variables;
+  // What servers keep is what workers have of it, or newer.
+  const int64_t servers = serverStage(program);
+  if (servers >= 0)
+    addVariables(program, servers, initializers, variables);
   for (int64_t stage = 0; stage < program.stages.size; ++stage)
-    addVariables(program, stage, initializers, variables);
+    if (stage != servers)
+      addVariables(program, stage, initializers, variables);
   std::vector<Variable> list;
   for (auto &entry : variables)
     list.push_back(std::move(entry.second));
@@ -122,9 +127,9 @@ std::vector<Holder> holdersOf(const Program &program, int ranks,
     pieces *= program.mesh[axis].size;
   std::vector<Holder> holders;
   for (int rank = 0; rank < ranks; ++rank) {
-    std::vector<int64_t> coordinates = meshCoordinates(program, rank);
-    if (!hasFirstCopy(program, view.stage, splits, coordinates))
+    if (!hasFirstCopy(program, view.stage, splits, rank))
       continue;
+    std::vector<int64_t> coordinates = meshCoordinates(program, rank);
     for (int64_t piece = 0; piece < pieces; ++piece) {
       int64_t rest = piece;
       for (int64_t i = parameter.storageAxes.size - 1; i >= 0; --i) {
@@ -133,7 +138,7 @@ std::vector<Holder> holdersOf(const Program &program, int ranks,
         rest /= program.mesh[axis].size;
       }
       holders.push_back(
-          {rankAt(program, coordinates),
+          {rankAt(program, coordinates, isServer(program, rank)),
            keptPart(program, parameter, coordinates, blockElements),
            piece + 1 == pieces});
     }
@@ -148,19 +153,18 @@ void collectView(EngineRank &rank, World &world, const Variable::View &placed,
   const Parameter &view = *placed.parameter;
   const int64_t width = elementBytes(view.type);
   const int64_t elements = blockElements(program, view.dimensions);
-  std::vector<char> own, block;
+  std::vector<char> buffer, block;
   if (world.rank() == 0)
     block.resize(static_cast<size_t>(elements * width));
   for (const Holder &holder :
        holdersOf(program, world.size(), placed, elements)) {
     const KeptPart &part = holder.part;
     const int64_t bytes = part.count * width;
-    if (bytes > 0 && world.rank() == holder.rank) {
-      own.resize(static_cast<size_t>(bytes));
-      rank.download(part.arenaOffset, own.data(), bytes, view.tier);
-    }
+    const char *own = nullptr;
+    if (bytes > 0 && world.rank() == holder.rank)
+      own = readArena(rank, {part.arenaOffset, bytes, view.tier}, buffer);
     if (bytes > 0 && (world.rank() == 0 || world.rank() == holder.rank))
-      world.sendToRoot(holder.rank, own.data(),
+      world.sendToRoot(holder.rank, own,
                        world.rank() == 0 ? block.data() + part.first * width
                                          : nullptr,
                        bytes);

@@ -28,7 +28,8 @@ struct Variable {
   ElementType type;
   /// Of all initializers.
   int64_t elements;
-  /// Those that all stages have, each from the first one with it.
+  /// Those that all stages have, each from the first one with it; the servers'
+  /// come first.
   struct View {
     const Parameter *parameter;
     int64_t stage;

@@ -1,5 +1,6 @@
 //===- storage_test.cpp - The file of the NVMe tier -----------------------===//
 
+#include "failure.h"
 #include "parplan_runtime/tables.h"
 #include "storage.h"
 
@@ -7,6 +8,7 @@
 #include <cstring>
 #include <gtest/gtest.h>
 #include <random>
+#include <unistd.h>
 #include <vector>
 
 namespace parplan {
@@ -89,6 +91,19 @@ TEST_P(StorageTest, StoresBesideNeighbours) {
   }
 }
 
+/// Closes the process's rings; false when it has none.
+bool closeRings() {
+  bool closed = false;
+  for (int descriptor = 3; descriptor < 256; ++descriptor) {
+    char target[64] = "";
+    const std::string link = "/proc/self/fd/" + std::to_string(descriptor);
+    if (readlink(link.c_str(), target, sizeof target - 1) > 0 &&
+        std::strstr(target, "[io_uring]"))
+      closed |= close(descriptor) == 0;
+  }
+  return closed;
+}
+
 class StorageDeathTest : public StorageTest {
 protected:
   StorageDeathTest() { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
@@ -109,6 +124,15 @@ TEST_P(StorageDeathTest, FailuresEndTheProgram) {
       },
       testing::ExitedWithCode(74),
       "cannot read from the NVMe tier in .*Input/output error");
+  // A ring that fails for good.
+  EXPECT_EXIT(
+      {
+        auto other = Storage::open(testing::TempDir(), 0, 8192);
+        if (!closeRings())
+          fail(exitInputOutput, "Bad file descriptor");
+        other->read(0, at(0), 4096);
+      },
+      testing::ExitedWithCode(74), "Bad file descriptor");
   // Beyond the end of the file.
   EXPECT_EXIT(
       {

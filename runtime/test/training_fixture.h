@@ -24,7 +24,14 @@ constexpr int64_t features = 4, classes = 5, samples = 10, batch = 6;
 /// The model of training_program.cu, in double precision.
 struct Reference {
   double weight[classes][features], bias[classes];
+  double state[2][features + 1][classes] = {};
   std::vector<double> losses, norms;
+};
+
+/// Of W, then (as a last row) of the bias.
+struct Gradients {
+  double values[features + 1][classes] = {};
+  double loss = 0, count = 0, squares = 0;
 };
 
 class TrainingTest : public testing::Test {
@@ -39,7 +46,9 @@ protected:
                      "/other; cp " PARPLAN_PIPELINE_PROGRAM " " + folder +
                      "/pair; cp " PARPLAN_WIDE_PIPELINE_PROGRAM " " + folder +
                      "/four; cp " PARPLAN_OFFLOAD_PROGRAM " " + folder +
-                     "/tiers; mkdir " + folder + "/data")
+                     "/tiers; cp " PARPLAN_SERVER_PROGRAM " " + folder +
+                     "/servers; cp " PARPLAN_ASYNCHRONOUS_SERVER_PROGRAM " " +
+                     folder + "/free; mkdir " + folder + "/data")
                         .c_str()),
         0);
     std::mt19937 generator(3);
@@ -79,8 +88,8 @@ protected:
     EXPECT_TRUE(writeArray(folder + "/data/labels.npy", ElementType::Int64,
                            {samples}, labels.data()));
   }
-  /// "two", "one", "other", "pair", "four" or "tiers" with the data and files
-  /// in the folder.
+  /// "two", "one", "other", "pair", "four", "tiers", "servers" or "free" with
+  /// the data and files in the folder.
   std::string program(const std::string &name, const std::string &options) {
     return folder + "/" + name + " --data " + folder + "/data --metrics " +
            folder + "/metrics.json " + options;
@@ -149,58 +158,76 @@ protected:
     return values;
   }
 
-  /// The first `skipped` steps change nothing.
-  Reference train(int64_t steps, int64_t skipped = 0) {
+  Reference start() const {
     Reference model;
-    double state[2][features + 1][classes] = {};
     for (int64_t j = 0; j < classes; ++j) {
       model.bias[j] = bias[j];
       for (int64_t i = 0; i < features; ++i)
         model.weight[j][i] = weight[j * features + i];
     }
-    for (int64_t step = 0; step < steps; ++step) {
-      double gradient[features + 1][classes] = {}, loss = 0, count = 0;
-      for (int64_t row = 0; row < batch; ++row) {
-        const int64_t sample = (step * batch + row) % samples;
-        double logits[classes], sum = 0;
-        for (int64_t j = 0; j < classes; ++j) {
-          logits[j] = model.bias[j];
-          for (int64_t i = 0; i < features; ++i)
-            logits[j] += x[sample * features + i] * model.weight[j][i];
-          sum += std::exp(logits[j]);
-        }
-        if (labels[sample] == -100)
-          continue;
-        ++count;
-        loss += std::log(sum) - logits[labels[sample]];
-        for (int64_t j = 0; j < classes; ++j)
-          for (int64_t i = 0; i <= features; ++i)
-            gradient[i][j] +=
-                (i < features ? x[sample * features + i] : 1.0) *
-                (std::exp(logits[j]) / sum - (j == labels[sample]));
+    return model;
+  }
+  /// Of the rows of a step that `takes` takes: gradients of the mean loss.
+  template <typename Takes>
+  Gradients gradientsOf(const Reference &model, int64_t step, Takes takes) {
+    Gradients sums;
+    for (int64_t row = 0; row < batch; ++row) {
+      const int64_t sample = (step * batch + row) % samples;
+      if (labels[sample] == -100 || !takes(row))
+        continue;
+      double logits[classes], sum = 0;
+      for (int64_t j = 0; j < classes; ++j) {
+        logits[j] = model.bias[j];
+        for (int64_t i = 0; i < features; ++i)
+          logits[j] += x[sample * features + i] * model.weight[j][i];
+        sum += std::exp(logits[j]);
       }
-      model.losses.push_back(loss / count);
-      const double progress = step < 2 ? 0 : std::min((step - 2) / 8.0, 1.0);
-      const double rate =
-          step < 2 ? 0.05 * (step + 1) / 2
-                   : 0.05 * (0.1 + 0.45 * (1 + std::cos(M_PI * progress)));
-      const double taken = static_cast<double>(step + 1 - skipped);
-      double squares = 0;
-      for (int64_t i = 0; i <= features; ++i)
-        for (int64_t j = 0; j < classes; ++j) {
-          const double g = gradient[i][j] / count;
-          squares += g * g;
-          if (step < skipped)
-            continue;
-          double &p = i < features ? model.weight[j][i] : model.bias[j];
-          double &m = state[0][i][j], &v = state[1][i][j];
-          p -= rate * 0.1 * p;
-          m = 0.9 * m + 0.1 * g;
-          v = 0.99 * v + 0.01 * g * g;
-          p -= rate / (1 - std::pow(0.9, taken)) * m /
-               (std::sqrt(v) / std::sqrt(1 - std::pow(0.99, taken)) + 1e-8);
-        }
-      model.norms.push_back(std::sqrt(squares));
+      ++sums.count;
+      sums.loss += std::log(sum) - logits[labels[sample]];
+      for (int64_t j = 0; j < classes; ++j)
+        for (int64_t i = 0; i <= features; ++i)
+          sums.values[i][j] +=
+              (i < features ? x[sample * features + i] : 1.0) *
+              (std::exp(logits[j]) / sum - (j == labels[sample]));
+    }
+    const double count = std::max(sums.count, 1.0);
+    sums.loss /= count;
+    for (auto &row : sums.values)
+      for (double &value : row) {
+        value /= count;
+        sums.squares += value * value;
+      }
+    return sums;
+  }
+  /// The update by the gradients of step `step`, the `taken`th one.
+  static void update(Reference &model, const Gradients &gradients, int64_t step,
+                     double taken) {
+    const double progress = step < 2 ? 0 : std::min((step - 2) / 8.0, 1.0);
+    const double rate =
+        step < 2 ? 0.05 * (step + 1) / 2
+                 : 0.05 * (0.1 + 0.45 * (1 + std::cos(M_PI * progress)));
+    for (int64_t i = 0; i <= features; ++i)
+      for (int64_t j = 0; j < classes; ++j) {
+        const double g = gradients.values[i][j];
+        double &p = i < features ? model.weight[j][i] : model.bias[j];
+        double &m = model.state[0][i][j], &v = model.state[1][i][j];
+        p -= rate * 0.1 * p;
+        m = 0.9 * m + 0.1 * g;
+        v = 0.99 * v + 0.01 * g * g;
+        p -= rate / (1 - std::pow(0.9, taken)) * m /
+             (std::sqrt(v) / std::sqrt(1 - std::pow(0.99, taken)) + 1e-8);
+      }
+  }
+  /// The first `skipped` steps change nothing.
+  Reference train(int64_t steps, int64_t skipped = 0) {
+    Reference model = start();
+    for (int64_t step = 0; step < steps; ++step) {
+      const Gradients gradients =
+          gradientsOf(model, step, [](int64_t) { return true; });
+      model.losses.push_back(gradients.loss);
+      model.norms.push_back(std::sqrt(gradients.squares));
+      if (step >= skipped)
+        update(model, gradients, step, static_cast<double>(step + 1 - skipped));
     }
     return model;
   }

@@ -87,17 +87,20 @@ struct NormKernel {
 };
 
 /// PARPLAN_TEST_DELAY: milliseconds that a step takes longer.
+/// PARPLAN_TEST_DELAYED: the only rank that it does for.
 /// PARPLAN_TEST_HEAP: prints the bytes in use on the heap, step by step.
 inline void beginStep(Rank &rank) {
-  if (const char *delay = std::getenv("PARPLAN_TEST_DELAY"))
+  const char *only = std::getenv("PARPLAN_TEST_DELAYED");
+  const char *delay = std::getenv("PARPLAN_TEST_DELAY");
+  if (delay && (!only || std::atoi(only) == rank.rank()))
     usleep(static_cast<unsigned>(std::atoi(delay)) * 1000u);
   if (std::getenv("PARPLAN_TEST_HEAP") && rank.rank() == 0)
     std::fprintf(stderr, "heap %zu\n", mallinfo2().uordblks);
 }
 
-/// The loss, the gradients and their norm.
-inline void computeGradients(Rank &rank, Stream &stream) {
-  Communicator &all = rank.communicator(0);
+/// The loss and this rank's part of the gradients. The loss is the mean over
+/// this rank's labels, or over those of all ranks.
+inline void computeOwnGradients(Rank &rank, Stream &stream, bool ownLoss) {
   const auto at = [&](int64_t offset) { return rank.at<float>(offset); };
   const Interval block = rank.block(rows, axisA);
   const int64_t local = microBatches * block.size;
@@ -112,17 +115,24 @@ inline void computeGradients(Rank &rank, Stream &stream) {
                    block.valid, block.size});
   map<1>(stream, {{rowLoss, 48}, {sums, 8}}, {2},
          SumKernel{at(rowLoss), at(sums), local});
-  if (RANKS > 1)
-    all.allReduce(stream, {{sums, 8}}, Reduction::Sum, ElementType::Float32,
-                  at(sums), at(sums), 2);
+  if (RANKS > 1 && !ownLoss)
+    rank.communicator(0).allReduce(stream, {{sums, 8}}, Reduction::Sum,
+                                   ElementType::Float32, at(sums), at(sums), 2);
   map<1>(stream, {{sums, 16}}, {1},
          MeanKernel{at(sums), at(loss), at(perLabel)});
   map<2>(stream, {{gradient, 100}}, {features + 1, classes},
          GradientKernel{at(inputX), at(rowGradient), at(perLabel), at(gradient),
                         local});
+}
+
+/// The loss, the gradients and their norm.
+inline void computeGradients(Rank &rank, Stream &stream) {
+  const auto at = [&](int64_t offset) { return rank.at<float>(offset); };
+  computeOwnGradients(rank, stream, /*ownLoss=*/false);
   if (RANKS > 1)
-    all.allReduce(stream, {{gradient, 100}}, Reduction::Sum,
-                  ElementType::Float32, at(gradient), at(gradient), 25);
+    rank.communicator(0).allReduce(stream, {{gradient, 100}}, Reduction::Sum,
+                                   ElementType::Float32, at(gradient),
+                                   at(gradient), 25);
   map<1>(stream, {{norm, 5}}, {1},
          NormKernel{at(gradient), at(inverseScale), at(norm),
                     rank.at<bool>(overflow)});

@@ -1,6 +1,7 @@
 //===- variables_test.cpp - What training changes, in all its places ------===//
 
 #include "blocks.h"
+#include "checkpoint.h"
 #include "thread_world.h"
 #include "variables.h"
 
@@ -258,6 +259,47 @@ TEST_F(StagesTest, OutputsComeFromTheirStages) {
   ASSERT_EQ(collected[1].size(), sizeof last);
   EXPECT_EQ(std::memcmp(collected[0].data(), first, sizeof first), 0);
   EXPECT_EQ(std::memcmp(collected[1].data(), last, sizeof last), 0);
+}
+
+/// Three initializers of one float each, as a stack.
+class StackTest : public testing::Test {
+protected:
+  StackTest() {
+    stack.slot = nullptr;
+    stack.type = ElementType::Float32;
+    stack.elements = 3;
+    for (const SavedTensor &member : members)
+      stack.initializers.push_back(&member);
+  }
+
+  SavedTensor members[3] = {
+      {"e.0", 1, {}, 0, 4}, {"e.1", 1, {}, 4, 4}, {"e.2", 1, {}, 8, 4}};
+  Variable stack = {};
+  const float file[4] = {0, 10, 20, 30};
+  std::vector<char> copy;
+
+  std::vector<float> find(const std::map<std::string, int64_t> &offsets) {
+    float found[3];
+    std::memcpy(found,
+                findElements(stack, reinterpret_cast<const char *>(file),
+                             offsets, copy),
+                sizeof found);
+    return {found, found + 3};
+  }
+};
+
+TEST_F(StackTest, IsReadInPlaceWhereItsInitializersLieSideBySide) {
+  EXPECT_EQ(
+      find({{"parameter/e.0", 4}, {"parameter/e.1", 8}, {"parameter/e.2", 12}}),
+      (std::vector<float>{10, 20, 30}));
+  EXPECT_TRUE(copy.empty());
+}
+
+TEST_F(StackTest, IsPutTogetherFromFilesInAnotherOrder) {
+  EXPECT_EQ(
+      find({{"parameter/e.0", 12}, {"parameter/e.1", 4}, {"parameter/e.2", 8}}),
+      (std::vector<float>{30, 10, 20}));
+  EXPECT_EQ(copy.size(), 12u);
 }
 
 } // namespace

@@ -29,6 +29,8 @@ public:
   const Program &program() const { return table; }
   /// What this rank runs: the stage of its position in the pipeline.
   const Stage &stage() const { return *ownStage; }
+  /// On a server without a common step: the worker that it serves now.
+  int worker() const { return servedWorker; }
 
   /// This rank's coordinate on a mesh axis.
   int64_t coordinate(int32_t axis) const;
@@ -73,6 +75,7 @@ protected:
 
   const Program &table;
   const Stage *ownStage;
+  int servedWorker = 0;
   int position;
   int ranks;
   char *arena = nullptr;

@@ -94,7 +94,7 @@ template <typename Entry> struct Table {
 };
 
 /// A mesh axis. Ranks are numbered row-major over the axes: the last axis
-/// varies fastest.
+/// varies fastest. Servers have an axis of their own, see Program.
 struct Axis {
   const char *name;
   int64_t size;
@@ -103,13 +103,16 @@ struct Axis {
 /// A group of ranks that differ only in their coordinates on `axes`. Inside
 /// the group ranks are numbered row-major over `axes` in the order given.
 /// `name` is what the order of communication prints. Entries may differ in
-/// nothing but their stream.
+/// nothing but their stream. Over the axes of the workers it has no server, and
+/// over that of the servers no worker.
 struct CommunicatorEntry {
   const char *name;
   Table<int32_t> axes;
   /// The only stream that uses it; -1: any. That of point-to-point messages is
   /// connected before the first step.
   int32_t stream = -1;
+  /// All ranks, workers and servers, by their number; `axes` is empty.
+  bool everyone = false;
 };
 
 /// One dimension of a tensor: its global size and the mesh axes (indices into
@@ -174,7 +177,15 @@ enum class TensorRole : int32_t {
 constexpr int64_t ignoredLabel = -100;
 
 /// What the loop does with an output.
-enum class OutputRole : int32_t { Output, Loss, GradientNorm, Overflow };
+enum class OutputRole : int32_t {
+  Output,
+  Loss,
+  GradientNorm,
+  Overflow,
+  /// Labels that the loss is the mean over; where workers have losses of their
+  /// own it is the weight of theirs.
+  LabelCount
+};
 
 /// An input or output: `dimensions` are global, the block of a rank lies at
 /// `arenaOffset`, row-major, padded to the uniform local size.
@@ -185,8 +196,9 @@ struct Tensor {
   int64_t arenaOffset;
   /// Of an input.
   TensorRole role = TensorRole::Data;
-  /// An input of a training step whose dimensions are [micro-batches, samples
-  /// of one, ..]: row i of the step is sample i % size of micro-batch i / size.
+  /// An input whose dimensions are [micro-batches, samples of one, ..]: row i
+  /// of the step is sample i % size of micro-batch i / size. An output that has
+  /// a part for each micro-batch, in a dimension in front of the model's.
   bool batched = false;
   /// Labels are below it, or ignoredLabel; 0: any value.
   int64_t classes = 0;
@@ -195,6 +207,9 @@ struct Tensor {
   /// Device or Host: of the arena that arenaOffset counts in. A number that
   /// both read is two inputs.
   MemoryTier tier = MemoryTier::Device;
+  /// Of a batched output: the dimension of the model's along which the parts of
+  /// micro-batches follow each other.
+  int64_t batchDimension = 0;
 };
 
 enum class LearningRateKind : int32_t { Constant, Linear, Cosine };
@@ -254,26 +269,41 @@ struct Stage {
   /// Streams below it are opened; see `streams`.
   int32_t streamCount;
   int32_t eventCount;
-  /// Enqueues one step. Called once per step.
+  /// Enqueues one step. Called once per step; on a server without a common step
+  /// once per push, which it receives from rank.worker() and applies.
   void (*step)(Rank &rank);
+  /// Of such a server: enqueues sending the values to rank.worker().
+  void (*reply)(Rank &rank) = nullptr;
 };
 
 /// Everything the runtime knows about an emitted program.
+///
+/// With `servers`, the first ranks are workers, numbered over all axes of the
+/// mesh but the last one, and the last ranks are servers, numbered over the
+/// last axis. Servers run the last stage; they keep pieces of the parameters
+/// and their states. Workers have the other stages.
 struct Program {
   /// The model's name, for messages.
   const char *name;
   Table<Axis> mesh;
   /// One list for all stages. Every rank is in each of them.
   Table<CommunicatorEntry> communicators;
-  /// By position on `pipelineAxis`; one without a pipeline.
+  /// By position on `pipelineAxis`; one without a pipeline. Then the servers'.
   Table<Stage> stages;
   /// Expected SHA-256 (hex) of the order of communication of one step, one
-  /// for all ranks or one for each; empty: not checked.
+  /// for all ranks or one for each; empty: not checked. Of servers without a
+  /// common step it is "".
   Table<const char *> orderDigests;
   /// Null: the program infers.
   const Training *training = nullptr;
   /// An axis of the mesh that splits nothing; -1: all ranks run one stage.
   int32_t pipelineAxis = -1;
+  /// The size of the last axis, or 0: there are none, and no axis of theirs.
+  int64_t servers = 0;
+  /// -1: workers and servers make each step together. Otherwise a push is
+  /// applied by itself when it comes, and a worker starts a step when no other
+  /// one is more than this many steps behind it.
+  int64_t staleness = -1;
 };
 
 } // namespace runtime

@@ -10,7 +10,8 @@ namespace parplan {
 namespace runtime {
 
 /// The communicator of `entry` for this rank: through MPI when the world's
-/// ranks are processes, through memory when they are threads. Collective.
+/// ranks are processes, through memory when they are threads; null where the
+/// entry is not for ranks of this kind. Collective.
 std::unique_ptr<Communicator>
 createHostCommunicator(const Program &program, const CommunicatorEntry &entry,
                        World &world);

@@ -51,6 +51,11 @@ public:
   }
 
 protected:
+  void enqueueCall(Stream &stream, void (*call)(void *),
+                   void *context) override {
+    static_cast<HostStream &>(stream).enqueueOnHost(
+        [call, context] { call(context); });
+  }
   void uploadToDevice(int64_t offset, const void *from,
                       int64_t bytes) override {
     std::memcpy(arena + offset, from, static_cast<size_t>(bytes));

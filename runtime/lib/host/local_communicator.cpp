@@ -227,6 +227,8 @@ std::unique_ptr<Communicator>
 createLocalCommunicator(const Program &program, const CommunicatorEntry &entry,
                         ThreadWorld &world) {
   const std::vector<int> members = groupMembers(program, entry, world.rank());
+  if (members.empty())
+    return nullptr;
   int position = 0;
   while (members[position] != world.rank())
     ++position;

@@ -11,6 +11,7 @@
 #include "host_stream.h"
 #include "mpi_world.h"
 
+#include <algorithm>
 #include <climits>
 #include <cstring>
 #include <mpi.h>
@@ -95,6 +96,10 @@ MPI_Op operationOf(Reduction kind, ElementType type) {
   return MPI_SUM;
 }
 
+/// MPI reduces through memory of its own, as large as what it reduces: this
+/// many bytes at a time.
+constexpr int64_t reducedAtOnce = int64_t(2) << 20;
+
 int checkedCount(int64_t count) {
   if (count > INT_MAX)
     fail(exitInternal, "a message of " + std::to_string(count) +
@@ -161,10 +166,7 @@ private:
     const int64_t bytes = call.count * elementBytes(call.type);
     switch (call.kind) {
     case CallKind::AllReduce:
-      return checkMpi(MPI_Allreduce(in, call.out, count, type,
-                                    operationOf(call.reduction, call.type),
-                                    handle),
-                      "all_reduce");
+      return allReduce(call, handle);
     case CallKind::AllGather:
       if (call.in == static_cast<char *>(call.out) + rank() * bytes)
         in = MPI_IN_PLACE;
@@ -174,6 +176,8 @@ private:
           MPI_Allgather(in, count, type, call.out, count, type, handle),
           "all_gather");
     case CallKind::ReduceScatter:
+      if (size() * bytes > reducedAtOnce)
+        return reduceScatter(call, handle);
       return checkMpi(MPI_Reduce_scatter_block(
                           in, call.out, count, type,
                           operationOf(call.reduction, call.type), handle),
@@ -190,12 +194,7 @@ private:
       return checkMpi(MPI_Bcast(call.out, count, type, call.root, handle),
                       "broadcast");
     case CallKind::Reduce:
-      if (rank() != call.root)
-        in = call.in;
-      return checkMpi(MPI_Reduce(in, call.out, count, type,
-                                 operationOf(call.reduction, call.type),
-                                 call.root, handle),
-                      "reduce");
+      return reduce(call, call.in, call.root, handle);
     case CallKind::Send:
       if (list.open)
         return checkMpi(
@@ -212,6 +211,50 @@ private:
                                MPI_STATUS_IGNORE),
                       "recv");
     }
+  }
+
+  /// Calls `part` with the first byte and the elements of each part.
+  template <typename Part>
+  static void inParts(const Call &call, const Part &part) {
+    const int64_t width = elementBytes(call.type);
+    const int64_t most = reducedAtOnce / width;
+    for (int64_t first = 0; first < call.count; first += most)
+      part(first * width, static_cast<int>(std::min(most, call.count - first)));
+  }
+
+  static void allReduce(const Call &call, MPI_Comm handle) {
+    inParts(call, [&](int64_t offset, int count) {
+      const void *in = call.in == call.out
+                           ? MPI_IN_PLACE
+                           : static_cast<const char *>(call.in) + offset;
+      checkMpi(MPI_Allreduce(in, static_cast<char *>(call.out) + offset, count,
+                             typeOf(call.type),
+                             operationOf(call.reduction, call.type), handle),
+               "all_reduce");
+    });
+  }
+
+  /// Reduces the members' arrays at `from` to the output of `root`.
+  void reduce(const Call &call, const void *from, int root,
+              MPI_Comm handle) const {
+    inParts(call, [&](int64_t offset, int count) {
+      const void *in = rank() == root && from == call.out
+                           ? MPI_IN_PLACE
+                           : static_cast<const char *>(from) + offset;
+      checkMpi(MPI_Reduce(in, static_cast<char *>(call.out) + offset, count,
+                          typeOf(call.type),
+                          operationOf(call.reduction, call.type), root, handle),
+               callName(call.kind));
+    });
+  }
+
+  /// A result in place lies in a share of the input that is reduced by then,
+  /// or in the member's own.
+  void reduceScatter(const Call &call, MPI_Comm handle) const {
+    const int64_t bytes = call.count * elementBytes(call.type);
+    for (int member = 0; member < size(); ++member)
+      reduce(call, static_cast<const char *>(call.in) + member * bytes, member,
+             handle);
   }
 
   static MPI_Request *next(Pending &list) {
@@ -231,21 +274,23 @@ std::unique_ptr<Communicator>
 createMpiCommunicator(const Program &program, const CommunicatorEntry &entry,
                       World &world) {
   const std::vector<int> members = groupMembers(program, entry, world.rank());
-  int position = 0;
-  while (members[position] != world.rank())
-    ++position;
+  const auto own = std::find(members.begin(), members.end(), world.rank());
+  const int position = static_cast<int>(own - members.begin());
   // The group's smallest rank names it; the key orders it.
-  int color = members[0];
-  for (int member : members)
-    color = member < color ? member : color;
+  const int color = members.empty()
+                        ? MPI_UNDEFINED
+                        : *std::min_element(members.begin(), members.end());
   const std::vector<int32_t> users = streamsOf(program, entry);
   std::vector<MPI_Comm> handles(
       users.empty() ? 0 : static_cast<size_t>(users.back()) + 1, MPI_COMM_NULL);
   for (int32_t stream : users) {
     checkMpi(MPI_Comm_split(MPI_COMM_WORLD, color, position, &handles[stream]),
              "splitting the world");
-    MPI_Comm_set_errhandler(handles[stream], MPI_ERRORS_RETURN);
+    if (!members.empty())
+      MPI_Comm_set_errhandler(handles[stream], MPI_ERRORS_RETURN);
   }
+  if (members.empty())
+    return nullptr;
   std::unique_ptr<MpiCommunicator> communicator(new MpiCommunicator(
       entry.name, position, static_cast<int>(members.size()),
       std::move(handles)));
