@@ -75,6 +75,8 @@ private:
   bool isOver(Clock::duration longest) const {
     if (options.rounds > 0)
       return solution.progress.round >= options.rounds;
+    if (solution.progress.round >= roundsPerSecond * options.seconds + 8)
+      return true;
     double next = std::chrono::duration<double>(longest).count();
     return getSeconds() + 1.2 * next > options.seconds;
   }

@@ -17,17 +17,22 @@ namespace parplan::block {
 enum class Kernel { best, generic, avx512 };
 
 struct SolverOptions {
-  /// Wall time, reductions included. The solver stops at the last round that
-  /// ended before.
+  /// Wall time, reductions included: the solver stops after the last round
+  /// that ends before. Answers depend on the problem, the seed and the number
+  /// of rounds alone, so they are the same wherever all rounds are done in
+  /// time.
   double seconds = 60;
-  /// Rounds at most; 0: as many as `roundsPerSecond * seconds`. Answers depend
-  /// on the problem, the seed and the number of rounds alone.
+  /// Rounds at most, however long they take; 0: `roundsPerSecond * seconds`,
+  /// unless time is over before.
   int64_t rounds = 0;
   uint64_t seed = 1;
   Kernel kernel = Kernel::best;
   /// The two sides of a round run at the same time; the answer is the same.
   bool useThreads = true;
 };
+
+/// A little less than a quiet server core does.
+constexpr double roundsPerSecond = 5;
 
 /// What is known after a round.
 struct Progress {
