@@ -172,26 +172,52 @@ unsigned SendOp::getWrittenCount() { return 0; }
 StreamKind ReceiveOp::getStreamKind() { return StreamKind::point_to_point; }
 unsigned ReceiveOp::getWrittenCount() { return 1; }
 
+/// True if a message between the same two ranks, the other way, stands behind
+/// it, and none behind that is of its group.
+template <typename Message> static bool isAnsweredByNext(Message op) {
+  using Answer =
+      std::conditional_t<std::is_same_v<Message, SendOp>, ReceiveOp, SendOp>;
+  // Views may stand between.
+  Operation *next = op->getNextNode();
+  while (next && isa<ViewOp>(next))
+    next = next->getNextNode();
+  auto answer = dyn_cast_if_present<Answer>(next);
+  return answer && !answer.getWithNext() &&
+         answer.getCommunicator() == op.getCommunicator() &&
+         answer.getPeer() == op.getPeer();
+}
+
 template <typename Message> static LogicalResult verifyMessage(Message op) {
   CommunicatorOp communicator = findCommunicator(op, op.getCommunicatorAttr());
   if (!communicator)
     return op.emitOpError("names no communicator: ")
            << op.getCommunicatorAttr() << " (E18)";
   int64_t peer = op.getPeer();
-  if (peer < 0 || peer >= communicator.getSize())
+  auto program = cast<ProgramOp>(op->getParentOp());
+  // Whoever has pushed.
+  bool isAnyWorker = peer == -1 && program.getStaleness();
+  if (!isAnyWorker && (peer < 0 || peer >= communicator.getSize()))
     return op.emitOpError("has the peer ")
            << peer << " of " << communicator.getSize() << " ranks (E18)";
-  auto program = cast<ProgramOp>(op->getParentOp());
   FailureOr<AxisList> axes =
       communicator.getAxes().resolve(program.getMesh().getMesh());
   std::optional<int> pipeline = program.getPipelineAxis();
   if (program.getPosition() == op.getPeer() && pipeline && succeeded(axes) &&
       *axes == AxisList{*pipeline})
     return op.emitOpError("is to its own position (E18)");
+  Mesh mesh = program.getMesh().getMesh();
+  if (mesh.getServerCount() > 0 && !isAnyWorker &&
+      program.getPositionOf(peer) ==
+          static_cast<int64_t>(program.getPosition().value_or(0)))
+    return op.emitOpError("is between two ")
+           << (mesh.isServer(peer) ? "servers" : "workers") << " (E18)";
   BufferType type = getBufferType(op.getBuffer());
   if (type.getElementCount() != static_cast<int64_t>(op.getCount()) ||
       type.getByteSize() != static_cast<int64_t>(op.getBytes()))
     return op.emitOpError("count, bytes and buffer disagree (E18)");
+  if (op.getWithNext() && !isAnsweredByNext(op))
+    return op.emitOpError("stands with a statement that is not its way back "
+                          "(E18)");
   return success();
 }
 

@@ -53,18 +53,23 @@ class Exec_MessageOp<string mnemonic, string argument>
     : Exec_Statement<mnemonic, ["verifyGeometry", "getStreamKind",
                                 "getWrittenCount"]> {
   let arguments = (ins FlatSymbolRefAttr:$communicator, I64Attr:$peer,
-      Exec_BufferType:$buffer, I64Attr:$count, I64Attr:$bytes);
+      Exec_BufferType:$buffer, I64Attr:$count, I64Attr:$bytes,
+      UnitAttr:$with_next);
   let assemblyFormat = "$communicator " # argument #
-      " $buffer `count` $count `bytes` $bytes attr-dict `:` type($buffer)";
+      " $buffer `count` $count `bytes` $bytes (`with_next` $with_next^)?" #
+      " attr-dict `:` type($buffer)";
 }
 def Exec_SendOp : Exec_MessageOp<"send", "`to` $peer"> {
   let summary = "Sends the buffer to the rank at a position of a communicator";
   let description = [{
-    Messages from one rank to another are matched in the order of issue.
+    Messages from one rank to another are matched in the order of issue. One
+    `with_next` and the next statement are one group of calls: each goes on
+    while the other one waits, and both are done when both are.
 
     Constraints:
     * E18: the communicator exists; `peer` is a position in it, and not that of
-      the program; count, bytes and buffer agree.
+      the program; count, bytes and buffer agree; behind one `with_next` stands
+      a message of the same communicator and peer, the other way.
   }];
 }
 def Exec_ReceiveOp : Exec_MessageOp<"receive", "`from` $peer `into`"> {

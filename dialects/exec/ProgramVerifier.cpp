@@ -256,9 +256,10 @@ private:
                    ? checkVariable(op, buffer, use, span, writes)
                    : checkWritten(op, use, span, writes)))
       return failure();
-    use.last = number;
+    // The calls of a group run side by side.
+    use.last = number + op->hasAttr("with_next");
     if (number < static_cast<int64_t>(buffer.getFirst()) ||
-        number > static_cast<int64_t>(buffer.getLast()))
+        use.last > static_cast<int64_t>(buffer.getLast()))
       return op->emitOpError("is statement ")
              << number << ", its buffer lives from "
              << static_cast<int64_t>(buffer.getFirst()) << " to "

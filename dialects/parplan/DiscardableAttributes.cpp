@@ -180,6 +180,27 @@ static LogicalResult verifyPassSeconds(Operation *op, Attribute attribute) {
                               "times per stage";
 }
 
+/// None of them negative.
+static LogicalResult verifyBoundarySeconds(Operation *op, Attribute attribute) {
+  auto seconds = dyn_cast<DenseF64ArrayAttr>(attribute);
+  if (isa<FunctionOpInterface>(op) && seconds &&
+      llvm::all_of(seconds.asArrayRef(), [](double time) { return time >= 0; }))
+    return success();
+  return op->emitOpError() << "'" << attributes::boundarySeconds
+                           << "' must be an array<f64> of a function, one time "
+                              "per boundary of stages";
+}
+
+static LogicalResult verifyPassTable(Operation *op, Attribute attribute) {
+  auto positions = dyn_cast<ArrayAttr>(attribute);
+  if (isa<FunctionOpInterface>(op) && positions &&
+      llvm::all_of(positions, llvm::IsaPred<StringAttr>))
+    return success();
+  return op->emitOpError() << "'" << attributes::passTable
+                           << "' must be an array of strings of a function, "
+                              "the passes of each position";
+}
+
 /// An i64 that is not negative.
 static LogicalResult verifyNumber(Operation *op, NamedAttribute attribute) {
   auto number = dyn_cast<IntegerAttr>(attribute.getValue());
@@ -202,10 +223,14 @@ ParplanDialect::verifyOperationAttribute(Operation *op,
     return verifyGlobalType(op, value);
   if (name == attributes::microBatches)
     return verifyNumberOfFunction(op, attribute, /*least=*/1);
-  if (name == attributes::position)
+  if (name == attributes::position || name == attributes::staleness)
     return verifyNumberOfFunction(op, attribute, /*least=*/0);
   if (name == attributes::passSeconds)
     return verifyPassSeconds(op, value);
+  if (name == attributes::boundarySeconds)
+    return verifyBoundarySeconds(op, value);
+  if (name == attributes::passTable)
+    return verifyPassTable(op, value);
   if (name == attributes::stage || name == attributes::microBatch)
     return verifyNumber(op, attribute);
   if (name == attributes::tier)
@@ -217,8 +242,9 @@ ParplanDialect::verifyOperationAttribute(Operation *op,
                          roles::weightGradient, roles::gradientSum,
                          roles::optimizer});
   bool isUnit = name == attributes::perMicroBatch ||
+                name == attributes::forwardOnly ||
                 name == attributes::gatherAgain ||
-                name == attributes::recompute;
+                name == attributes::recompute || name == attributes::relay;
   if (isUnit && !isa<UnitAttr>(value))
     return op->emitOpError() << "'" << name << "' must be a unit attribute";
   bool isInteger = name == attributes::block || name == attributes::node ||
@@ -370,6 +396,8 @@ LogicalResult ParplanDialect::verifyRegionResultAttribute(
         op, attribute.getValue(),
         getGlobalType(function.getResultAttr(index, attributes::globalType),
                       function.getResultTypes()[index]));
+  if (name == attributes::batchDim)
+    return verifyNumber(op, attribute);
   if (name == attributes::globalType)
     return verifyGlobalType(op, attribute.getValue());
   if (name == attributes::name && !isa<StringAttr>(attribute.getValue()))

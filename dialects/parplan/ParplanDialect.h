@@ -51,6 +51,11 @@ inline constexpr llvm::StringLiteral onnxOp = "parplan.onnx_op";
 
 /// On a function: the number of micro-batches of a step.
 inline constexpr llvm::StringLiteral microBatches = "parplan.micro_batches";
+/// On a function: its micro-batches run forward only. Its results with
+/// `parplan.batch_dim` have one part for each of them.
+inline constexpr llvm::StringLiteral forwardOnly = "parplan.forward_only";
+/// On a result of a forward pass: the dimension of the batch.
+inline constexpr llvm::StringLiteral batchDim = "parplan.batch_dim";
 /// On an op: runs once per micro-batch, not once per step.
 inline constexpr llvm::StringLiteral perMicroBatch = "parplan.per_micro_batch";
 /// Copies of the result in other layouts are made again for the backward pass.
@@ -77,15 +82,32 @@ inline constexpr llvm::StringLiteral pipelineSchedule =
 /// On a function: an array<f64> with the seconds of forward, input gradient and
 /// weight gradient of every stage, one stage behind the other.
 inline constexpr llvm::StringLiteral passSeconds = "parplan.pass_seconds";
+/// On a function: an array<f64> with the seconds of a message between every
+/// stage and the next one; without it messages take no time.
+inline constexpr llvm::StringLiteral boundarySeconds =
+    "parplan.boundary_seconds";
+/// On a function: an array with the passes of every position, as a string
+/// ("F0 F1 B0 B1"), in place of those that follow from schedule and seconds.
+inline constexpr llvm::StringLiteral passTable = "parplan.pass_table";
 /// On a function: the pipeline position whose program it is.
 inline constexpr llvm::StringLiteral position = "parplan.position";
 /// On an op of a position's program: the micro-batch that it works on.
 inline constexpr llvm::StringLiteral microBatch = "parplan.micro_batch";
+/// On an op: stages behind the next one get its results from the stage before
+/// theirs, not from where they are made.
+inline constexpr llvm::StringLiteral relay = "parplan.relay";
 /// On an op: its results are not kept for the backward pass but made again.
 inline constexpr llvm::StringLiteral recompute = "parplan.recompute";
 /// On an op: where a parameter or state rests, or where a single result waits
 /// for the backward pass.
 inline constexpr llvm::StringLiteral tier = "parplan.tier";
+} // namespace attributes
+
+// Parameter servers.
+namespace attributes {
+/// On a function of a mesh with servers: no worker is more than so many steps
+/// ahead of another. Absent: all of them make each step together.
+inline constexpr llvm::StringLiteral staleness = "parplan.staleness";
 } // namespace attributes
 
 /// Values of `parplan.role`.
@@ -139,6 +161,8 @@ ShardingAttr getSharding(mlir::Value value);
 llvm::StringRef getRole(mlir::Operation *op);
 /// `parplan.stage` of an op, or `none`.
 std::optional<int64_t> getStage(mlir::Operation *op);
+/// The axis of the mesh with the role of servers, or null.
+MeshAxisAttr getServerAxis(MeshOp mesh);
 /// The axis of the mesh with the role of a pipeline, or null.
 MeshAxisAttr getPipelineAxis(MeshOp mesh);
 

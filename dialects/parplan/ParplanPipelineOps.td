@@ -30,13 +30,22 @@ def Parplan_SendOp : Parplan_PointToPointOp<"send"> {
 
     Constraints (P9):
     * the function has `parplan.position`, and the module one mesh;
-    * `axes` is its one axis with the role of a pipeline;
-    * `peer` is a position along it, and not the function's own.
+    * `axes` is its one axis with the role of a pipeline, or, between workers and
+      servers, all axes;
+    * `peer` is a position along it, and not the function's own; between workers
+      and servers a rank of the other kind, or, for servers that apply what one
+      worker has pushed, -1: that worker.
+
+    A message `with_next` and the op behind it, which is one the other way (P13),
+    are issued together, on both sides: the link is duplex. Where a later pass
+    puts something between them, they are issued one by one.
   }];
   let arguments = (ins Parplan_Tensor:$input, I64Attr:$peer,
-      Parplan_AxisListAttr:$axes);
-  let assemblyFormat =
-      "$input `to` $peer `over` $axes attr-dict `:` type($input)";
+      Parplan_AxisListAttr:$axes, UnitAttr:$with_next);
+  let assemblyFormat = [{
+    $input `to` $peer `over` $axes (`with_next` $with_next^)? attr-dict
+    `:` type($input)
+  }];
 }
 
 def Parplan_ReceiveOp : Parplan_PointToPointOp<"receive"> {
@@ -47,9 +56,13 @@ def Parplan_ReceiveOp : Parplan_PointToPointOp<"receive"> {
 
     Constraints (P9): those of `send`.
   }];
-  let arguments = (ins I64Attr:$peer, Parplan_AxisListAttr:$axes);
+  let arguments = (ins I64Attr:$peer, Parplan_AxisListAttr:$axes,
+      UnitAttr:$with_next);
   let results = (outs Parplan_Tensor:$result);
-  let assemblyFormat = "`from` $peer `over` $axes attr-dict `:` type($result)";
+  let assemblyFormat = [{
+    `from` $peer `over` $axes (`with_next` $with_next^)? attr-dict
+    `:` type($result)
+  }];
 }
 
 def Parplan_TransferOp

@@ -37,7 +37,10 @@ def Parplan_SquareSumOp : Parplan_TensorOp<"square_sum",
     [InferTypeOpAdaptor, Parplan_Differentiable,
      DeclareOpInterfaceMethods<DecomposableOpInterface>]> {
   let summary = "The sum of the squares of all elements, a scalar";
-  let description = "The result is f64 for f64 and f32 for other elements.";
+  let description = [{
+    The result is f64 whatever the elements: sums of sums in another order then
+    agree in all bits of their f32.
+  }];
   let arguments = (ins Parplan_FloatTensor:$input);
   let results = (outs Parplan_FloatTensor:$result);
   let assemblyFormat = "$input attr-dict `:` type($input)";

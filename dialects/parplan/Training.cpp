@@ -40,7 +40,7 @@ LogicalResult SquareSumOp::inferReturnTypes(MLIRContext *,
   if (failed(requireTensors(location, adaptor.getOperands())))
     return failure();
   types.push_back(RankedTensorType::get(
-      {}, getSumType(getTensorType(adaptor.getInput()).getElementType())));
+      {}, Float64Type::get(adaptor.getInput().getContext())));
   return success();
 }
 
@@ -179,9 +179,9 @@ ShardingRule CrossEntropyOp::getShardingRule() {
     builder.operand(0, dim, factor).operand(1, dim, factor);
     builder.result(0, dim, factor).result(1, dim, factor);
   }
-  builder.operand(
-      0, labels.size(),
-      builder.add("v", getShape(getLogits()).back(), FactorKind::coupled));
+  int classes =
+      builder.add("v", getShape(getLogits()).back(), FactorKind::coupled);
+  builder.operand(0, labels.size(), classes).number(classes);
   return builder.finish();
 }
 OpWork CrossEntropyOp::getWork() {

@@ -282,14 +282,32 @@ public:
     ++exchanges;
   }
 
+  /// -1 is the worker that a server serves at the moment.
+  static std::string getPeer(int64_t peer) {
+    return peer < 0 ? "rank.worker()" : std::to_string(peer);
+  }
   void emit(exec::SendOp op) { emitMessage(op, "send"); }
   void emit(exec::ReceiveOp op) { emitMessage(op, "receive"); }
   template <typename Message> void emitMessage(Message op, StringRef name) {
+    if (op.getWithNext()) {
+      emitGroup(op, "beginGroup");
+      out << "  ";
+    }
     out << emitter.getCommunicatorName(op.getCommunicatorAttr()) << "." << name
         << "(" << getStreamName(exec::StreamKind::point_to_point) << ", "
         << ranges(op) << ", " << elementType(op.getBuffer()) << ", "
-        << op.getPeer() << ", " << bytePointer(op.getBuffer()) << ", "
+        << getPeer(op.getPeer()) << ", " << bytePointer(op.getBuffer()) << ", "
         << op.getCount() << ");\n";
+    if (isInGroup) {
+      out << "  ";
+      emitGroup(op, "endGroup");
+    }
+    isInGroup = op.getWithNext();
+  }
+  /// The call before or behind that of a message.
+  template <typename Message> void emitGroup(Message op, StringRef name) {
+    out << emitter.getCommunicatorName(op.getCommunicatorAttr()) << "." << name
+        << "(" << getStreamName(exec::StreamKind::point_to_point) << ");\n";
   }
 
   void emit(exec::TransferOp op) {
@@ -308,6 +326,8 @@ public:
 
   /// Exchanges so far.
   size_t exchanges = 0;
+  /// A group of messages has begun.
+  bool isInGroup = false;
 };
 
 bool isDeclaration(Operation &op) {
@@ -332,34 +352,70 @@ void Emitter::emitExchangeTables() {
     stream << "\n";
 }
 
+/// From the statement on with which a server that serves one worker at a time
+/// replies: the first send, and what it waits for.
+static Operation *findReply(exec::ProgramOp program) {
+  if (!program.getStaleness())
+    return nullptr;
+  Operation *reply = nullptr;
+  for (Operation &op : program.getBody().front()) {
+    if (isa<exec::SendOp>(op))
+      return reply ? reply : &op;
+    auto wait = dyn_cast<exec::WaitOp>(op);
+    if (!wait || wait.getStream() != exec::StreamKind::point_to_point)
+      reply = nullptr;
+    else if (!reply)
+      reply = &op;
+  }
+  return nullptr;
+}
+
 void Emitter::emitStep() {
-  stream << "void step(Rank &rank) {\n";
-  std::array<bool, exec::streamCount> isUsed = {};
-  for (auto statement : getBody().getOps<exec::StatementOpInterface>())
-    isUsed[static_cast<size_t>(statement.getStreamKind())] = true;
-  for (auto [number, used] : llvm::enumerate(isUsed)) {
-    if (!used)
-      continue;
-    StringRef name = getStreamName(static_cast<exec::StreamKind>(number));
-    stream << "  Stream &" << name << " = rank.stream(" << number << ");\n";
-  }
-  for (auto &[symbol, number] : current->communicators)
-    stream << "  Communicator &communicator" << number
-           << " = rank.communicator(" << number << ");\n";
+  Block &body = getBody();
+  Operation *reply = findReply(current->program);
   StatementEmitter statements(*this);
-  for (Operation &op : getBody()) {
-    if (isDeclaration(op))
-      continue;
-    if (auto nodes = op.getAttrOfType<DenseI64ArrayAttr>(nodesName))
-      result.sourceMap.push_back({getLine(), nodes.asArrayRef().vec()});
-    stream << "  ";
-    if (!statements.run(&op)) {
-      stream << "// no emission rule for "
-             << sanitize(op.getName().getStringRef()) << "\n";
-      reportNoRule(&op);
+  auto emit = [&](StringRef name, Block::iterator first, Block::iterator last) {
+    auto range = llvm::make_range(first, last);
+    stream << "void " << name << "(Rank &rank) {\n";
+    std::array<bool, exec::streamCount> isUsed = {};
+    llvm::DenseSet<Attribute> called;
+    for (Operation &op : range) {
+      if (auto statement = dyn_cast<exec::StatementOpInterface>(op))
+        isUsed[static_cast<size_t>(statement.getStreamKind())] = true;
+      if (auto communicator =
+              op.getAttrOfType<FlatSymbolRefAttr>("communicator"))
+        called.insert(communicator.getAttr());
     }
-  }
-  stream << "}\n";
+    for (auto [number, used] : llvm::enumerate(isUsed)) {
+      if (!used)
+        continue;
+      StringRef queue = getStreamName(static_cast<exec::StreamKind>(number));
+      stream << "  Stream &" << queue << " = rank.stream(" << number << ");\n";
+    }
+    for (auto &[symbol, number] : current->communicators)
+      if (called.contains(symbol))
+        stream << "  Communicator &communicator" << number
+               << " = rank.communicator(" << number << ");\n";
+    for (Operation &op : range) {
+      if (isDeclaration(op))
+        continue;
+      if (auto nodes = op.getAttrOfType<DenseI64ArrayAttr>(nodesName))
+        result.sourceMap.push_back({getLine(), nodes.asArrayRef().vec()});
+      stream << "  ";
+      if (!statements.run(&op)) {
+        stream << "// no emission rule for "
+               << sanitize(op.getName().getStringRef()) << "\n";
+        reportNoRule(&op);
+      }
+    }
+    stream << "}\n";
+  };
+  emit("step", body.begin(), reply ? reply->getIterator() : body.end());
+  current->hasReply = reply != nullptr;
+  if (!reply)
+    return;
+  stream << "\n";
+  emit("reply", reply->getIterator(), body.end());
 }
 
 } // namespace parplan

@@ -66,7 +66,8 @@ def UnrollMicroBatches
     the first own pass that starts later.
 
     `parplan.accumulate` becomes a chain of sums in the order of micro-batches.
-    Arguments with `parplan.batch` get a leading dimension of micro-batches.
+    Arguments with `parplan.batch` get a leading dimension of micro-batches, and
+    so do results with `parplan.batch_dim`, which have a part of each of them.
 
     Out: no `accumulate`, no `parplan.per_micro_batch`.
   }];
@@ -78,7 +79,8 @@ def VerifyUnrolled : Pass<"parplan-verify-unrolled", "::mlir::ModuleOp"> {
     Checks of a function with `parplan.micro_batches` that
     * no `accumulate` and no `parplan.per_micro_batch` is left;
     * arguments with `parplan.batch` are [micro-batches, ..], and the
-      first dimension is not split.
+      first dimension is not split;
+    * results with `parplan.batch_dim` are [micro-batches, ..].
   }];
 }
 
@@ -89,6 +91,7 @@ def VerifyPipeline : Pass<"parplan-verify-pipeline", "::mlir::ModuleOp"> {
     * there is one for each position of the pipeline axis;
     * the messages of a pair of positions are received as they are sent (P11);
     * all of them run to their end when a send waits for its receive (P12);
+    * messages that are issued together are one there and one back (P13);
     * passes are those of the schedule, in its order, and as many micro-batches
       are in flight as it says (P10).
   }];

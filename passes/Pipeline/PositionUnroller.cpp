@@ -6,6 +6,7 @@
 
 #include "passes/Pipeline/PositionUnroller.h"
 
+#include "parplan/Pipeline/Skips.h"
 #include "parplan/Support/Check.h"
 #include "passes/Partition/ShardingAccess.h"
 
@@ -25,7 +26,7 @@ PositionUnroller::PositionUnroller(func::FuncOp step, const PipelineCut &cut,
                                    const StepSegments *segments)
     : step(step), cut(cut), segments(segments), count(cut.shape.microBatches),
       body(step.getBody().front()), schedule(cut.makeSchedule()),
-      timeline(simulate(schedule, cut.times)),
+      timeline(simulate(schedule, cut.times, cut.latencies)),
       kinds(findPassKinds(step, splitsBackward(cut.shape.kind))),
       freeOps(findFreeOps(step)) {}
 
@@ -34,8 +35,9 @@ void PositionUnroller::run() {
   createWriters();
   writePrologue();
   sendBeforeTable();
-  std::vector<Transfer> transfers =
-      orderTransfers(schedule, timeline, collectEdges());
+  std::vector<StageEdge> edges = collectEdges();
+  std::vector<Transfer> transfers = orderTransfers(schedule, timeline, edges);
+  groupOpposite(schedule, edges, cut.latencies, transfers);
   for (auto &writer : writers)
     writer->setNumbering(true);
   for (int64_t position = 0; position < cut.shape.positions; ++position)
@@ -194,39 +196,64 @@ std::vector<StageEdge> PositionUnroller::collectEdges() {
   for (auto &[pass, ops] : passOps)
     for (Operation *op : ops)
       read(op, pass);
-  std::vector<StageEdge> edges;
+  // Of each value those to later stages and those to earlier ones.
+  std::map<ValueKey, std::array<std::vector<StageEdge>, 2>> direct;
   for (auto &[key, readers] : found) {
-    Value value = values.at(key.first);
-    int64_t source = *getStage(value.getDefiningOp());
+    int64_t source = *getStage(values.at(key.first).getDefiningOp());
     auto [stages, isBack] = readers.forward.empty()
                                 ? std::pair(readers.backward, true)
                                 : std::pair(readers.forward, false);
     // The first pass that reads it.
     int64_t first =
         isBack ? *llvm::max_element(stages) : *llvm::min_element(stages);
-    edges.push_back({source, first});
-    edgeValues.push_back(value);
+    direct[key.first][first < source].push_back({source, first});
   }
+  std::vector<StageEdge> edges;
+  for (auto &[key, ways] : direct)
+    for (const std::vector<StageEdge> &way : ways)
+      for (const StageEdge &edge : chooseWay(values.at(key), way)) {
+        edges.push_back(edge);
+        edgeValues.push_back(values.at(key));
+      }
   return edges;
 }
 
-void PositionUnroller::send(Value value, int64_t source, int64_t destination,
-                            int64_t index) {
+std::vector<StageEdge>
+PositionUnroller::chooseWay(Value value,
+                            const std::vector<StageEdge> &direct) const {
+  std::vector<StageEdge> relay = getRelayEdges(cut.shape, direct);
+  if (value.getDefiningOp()->hasAttr(attributes::relay))
+    return relay;
+  auto type = cast<RankedTensorType>(value.getType());
+  auto price = [&](const std::vector<StageEdge> &edges) {
+    return priceSkips(schedule, timeline, edges,
+                      type.getNumElements() *
+                          getElementBytes(type.getElementType()),
+                      cut.latencies);
+  };
+  return direct.size() > 1 && isRelayCheaper(price(direct), price(relay))
+             ? relay
+             : direct;
+}
+
+SendOp PositionUnroller::send(Value value, int64_t source, int64_t destination,
+                              int64_t index) {
   Operation *maker = value.getDefiningOp();
   ProgramWriter &writer = *writers[source];
   OpBuilder &builder = writer.getBuilder();
   auto op = builder.create<SendOp>(maker->getLoc(), writer.lookup(value, index),
                                    destination, cut.axes);
   copyOrigin(maker, op);
-  for (StringRef name :
-       {attributes::stage, attributes::perMicroBatch, attributes::recompute})
+  for (StringRef name : {attributes::stage, attributes::perMicroBatch,
+                         attributes::recompute, attributes::relay})
     op->removeAttr(name);
   if (runsPerMicroBatch(maker))
     op->setAttr(attributes::microBatch, builder.getI64IntegerAttr(index));
+  return op;
 }
 
-void PositionUnroller::receive(Value value, int64_t source, int64_t destination,
-                               int64_t index) {
+ReceiveOp PositionUnroller::receive(Value value, int64_t source,
+                                    int64_t destination, int64_t index) {
   Operation *maker = value.getDefiningOp();
   ProgramWriter &writer = *writers[destination];
   OpBuilder &builder = writer.getBuilder();
@@ -234,8 +261,8 @@ void PositionUnroller::receive(Value value, int64_t source, int64_t destination,
   auto op = builder.create<ReceiveOp>(maker->getLoc(), value.getType(), source,
                                       cut.axes);
   copyOrigin(maker, op);
-  for (StringRef name :
-       {attributes::stage, attributes::perMicroBatch, attributes::recompute})
+  for (StringRef name : {attributes::stage, attributes::perMicroBatch,
+                         attributes::recompute, attributes::relay})
     op->removeAttr(name);
   if (TypeAttr global =
           getGlobalType(maker, cast<OpResult>(value).getResultNumber()))
@@ -246,6 +273,7 @@ void PositionUnroller::receive(Value value, int64_t source, int64_t destination,
     op->setAttr(attributes::microBatch, builder.getI64IntegerAttr(index));
   writer.define(value, op.getResult(),
                 isOfMicroBatch ? std::optional(index) : std::nullopt);
+  return op;
 }
 
 void PositionUnroller::require(ValueRange operands, int64_t position,
@@ -336,9 +364,11 @@ void PositionUnroller::writeTable(int64_t position,
     for (const Transfer *transfer : before[pass]) {
       Value value = edgeValues[transfer->edge];
       if (transfer->source == position)
-        send(value, position, transfer->destination, transfer->microBatch);
+        send(value, position, transfer->destination, transfer->microBatch)
+            .setWithNext(transfer->withNext);
       else
-        receive(value, transfer->source, position, transfer->microBatch);
+        receive(value, transfer->source, position, transfer->microBatch)
+            .setWithNext(transfer->withNext);
     }
     if (pass < passCount)
       writePass(position, pass);
@@ -430,8 +460,10 @@ void PositionUnroller::finish() {
       llvm::append_range(positions, llvm::seq(cut.shape.positions));
     else
       positions.push_back(getPositionOfSources(operand.get()));
+    bool isBatched = step.getResultAttr(index, attributes::batchDim) != nullptr;
     for (int64_t position : positions) {
-      require(operand.get(), position, count - 1, /*sends=*/true);
+      for (int64_t number = isBatched ? 0 : count - 1; number < count; ++number)
+        require(operand.get(), position, number, /*sends=*/true);
       results[position].push_back(index);
     }
   }

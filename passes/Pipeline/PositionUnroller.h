@@ -74,16 +74,20 @@ private:
 
   /// What position reads of what others make in the table.
   std::vector<StageEdge> collectEdges();
+  /// The edges of a value that several stages read, all in one direction: to
+  /// each of them, or from stage to stage.
+  std::vector<StageEdge> chooseWay(mlir::Value value,
+                                   const std::vector<StageEdge> &direct) const;
 
   /// Has everything there that `op` reads at `position`: ops without a stage
   /// are copied, and where `sends` allows it, other values come from their
   /// position.
   void require(mlir::ValueRange operands, int64_t position, int64_t index,
                bool sends);
-  void send(mlir::Value value, int64_t source, int64_t destination,
-            int64_t index);
-  void receive(mlir::Value value, int64_t source, int64_t destination,
-               int64_t index);
+  SendOp send(mlir::Value value, int64_t source, int64_t destination,
+              int64_t index);
+  ReceiveOp receive(mlir::Value value, int64_t source, int64_t destination,
+                    int64_t index);
 
   mlir::func::FuncOp step;
   const PipelineCut &cut;

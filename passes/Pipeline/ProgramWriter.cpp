@@ -34,6 +34,13 @@ static ShardingAttr addLeading(ShardingAttr sharding) {
                            sharding.getStorage());
 }
 
+/// `parplan.zigzag` of such a value.
+static DenseI64ArrayAttr addLeading(DenseI64ArrayAttr zigzag) {
+  SmallVector<int64_t> ranks(zigzag.asArrayRef());
+  ranks.insert(ranks.begin(), 1);
+  return DenseI64ArrayAttr::get(zigzag.getContext(), ranks);
+}
+
 static void annotate(Value value, TypeAttr globalType, ShardingAttr sharding) {
   Operation *op = value.getDefiningOp();
   if (globalType)
@@ -77,12 +84,8 @@ void ProgramWriter::addArguments() {
             step.getArgAttrOfType<ShardingAttr>(number, attributes::sharding))
       function.setArgAttr(number, attributes::sharding, addLeading(sharding));
     if (auto order = step.getArgAttrOfType<DenseI64ArrayAttr>(
-            number, attributes::zigzag)) {
-      SmallVector<int64_t> ranks(order.asArrayRef());
-      ranks.insert(ranks.begin(), 1);
-      function.setArgAttr(number, attributes::zigzag,
-                          DenseI64ArrayAttr::get(order.getContext(), ranks));
-    }
+            number, attributes::zigzag))
+      function.setArgAttr(number, attributes::zigzag, addLeading(order));
   }
 }
 
@@ -183,20 +186,51 @@ Operation *ProgramWriter::writeOnce(Operation *op, bool front) {
 // The function
 //===----------------------------------------------------------------------===//
 
+Value ProgramWriter::collect(Value value) {
+  auto type = cast<RankedTensorType>(value.getType());
+  SmallVector<Value> parts;
+  SmallVector<int64_t> offsets;
+  for (int64_t index = 0; index < count; ++index) {
+    offsets.push_back(index * type.getNumElements());
+    parts.push_back(lookup(value, index));
+  }
+  Value all = builder.create<PackOp>(
+      value.getLoc(),
+      RankedTensorType::get({count * type.getNumElements()},
+                            type.getElementType()),
+      parts, offsets);
+  return builder.create<ReshapeOp>(value.getLoc(), addLeading(type, count),
+                                   all);
+}
+
+/// Attributes of a result that got a leading dimension.
+static DictionaryAttr addLeading(DictionaryAttr attributes, int64_t count) {
+  NamedAttrList list(attributes);
+  if (auto global = attributes.getAs<TypeAttr>(attributes::globalType))
+    list.set(attributes::globalType, addLeading(global, count));
+  if (auto sharding = attributes.getAs<ShardingAttr>(attributes::sharding))
+    list.set(attributes::sharding, addLeading(sharding));
+  if (auto order = attributes.getAs<DenseI64ArrayAttr>(attributes::zigzag))
+    list.set(attributes::zigzag, addLeading(order));
+  return list.getDictionary(attributes.getContext());
+}
+
 void ProgramWriter::finish(ArrayRef<unsigned> results) {
   SmallVector<Value> values;
   SmallVector<DictionaryAttr> dictionaries;
   Operation *terminator = step.getBody().front().getTerminator();
   for (unsigned index : results) {
-    values.push_back(lookup(terminator->getOperand(index), count - 1));
-    dictionaries.push_back(step.getResultAttrDict(index));
+    Value value = terminator->getOperand(index);
+    bool isBatched = step.getResultAttr(index, attributes::batchDim) != nullptr;
+    values.push_back(isBatched ? collect(value) : lookup(value, count - 1));
+    DictionaryAttr own = step.getResultAttrDict(index);
+    dictionaries.push_back(isBatched ? addLeading(own, count) : own);
   }
   builder.create<func::ReturnOp>(terminator->getLoc(), values);
   function.setFunctionType(FunctionType::get(
       function.getContext(), function.getBody().front().getArgumentTypes(),
       TypeRange(ValueRange(values))));
-  if (results.size() != step.getNumResults())
-    function.setAllResultAttrs(dictionaries);
+  function.setAllResultAttrs(dictionaries);
 }
 
 void ProgramWriter::eraseUnusedArguments() {

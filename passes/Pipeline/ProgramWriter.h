@@ -43,13 +43,17 @@ public:
 
   mlir::OpBuilder &getBuilder() { return builder; }
 
-  /// Returns the `results` of the step, and drops the rest.
+  /// Returns the `results` of the step, and drops the rest. Those with
+  /// `parplan.batch_dim` get a leading dimension of micro-batches, which must
+  /// all be there.
   void finish(mlir::ArrayRef<unsigned> results);
   /// Drops arguments that nothing reads.
   void eraseUnusedArguments();
 
 private:
   mlir::Value readBatch(mlir::Value argument, int64_t index);
+  /// The parts of all micro-batches, one behind the other.
+  mlir::Value collect(mlir::Value value);
   void addArguments();
   mlir::Operation *clone(mlir::Operation *op, int64_t index,
                          mlir::IRMapping &into);

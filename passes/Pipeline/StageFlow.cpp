@@ -30,6 +30,23 @@ static LogicalResult verifyStages(func::FuncOp function, int64_t count) {
   return success(sound);
 }
 
+static LogicalResult readPassTable(func::FuncOp function, PipelineCut &cut) {
+  auto table = function->getAttrOfType<ArrayAttr>(attributes::passTable);
+  if (!table)
+    return success();
+  std::vector<std::string> positions;
+  for (auto passes : table.getAsRange<StringAttr>())
+    positions.push_back(passes.getValue().str());
+  cut.table = parseSchedule(cut.shape, positions);
+  if (!cut.table)
+    return function.emitError("has a word in ")
+           << attributes::passTable << " that is no pass";
+  if (std::optional<std::string> problem =
+          verifySchedule(*cut.table, cut.times, cut.latencies))
+    return function.emitError(*problem);
+  return success();
+}
+
 FailureOr<std::optional<PipelineCut>> readPipelineCut(func::FuncOp function) {
   auto text = function->getAttrOfType<StringAttr>(attributes::pipelineSchedule);
   if (!text)
@@ -58,6 +75,16 @@ FailureOr<std::optional<PipelineCut>> readPipelineCut(func::FuncOp function) {
   for (int64_t stage = 0; stage < count; ++stage)
     cut.times.push_back(
         {seconds[3 * stage], seconds[3 * stage + 1], seconds[3 * stage + 2]});
+  if (auto messages = function->getAttrOfType<DenseF64ArrayAttr>(
+          attributes::boundarySeconds)) {
+    if (messages.size() != count - 1)
+      return function.emitError("needs ")
+             << attributes::boundarySeconds << " of " << count - 1
+             << " boundaries";
+    cut.latencies = Latencies(std::vector<double>(messages.asArrayRef()));
+  }
+  if (failed(readPassTable(function, cut)))
+    return failure();
   MLIRContext *context = function.getContext();
   cut.axes =
       AxisListAttr::get(context, {StringAttr::get(context, axis.getName())});

@@ -18,15 +18,17 @@ namespace parplan {
 struct PipelineCut {
   ScheduleShape shape;
   StageTimes times;
+  Latencies latencies;
   /// The axis of the mesh that numbers the positions.
   AxisListAttr axes;
+  std::optional<PipelineSchedule> table;
 
   int64_t getPosition(mlir::Operation *op) const {
     return parplan::getPosition(shape, *getStage(op));
   }
-  /// The passes of a step.
+  /// The passes of a step: those of the table if there is one.
   PipelineSchedule makeSchedule() const {
-    return parplan::makeSchedule(shape, times);
+    return table ? *table : parplan::makeSchedule(shape, times, latencies);
   }
 };
 

@@ -12,14 +12,14 @@
 
 #include "mlir/IR/IRMapping.h"
 
-#include <set>
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 
 namespace parplan {
 namespace {
 
-/// A sum of a per-micro-batch value and the moves behind it, by stage.
+/// A sum over micro-batches, and what it adds up: its leaves.
 class TiedGradient {
 public:
   explicit TiedGradient(AccumulateOp sum)
@@ -27,42 +27,27 @@ public:
 
   void split() {
     collect(sum.getInput());
-    if (stages.empty()) {
-      std::optional<int64_t> own = getLeafStage(sum.getInput().getDefiningOp());
-      return setStage(sum, own.value_or(parplan::getStage(sum).value_or(0)));
-    }
-    if (stages.size() == 1) {
+    std::optional<int64_t> lowest;
+    for (Value leaf : leaves)
+      if (auto stage = getLeafStage(leaf.getDefiningOp()))
+        lowest = std::min(lowest.value_or(*stage), *stage);
+    int64_t first = lowest.value_or(parplan::getStage(sum).value_or(0));
+    if (leaves.size() < 2) {
       for (Operation *op : inner)
-        setStage(op, *stages.begin());
-      return setStage(sum, *stages.begin());
+        setStage(op, first);
+      return setStage(sum, first);
     }
-    SmallVector<Operation *> chain = getChain();
-    Operation *last = chain.back();
     SmallVector<Value> totals;
-    for (int64_t stage : stages) {
-      // Each part behind what makes it, as early as it can be.
-      builder.setInsertionPoint(sum);
-      Value part = build(sum.getInput(), stage);
-      for (Operation *op : chain) {
-        builder.setInsertionPoint(op);
-        part = clone(op, part, stage);
-      }
-      totals.push_back(part);
+    builder.setInsertionPoint(sum);
+    for (Value leaf : leaves) {
+      int64_t stage = getLeafStage(leaf.getDefiningOp()).value_or(first);
+      totals.push_back(clone(sum, build(sum.getInput(), leaf, stage), stage));
     }
-    builder.setInsertionPointAfter(last);
-    auto total =
-        builder.create<SumOp>(sum.getLoc(), totals.front().getType(), totals);
-    Operation *first = totals.front().getDefiningOp();
-    for (StringRef name : {attributes::globalType, attributes::role,
-                           attributes::block, attributes::node})
-      if (Attribute value = first->getAttr(name))
-        total->setAttr(name, value);
-    if (ShardingAttr sharding = getSharding(totals.front()))
-      total->setAttr(attributes::shardings, builder.getArrayAttr({sharding}));
-    setStage(total, *stages.begin());
-    last->getResult(0).replaceAllUsesWith(total);
-    for (Operation *op : llvm::reverse(chain))
-      op->erase();
+    auto total = builder.create<SumOp>(sum.getLoc(), sum.getType(), totals);
+    total->setDiscardableAttrs(sum->getDiscardableAttrDictionary());
+    setStage(total, first);
+    sum.getResult().replaceAllUsesWith(total);
+    sum.erase();
     eraseUnused();
   }
 
@@ -71,9 +56,18 @@ private:
     op->setAttr(attributes::stage, builder.getI64IntegerAttr(stage));
   }
 
+  static bool isOfMicroBatch(Value value) {
+    if (Operation *maker = value.getDefiningOp())
+      return runsPerMicroBatch(maker);
+    auto argument = cast<BlockArgument>(value);
+    auto function = cast<func::FuncOp>(argument.getOwner()->getParentOp());
+    return function.getArgAttr(argument.getArgNumber(), attributes::batch) !=
+           nullptr;
+  }
   /// True for what a sum can be taken out of, and only this one reads.
   static bool isInside(Operation *op) {
     return op && runsPerMicroBatch(op) && op->hasOneUse() &&
+           llvm::all_of(op->getOperands(), isOfMicroBatch) &&
            (isa<SumOp, CastOp, ShardSliceOp, StorageViewOp>(op) ||
             (isa<AddOp>(op) &&
              op->getOperand(0).getType() == op->getOperand(1).getType()) ||
@@ -87,18 +81,16 @@ private:
     return isa<AllGatherOp, AllToAllOp, SendReceiveOp>(op);
   }
 
-  /// The stages of the leaves of `value`.
+  /// The leaves of `value`, from left to right.
   void collect(Value value) {
     Operation *op = value.getDefiningOp();
-    if (isInside(op)) {
-      inner.push_back(op);
-      for (Value operand : op->getOperands())
-        collect(operand);
+    if (!isInside(op)) {
+      leaves.insert(value);
       return;
     }
-    if (op)
-      if (std::optional<int64_t> stage = getLeafStage(op))
-        stages.insert(*stage);
+    inner.push_back(op);
+    for (Value operand : op->getOperands())
+      collect(operand);
   }
   /// The stage of a leaf; of one without, a stage that can have everything it
   /// is made of.
@@ -117,18 +109,6 @@ private:
     return stage;
   }
 
-  /// The accumulate and the moves behind it that commute with sums.
-  SmallVector<Operation *> getChain() {
-    SmallVector<Operation *> chain = {sum};
-    while (chain.back()->hasOneUse()) {
-      Operation *user = *chain.back()->getUsers().begin();
-      if (!isSumMove(user) && !isa<ShardSliceOp, StorageViewOp>(user))
-        break;
-      chain.push_back(user);
-    }
-    return chain;
-  }
-
   Value clone(Operation *op, Value operand, int64_t stage) {
     IRMapping mapping;
     mapping.map(op->getOperand(0), operand);
@@ -137,22 +117,18 @@ private:
     return copy->getResult(0);
   }
 
-  /// What `stage` contributes to `value`; null where that is nothing. A leaf
-  /// without a stage belongs to the lowest one.
-  Value build(Value value, int64_t stage) {
+  /// What `leaf` contributes to `value`; null where that is nothing.
+  Value build(Value value, Value leaf, int64_t stage) {
     Operation *op = value.getDefiningOp();
-    if (!isInside(op)) {
-      std::optional<int64_t> own = getLeafStage(op);
-      return own.value_or(*stages.begin()) == stage ? value : Value();
-    }
+    if (!isInside(op))
+      return value == leaf ? value : Value();
     SmallVector<Value> parts;
     for (Value operand : op->getOperands())
-      if (Value part = build(operand, stage))
+      if (Value part = build(operand, leaf, stage))
         parts.push_back(part);
     if (parts.empty())
       return {};
-    bool isSum = isa<SumOp, AddOp>(op);
-    if (!isSum)
+    if (!isa<SumOp, AddOp>(op))
       return clone(op, parts.front(), stage);
     if (parts.size() == 1)
       return parts.front();
@@ -172,7 +148,7 @@ private:
   OpBuilder builder;
   /// From the sum on.
   SmallVector<Operation *> inner;
-  std::set<int64_t> stages;
+  llvm::SetVector<Value> leaves;
 };
 
 } // namespace

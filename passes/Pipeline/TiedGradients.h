@@ -11,9 +11,10 @@
 
 namespace parplan {
 
-/// Lets `sum` run where its operand is made. Where parts of that are made on
-/// several stages, each of these sums up its own part over the micro-batches,
-/// and reduces it; the lowest stage then adds the sums in the order of stages.
+/// Lets `sum` run where its operand is made. Where that adds up several parts,
+/// each of them is summed up over the micro-batches by itself, where it is
+/// made; the lowest stage then adds the sums from left to right. So it makes no
+/// difference for the result which parts a cut leaves on one stage.
 void splitTiedGradient(AccumulateOp sum);
 
 } // namespace parplan

@@ -30,6 +30,7 @@ public:
       return failure();
     if (functions.empty())
       return success();
+    verifyGroups();
     verifyMessages();
     // What cannot be matched waits for ever.
     if (sound)
@@ -94,6 +95,25 @@ private:
 
   static int64_t getPeer(Operation *op) {
     return static_cast<int64_t>(cast<PointToPointOpInterface>(op).getPeer());
+  }
+
+  /// P13: a message stands with the next op only if that is its way back.
+  void verifyGroups() {
+    for (func::FuncOp function : functions)
+      for (Operation &op : function.getBody().front()) {
+        if (!isIssuedWithNext(op))
+          continue;
+        Operation *next = op.getNextNode();
+        if (!isa<PointToPointOpInterface>(next) || isIssuedWithNext(*next) ||
+            isa<SendOp>(op) == isa<SendOp>(next) ||
+            getPeer(&op) != getPeer(next))
+          fail(&op) << "P13: stands with an op that is not its way back";
+      }
+  }
+  static bool isIssuedWithNext(Operation &op) {
+    auto send = dyn_cast<SendOp>(op);
+    auto receive = dyn_cast<ReceiveOp>(op);
+    return (send && send.getWithNext()) || (receive && receive.getWithNext());
   }
 
   /// P11: one list per directed pair on either side.

@@ -54,6 +54,17 @@ private:
         fail(function) << "argument " << index
                        << " splits its micro-batches over devices";
     }
+    for (unsigned index = 0; index < function.getNumResults(); ++index) {
+      auto dim = function.getResultAttrOfType<IntegerAttr>(
+          index, attributes::batchDim);
+      if (!dim)
+        continue;
+      auto type = cast<RankedTensorType>(function.getResultTypes()[index]);
+      if (type.getRank() < dim.getInt() + 2 ||
+          type.getDimSize(0) != count.getInt())
+        fail(function) << "result " << index << " has no dimension of "
+                       << count.getInt() << " micro-batches in front";
+    }
   }
 };
 

@@ -27,6 +27,7 @@ static void setPipeline(func::FuncOp function, const GraphProblem &graph,
   Builder builder(function.getContext());
   function->removeAttr(attributes::pipelineSchedule);
   function->removeAttr(attributes::passSeconds);
+  function->removeAttr(attributes::boundarySeconds);
   if (answer.pipeline) {
     function->setAttr(
         attributes::pipelineSchedule,
@@ -37,6 +38,10 @@ static void setPipeline(func::FuncOp function, const GraphProblem &graph,
                       times.weightGradientSeconds});
     function->setAttr(attributes::passSeconds,
                       builder.getDenseF64ArrayAttr(seconds));
+    if (!answer.pipeline->latencies.empty())
+      function->setAttr(
+          attributes::boundarySeconds,
+          builder.getDenseF64ArrayAttr(answer.pipeline->latencies));
   }
   for (auto [index, op] : llvm::enumerate(graph.ops)) {
     op->removeAttr(attributes::stage);
@@ -49,11 +54,27 @@ static void setPipeline(func::FuncOp function, const GraphProblem &graph,
   }
 }
 
+/// Servers stand beside the ranks of the plan; without a common step these are
+/// one worker of several.
+static Mesh addServers(const PlanningAnswer &answer) {
+  std::vector<MeshAxis> axes = answer.mesh.getAxes().vec();
+  if (!answer.servers)
+    return answer.mesh;
+  if (answer.servers->staleness || axes.empty())
+    axes = {{"dp0", answer.servers->workers, AxisRole::data}};
+  axes.push_back({"ps0", answer.servers->servers, AxisRole::server});
+  return Mesh(std::move(axes));
+}
+
 void parplan::applyAnswer(func::FuncOp function, const GraphProblem &graph,
                           const PlanningAnswer &answer) {
   const Mesh &mesh = answer.mesh;
-  FlatSymbolRefAttr symbol = setMesh(function, mesh);
+  FlatSymbolRefAttr symbol = setMesh(function, addServers(answer));
   Builder builder(function.getContext());
+  function->removeAttr(attributes::staleness);
+  if (answer.servers && answer.servers->staleness)
+    function->setAttr(attributes::staleness,
+                      builder.getI64IntegerAttr(*answer.servers->staleness));
 
   llvm::DenseMap<Value, ShardingAttr> shardings;
   llvm::DenseSet<Value> again;

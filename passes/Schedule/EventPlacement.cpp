@@ -140,12 +140,17 @@ private:
       exec::StatementOpInterface awaited = statements[edge.awaited];
       exec::StatementOpInterface waiting = statements[edge.waiting];
       if (edge.awaited != recorded) {
-        builder.setInsertionPointAfter(awaited);
+        // A group has completed when both of its calls have.
+        builder.setInsertionPointAfter(
+            isIssuedWithNext(awaited) ? statements[edge.awaited + 1] : awaited);
         builder.create<exec::RecordOp>(awaited.getLoc(), edge.event,
                                        awaited.getStreamKind());
         recorded = edge.awaited;
       }
-      builder.setInsertionPoint(waiting);
+      bool isSecond =
+          edge.waiting > 0 && isIssuedWithNext(statements[edge.waiting - 1]);
+      builder.setInsertionPoint(isSecond ? statements[edge.waiting - 1]
+                                         : waiting);
       builder.create<exec::WaitOp>(waiting.getLoc(), edge.event,
                                    waiting.getStreamKind());
     }

@@ -40,7 +40,7 @@ Placement::Placement(ModuleOp module, StringRef name, MeshAttr meshAttr,
   program = builder.create<exec::ProgramOp>(
       module.getLoc(), name, position, meshAttr, /*arena=*/0,
       /*host_arena=*/IntegerAttr(), /*nvme_arena=*/IntegerAttr(), /*events=*/0,
-      /*micro_batches=*/IntegerAttr());
+      /*micro_batches=*/IntegerAttr(), /*staleness=*/IntegerAttr());
   Block &body = program.getBody().emplaceBlock();
   statements.setInsertionPointToEnd(&body);
 }
@@ -62,7 +62,8 @@ Value Placement::createBuffer(BufferKind kind, ArrayRef<int64_t> shape,
   auto buffer = declarations.create<BufferOp>(
       program.getLoc(), exec::BufferType::get(context, shape, type), kind, tier,
       /*offset=*/0, /*first=*/0, /*last=*/0, /*trained=*/false,
-      exec::BufferRoleAttr(), /*batched=*/false, block, exec::BucketAttr());
+      exec::BufferRoleAttr(), /*batched=*/false, /*batch_dim=*/0, block,
+      exec::BucketAttr());
   lastDeclaration = buffer;
   return buffer;
 }
@@ -288,7 +289,8 @@ SmallVector<Placement::Memory> Placement::placeBuffers() {
     for (Value operand : op->getOperands()) {
       auto [place, isNew] =
           uses.try_emplace(exec::getBuffer(operand), number, number);
-      place->second.second = number;
+      // The calls of a group run side by side.
+      place->second.second = number + isIssuedWithNext(op);
     }
     ++number;
   }

@@ -46,6 +46,10 @@ public:
     assigned[tensor] = buffer;
   }
   bool isAssigned(mlir::Value tensor) const { return assigned.count(tensor); }
+  /// The buffer that it was assigned to, or null.
+  mlir::Value getAssigned(mlir::Value tensor) const {
+    return assigned.lookup(tensor);
+  }
 
   /// Whether `user` is the last to read the activation that holds `tensor`: it
   /// may write its result there.
@@ -147,6 +151,8 @@ llvm::LogicalResult lowerMove(mlir::Operation *op, Placement &placement);
 
 /// Appends a send, or a receive into a buffer of its own.
 llvm::LogicalResult lowerMessage(mlir::Operation *op, Placement &placement);
+/// True for the first of two messages that are issued together.
+bool isIssuedWithNext(mlir::Operation *statement);
 
 /// Where a parameter or state rests.
 exec::Tier getRestingTier(mlir::Operation *parameter);

@@ -13,29 +13,41 @@ using namespace mlir;
 
 namespace parplan {
 
-template <typename Statement>
-static void addMessage(Operation *op, AxisListAttr axes, uint64_t peer,
-                       Value buffer, Placement &placement) {
+/// True where a message stands with the next op, and nothing has come between.
+template <typename Answer, typename Message>
+static bool isGrouped(Message message) {
+  auto answer = dyn_cast_if_present<Answer>(message->getNextNode());
+  return message.getWithNext() && answer &&
+         answer.getPeer() == message.getPeer();
+}
+
+template <typename Statement, typename Answer, typename Message>
+static void addMessage(Message op, Value buffer, Placement &placement) {
   exec::BufferType type = exec::getBufferType(buffer);
   Operation *origins[] = {op};
   setOrigins(
       placement.getStatements().create<Statement>(
           op->getLoc(),
-          placement.getCommunicator(axes, exec::StreamKind::point_to_point)
+          placement
+              .getCommunicator(op.getAxes(), exec::StreamKind::point_to_point)
               .getValue(),
-          peer, buffer, type.getElementCount(), type.getByteSize()),
+          op.getPeer(), buffer, type.getElementCount(), type.getByteSize(),
+          isGrouped<Answer>(op)),
       origins);
 }
 
 LogicalResult lowerMessage(Operation *op, Placement &placement) {
   if (auto send = dyn_cast<SendOp>(op))
-    addMessage<exec::SendOp>(op, send.getAxes(), send.getPeer(),
-                             placement.lookup(send.getInput()), placement);
+    addMessage<exec::SendOp, ReceiveOp>(send, placement.lookup(send.getInput()),
+                                        placement);
   else if (auto receive = dyn_cast<ReceiveOp>(op))
-    addMessage<exec::ReceiveOp>(op, receive.getAxes(), receive.getPeer(),
-                                placement.define(receive.getResult()),
-                                placement);
+    addMessage<exec::ReceiveOp, SendOp>(
+        receive, placement.define(receive.getResult()), placement);
   return success();
+}
+
+bool isIssuedWithNext(Operation *statement) {
+  return statement->hasAttr(StringRef("with_next"));
 }
 
 exec::Tier getRestingTier(Operation *parameter) {

@@ -119,7 +119,8 @@ private:
     return success();
   }
 
-  /// The global norm, every leaf once (S20); what follows from it.
+  /// The global norm, every leaf once (S20); what follows from it. Sums are
+  /// those of positions, pieces and buckets: only in f64 do they agree.
   void addNorm() {
     lossScale = findScheduled(function, schedules::lossScale);
     if (options.clipNorm <= 0 && !options.reportNorm && !lossScale)
@@ -130,11 +131,11 @@ private:
       auto square = create<SquareSumOp>(variable.gradient);
       square->setAttr(attributes::group,
                       builder.getI64IntegerAttr(variable.group));
-      squares.push_back(as(square, element));
+      squares.push_back(square);
     }
     location = function.getLoc();
     Value total = create<SumOp>(squares.front().getType(), squares);
-    Value norm = create<SqrtOp>(total);
+    Value norm = as(create<SqrtOp>(total), element);
     if (lossScale) {
       scale = getScheduled(function, schedules::inverseLossScale, element);
       norm = create<MulOp>(norm, scale);

@@ -65,15 +65,14 @@ __global__ void squareSumKernel(const Element *in, double *partial,
     partial[blockIdx.x] = sum;
 }
 
-template <typename Element>
-__global__ void addPartialsKernel(const double *partial, Element *out,
+__global__ void addPartialsKernel(const double *partial, double *out,
                                   int count) {
   double sum = 0;
   for (int i = threadIdx.x; i < count; i += threads)
     sum += partial[i];
   sum = combineBlock(sum, Add());
   if (threadIdx.x == 0)
-    *out = static_cast<Element>(sum);
+    *out = sum;
 }
 
 /// One fused sweep; old and new may be the same arrays.
@@ -119,8 +118,8 @@ void crossEntropy(Stream &stream, Buffers buffers, const Element *logits,
 }
 
 template <typename Element>
-void squareSum(Stream &stream, Buffers buffers, const Element *in,
-               Arithmetic<Element> *out, int64_t count) {
+void squareSum(Stream &stream, Buffers buffers, const Element *in, double *out,
+               int64_t count) {
   stream.touch(buffers);
   const int blocks = static_cast<int>(std::max<int64_t>(
       1, std::min<int64_t>((count + threads - 1) / threads,
@@ -173,8 +172,8 @@ void optimizerUpdate(Stream &stream, Buffers buffers,
   template void crossEntropy(Stream &, Buffers, const Element *,               \
                              const int32_t *, Arithmetic<Element> *,           \
                              Arithmetic<Element> *, int64_t, int64_t);         \
-  template void squareSum(Stream &, Buffers, const Element *,                  \
-                          Arithmetic<Element> *, int64_t);
+  template void squareSum(Stream &, Buffers, const Element *, double *,        \
+                          int64_t);
 #define PARPLAN_OPTIMIZER(Element, Gradient)                                   \
   template void optimizerUpdate(                                               \
       Stream &, Buffers, const OptimizerShape &, OptimizerScalars<Element>,    \

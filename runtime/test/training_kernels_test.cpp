@@ -189,9 +189,9 @@ TEST_F(TrainingTest, SquareSums) {
     double expected = 0;
     for (float x : in)
       expected += double(x) * x;
-    float *out = place(std::vector<float>{9});
+    double *out = place(std::vector<double>{9});
     squareSum<float>(stream(), {}, place(in), out, count);
-    EXPECT_FLOAT_EQ(read(out, 1)[0], static_cast<float>(expected));
+    EXPECT_NEAR(read(out, 1)[0], expected, 1e-13 * expected);
   }
   double *out = reserve<double>(1);
   squareSum<double>(stream(), {}, place(std::vector<double>{3, 4, 0.5}), out,

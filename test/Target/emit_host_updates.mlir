@@ -5,7 +5,7 @@
 // The numbers of the schedule come to the host themselves.
 // CHECK: {"learning_rate", {{.*}}, TensorRole::LearningRate, false, 0, OutputRole::Output, MemoryTier::Host},
 // CHECK: {"gradient_norm", {{.*}}, TensorRole::Data, false, 0, OutputRole::GradientNorm, MemoryTier::Host},
-// CHECK: host::squareSum<float>(processor, {{.*}}, rank.hostAt<float>({{[0-9]+}}), rank.hostAt<float>({{[0-9]+}}), 48);
+// CHECK: host::squareSum<float>(processor, {{.*}}, rank.hostAt<float>({{[0-9]+}}), rank.hostAt<double>({{[0-9]+}}), 48);
 // What the device computed comes down once.
 // CHECK: transfer(download, {{[{]}}{{[0-9]+}}, 4}, {{[{]}}{{[0-9]+}}, 4, MemoryTier::Host});
 // CHECK: transfer(download, {{[{]}}{{[0-9]+}}, 1}, {{[{]}}{{[0-9]+}}, 1, MemoryTier::Host});

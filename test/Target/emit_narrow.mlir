@@ -13,5 +13,5 @@
 // CHECK: matmul<BFloat16>(compute,
 // CHECK: softmax<float>(
 // CHECK: crossEntropy<BFloat16, int64_t>({{.*}}, rank.at<float>({{[0-9]+}}), nullptr, 4, 6);
-// CHECK: squareSum<BFloat16>({{.*}}, rank.at<float>(
+// CHECK: squareSum<BFloat16>({{.*}}, rank.at<double>(
 // CHECK: optimizerUpdate<float>({{.*}}, OptimizerShape{OptimizerKind::Sgd, 0, 0, 0, 0, 0}, OptimizerScalars<float>{rank.at<float>({{[0-9]+}}), nullptr, nullptr, nullptr, nullptr},

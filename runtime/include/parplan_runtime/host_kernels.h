@@ -22,7 +22,7 @@ namespace detail {
 
 template <typename Element> struct SquareSumTask {
   const Element *in;
-  Arithmetic<Element> *out;
+  double *out;
   int64_t count;
   void operator()() const;
 };
@@ -61,8 +61,8 @@ inline void zero(Stream &stream, Buffers buffers, void *out, int64_t bytes) {
 }
 
 template <typename Element>
-void squareSum(Stream &stream, Buffers buffers, const Element *in,
-               Arithmetic<Element> *out, int64_t count) {
+void squareSum(Stream &stream, Buffers buffers, const Element *in, double *out,
+               int64_t count) {
   stream.touch(buffers);
   stream.enqueueOnHost(detail::SquareSumTask<Element>{in, out, count});
 }

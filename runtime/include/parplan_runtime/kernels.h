@@ -204,10 +204,10 @@ void crossEntropy(Stream &stream, Buffers buffers, const Element *logits,
                   Arithmetic<Element> *logSumExp, int64_t rows,
                   int64_t classes);
 
-/// *out = sum of in[i]^2, summed in double precision and in a fixed order.
+/// *out = sum of in[i]^2, in a fixed order.
 template <typename Element>
-void squareSum(Stream &stream, Buffers buffers, const Element *in,
-               Arithmetic<Element> *out, int64_t count);
+void squareSum(Stream &stream, Buffers buffers, const Element *in, double *out,
+               int64_t count);
 
 /// Numbers of a step, each one element of the arena; null: not used.
 template <typename Element> struct OptimizerScalars {

@@ -72,11 +72,10 @@ void OptimizerTask<Element, Gradient>::operator()() const {
 
 template <typename Element> void SquareSumTask<Element>::operator()() const {
   const Element *values = in;
-  *out = static_cast<Arithmetic<Element>>(
-      sumRow<double>(count, [values](int64_t i) {
-        const double x = static_cast<double>(values[i]);
-        return x * x;
-      }));
+  *out = sumRow<double>(count, [values](int64_t i) {
+    const double x = static_cast<double>(values[i]);
+    return x * x;
+  });
 }
 
 template struct OptimizerTask<float, float>;

@@ -62,8 +62,8 @@ void crossEntropy(Stream &stream, Buffers buffers, const Element *logits,
 }
 
 template <typename Element>
-void squareSum(Stream &stream, Buffers buffers, const Element *in,
-               Arithmetic<Element> *out, int64_t count) {
+void squareSum(Stream &stream, Buffers buffers, const Element *in, double *out,
+               int64_t count) {
   host::squareSum(stream, buffers, in, out, count);
 }
 
@@ -87,8 +87,8 @@ void optimizerUpdate(Stream &stream, Buffers buffers,
   template void crossEntropy(Stream &, Buffers, const Element *,               \
                              const int32_t *, Arithmetic<Element> *,           \
                              Arithmetic<Element> *, int64_t, int64_t);         \
-  template void squareSum(Stream &, Buffers, const Element *,                  \
-                          Arithmetic<Element> *, int64_t);
+  template void squareSum(Stream &, Buffers, const Element *, double *,        \
+                          int64_t);
 #define PARPLAN_OPTIMIZER(Element, Gradient)                                   \
   template void optimizerUpdate(                                               \
       Stream &, Buffers, const OptimizerShape &, OptimizerScalars<Element>,    \

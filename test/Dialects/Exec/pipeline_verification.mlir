@@ -36,6 +36,17 @@ exec.program @own_position position 1 mesh <["pp0"=2 pipeline]> arena 64 events 
 
 // -----
 
+exec.program @not_the_way_back position 1 mesh <["pp0"=2 pipeline]> arena 128 events 0 {
+  exec.communicator @c0 <"pp0">
+  %x = exec.buffer output at 0 live 0 to 2 block <"x" dims [16 over <> stride 1]> : <16xf32>
+  %y = exec.buffer output at 64 live 1 to 2 block <"y" dims [16 over <> stride 1]> : <16xf32>
+  // expected-error@+1 {{stands with a statement that is not its way back (E18)}}
+  exec.receive @c0 from 0 into %x count 16 bytes 64 with_next : <16xf32>
+  exec.receive @c0 from 0 into %y count 16 bytes 64 : <16xf32>
+}
+
+// -----
+
 exec.program @wrong_bytes position 1 mesh <["pp0"=2 pipeline]> arena 64 events 0 {
   exec.communicator @c0 <"pp0">
   %y = exec.buffer output at 0 live 0 to 1 block <"y" dims [16 over <> stride 1]> : <16xf32>

@@ -15,12 +15,12 @@ exec.program @step mesh <["dp0"=2 data]> arena 576 events 0 micro_batches 2 {
   %m = exec.buffer state at 192 live -1 to 3 trained block <"w" slot "momentum_buffer" from @w0 at 0 dims [32 over <> stride 1] storage <"dp0">> : <16xf32>
   %g = exec.buffer activation at 256 live 0 to 2 : <16xf32>
   // CHECK: %[[N:.*]] = exec.buffer output at 512 live 1 to 3 role gradient_norm block
-  %n = exec.buffer output at 512 live 1 to 3 role gradient_norm block <"gradient_norm" dims [16 over <> stride 1]> : <16xf32>
-  // CHECK: %[[LAST:.*]] = exec.view %[[N]] at 60 : <16xf32> to <f32>
-  %last = exec.view %n at 60 : <16xf32> to <f32>
+  %n = exec.buffer output at 512 live 1 to 3 role gradient_norm block <"gradient_norm" dims [8 over <> stride 1]> : <8xf64>
+  // CHECK: %[[LAST:.*]] = exec.view %[[N]] at 56 : <8xf64> to <f64>
+  %last = exec.view %n at 56 : <8xf64> to <f64>
   exec.zero %g : <16xf32>
-  // CHECK: exec.square_sum %[[G:.*]] into %[[LAST]] : <16xf32>, <f32>
-  exec.square_sum %g into %last : <16xf32>, <f32>
-  // CHECK: exec.update momentum %[[W:.*]], %[[G]] states %[[M:.*]] learning_rate %[[LR:.*]] scale %[[LAST]] into %[[W]], %[[M]] {
-  exec.update momentum %w, %g states %m learning_rate %lr scale %last into %w, %m {beta1 = 0.0, beta2 = 0.0, epsilon = 0.0, weight_decay = 0.1, momentum = 0.9} : !exec.buffer<16xf32>, !exec.buffer<16xf32>, !exec.buffer<16xf32>, !exec.buffer<f32>, !exec.buffer<f32>, !exec.buffer<16xf32>, !exec.buffer<16xf32>
+  // CHECK: exec.square_sum %[[G:.*]] into %[[LAST]] : <16xf32>, <f64>
+  exec.square_sum %g into %last : <16xf32>, <f64>
+  // CHECK: exec.update momentum %[[W:.*]], %[[G]] states %[[M:.*]] learning_rate %[[LR:.*]] scale %[[LR]] into %[[W]], %[[M]] {
+  exec.update momentum %w, %g states %m learning_rate %lr scale %lr into %w, %m {beta1 = 0.0, beta2 = 0.0, epsilon = 0.0, weight_decay = 0.1, momentum = 0.9} : !exec.buffer<16xf32>, !exec.buffer<16xf32>, !exec.buffer<16xf32>, !exec.buffer<f32>, !exec.buffer<f32>, !exec.buffer<16xf32>, !exec.buffer<16xf32>
 }

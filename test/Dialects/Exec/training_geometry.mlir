@@ -21,11 +21,20 @@ exec.program @log_sum_exp mesh <["tp0"=2 tensor]> arena 224 events 0 {
 
 // -----
 
-exec.program @square_sum mesh <["tp0"=2 tensor]> arena 72 events 0 {
+exec.program @square_sum mesh <["tp0"=2 tensor]> arena 80 events 0 {
   %x = exec.buffer input at 0 live -1 to 1 block <"x" dims [16 over <> stride 1]> : <16xf32>
-  %y = exec.buffer output at 64 live 0 to 1 block <"y" dims [2 over <> stride 1]> : <2xf32>
+  %y = exec.buffer output at 64 live 0 to 1 block <"y" dims [2 over <> stride 1]> : <2xf64>
   // expected-error@+1 {{output has 2 elements, not 1 (E9)}}
-  exec.square_sum %x into %y : <16xf32>, <2xf32>
+  exec.square_sum %x into %y : <16xf32>, <2xf64>
+}
+
+// -----
+
+exec.program @short_square_sum mesh <["tp0"=2 tensor]> arena 68 events 0 {
+  %x = exec.buffer input at 0 live -1 to 1 block <"x" dims [16 over <> stride 1]> : <16xf32>
+  %y = exec.buffer output at 64 live 0 to 1 block <"y" dims []> : <f32>
+  // expected-error@+1 {{sums up in f64, not in 'f32' (E9)}}
+  exec.square_sum %x into %y : <16xf32>, <f32>
 }
 
 // -----

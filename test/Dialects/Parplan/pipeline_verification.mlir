@@ -95,3 +95,25 @@ func.func @seconds() attributes {parplan.pass_seconds = array<f64: 1.0, 2.0>} {
 func.func @schedule() attributes {parplan.pipeline_schedule = 1 : i64} {
   return
 }
+
+// -----
+
+// expected-error@+1 {{'parplan.boundary_seconds' must be an array<f64> of a function, one time per boundary of stages}}
+func.func @boundary() attributes {parplan.boundary_seconds = array<f64: -1.0>} {
+  return
+}
+
+// -----
+
+// expected-error@+1 {{'parplan.pass_table' must be an array of strings of a function, the passes of each position}}
+func.func @table() attributes {parplan.pass_table = "F0 B0"} {
+  return
+}
+
+// -----
+
+func.func @relay(%x: tensor<4xf32>) {
+  // expected-error@+1 {{'parplan.relay' must be a unit attribute}}
+  %y = parplan.neg %x {parplan.relay = 1 : i64} : tensor<4xf32>
+  return
+}

@@ -11,8 +11,8 @@ func.func @sums(%x: tensor<2x3xf32>) {
   %s = parplan.sum %x, %x, %x {parplan.per_micro_batch, parplan.group = 3 : i64} : tensor<2x3xf32>
   // CHECK: parplan.square_sum %{{.*}} {parplan.factors = #parplan.factors<@mesh, {d0 = ["tp0"]}, stored = {"dp0"}>} : tensor<2x3xf32>
   %n = parplan.square_sum %a {parplan.factors = #parplan.factors<@mesh, {d0 = ["tp0"]}, stored = {"dp0"}>} : tensor<2x3xf32>
-  // CHECK: parplan.neg %{{.*}} : tensor<f32>
-  parplan.neg %n : tensor<f32>
+  // CHECK: parplan.neg %{{.*}} : tensor<f64>
+  parplan.neg %n : tensor<f64>
   return
 }
 

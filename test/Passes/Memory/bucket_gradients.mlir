@@ -10,11 +10,11 @@ parplan.initializer @b "b" : tensor<3xf32> in "" at 80 length 12
 // CHECK-SAME: %[[GA:.*]]: tensor<4x5xf32>, %[[GB:.*]]: tensor<3xf32>, %[[RATE:.*]]: tensor<f32>)
 // CHECK-SAME: -> (tensor<48xf32> {parplan.bucket = [#parplan.member<variable = <@a>, type = tensor<4x5xf32>, sharding = <@mesh, [{}, {}]>, offset = 0>,
 // CHECK-SAME: #parplan.member<variable = <@b>, type = tensor<3xf32>, sharding = <@mesh, [{}]>, offset = 32>], parplan.global_type = tensor<48xf32>, parplan.sharding = #parplan.sharding<@mesh, [{}]>},
-// CHECK-SAME: tensor<f32>, tensor<4x5xf32>)
+// CHECK-SAME: tensor<f64>, tensor<4x5xf32>)
 func.func @all_reduced(%ga: tensor<4x5xf32>, %gb: tensor<3xf32>, %rate: tensor<f32>)
     -> (tensor<4x5xf32> {parplan.variable = #parplan.variable<@a>, parplan.global_type = tensor<4x5xf32>, parplan.sharding = #parplan.sharding<@mesh, [{}, {}]>},
         tensor<3xf32> {parplan.variable = #parplan.variable<@b>, parplan.global_type = tensor<3xf32>, parplan.sharding = #parplan.sharding<@mesh, [{}]>},
-        tensor<f32>, tensor<4x5xf32>) {
+        tensor<f64>, tensor<4x5xf32>) {
   // CHECK: %[[P:.*]] = parplan.bucket_parameter
   // CHECK-SAME: tensor<48xf32>
   // CHECK-NEXT: %[[A:.*]]:2 = parplan.unpack %[[P]] at [0, 32]
@@ -36,12 +36,12 @@ func.func @all_reduced(%ga: tensor<4x5xf32>, %gb: tensor<3xf32>, %rate: tensor<f
   %rb = parplan.all_reduce sum %pb axes <"dp0"> to <@mesh, [{}]> {parplan.global_type = tensor<3xf32>} : tensor<3xf32> -> tensor<3xf32>
   %sa = parplan.square_sum %ra {parplan.shardings = [#parplan.sharding<@mesh, []>]} : tensor<4x5xf32>
   %sb = parplan.square_sum %rb {parplan.shardings = [#parplan.sharding<@mesh, []>]} : tensor<3xf32>
-  %norm = parplan.sum %sa, %sb : tensor<f32>
+  %norm = parplan.sum %sa, %sb : tensor<f64>
   %na = parplan.optimizer_update sgd %a, %ra learning_rate %rate betas 0.9, 0.999 epsilon 1.0e-8 weight_decay 0.0 momentum 0.0
     {parplan.shardings = [#parplan.sharding<@mesh, [{}, {}]>]} : tensor<4x5xf32>, tensor<4x5xf32>, tensor<f32>
   %nb = parplan.optimizer_update sgd %b, %rb learning_rate %rate betas 0.9, 0.999 epsilon 1.0e-8 weight_decay 0.0 momentum 0.0
     {parplan.shardings = [#parplan.sharding<@mesh, [{}]>]} : tensor<3xf32>, tensor<3xf32>, tensor<f32>
-  return %na, %nb, %norm, %read : tensor<4x5xf32>, tensor<3xf32>, tensor<f32>, tensor<4x5xf32>
+  return %na, %nb, %norm, %read : tensor<4x5xf32>, tensor<3xf32>, tensor<f64>, tensor<4x5xf32>
 }
 
 // -----

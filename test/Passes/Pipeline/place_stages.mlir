@@ -82,6 +82,33 @@ func.func @no_times() attributes {parplan.pipeline_schedule = "gpipe"} {
 
 // -----
 
+parplan.mesh @mesh <["pp0"=3 pipeline]>
+// expected-error@+1 {{needs parplan.boundary_seconds of 2 boundaries}}
+func.func @no_boundary() attributes {parplan.pipeline_schedule = "forward-only", parplan.boundary_seconds = array<f64: 1.0>,
+    parplan.pass_seconds = array<f64: 1.0, 0.0, 0.0, 1.0, 0.0, 0.0, 1.0, 0.0, 0.0>} {
+  return
+}
+
+// -----
+
+parplan.mesh @mesh <["pp0"=2 pipeline]>
+// expected-error@+1 {{has a word in parplan.pass_table that is no pass}}
+func.func @no_pass() attributes {parplan.pipeline_schedule = "gpipe", parplan.pass_table = ["F0 G0", "F0 B0"],
+    parplan.pass_seconds = array<f64: 1.0, 1.0, 1.0, 1.0, 1.0, 1.0>} {
+  return
+}
+
+// -----
+
+parplan.mesh @mesh <["pp0"=2 pipeline]>
+// expected-error@+1 {{the order of passes waits for itself}}
+func.func @no_order() attributes {parplan.pipeline_schedule = "gpipe", parplan.pass_table = ["F0 B0", "B0 F0"],
+    parplan.pass_seconds = array<f64: 1.0, 1.0, 1.0, 1.0, 1.0, 1.0>} {
+  return
+}
+
+// -----
+
 parplan.mesh @mesh <["pp0"=2 pipeline]>
 func.func @no_stage(%x: tensor<4xf32> {parplan.batch})
     attributes {parplan.pipeline_schedule = "forward-only", parplan.pass_seconds = array<f64: 1.0, 0.0, 0.0, 1.0, 0.0, 0.0>} {

@@ -39,8 +39,9 @@ func.func @main(
   %gradientW = parplan.accumulate %gw {parplan.role = "gradient_sum", parplan.stage = 0 : i64} : tensor<3xf32>
   %squareV = parplan.square_sum %gradientV {parplan.role = "optimizer", parplan.stage = 0 : i64} : tensor<3xf32>
   %squareW = parplan.square_sum %gradientW {parplan.role = "optimizer", parplan.stage = 0 : i64} : tensor<3xf32>
-  %total = parplan.sum %squareV, %squareW {parplan.role = "optimizer"} : tensor<f32>
-  %norm = parplan.sqrt %total {parplan.role = "optimizer"} : tensor<f32>
+  %total = parplan.sum %squareV, %squareW {parplan.role = "optimizer"} : tensor<f64>
+  %root = parplan.sqrt %total {parplan.role = "optimizer"} : tensor<f64>
+  %norm = parplan.cast %root {parplan.role = "optimizer"} : tensor<f64> to tensor<f32>
   %newW = parplan.optimizer_update sgd %w, %gradientW learning_rate %rate betas 0.0, 0.0 epsilon 0.0 weight_decay 0.0 momentum 0.0
     {parplan.role = "optimizer", parplan.stage = 0 : i64} : tensor<3xf32>, tensor<3xf32>, tensor<f32>
   %newV = parplan.optimizer_update sgd %v, %gradientV learning_rate %rate betas 0.0, 0.0 epsilon 0.0 weight_decay 0.0 momentum 0.0
@@ -67,11 +68,12 @@ func.func @main(
 // CHECK: %[[SQUARE:.*]] = parplan.square_sum
 // CHECK-NEXT: %{{.*}} = parplan.optimizer_update sgd %[[V]]
 // CHECK-NEXT: %[[PART:.*]] = parplan.receive from 1 over <"pp0"> {parplan.role = "gradient_sum"}
-// CHECK-NEXT: %[[TIED:.*]] = parplan.sum %{{.*}}, %[[PART]] {parplan.role = "gradient_sum"
+// CHECK-NEXT: %[[TIED:.*]] = parplan.sum %[[PART]], %{{.*}} {parplan.role = "gradient_sum"
 // CHECK-NEXT: %[[SQUARE2:.*]] = parplan.square_sum %[[TIED]]
 // CHECK-NEXT: %[[OWN:.*]] = parplan.sum %[[SQUARE]], %[[SQUARE2]] {{.*}} partial = sum{"pp0"}
 // CHECK-NEXT: %[[TOTAL:.*]] = parplan.all_reduce sum %[[OWN]] axes <"pp0">
-// CHECK-NEXT: %[[NORM:.*]] = parplan.sqrt %[[TOTAL]]
+// CHECK-NEXT: %[[ROOT:.*]] = parplan.sqrt %[[TOTAL]]
+// CHECK-NEXT: %[[NORM:.*]] = parplan.cast %[[ROOT]]
 // CHECK-NEXT: %[[NEW:.*]] = parplan.optimizer_update sgd %[[W]], %[[TIED]]
 // CHECK-NEXT: parplan.send %[[TIED]] to 1
 // CHECK-NEXT: return %[[NORM]], %[[NEW]]
@@ -93,7 +95,8 @@ func.func @main(
 // CHECK: parplan.send %{{.*}} to 0 over <"pp0"> {parplan.role = "gradient_sum"}
 // CHECK-NEXT: %[[ZERO:.*]] = parplan.constant {{.*}} dense<0.000000e+00>
 // CHECK-NEXT: %[[TOTAL:.*]] = parplan.all_reduce sum %[[ZERO]] axes <"pp0">
-// CHECK-NEXT: %[[NORM:.*]] = parplan.sqrt %[[TOTAL]]
+// CHECK-NEXT: %[[ROOT:.*]] = parplan.sqrt %[[TOTAL]]
+// CHECK-NEXT: %[[NORM:.*]] = parplan.cast %[[ROOT]]
 // CHECK-NEXT: %[[TIED:.*]] = parplan.receive from 0
 // CHECK-NEXT: %[[NEW:.*]] = parplan.optimizer_update sgd %[[W]], %[[TIED]]
 // CHECK-NEXT: return %{{.*}}, %[[NORM]], %[[NEW]]

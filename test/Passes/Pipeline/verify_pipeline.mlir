@@ -13,6 +13,24 @@ func.func @stage1() attributes {parplan.position = 1 : i64} {
 
 // -----
 
+// Two that meet on the link.
+parplan.mesh @mesh <["pp0"=2 pipeline]>
+func.func @stage0(%x: tensor<4xf32>) attributes {parplan.position = 0 : i64} {
+  parplan.send %x to 1 over <"pp0"> with_next : tensor<4xf32>
+  %y = parplan.receive from 1 over <"pp0"> : tensor<4xf32>
+  // expected-error@+1 {{after pipeline: P13: stands with an op that is not its way back}}
+  parplan.send %x to 1 over <"pp0"> with_next : tensor<4xf32>
+  return
+}
+func.func @stage1(%x: tensor<4xf32>) attributes {parplan.position = 1 : i64} {
+  %y = parplan.receive from 0 over <"pp0"> with_next : tensor<4xf32>
+  parplan.send %x to 0 over <"pp0"> : tensor<4xf32>
+  %z = parplan.receive from 0 over <"pp0"> : tensor<4xf32>
+  return
+}
+
+// -----
+
 parplan.mesh @mesh <["dp0"=2 data]>
 // expected-error@+1 {{after pipeline: the mesh has no pipeline axis}}
 func.func @stage0() attributes {parplan.position = 0 : i64} {

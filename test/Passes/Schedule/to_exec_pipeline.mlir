@@ -31,7 +31,7 @@ parplan.initializer @w0 "w" : tensor<8x8xf32> in "" at 0 length 256
 // CHECK: exec.communicator @[[P2P:c[0-9]]] <"pp0">
 // CHECK: exec.receive @[[P2P]] from 0
 // CHECK: exec.receive @[[P2P]] from 0
-func.func @stage0(%x0: tensor<4x8xf32> {parplan.name = "x0"}, %x1: tensor<4x8xf32> {parplan.name = "x1"}) -> (tensor<f32> {parplan.name = "norm"}) attributes {parplan.position = 0 : i64} {
+func.func @stage0(%x0: tensor<4x8xf32> {parplan.name = "x0"}, %x1: tensor<4x8xf32> {parplan.name = "x1"}) -> (tensor<f64> {parplan.name = "norm"}) attributes {parplan.position = 0 : i64} {
   %y0 = parplan.softmax %x0 dim 1 : tensor<4x8xf32>
   parplan.send %y0 to 1 over <"pp0"> : tensor<4x8xf32>
   %y1 = parplan.softmax %x1 dim 1 : tensor<4x8xf32>
@@ -40,11 +40,11 @@ func.func @stage0(%x0: tensor<4x8xf32> {parplan.name = "x0"}, %x1: tensor<4x8xf3
   %d1 = parplan.receive from 1 over <"pp0"> : tensor<4x8xf32>
   %s0 = parplan.square_sum %d0 : tensor<4x8xf32>
   %s1 = parplan.square_sum %d1 : tensor<4x8xf32>
-  %s = parplan.sum %s0, %s1 : tensor<f32>
-  %n = parplan.all_reduce sum %s axes <"pp0"> to <@mesh, []> : tensor<f32> -> tensor<f32>
-  return %n : tensor<f32>
+  %s = parplan.sum %s0, %s1 : tensor<f64>
+  %n = parplan.all_reduce sum %s axes <"pp0"> to <@mesh, []> : tensor<f64> -> tensor<f64>
+  return %n : tensor<f64>
 }
-func.func @stage1() -> (tensor<f32> {parplan.name = "norm"}) attributes {parplan.position = 1 : i64} {
+func.func @stage1() -> (tensor<f64> {parplan.name = "norm"}) attributes {parplan.position = 1 : i64} {
   %y0 = parplan.receive from 0 over <"pp0"> : tensor<4x8xf32>
   %y1 = parplan.receive from 0 over <"pp0"> : tensor<4x8xf32>
   %w = parplan.parameter @w0 : tensor<8x8xf32>
@@ -53,8 +53,47 @@ func.func @stage1() -> (tensor<f32> {parplan.name = "norm"}) attributes {parplan
   %d1 = parplan.matmul "mk,kn->mn" %y1, %w : tensor<4x8xf32>, tensor<8x8xf32>
   parplan.send %d1 to 0 over <"pp0"> : tensor<4x8xf32>
   %s = parplan.square_sum %w : tensor<8x8xf32>
-  %n = parplan.all_reduce sum %s axes <"pp0"> to <@mesh, []> {parplan.shardings = [#parplan.sharding<@mesh, []>]} : tensor<f32> -> tensor<f32>
-  return %n : tensor<f32>
+  %n = parplan.all_reduce sum %s axes <"pp0"> to <@mesh, []> {parplan.shardings = [#parplan.sharding<@mesh, []>]} : tensor<f64> -> tensor<f64>
+  return %n : tensor<f64>
+}
+
+// -----
+
+parplan.mesh @mesh <["pp0"=2 pipeline]>
+
+// Two messages that are issued together: what either waits for comes before
+// both, what waits for either comes behind both, and what is sent lives as long
+// as the other one arrives.
+// CHECK-LABEL: exec.program @stage0
+// CHECK: %[[Y:.*]] = exec.buffer activation at {{[0-9]+}} live 0 to 2
+// CHECK: exec.softmax %{{.*}} into %[[Y]] rows
+// CHECK-NEXT: exec.record 0 on compute
+// CHECK-NEXT: exec.wait 0 on point_to_point
+// CHECK-NEXT: exec.send @c0 to 1 %[[Y]] count 32 bytes 128 with_next
+// CHECK-NEXT: exec.receive @c0 from 1 into %[[D:[^ ]*]] count 32 bytes 128
+// CHECK-NEXT: exec.record 0 on point_to_point
+// CHECK-NEXT: exec.wait 0 on compute
+// CHECK-NEXT: exec.softmax %[[D]]
+// CHECK-LABEL: exec.program @stage1
+// CHECK: exec.wait 0 on point_to_point
+// CHECK-NEXT: exec.receive @c0 from 0 into %[[X:[^ ]*]] count 32 bytes 128 with_next
+// CHECK-NEXT: exec.send @c0 to 0 %{{[^ ]*}} count 32 bytes 128
+// CHECK-NEXT: exec.record 1 on point_to_point
+// CHECK-NEXT: exec.wait 1 on compute
+// CHECK-NEXT: exec.softmax %[[X]]
+func.func @stage0(%x: tensor<4x8xf32> {parplan.name = "x"}) -> (tensor<4x8xf32> {parplan.name = "z"}) attributes {parplan.position = 0 : i64} {
+  %y = parplan.softmax %x dim 1 : tensor<4x8xf32>
+  parplan.send %y to 1 over <"pp0"> with_next : tensor<4x8xf32>
+  %d = parplan.receive from 1 over <"pp0"> : tensor<4x8xf32>
+  %z = parplan.softmax %d dim 1 : tensor<4x8xf32>
+  return %z : tensor<4x8xf32>
+}
+func.func @stage1(%x: tensor<4x8xf32> {parplan.name = "x"}) -> (tensor<4x8xf32> {parplan.name = "y"}) attributes {parplan.position = 1 : i64} {
+  %d = parplan.softmax %x dim 1 : tensor<4x8xf32>
+  %r = parplan.receive from 0 over <"pp0"> with_next : tensor<4x8xf32>
+  parplan.send %d to 0 over <"pp0"> : tensor<4x8xf32>
+  %y = parplan.softmax %r dim 1 : tensor<4x8xf32>
+  return %y : tensor<4x8xf32>
 }
 
 // -----

@@ -25,20 +25,21 @@ parplan.initializer @w0 "w" : tensor<8x6xf32> in "" at 0 length 192
 // The upload read the old value: the download waited for what waited for it.
 // CHECK-NEXT: exec.update {{ *}}momentum %[[W]], %[[DOWN]] states %[[M]] learning_rate %[[LR]] into %[[W]], %[[M]]
 func.func @main(%x: tensor<4x8xf32> {parplan.name = "x"}, %lr: tensor<f32> {parplan.name = "learning_rate", parplan.schedule = "learning_rate"}
-  ) -> (tensor<f32> {parplan.name = "gradient_norm"}, tensor<f32> {parplan.name = "loss"}, tensor<8x6xf32> {parplan.variable = #parplan.variable<@w0>},
+  ) -> (tensor<f64> {parplan.name = "gradient_norm"}, tensor<f32> {parplan.name = "loss"}, tensor<8x6xf32> {parplan.variable = #parplan.variable<@w0>},
         tensor<8x6xf32> {parplan.variable = #parplan.variable<@w0, slot = "momentum_buffer">})
     attributes {parplan.micro_batches = 1 : i64} {
   %w = parplan.parameter @w0 {parplan.tier = "host"} : tensor<8x6xf32>
   %m = parplan.parameter @w0 slot "momentum_buffer" {parplan.tier = "host"} : tensor<8x6xf32>
   %up = parplan.transfer %w to "device" : tensor<8x6xf32>
   %y = parplan.matmul "bk,kn->bn" %x, %up : tensor<4x8xf32>, tensor<8x6xf32>
-  %s = parplan.square_sum %y : tensor<4x6xf32>
+  %sum = parplan.square_sum %y : tensor<4x6xf32>
+  %s = parplan.cast %sum : tensor<f64> to tensor<f32>
   %loss = parplan.mul %s, %lr : tensor<f32>, tensor<f32>
   %g = parplan.matmul "bk,bn->kn" %x, %y : tensor<4x8xf32>, tensor<4x6xf32>
   %gh = parplan.transfer %g to "host" : tensor<8x6xf32>
   %norm = parplan.square_sum %gh : tensor<8x6xf32>
   %wn, %mn = parplan.optimizer_update momentum %w, %gh states %m learning_rate %lr betas 0.0, 0.0 epsilon 0.0 weight_decay 0.0 momentum 0.9 : tensor<8x6xf32>, tensor<8x6xf32>, tensor<8x6xf32>, tensor<f32>
-  return %norm, %loss, %wn, %mn : tensor<f32>, tensor<f32>, tensor<8x6xf32>, tensor<8x6xf32>
+  return %norm, %loss, %wn, %mn : tensor<f64>, tensor<f32>, tensor<8x6xf32>, tensor<8x6xf32>
 }
 
 // -----
@@ -119,7 +120,7 @@ parplan.initializer @w0 "w" : tensor<16xf32> in "" at 0 length 64
 parplan.initializer @w1 "v" : tensor<16xf32> in "" at 64 length 64
 func.func @main(%g: tensor<16xf32> {parplan.name = "g"}, %lr: tensor<f32> {parplan.name = "learning_rate", parplan.schedule = "learning_rate"}
   ) -> (tensor<16xf32> {parplan.variable = #parplan.variable<@w0>}, tensor<16xf32> {parplan.variable = #parplan.variable<@w0, slot = "momentum_buffer">},
-        tensor<16xf32> {parplan.variable = #parplan.variable<@w1>}, tensor<f32> {parplan.name = "loss"})
+        tensor<16xf32> {parplan.variable = #parplan.variable<@w1>}, tensor<f64> {parplan.name = "loss"})
     attributes {parplan.micro_batches = 1 : i64} {
   %w = parplan.parameter @w0 {parplan.tier = "nvme"} : tensor<16xf32>
   %m = parplan.parameter @w0 slot "momentum_buffer" {parplan.tier = "host"} : tensor<16xf32>
@@ -132,5 +133,5 @@ func.func @main(%g: tensor<16xf32> {parplan.name = "g"}, %lr: tensor<f32> {parpl
   %loss = parplan.square_sum %wd : tensor<16xf32>
   %s = parplan.softmax %wd dim 0 : tensor<16xf32>
   %vb = parplan.transfer %s to "nvme" : tensor<16xf32>
-  return %wb, %mn, %vb, %loss : tensor<16xf32>, tensor<16xf32>, tensor<16xf32>, tensor<f32>
+  return %wb, %mn, %vb, %loss : tensor<16xf32>, tensor<16xf32>, tensor<16xf32>, tensor<f64>
 }

@@ -21,7 +21,8 @@ parplan.initializer @w0 "w" : tensor<8x6xf32> in "" at 0 length 192
 // CHECK: exec.matmul %[[X1]] [1, 8], %{{.*}} [6, 1] into %[[G1:.*]] [6, 1] shape [8, 6, 4]
 // The sum grows in place.
 // CHECK: exec.launch @kernel{{[0-9]+}}(%[[G]], %[[G1]]) scalars [] into %[[G]]
-// CHECK: exec.square_sum %[[G]] into %[[NORM]] {
+// CHECK: exec.square_sum %[[G]] into %[[SQUARES:.*]] {
+// CHECK-NEXT: exec.launch @kernel{{[0-9]+}}(%[[SQUARES]]) scalars [] into %[[NORM]]
 // CHECK: exec.update momentum %[[W]], %[[G]] states %[[M]] learning_rate %[[LR]] into %[[W]], %[[M]]
 // CHECK-SAME: cost = #exec.cost<elementwise
 // CHECK-NOT: exec.copy
@@ -44,7 +45,8 @@ func.func @main(
   %d1r = parplan.reshape %d1 : tensor<1x4x6xf32> to tensor<2x2x6xf32>
   %g1 = parplan.matmul "bsk,bsn->kn" %x1r, %d1r : tensor<2x2x8xf32>, tensor<2x2x6xf32>
   %g = parplan.sum %g0, %g1 : tensor<8x6xf32>
-  %norm = parplan.square_sum %g : tensor<8x6xf32>
+  %squares = parplan.square_sum %g : tensor<8x6xf32>
+  %norm = parplan.cast %squares : tensor<f64> to tensor<f32>
   %wn, %mn = parplan.optimizer_update momentum %w, %g states %m learning_rate %lr betas 0.0, 0.0 epsilon 0.0 weight_decay 0.0 momentum 0.9 : tensor<8x6xf32>, tensor<8x6xf32>, tensor<8x6xf32>, tensor<f32>
   return %norm, %wn, %mn : tensor<f32>, tensor<8x6xf32>, tensor<8x6xf32>
 }

@@ -21,7 +21,9 @@ func.func @main(%x: tensor<3xf32> {parplan.batch}) -> (tensor<f32> {parplan.name
   %g = parplan.accumulate %x {parplan.role = "gradient_sum"} : tensor<3xf32>
   // CHECK: %[[SQUARE:.*]] = parplan.square_sum %[[G]] {parplan.group = 8 : i64, parplan.role = "optimizer"}
   // CHECK: %[[SUM:.*]] = parplan.sum %[[SQUARE]] {parplan.role = "optimizer"}
-  // CHECK: %[[NORM:.*]] = parplan.sqrt %[[SUM]]
+  // In f64 up to the root.
+  // CHECK: %[[ROOT:.*]] = parplan.sqrt %[[SUM]] {{.*}}tensor<f64>
+  // CHECK: %[[NORM:.*]] = parplan.cast %[[ROOT]]
   // CHECK: %[[EPSILON:.*]] = parplan.constant {{.*}}dense<9.99999997E-7>
   // CHECK: %[[DIVISOR:.*]] = parplan.add %[[NORM]], %[[EPSILON]]
   // CHECK: %[[RATIO:.*]] = parplan.div %{{.*}}, %[[DIVISOR]]

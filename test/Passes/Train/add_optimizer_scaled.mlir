@@ -8,7 +8,8 @@ parplan.initializer @w "w" : tensor<3xf32> in "" at 0 length 12 {parplan.trained
 func.func @main(%x: tensor<3xf32> {parplan.batch}, %s: tensor<f32> {parplan.schedule = "loss_scale"}) -> (tensor<f32> {parplan.name = "loss"}, tensor<3xf32> {parplan.variable = #parplan.variable<@w>}) attributes {parplan.micro_batches = 1 : i64} {
   %w = parplan.parameter @w : tensor<3xf32>
   %g = parplan.accumulate %x : tensor<3xf32>
-  // CHECK: %[[SCALED:.*]] = parplan.sqrt
+  // CHECK: %[[ROOT:.*]] = parplan.sqrt
+  // CHECK: %[[SCALED:.*]] = parplan.cast %[[ROOT]]
   // CHECK: %[[NORM:.*]] = parplan.mul %[[SCALED]], %[[INVERSE]]
   // CHECK: %[[NAN:.*]] = parplan.is_nan %[[NORM]]
   // CHECK: %[[INF:.*]] = parplan.is_inf %[[NORM]]

@@ -57,7 +57,7 @@ func.func @main(%x: tensor<3xf32> {parplan.batch}, %r: tensor<f32>) -> (tensor<f
 parplan.initializer @v "v" : tensor<3xf32> in "" at 0 length 12 {parplan.trained = "it is"}
 parplan.initializer @w "w" : tensor<3xf32> in "" at 12 length 12 {parplan.trained = "it is"}
 // The gradient of a part that nothing reads is zero. A forward op stands before the other members of its group.
-func.func @main(%x: tensor<3xf32> {parplan.batch}, %r: tensor<f32>) -> (tensor<f32> {parplan.name = "loss"}, tensor<3xf32> {parplan.variable = #parplan.variable<@v>}, tensor<3xf32> {parplan.variable = #parplan.variable<@w>}) attributes {parplan.micro_batches = 2 : i64} {
+func.func @main(%x: tensor<3xf32> {parplan.batch}, %r: tensor<f32>) -> (tensor<f64> {parplan.name = "loss"}, tensor<3xf32> {parplan.variable = #parplan.variable<@v>}, tensor<3xf32> {parplan.variable = #parplan.variable<@w>}) attributes {parplan.micro_batches = 2 : i64} {
   %v = parplan.parameter @v : tensor<3xf32>
   %w = parplan.parameter @w : tensor<3xf32>
   %e = parplan.neg %x {parplan.per_micro_batch, parplan.group = 0 : i64, parplan.role = "input_gradient"} : tensor<3xf32>
@@ -70,7 +70,7 @@ func.func @main(%x: tensor<3xf32> {parplan.batch}, %r: tensor<f32>) -> (tensor<f
   // expected-error@+1 {{after train: has a gradient that is neither accumulated nor zero}}
   %n = parplan.optimizer_update sgd %v, %g learning_rate %r betas 0.9, 0.999 epsilon 1.0e-08 weight_decay 0.0 momentum 0.0 {parplan.group = 1 : i64, parplan.role = "optimizer"} : tensor<3xf32>, tensor<3xf32>, tensor<f32>
   %m = parplan.optimizer_update sgd %w, %z learning_rate %r betas 0.9, 0.999 epsilon 1.0e-08 weight_decay 0.0 momentum 0.0 {parplan.group = 2 : i64, parplan.role = "optimizer"} : tensor<3xf32>, tensor<3xf32>, tensor<f32>
-  return %q, %n, %m : tensor<f32>, tensor<3xf32>, tensor<3xf32>
+  return %q, %n, %m : tensor<f64>, tensor<3xf32>, tensor<3xf32>
 }
 
 // -----

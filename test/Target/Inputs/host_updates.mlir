@@ -8,7 +8,7 @@ func.func @main(%g0: tensor<8x6xf32> {parplan.name = "g0"}, %g1: tensor<400000xf
     %lr: tensor<f32> {parplan.name = "learning_rate", parplan.schedule = "learning_rate"},
     %step: tensor<f32> {parplan.name = "step_size", parplan.schedule = "step_size"},
     %correction: tensor<f32> {parplan.name = "bias_correction2_sqrt", parplan.schedule = "bias_correction2_sqrt"}
-  ) -> (tensor<f32> {parplan.name = "gradient_norm"},
+  ) -> (tensor<f64> {parplan.name = "gradient_norm"},
         tensor<8x6xf32> {parplan.variable = #parplan.variable<@w0>}, tensor<8x6xf32> {parplan.variable = #parplan.variable<@w0, slot = "exp_avg">},
         tensor<8x6xf32> {parplan.variable = #parplan.variable<@w0, slot = "exp_avg_sq">},
         tensor<400000xf32> {parplan.variable = #parplan.variable<@w1>}, tensor<400000xf32> {parplan.variable = #parplan.variable<@w1, slot = "exp_avg">},
@@ -20,7 +20,8 @@ func.func @main(%g0: tensor<8x6xf32> {parplan.name = "g0"}, %g1: tensor<400000xf
   %w1 = parplan.parameter @w1 {parplan.tier = "nvme"} : tensor<400000xf32>
   %m1 = parplan.parameter @w1 slot "exp_avg" {parplan.tier = "nvme"} : tensor<400000xf32>
   %v1 = parplan.parameter @w1 slot "exp_avg_sq" {parplan.tier = "nvme"} : tensor<400000xf32>
-  %s = parplan.square_sum %g1 : tensor<400000xf32>
+  %sum = parplan.square_sum %g1 : tensor<400000xf32>
+  %s = parplan.cast %sum : tensor<f64> to tensor<f32>
   %scale = parplan.rsqrt %s : tensor<f32>
   %skip = parplan.is_nan %s : tensor<f32>
   %g0h = parplan.transfer %g0 to "host" : tensor<8x6xf32>
@@ -34,5 +35,5 @@ func.func @main(%g0: tensor<8x6xf32> {parplan.name = "g0"}, %g1: tensor<400000xf
   %w1b = parplan.transfer %w1n to "nvme" : tensor<400000xf32>
   %m1b = parplan.transfer %m1n to "nvme" : tensor<400000xf32>
   %v1b = parplan.transfer %v1n to "nvme" : tensor<400000xf32>
-  return %norm, %w0n, %m0n, %v0n, %w1b, %m1b, %v1b : tensor<f32>, tensor<8x6xf32>, tensor<8x6xf32>, tensor<8x6xf32>, tensor<400000xf32>, tensor<400000xf32>, tensor<400000xf32>
+  return %norm, %w0n, %m0n, %v0n, %w1b, %m1b, %v1b : tensor<f64>, tensor<8x6xf32>, tensor<8x6xf32>, tensor<8x6xf32>, tensor<400000xf32>, tensor<400000xf32>, tensor<400000xf32>
 }

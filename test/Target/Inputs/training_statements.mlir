@@ -32,7 +32,8 @@ func.func @main(
 
   %s0 = parplan.square_sum %rows : tensor<2x5x8xf32>
   %s1 = parplan.square_sum %x : tensor<2x3x8x8xf32>
-  %norm = parplan.sum %s0, %s1 : tensor<f32>
+  %squares = parplan.sum %s0, %s1 : tensor<f64>
+  %norm = parplan.cast %squares : tensor<f64> to tensor<f32>
 
   %dtable = parplan.embedding_gradient %ids, %rows : tensor<2x5xi64>, tensor<2x5x8xf32> to tensor<6x8xf32>
   %pick = parplan.constant dense<[0, 3, -1, 3, 0]> : tensor<5xi64>
