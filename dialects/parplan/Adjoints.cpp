@@ -52,7 +52,8 @@ ShardingRule EmbeddingGradientOp::getShardingRule() {
                              FactorKind::reduceSum);
     builder.operand(0, dim, factor).operand(1, dim, factor);
   }
-  builder.result(0, 0, builder.add("v", table[0]));
+  int rows = builder.add("v", table[0]);
+  builder.result(0, 0, rows).number(rows);
   int width = builder.add("d", table[1]);
   builder.operand(1, ids.size(), width).result(0, 1, width);
   return builder.finish();

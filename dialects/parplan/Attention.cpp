@@ -49,7 +49,7 @@ ShardingRule AttentionOp::getShardingRule() {
     factors.mapResult(builder, 1, "bhs");
   if (getMask())
     factors.mapMask(builder, 3, getMask(), sizes.t);
-  return finishWithPanels(builder, factors);
+  return finishAttentionRule(builder, factors, getCausal());
 }
 
 OpWork AttentionOp::getWork() {

@@ -44,7 +44,7 @@ ShardingRule AttentionGradientOp::getShardingRule() {
   factors.mapResult(builder, 0, "bshe");
   factors.mapResult(builder, 1, "btge");
   factors.mapResult(builder, 2, "btgf");
-  return finishWithPanels(builder, factors);
+  return finishAttentionRule(builder, factors, getCausal());
 }
 
 OpWork AttentionGradientOp::getWork() {

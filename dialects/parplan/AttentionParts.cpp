@@ -193,8 +193,12 @@ void AttentionFactors::mapMask(RuleBuilder &builder, unsigned operand,
   }
 }
 
-ShardingRule finishWithPanels(RuleBuilder &builder,
-                              const AttentionFactors &factors) {
+ShardingRule finishAttentionRule(RuleBuilder &builder,
+                                 const AttentionFactors &factors, bool causal) {
+  if (causal) {
+    builder.number(factors.s);
+    builder.number(factors.t);
+  }
   ShardingRule rule = builder.finish();
   if (factors.t != RuleBuilder::none)
     rule.panelFactors.push_back(factors.t);

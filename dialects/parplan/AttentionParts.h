@@ -86,9 +86,10 @@ struct AttentionFactors {
                int64_t keys) const;
 };
 
-/// The rule of attentions and gradients: their keys may come in panels (S21).
-ShardingRule finishWithPanels(RuleBuilder &builder,
-                              const AttentionFactors &factors);
+/// The rule of attentions and gradients: their keys may come in panels (S21);
+/// causal ones compare positions.
+ShardingRule finishAttentionRule(RuleBuilder &builder,
+                                 const AttentionFactors &factors, bool causal);
 
 /// Which of its scores an attention computes.
 struct AttentionScope {

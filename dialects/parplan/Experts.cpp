@@ -52,6 +52,7 @@ public:
   ExpertRule(Operation *op, ArrayRef<int64_t> values, FactorKind expertKind,
              FactorKind widthKind)
       : builder(op), experts(builder.add("e", values[0], expertKind)) {
+    builder.number(experts);
     ArrayRef<int64_t> sizes = values.drop_front().drop_back();
     for (auto [dim, size] : llvm::enumerate(sizes))
       tokens.push_back(builder.add(

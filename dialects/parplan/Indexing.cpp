@@ -47,7 +47,8 @@ ShardingRule EmbeddingOp::getShardingRule() {
     int factor = builder.add(getIdFactorName(ids.size(), dim), size);
     builder.operand(0, dim, factor).result(0, dim, factor);
   }
-  builder.operand(1, 0, builder.add("v", table[0], FactorKind::reduceSum));
+  int rows = builder.add("v", table[0], FactorKind::reduceSum);
+  builder.operand(1, 0, rows).number(rows);
   int width = builder.add("d", table[1]);
   builder.operand(1, 1, width).result(0, ids.size(), width);
   return builder.finish();

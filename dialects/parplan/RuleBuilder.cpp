@@ -30,8 +30,13 @@ RuleBuilder::RuleBuilder(Operation *op) {
 int RuleBuilder::add(const Twine &name, int64_t size, FactorKind kind) {
   if (size == 1)
     return none;
-  rule.factors.push_back({name.str(), size, kind});
+  rule.factors.push_back({name.str(), size, kind, /*isNumbered=*/false});
   return static_cast<int>(rule.factors.size()) - 1;
+}
+
+void RuleBuilder::number(int factor) {
+  if (factor != none)
+    rule.factors[factor].isNumbered = true;
 }
 
 RuleBuilder &RuleBuilder::operand(unsigned operand, int64_t dim, int factor) {

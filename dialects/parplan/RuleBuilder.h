@@ -27,6 +27,9 @@ public:
   int add(const llvm::Twine &name, int64_t size,
           FactorKind kind = FactorKind::parallel);
 
+  /// Says that the op depends on the numbers of the factor's elements.
+  void number(int factor);
+
   /// Appends the factor to a dimension, at its minor end.
   RuleBuilder &operand(unsigned operand, int64_t dim, int factor);
   RuleBuilder &result(unsigned result, int64_t dim, int factor);

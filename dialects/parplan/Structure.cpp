@@ -147,7 +147,14 @@ LogicalResult IotaOp::verify() {
                     cast<RankedTensorType>(getType()).getRank());
 }
 ShardingRule IotaOp::getShardingRule() {
-  return getSourceRule(*this, FactorKind::parallel);
+  RuleBuilder builder(*this);
+  for (auto [dim, size] : llvm::enumerate(getShape(getResult()))) {
+    int factor = builder.add("d" + Twine(dim), size);
+    builder.result(0, dim, factor);
+    if (dim == getDim())
+      builder.number(factor);
+  }
+  return builder.finish();
 }
 OpWork IotaOp::getWork() { return getCopyWork(); }
 bool IotaOp::keepsZeroPadding(int) { return false; }
@@ -168,12 +175,15 @@ LogicalResult AffineMaskOp::verify() {
 /// becomes a comparison of indices.
 ShardingRule AffineMaskOp::getShardingRule() {
   RuleBuilder builder(*this);
-  for (auto [dim, size] : llvm::enumerate(getType().getShape()))
-    builder.result(0, dim,
-                   builder.add("d" + Twine(dim), size,
-                               getCoefficients()[dim] == 0
-                                   ? FactorKind::parallel
-                                   : FactorKind::coupled));
+  for (auto [dim, size] : llvm::enumerate(getType().getShape())) {
+    bool isNumbered = getCoefficients()[dim] != 0;
+    int factor =
+        builder.add("d" + Twine(dim), size,
+                    isNumbered ? FactorKind::coupled : FactorKind::parallel);
+    builder.result(0, dim, factor);
+    if (isNumbered)
+      builder.number(factor);
+  }
   return builder.finish();
 }
 OpWork AffineMaskOp::getWork() { return getCopyWork(); }

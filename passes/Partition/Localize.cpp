@@ -281,6 +281,12 @@ private:
         local->setOperand(
             0, clearPadding(builder, op->getLoc(), access, local->getOperand(0),
                             padded, -std::numeric_limits<double>::infinity()));
+    } else {
+      // Whose numbers begin elsewhere is one of the above.
+      for (auto [factor, axes] : llvm::zip_equal(rule.factors, assignment.axes))
+        PARPLAN_CHECK(!factor.isNumbered || axes.empty(), "numbers of factor ",
+                      factor.name, " are not shifted: ",
+                      std::string_view(op->getName().getStringRef()));
     }
   }
 

@@ -32,6 +32,10 @@ struct Factor {
   std::string name;
   int64_t size = 1;
   FactorKind kind = FactorKind::parallel;
+  /// What the op computes depends on the numbers of the elements: others name
+  /// them (rows of an embedding), or it is about positions (causal attention).
+  /// A block must know where it starts, and the elements keep their order.
+  bool isNumbered = false;
 
   bool operator==(const Factor &other) const = default;
 };
