@@ -2,18 +2,18 @@
 """Runs training programs with random delays, and under every schedule, and compares bits.
 
 Each group of configurations below must train the same model: every program is run as it is and with PARPLAN_CHAOS, which
-delays every launch, call and copy at random on every stream of every rank. A group passes when losses, the saved weights
-and the order of communication are those of its first run, bit for bit, whatever was delayed and whatever the schedule; the
-order is compared per program. Ends with 1 when a group failed.
+delays every launch, call and copy at random on every stream of every rank. A group passes when losses, gradient norms, the
+saved weights and the order of communication are those of its first run, bit for bit, whatever was delayed and whatever the
+schedule; the order is compared per program. Ends with 1 when a group failed.
 """
 import argparse
 import os
-import sys
 import tempfile
 
-from forced import Difference, expect
+from forced import expect
 from run_inference import read_json
 from run_training import compile_step, train
+from verdicts import Verdicts
 
 SCHEDULES = ["gpipe", "1f1b", "1f1b-eager", "interleaved:2", "zb-h1", "zb-h2", "zb-v", "v-half", "v-min"]
 SEEDS = 2
@@ -22,6 +22,8 @@ STEPS = 3
 GROUPS = [
     [(4, "dp=2,tp1d=2,micro-batches=2")],
     [(2, "dp=2,zero=3,micro-batches=2")],
+    # Servers sum in the order of the workers, and update as these do.
+    [(2, "dp=2"), (3, "parameter-server=sync"), (4, "parameter-server=sync,servers=2")],
     # As many micro-batches as positions need, one too many, and fewer than positions.
     *([(2, f"pp=2,micro-batches={count},schedule={schedule}") for schedule in SCHEDULES] for count in (4, 1)),
     [(4, f"pp=2,dp=2,micro-batches=2,schedule={schedule}") for schedule in ("1f1b", "interleaved:2", "zb-v")],
@@ -38,12 +40,12 @@ def run_with(seed, *arguments):
         del os.environ["PARPLAN_CHAOS"]
 
 
-def check_group(parplan, folder, case, task, group, seeds):
+def check_group(parplan, folder, case, task, precision, group, seeds):
     first = None
     for ranks, specification in group:
         with tempfile.TemporaryDirectory(prefix="parplan-") as work:
             out, saved = os.path.join(work, "out"), os.path.join(work, "trained.safetensors")
-            compile_step(parplan, folder, case, task, ranks, specification, "fp32", out)
+            compile_step(parplan, folder, case, task, ranks, specification, precision, out)
             order = None
             for seed in [0, *seeds]:
                 what = f"{specification}, " + (f"delays {seed}" if seed else "no delays")
@@ -52,8 +54,9 @@ def check_group(parplan, folder, case, task, group, seeds):
                     weights = file.read()
                 os.remove(saved)
                 if first is None:
-                    first = (what, metrics["loss"], weights)
+                    first = (what, metrics["loss"], weights, metrics["gradient_norm"])
                 expect(metrics["loss"] == first[1], f"{what}: losses {metrics['loss']}, those of {first[0]} are {first[1]}")
+                expect(metrics["gradient_norm"] == first[3], f"{what}: norms {metrics['gradient_norm']}, those of {first[0]} are {first[3]}")
                 expect(weights == first[2], f"{what}: other weights than those of {first[0]}")
                 order = order or metrics["communication"]
                 expect(metrics["communication"] == order, f"{what}: other communication than without delays")
@@ -66,27 +69,30 @@ def main():
     parser.add_argument("--models", required=True, help="folder with one folder per model")
     parser.add_argument("--case", action="append", required=True, help="the model; repeatable")
     parser.add_argument("--group", action="append", type=int, help="only this group of GROUPS; repeatable")
+    parser.add_argument("--schedules", help="in place of GROUPS one of these, on two positions with four micro-batches")
+    parser.add_argument("--task", type=int, default=0, help="which of the model's training runs")
+    parser.add_argument("--precision", default="fp32", help="as parplan's option")
     parser.add_argument("--seeds", type=int, default=SEEDS, help="how many runs with delays")
     options = parser.parse_args()
     parplan = os.path.abspath(options.parplan)
 
-    failures = count = 0
+    groups = GROUPS
+    if options.schedules:
+        groups = [[(2, f"pp=2,micro-batches=4,schedule={schedule}") for schedule in options.schedules.split(",")]]
+    verdicts = Verdicts()
     for name in options.case:
         folder = os.path.join(options.models, name)
         case = read_json(os.path.join(folder, "case.json"))
-        for index, group in enumerate(GROUPS):
+        for index, group in enumerate(groups):
             if options.group and index not in options.group:
                 continue
-            count += 1
-            try:
-                runs = check_group(parplan, folder, case, case["train"][0], group, range(1, options.seeds + 1))
-                verdict = f"ok: {runs} runs of {len(group)} programs, the same bits"
-            except (Difference, OSError, KeyError, ValueError) as problem:
-                failures += 1
-                verdict = f"FAILED: {problem if isinstance(problem, Difference) else repr(problem)}"
-            print(f"{name}, group {index} ({group[0][1]}): {verdict}", flush=True)
-    print(f"{count - failures} passed, {failures} failed")
-    sys.exit(1 if failures or not count else 0)
+
+            def run(group=group):
+                runs = check_group(parplan, folder, case, case["train"][options.task], options.precision, group, range(1, options.seeds + 1))
+                return f"{runs} runs of {len(group)} programs, the same bits"
+
+            verdicts.check(f"{name}, group {index} ({group[0][1]})", run)
+    verdicts.end()
 
 
 if __name__ == "__main__":

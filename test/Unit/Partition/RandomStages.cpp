@@ -43,10 +43,20 @@ public:
       seconds.push_back(random.pick(times));
     function->setAttr(attributes::passSeconds,
                       builder.getDenseF64ArrayAttr(seconds));
+    std::vector<double> messages;
+    if (random.chance(50)) {
+      for (int64_t i = 1; i < shape.getStageCount(); ++i)
+        messages.push_back(random.pick(times));
+      function->setAttr(attributes::boundarySeconds,
+                        builder.getDenseF64ArrayAttr(messages));
+    }
+    if (random.chance(50))
+      writeTable(seconds, messages);
     int64_t count = 0, number = 0;
     for (Operation &op : getOps())
       count += runsPerMicroBatch(&op);
-    int64_t firstBackward = random.below(count + 1);
+    int64_t firstBackward =
+        hasBackward(shape.kind) ? random.below(count + 1) : count;
     for (Operation &op : getOps())
       if (runsPerMicroBatch(&op))
         place(&op, number++ >= firstBackward);
@@ -55,6 +65,35 @@ public:
   }
 
 private:
+  /// The table of the schedule, but that passes of different kinds change
+  /// places with their neighbours where that is accepted.
+  void writeTable(ArrayRef<double> seconds,
+                  const std::vector<double> &messages) {
+    StageTimes stageTimes;
+    for (size_t i = 0; i < seconds.size(); i += 3)
+      stageTimes.push_back({seconds[i], seconds[i + 1], seconds[i + 2]});
+    Latencies latencies = messages.empty() ? Latencies() : Latencies(messages);
+    PipelineSchedule schedule = makeSchedule(shape, stageTimes, latencies);
+    for (int64_t tries = random.below(20); tries > 0; --tries) {
+      PipelineSchedule other = schedule;
+      std::vector<Pass> &passes = other.passes[random.below(shape.positions)];
+      int64_t index = random.below(std::max<int64_t>(1, passes.size() - 1));
+      if (passes.size() < 2)
+        continue;
+      std::swap(passes[index], passes[index + 1]);
+      if (!verifySchedule(other, stageTimes, latencies))
+        schedule = other;
+    }
+    SmallVector<Attribute> positions;
+    for (const std::vector<Pass> &passes : schedule.passes) {
+      std::string text;
+      for (const Pass &pass : passes)
+        text += printPass(shape, pass) + " ";
+      positions.push_back(builder.getStringAttr(text));
+    }
+    function->setAttr(attributes::passTable, builder.getArrayAttr(positions));
+  }
+
   llvm::iterator_range<Block::iterator> getOps() {
     return function.getBody().front().without_terminator();
   }
@@ -74,9 +113,11 @@ private:
                                               : roles::weightGradient));
     } else {
       op->removeAttr(attributes::role);
-      if (random.chance(15))
+      if (hasBackward(shape.kind) && random.chance(15))
         op->setAttr(attributes::recompute, builder.getUnitAttr());
     }
+    if (random.chance(20))
+      op->setAttr(attributes::relay, builder.getUnitAttr());
     int64_t low = 0, high = shape.getStageCount() - 1;
     for (Value value : getStagedSources(op->getOperands())) {
       Operation *maker = value.getDefiningOp();
