@@ -11,17 +11,29 @@ using namespace mlir;
 
 namespace parplan::simplify {
 
-std::optional<size_t> countLeadingDims(ArrayRef<int64_t> shape, int64_t count) {
-  int64_t product = 1;
-  for (auto [dim, size] : llvm::enumerate(shape))
-    if ((product *= size) == count)
-      return dim + 1;
-  return std::nullopt;
-}
-
 static Value stripReshapes(Value value) {
   while (auto reshape = value.getDefiningOp<ReshapeOp>())
     value = reshape.getInput();
+  return value;
+}
+
+/// The value before casts of floats that round it once, as a cast to its type
+/// does; through reshapes too if `reshapes`.
+static Value stripRounding(Value value, bool reshapes) {
+  Type last = getElementType(value);
+  auto roundsOnce = [&](CastOp cast) {
+    Type type = getElementType(cast.getResult());
+    return isa<FloatType>(type) &&
+           isa<FloatType>(getElementType(cast.getInput())) &&
+           (type == last ||
+            type.getIntOrFloatBitWidth() > last.getIntOrFloatBitWidth());
+  };
+  while (Operation *op = value.getDefiningOp()) {
+    auto cast = dyn_cast<CastOp>(op);
+    if (!(cast && roundsOnce(cast)) && !(reshapes && isa<ReshapeOp>(op)))
+      break;
+    value = op->getOperand(0);
+  }
   return value;
 }
 
@@ -69,7 +81,7 @@ struct Column {
 } // namespace
 
 static std::optional<Column> matchColumn(Value value) {
-  auto slice = stripReshapes(value).getDefiningOp<SliceOp>();
+  auto slice = stripRounding(value, /*reshapes=*/true).getDefiningOp<SliceOp>();
   if (!slice || slice.getDims().size() != 1)
     return std::nullopt;
   int64_t dim = slice.getDims()[0];
@@ -88,7 +100,9 @@ static std::optional<int64_t> getEntry(Value value, ArrayRef<int64_t> shape,
       countElements(own) != shape[dim] ||
       own[own.size() - fromRight] != shape[dim])
     return std::nullopt;
-  if (stripReshapes(value).getDefiningOp<IotaOp>())
+  // Its numbers are those of all elements only where it has no other dimension.
+  auto iota = stripReshapes(value).getDefiningOp<IotaOp>();
+  if (iota && getShape(iota)[iota.getDim()] == shape[dim])
     return index;
   auto constant = stripReshapes(value).getDefiningOp<ConstantOp>();
   auto numbers = constant ? dyn_cast<DenseElementsAttr>(constant.getValue())
@@ -281,10 +295,13 @@ static bool matchChoices(Value factor, ExpertTerm &term) {
   }
   if (term.repeats != 1)
     return false;
-  if (auto sum = stripReshapes(factor).getDefiningOp<ReduceOp>())
+  if (auto sum =
+          stripRounding(factor, /*reshapes=*/true).getDefiningOp<ReduceOp>())
     return matchSum(sum, std::nullopt, term.gate, term.expert);
   std::optional<Column> column = matchColumn(factor);
-  auto sum = column ? column->input.getDefiningOp<ReduceOp>() : ReduceOp();
+  auto sum = column ? stripRounding(column->input, /*reshapes=*/false)
+                          .getDefiningOp<ReduceOp>()
+                    : ReduceOp();
   return sum && matchSum(sum, column, term.gate, term.expert);
 }
 

@@ -59,20 +59,13 @@ struct ExpertRouting {
   llvm::SmallVector<int64_t> tokens;
 };
 
-/// The routing of experts whose gates are the sums of `gates`.
+/// The routing of experts whose gates are the sums of `gates`, with weights of
+/// type `element`.
 ExpertRouting buildRouting(llvm::ArrayRef<Gate> gates, int64_t tokens,
-                           Rewriter &rewriter);
-
-/// `value` in another shape; undoes reshapes instead of adding one.
-mlir::Value toShape(mlir::Value value, llvm::ArrayRef<int64_t> shape,
-                    Rewriter &rewriter);
+                           mlir::Type element, Rewriter &rewriter);
 
 /// Whether no dimension of several elements stands behind `dim`.
 bool isLast(llvm::ArrayRef<int64_t> shape, int64_t dim);
-
-/// How many leading dimensions of `shape` have `count` elements together.
-std::optional<size_t> countLeadingDims(llvm::ArrayRef<int64_t> shape,
-                                       int64_t count);
 
 } // namespace parplan::simplify
 

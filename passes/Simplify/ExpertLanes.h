@@ -7,11 +7,13 @@
 #ifndef PARPLAN_PASSES_SIMPLIFY_EXPERTLANES_H
 #define PARPLAN_PASSES_SIMPLIFY_EXPERTLANES_H
 
-#include "passes/Simplify/ExpertGates.h"
 #include "passes/Simplify/InitializerStacks.h"
 #include "passes/Simplify/Layout.h"
 
+#include "llvm/ADT/SetVector.h"
+
 #include <memory>
+#include <string>
 
 namespace parplan::simplify {
 
@@ -44,64 +46,61 @@ struct Lanes {
   }
 };
 
+/// What lanes make stacks of.
+struct StackUses {
+  /// The parameters, and their uses that become uses of a stack.
+  llvm::SetVector<mlir::Operation *> parameters;
+  llvm::DenseSet<mlir::OpOperand *> uses;
+  /// Lists of initializers.
+  llvm::SetVector<mlir::ArrayAttr> stacks;
+};
+
+/// Why lanes do not match, and where.
+struct LaneObstacle {
+  mlir::Operation *op = nullptr;
+  std::string reason;
+};
+
 /// Compares what experts compute. Creates nothing.
 class LaneMatcher {
 public:
   /// `tokens` of them, with `repeats` of each.
-  LaneMatcher(int64_t tokens, int64_t repeats, const InitializerStacks &stacks,
-              const InitializerReaders &readers)
-      : tokens(tokens), repeats(repeats), stacks(stacks), readers(readers) {}
+  LaneMatcher(int64_t tokens, int64_t repeats, const InitializerStacks &stacks)
+      : tokens(tokens), repeats(repeats), stacks(stacks) {}
 
   /// The lanes of these answers; null if they are not equal but for whole
-  /// parameters that nothing else reads.
+  /// parameters.
   Lanes *match(llvm::ArrayRef<mlir::Value> answers);
 
+  /// After a match.
+  const StackUses &getUses() const { return uses; }
+  /// After none: what was found first.
+  const LaneObstacle &getObstacle() const { return obstacle; }
+
 private:
+  std::nullptr_t fail(mlir::Value value, llvm::StringRef reason);
   Lanes *match(llvm::ArrayRef<mlir::Value> values, size_t lead, unsigned depth);
   Lanes *matchNew(llvm::ArrayRef<mlir::Value> values, size_t lead,
                   unsigned depth);
   Lanes *matchOp(llvm::ArrayRef<mlir::Value> values, size_t lead,
                  unsigned depth);
+  using Leads = llvm::SmallVector<std::optional<size_t>, 2>;
+  Leads getOperandLeads(mlir::Value value, size_t lead);
   Lanes *add(Lanes::Kind kind, llvm::ArrayRef<mlir::Value> values, size_t lead);
   /// How many dimensions of an operand number tokens, where those of the result
   /// do; nullopt if it lies otherwise.
   std::optional<size_t> getOperandLead(mlir::Value operand, mlir::Value result,
                                        size_t lead) const;
 
-  bool matchStack(llvm::ArrayRef<mlir::Value> values);
+  Lanes *matchStack(llvm::ArrayRef<mlir::Value> values);
   Lanes *matchTokens(llvm::ArrayRef<mlir::Value> values, size_t lead);
 
   int64_t tokens, repeats;
   const InitializerStacks &stacks;
-  const InitializerReaders &readers;
   std::vector<std::unique_ptr<Lanes>> all;
   llvm::DenseMap<std::pair<mlir::Value, size_t>, Lanes *> known;
-  /// The parameters that the lanes read, and the stack of each initializer.
-  llvm::DenseSet<mlir::Operation *> parameters;
-  llvm::DenseMap<mlir::Attribute, mlir::ArrayAttr> stackOf;
-};
-
-/// Builds the values of all experts in one: [e, *t, rest..].
-class LaneBuilder {
-public:
-  LaneBuilder(const ExpertRouting &routing, InitializerStacks &stacks,
-              Rewriter &rewriter)
-      : routing(routing), stacks(stacks), rewriter(rewriter) {}
-
-  mlir::Value build(Lanes *lanes);
-
-private:
-  mlir::Value buildNew(const Lanes &lanes);
-  mlir::Value buildTokens(const Lanes &lanes);
-  mlir::Value buildElementwise(const Lanes &lanes, mlir::Operation *op);
-  mlir::Value buildProduct(const Lanes &lanes, MatmulOp product);
-  llvm::SmallVector<int64_t> getShapeOf(const Lanes &lanes) const;
-
-  const ExpertRouting &routing;
-  InitializerStacks &stacks;
-  Rewriter &rewriter;
-  llvm::DenseMap<Lanes *, mlir::Value> built;
-  llvm::DenseMap<mlir::Value, mlir::Value> dispatched;
+  StackUses uses;
+  LaneObstacle obstacle;
 };
 
 } // namespace parplan::simplify

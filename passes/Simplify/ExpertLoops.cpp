@@ -20,9 +20,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/Simplify/ExpertLanes.h"
+#include "passes/Simplify/ExpertParts.h"
+#include "passes/Simplify/LaneBuilder.h"
+#include "passes/Simplify/LoopSelection.h"
 #include "passes/Simplify/Matching.h"
 #include "passes/Simplify/Passes.h"
+
+#include "parplan/Support/Check.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -89,68 +93,40 @@ struct Expert {
 /// Experts whose gates are equal, in the order of their numbers.
 using Loop = SmallVector<Expert>;
 
-class LoopRaiser {
-public:
-  LoopRaiser(func::FuncOp function, InitializerStacks &stacks)
-      : function(function), stacks(stacks), rewriter(function.getContext()) {
-    for (auto parameter : function.getOps<ParameterOp>())
-      readers[parameter.getInitializerAttr()].push_back(parameter);
+/// Takes a sum apart into loops, whose experts stand in the order of their
+/// numbers, and other terms.
+struct Sum {
+  explicit Sum(Operation *op) : op(op) {
+    SmallVector<Value> terms;
+    collectTerms(op->getResult(0), /*isOuter=*/true, terms);
+    findLoops(terms);
   }
 
-  void run() {
-    SmallVector<Operation *> sums;
-    for (Operation &op : function.getBody().front())
-      if (isWholeSum(&op))
-        sums.push_back(&op);
-    for (Operation *sum : sums)
-      raise(sum);
+  /// The terms that belong to no expert of `raised`, in their order.
+  SmallVector<Value> getRest(ArrayRef<Loop> raised) const {
+    llvm::DenseSet<Value> answers;
+    for (const Loop &loop : raised)
+      for (const Expert &expert : loop)
+        answers.insert(expert.answer);
+    SmallVector<Value> rest;
+    for (auto [term, answer] : owners)
+      if (!answers.contains(answer))
+        rest.push_back(term);
+    return rest;
   }
+
+  Operation *op;
+  SmallVector<Loop> loops;
 
 private:
-  void raise(Operation *sum) {
-    Value result = sum->getResult(0);
-    SmallVector<Value> terms, rest;
-    collectTerms(result, /*isOuter=*/true, terms);
-    SmallVector<Loop> loops = findLoops(terms, rest);
-    rewriter.begin(sum);
-    SmallVector<Value> parts;
-    for (Loop &loop : loops)
-      parts.push_back(build(loop, sum));
-    if (parts.empty())
-      return;
-    Value total;
-    for (Value part : llvm::concat<Value>(rest, parts)) {
-      rewriter.setOrigin(sum);
-      part = toShape(part, getShape(result), rewriter);
-      total = total ? rewriter.create<AddOp>(total, part) : part;
-    }
-    result.replaceAllUsesWith(total);
-  }
-
-  /// The loops whose terms are among `terms`, and the other terms.
-  SmallVector<Loop> findLoops(ArrayRef<Value> terms,
-                              SmallVectorImpl<Value> &rest) {
+  void findLoops(ArrayRef<Value> terms) {
     llvm::MapVector<Value, Expert> experts;
-    SmallVector<std::pair<Value, Value>> owners;
     for (Value term : terms) {
       std::optional<ExpertTerm> found = matchExpertTerm(term);
-      if (found) {
-        Expert &expert = experts[found->answer];
-        if (expert.answer &&
-            (expert.number != found->expert || expert.tokens != found->tokens ||
-             expert.repeats != found->repeats)) {
-          found.reset();
-        } else {
-          expert.answer = found->answer;
-          expert.number = found->expert;
-          expert.tokens = found->tokens;
-          expert.repeats = found->repeats;
-          expert.gates.push_back(found->gate);
-        }
-      }
+      if (found && !addTo(experts[found->answer], *found))
+        found.reset();
       owners.push_back({term, found ? found->answer : Value()});
     }
-    SmallVector<Loop> loops, complete;
     for (auto &[answer, expert] : experts) {
       auto *loop = llvm::find_if(loops, [&](const Loop &other) {
         return other[0].gates == expert.gates &&
@@ -162,50 +138,116 @@ private:
         loop = &loops.emplace_back();
       loop->push_back(expert);
     }
-    llvm::DenseSet<Value> raised;
+    // A gate alone is no loop.
+    llvm::erase_if(loops, [](const Loop &loop) { return loop.size() < 2; });
     for (Loop &loop : loops)
-      if (isComplete(loop)) {
-        for (Expert &expert : loop)
-          raised.insert(expert.answer);
-        complete.push_back(loop);
-      }
-    for (auto [term, answer] : owners)
-      if (!raised.contains(answer))
-        rest.push_back(term);
-    return complete;
+      llvm::sort(loop, [](const Expert &one, const Expert &other) {
+        return one.number < other.number;
+      });
   }
 
-  /// Several equal experts, numbered from 0.
-  bool isComplete(Loop &loop) {
-    llvm::sort(loop, [](const Expert &one, const Expert &other) {
-      return one.number < other.number;
-    });
-    for (auto [index, expert] : llvm::enumerate(loop))
-      if (expert.number != static_cast<int64_t>(index))
-        return false;
-    auto hasWeights = [](const Gate &gate) {
-      return !gate.weights.empty() || !gate.scales.empty();
-    };
-    ArrayRef<Gate> gates = loop[0].gates;
-    if (loop.size() < 2 ||
-        (llvm::any_of(gates, hasWeights) && !llvm::all_of(gates, hasWeights)))
+  /// False for an answer that is that of several experts.
+  static bool addTo(Expert &expert, const ExpertTerm &term) {
+    if (expert.answer &&
+        (expert.number != term.expert || expert.tokens != term.tokens ||
+         expert.repeats != term.repeats))
       return false;
-    LaneMatcher matcher(loop[0].tokens, loop[0].repeats, stacks, readers);
-    return matcher.match(getAnswers(loop)) != nullptr;
+    expert.answer = term.answer;
+    expert.number = term.expert;
+    expert.tokens = term.tokens;
+    expert.repeats = term.repeats;
+    expert.gates.push_back(term.gate);
+    return true;
   }
 
-  static SmallVector<Value> getAnswers(const Loop &loop) {
-    SmallVector<Value> answers;
-    for (const Expert &expert : loop)
-      answers.push_back(expert.answer);
-    return answers;
+  /// Per term the answer in it; null without an expert.
+  SmallVector<std::pair<Value, Value>> owners;
+};
+
+SmallVector<Value> getAnswers(const Loop &loop) {
+  SmallVector<Value> answers;
+  for (const Expert &expert : loop)
+    answers.push_back(expert.answer);
+  return answers;
+}
+
+/// What the numbers and gates of a loop lack; empty for a whole one.
+StringRef findGap(const Loop &loop) {
+  for (auto [index, expert] : llvm::enumerate(loop))
+    if (expert.number != static_cast<int64_t>(index))
+      return "they are not numbered from 0 on";
+  auto hasWeights = [](const Gate &gate) {
+    return !gate.weights.empty() || !gate.scales.empty();
+  };
+  ArrayRef<Gate> gates = loop[0].gates;
+  if (llvm::any_of(gates, hasWeights) && !llvm::all_of(gates, hasWeights))
+    return "only some of their answers have weights";
+  return "";
+}
+
+class LoopRaiser {
+public:
+  LoopRaiser(func::FuncOp function, InitializerStacks &stacks,
+             const InitializerReaders &readers)
+      : function(function), stacks(stacks), readers(readers),
+        rewriter(function.getContext()) {}
+
+  void run() {
+    SmallVector<Operation *> sums;
+    for (Operation &op : function.getBody().front())
+      if (isWholeSum(&op))
+        sums.push_back(&op);
+    for (Operation *sum : sums)
+      for (const Loop &loop : Sum(sum).loops)
+        look(loop, sum);
+    for (Operation *sum : selection.settle(readers))
+      warn(sum, "something else reads an initializer of theirs, too");
+    for (Operation *sum : sums)
+      raise(sum);
+  }
+
+private:
+  void warn(Operation *op, StringRef reason) {
+    emitWarning(op->getLoc(), "experts stay a loop: ") << reason;
+  }
+
+  void look(const Loop &loop, Operation *sum) {
+    if (StringRef gap = findGap(loop); !gap.empty())
+      return warn(sum, gap);
+    LaneMatcher matcher(loop[0].tokens, loop[0].repeats, stacks);
+    if (matcher.match(getAnswers(loop)))
+      return selection.add(getAnswers(loop), sum, matcher.getUses());
+    const LaneObstacle &obstacle = matcher.getObstacle();
+    warn(obstacle.op ? obstacle.op : sum, obstacle.reason);
+  }
+
+  void raise(Operation *op) {
+    Sum sum(op);
+    llvm::erase_if(sum.loops, [&](const Loop &loop) {
+      return !selection.contains(getAnswers(loop));
+    });
+    if (sum.loops.empty())
+      return;
+    SmallVector<Value> terms = sum.getRest(sum.loops);
+    rewriter.begin(op);
+    for (const Loop &loop : sum.loops)
+      terms.push_back(build(loop, op));
+    Value result = op->getResult(0), total;
+    for (Value term : terms) {
+      rewriter.setOrigin(op);
+      term = toShape(term, getShape(result), rewriter);
+      total = total ? rewriter.create<AddOp>(total, term) : term;
+    }
+    result.replaceAllUsesWith(total);
   }
 
   Value build(const Loop &loop, Operation *sum) {
-    LaneMatcher matcher(loop[0].tokens, loop[0].repeats, stacks, readers);
+    LaneMatcher matcher(loop[0].tokens, loop[0].repeats, stacks);
     Lanes *lanes = matcher.match(getAnswers(loop));
+    PARPLAN_CHECK(lanes, "a loop over experts does not match any more");
     ExpertRouting routing =
-        buildRouting(loop[0].gates, loop[0].tokens / loop[0].repeats, rewriter);
+        buildRouting(loop[0].gates, loop[0].tokens / loop[0].repeats,
+                     getElementType(loop[0].answer), rewriter);
     Value answers = LaneBuilder(routing, stacks, rewriter).build(lanes);
     SmallVector<int64_t> shape{static_cast<int64_t>(loop.size())};
     llvm::append_range(shape, routing.tokens);
@@ -222,17 +264,22 @@ private:
 
   func::FuncOp function;
   InitializerStacks &stacks;
+  const InitializerReaders &readers;
   Rewriter rewriter;
-  InitializerReaders readers;
+  LoopSelection selection;
 };
 
 struct RaiseExpertLoops : impl::RaiseExpertLoopsBase<RaiseExpertLoops> {
   void runOnOperation() override {
     InitializerStacks stacks(getOperation());
+    InitializerReaders readers;
+    getOperation().walk([&](ParameterOp parameter) {
+      readers[parameter.getInitializerAttr()].push_back(parameter);
+    });
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       if (function.isExternal())
         continue;
-      LoopRaiser(function, stacks).run();
+      LoopRaiser(function, stacks, readers).run();
       eraseUnused(function.getBody().front());
     }
   }

@@ -14,6 +14,23 @@ namespace parplan::simplify {
 /// that made the tokens.
 static constexpr unsigned maximumDepth = 48;
 
+std::optional<size_t> countLeadingDims(ArrayRef<int64_t> shape, int64_t count) {
+  int64_t product = 1;
+  for (auto [dim, size] : llvm::enumerate(shape))
+    if ((product *= size) == count)
+      return dim + 1;
+  return std::nullopt;
+}
+
+Value toShape(Value value, ArrayRef<int64_t> shape, Rewriter &rewriter) {
+  auto reshape = value.getDefiningOp<ReshapeOp>();
+  while (reshape && getShape(value) != shape) {
+    value = reshape.getInput();
+    reshape = value.getDefiningOp<ReshapeOp>();
+  }
+  return rewriter.reshape(value, shape);
+}
+
 Part *ExpertMatcher::add(Part::Kind kind, Value value, size_t lead) {
   auto part = std::make_unique<Part>();
   part->kind = kind;
@@ -24,17 +41,6 @@ Part *ExpertMatcher::add(Part::Kind kind, Value value, size_t lead) {
                       getShape(value).end());
   parts.push_back(std::move(part));
   return parts.back().get();
-}
-
-std::optional<size_t>
-ExpertMatcher::countLeadDims(ArrayRef<int64_t> shape) const {
-  int64_t count = 1;
-  for (auto [dim, size] : llvm::enumerate(shape)) {
-    count *= size;
-    if (count == rows)
-      return dim + 1;
-  }
-  return std::nullopt;
 }
 
 Part *ExpertMatcher::match(Value value, size_t lead, unsigned depth) {
@@ -189,7 +195,8 @@ Part *ExpertMatcher::matchOp(Value value, size_t lead, unsigned depth) {
     operands.push_back(match(op->getOperand(0), inputLead, depth + 1));
   };
   if (isa<ReshapeOp>(op)) {
-    std::optional<size_t> inner = countLeadDims(getShape(op->getOperand(0)));
+    std::optional<size_t> inner =
+        countLeadingDims(getShape(op->getOperand(0)), rows);
     if (!inner)
       return nullptr;
     matchInput(*inner);

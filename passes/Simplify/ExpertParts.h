@@ -13,6 +13,7 @@
 
 #include "passes/Simplify/Layout.h"
 #include "passes/Simplify/Matching.h"
+#include "passes/Simplify/Rewriter.h"
 
 #include <memory>
 
@@ -29,6 +30,15 @@ inline int64_t countElements(llvm::ArrayRef<int64_t> shape) {
 /// computed of them, and its derivative, must be finite, for sums over tokens
 /// multiply it by zero.
 bool isFiniteAtZero(mlir::Operation *op);
+
+/// How many leading dimensions of `shape` have `count` elements together;
+/// nullopt if no number does.
+std::optional<size_t> countLeadingDims(llvm::ArrayRef<int64_t> shape,
+                                       int64_t count);
+
+/// `value` in another shape; undoes reshapes instead of adding one.
+mlir::Value toShape(mlir::Value value, llvm::ArrayRef<int64_t> shape,
+                    Rewriter &rewriter);
 
 /// Who goes where: the ranking of experts per token.
 struct Routing {
@@ -76,10 +86,6 @@ public:
   ExpertMatcher(int64_t rows, int64_t choices) : rows(rows) {
     routing.choices = choices;
   }
-
-  /// How many leading dimensions of `shape` number choices; nullopt if no
-  /// number does.
-  std::optional<size_t> countLeadDims(llvm::ArrayRef<int64_t> shape) const;
 
   /// The part that `value` is, whose `lead` first dimensions number choices;
   /// null if it cannot be computed per expert.

@@ -11,15 +11,6 @@ using namespace mlir;
 
 namespace parplan::simplify {
 
-Value toShape(Value value, ArrayRef<int64_t> shape, Rewriter &rewriter) {
-  auto reshape = value.getDefiningOp<ReshapeOp>();
-  while (reshape && getShape(value) != shape) {
-    value = reshape.getInput();
-    reshape = value.getDefiningOp<ReshapeOp>();
-  }
-  return rewriter.reshape(value, shape);
-}
-
 /// `value` as [*t, k], where dimension `dim` of it numbers the k, or the last.
 static Value toChoices(Value value, int64_t dim, ArrayRef<int64_t> shape,
                        Rewriter &rewriter) {
@@ -45,7 +36,15 @@ static Value toChoices(Value value, int64_t dim, ArrayRef<int64_t> shape,
   return toShape(value, shape, rewriter);
 }
 
-ExpertRouting buildRouting(ArrayRef<Gate> gates, int64_t tokens,
+/// `value` with elements of another type.
+static Value toElement(Value value, Type element, Rewriter &rewriter) {
+  if (getElementType(value) == element)
+    return value;
+  return rewriter.create<CastOp>(
+      cast<RankedTensorType>(value.getType()).clone(element), value);
+}
+
+ExpertRouting buildRouting(ArrayRef<Gate> gates, int64_t tokens, Type element,
                            Rewriter &rewriter) {
   ExpertRouting routing;
   // Tokens have the dimensions that the router gives them.
@@ -79,6 +78,8 @@ ExpertRouting buildRouting(ArrayRef<Gate> gates, int64_t tokens,
     }
     Value product;
     auto multiply = [&](Value factor) {
+      if (product)
+        factor = toElement(factor, getElementType(product), rewriter);
       product = product ? rewriter.create<MulOp>(product, factor) : factor;
     };
     for (Value factor : gate.weights)
@@ -91,7 +92,7 @@ ExpertRouting buildRouting(ArrayRef<Gate> gates, int64_t tokens,
       product = rewriter.create<BroadcastOp>(
           RankedTensorType::get(shape, getElementType(product)), product);
     if (product)
-      weights.push_back(product);
+      weights.push_back(toElement(product, element, rewriter));
   }
   auto join = [&](ArrayRef<Value> parts) -> Value {
     if (parts.size() == 1)

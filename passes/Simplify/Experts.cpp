@@ -71,14 +71,8 @@ private:
     return shape;
   }
 
-  /// Undoes a reshape instead of adding one.
   Value toShape(Value value, ArrayRef<int64_t> shape) {
-    auto reshape = value.getDefiningOp<ReshapeOp>();
-    while (reshape && getShape(value) != shape) {
-      value = reshape.getInput();
-      reshape = value.getDefiningOp<ReshapeOp>();
-    }
-    return rewriter.reshape(value, shape);
+    return simplify::toShape(value, shape, rewriter);
   }
 
   Value build(Part *part) {
@@ -295,13 +289,14 @@ Value raiseExperts(Operation *op, Rewriter &rewriter) {
       sum.getDims()[0] == 0 || !isa<FloatType>(getElementType(sum.getInput())))
     return {};
   size_t lead = sum.getDims()[0] + 1;
-  ExpertMatcher matcher(countElements(shape.take_front(lead)), shape[lead - 1]);
+  int64_t rows = countElements(shape.take_front(lead));
+  ExpertMatcher matcher(rows, shape[lead - 1]);
   // Weights that every answer is multiplied by belong to the sum.
   Value value = sum.getInput(), weights;
   while (Operation *next = value.getDefiningOp()) {
     if (isa<ReshapeOp>(next)) {
       std::optional<size_t> inner =
-          matcher.countLeadDims(getShape(next->getOperand(0)));
+          countLeadingDims(getShape(next->getOperand(0)), rows);
       if (!inner)
         break;
       lead = *inner;

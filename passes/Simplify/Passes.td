@@ -48,27 +48,6 @@ def NumberBlocks : Pass<"parplan-number-blocks", "::mlir::ModuleOp"> {
   }];
 }
 
-def Zigzag : Pass<"parplan-zigzag", "::mlir::ModuleOp"> {
-  let summary = "Brings the sequence into zig-zag order";
-  let description = [{
-    In: @main in the model's order, before it is trained. Follows the sequence
-    from causal attentions through the rules of all ops. Where it only meets
-    factors that are independent of each other or reduced, it is cut in 2n
-    chunks, and chunks i and 2n-1-i become block i of n:
-
-    * arguments and results get `parplan.zigzag`: the loader and the writer
-      change the order;
-    * what is made from indices (`iota`, `affine_mask`) reads positions; constants
-      and parameters along the sequence are gathered at them;
-    * causal attentions get `zigzag`.
-
-    Else nothing is changed, and a warning says what does not allow it.
-  }];
-  let options = [
-    Option<"ranks", "ranks", "int64_t", "2", "ranks of the ring">
-  ];
-}
-
 def VerifySimplified : Pass<"parplan-verify-simplified", "::mlir::ModuleOp"> {
   let summary = "Closes the simplify phase";
   let description = [{
@@ -76,7 +55,8 @@ def VerifySimplified : Pass<"parplan-verify-simplified", "::mlir::ModuleOp"> {
     * every op of a function is one of this dialect;
     * no shape arithmetic is left: an op whose operands are constants and whose
       few results are integers or conditions;
-    * numbers of blocks ascend in the order of the ops.
+    * numbers of blocks ascend in the order of the ops;
+    * an initializer is in one stack at most, and has no parameter of its own then.
   }];
 }
 

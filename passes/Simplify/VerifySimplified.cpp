@@ -40,8 +40,32 @@ struct VerifySimplified : impl::VerifySimplifiedBase<VerifySimplified> {
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (!function.isExternal())
         isValid &= verify(function);
+    isValid &= verifyStacks();
     if (!isValid)
       signalPassFailure();
+  }
+
+  /// What is in a stack is a part of that variable.
+  bool verifyStacks() {
+    llvm::DenseMap<Attribute, InitializerOp> stackOf;
+    bool isValid = true;
+    for (auto stack : getOperation().getOps<InitializerOp>())
+      if (std::optional<ArrayAttr> members = stack.getMembers())
+        for (Attribute member : *members)
+          if (!stackOf.try_emplace(member, stack).second) {
+            stack.emitOpError("after simplify: ")
+                << member << " is in another stack, too";
+            isValid = false;
+          }
+    getOperation().walk([&](ParameterOp parameter) {
+      Attribute symbol = parameter.getInitializerAttr();
+      if (!stackOf.contains(symbol))
+        return;
+      parameter.emitOpError("after simplify: reads ")
+          << symbol << ", which is in a stack";
+      isValid = false;
+    });
+    return isValid;
   }
 
   bool verify(func::FuncOp function) {

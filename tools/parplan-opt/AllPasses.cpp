@@ -9,6 +9,7 @@
 #include "dialects/exec/ExecDialect.h"
 #include "dialects/parplan/ParplanDialect.h"
 #include "passes/Memory/Passes.h"
+#include "passes/Order/Passes.h"
 #include "passes/Partition/Passes.h"
 #include "passes/Pipeline/Passes.h"
 #include "passes/Plan/Passes.h"
@@ -30,6 +31,7 @@ void registerAllPasses() {
   mlir::registerCSEPass();
   registerPlanPasses();
   registerMemoryPasses();
+  registerOrderPasses();
   registerPartitionPasses();
   registerPipelinePasses();
   registerSchedulePasses();

@@ -1,4 +1,4 @@
-// RUN: parplan-opt %s -parplan-raise -parplan-raise-expert-loops -split-input-file | FileCheck %s
+// RUN: parplan-opt %s -parplan-raise -parplan-raise-expert-loops -parplan-verify-simplified -split-input-file -verify-diagnostics | FileCheck %s
 
 // A loop over experts, unrolled: each has its own weights, and weighs its answer by the choices that are its number.
 // CHECK: parplan.initializer @u0 "experts.0.up"
@@ -85,7 +85,7 @@ func.func @columns(%x: tensor<6x8xf32>, %gates: tensor<6x2xf32>) -> tensor<6x8xf
 
 // -----
 
-// Something else reads the weights of an expert: they would be two variables.
+// Something else reads the weights of an expert, in another way: they would be two variables.
 // CHECK-LABEL: func.func @tied
 // CHECK-NOT: parplan.moe_combine
 parplan.initializer @w0 "w0" : tensor<8x8xf32> in "" at 0 length 256
@@ -99,10 +99,179 @@ func.func @tied(%x: tensor<6x8xf32>, %gates: tensor<6x2xf32>) -> tensor<6x8xf32>
   %h1 = parplan.matmul "mk,kn->mn" %x, %w1 : tensor<6x8xf32>, tensor<8x8xf32>
   %g1 = parplan.slice %gates dims [1] from [1] to [2] step [1] : tensor<6x2xf32>
   %y1 = parplan.mul %g1, %h1 : tensor<6x1xf32>, tensor<6x8xf32>
+  // expected-warning@below {{experts stay a loop: something else reads an initializer of theirs, too}}
   %y = parplan.add %y0, %y1 : tensor<6x8xf32>, tensor<6x8xf32>
   %again = parplan.parameter @w1 view <offset = 0, strides = [1, 8]> : tensor<8x8xf32>
   %z = parplan.matmul "mk,kn->mn" %y, %again : tensor<6x8xf32>, tensor<8x8xf32>
   return %z : tensor<6x8xf32>
+}
+
+// -----
+
+// The same, by another use of one op, as models are imported.
+// CHECK-LABEL: func.func @shared
+// CHECK-NOT: parplan.moe_combine
+parplan.initializer @w0 "w0" : tensor<8x8xf32> in "" at 0 length 256
+parplan.initializer @w1 "w1" : tensor<8x8xf32> in "" at 256 length 256
+func.func @shared(%x: tensor<6x8xf32>, %gates: tensor<6x2xf32>) -> tensor<6x8xf32> {
+  %w0 = parplan.parameter @w0 : tensor<8x8xf32>
+  %h0 = parplan.matmul "mk,kn->mn" %x, %w0 : tensor<6x8xf32>, tensor<8x8xf32>
+  %g0 = parplan.slice %gates dims [1] from [0] to [1] step [1] : tensor<6x2xf32>
+  %y0 = parplan.mul %g0, %h0 : tensor<6x1xf32>, tensor<6x8xf32>
+  %w1 = parplan.parameter @w1 : tensor<8x8xf32>
+  %h1 = parplan.matmul "mk,kn->mn" %x, %w1 : tensor<6x8xf32>, tensor<8x8xf32>
+  %g1 = parplan.slice %gates dims [1] from [1] to [2] step [1] : tensor<6x2xf32>
+  %y1 = parplan.mul %g1, %h1 : tensor<6x1xf32>, tensor<6x8xf32>
+  // expected-warning@below {{experts stay a loop: something else reads an initializer of theirs, too}}
+  %y = parplan.add %y0, %y1 : tensor<6x8xf32>, tensor<6x8xf32>
+  %z = parplan.matmul "mk,kn->mn" %y, %w1 : tensor<6x8xf32>, tensor<8x8xf32>
+  return %z : tensor<6x8xf32>
+}
+
+// -----
+
+// Two layers with the same experts have one stack.
+// CHECK: parplan.initializer @w0_stack
+// CHECK-NOT: _stack
+// CHECK-LABEL: func.func @layers
+// CHECK: parplan.parameter @w0_stack
+// CHECK: %[[FIRST:.*]] = parplan.moe_combine
+// CHECK: %[[A:.*]] = parplan.silu %[[FIRST]]
+// CHECK: parplan.moe_dispatch %[[A]]
+// CHECK: parplan.parameter @w0_stack
+// CHECK: parplan.moe_combine
+parplan.initializer @w0 "w0" : tensor<8x8xf32> in "" at 0 length 256
+parplan.initializer @w1 "w1" : tensor<8x8xf32> in "" at 256 length 256
+func.func @layers(%x: tensor<6x8xf32>, %gates: tensor<6x2xf32>) -> tensor<6x8xf32> {
+  %w0 = parplan.parameter @w0 : tensor<8x8xf32>
+  %w1 = parplan.parameter @w1 : tensor<8x8xf32>
+  %g0 = parplan.slice %gates dims [1] from [0] to [1] step [1] : tensor<6x2xf32>
+  %g1 = parplan.slice %gates dims [1] from [1] to [2] step [1] : tensor<6x2xf32>
+  %h0 = parplan.matmul "mk,kn->mn" %x, %w0 : tensor<6x8xf32>, tensor<8x8xf32>
+  %y0 = parplan.mul %g0, %h0 : tensor<6x1xf32>, tensor<6x8xf32>
+  %h1 = parplan.matmul "mk,kn->mn" %x, %w1 : tensor<6x8xf32>, tensor<8x8xf32>
+  %y1 = parplan.mul %g1, %h1 : tensor<6x1xf32>, tensor<6x8xf32>
+  %y = parplan.add %y0, %y1 : tensor<6x8xf32>, tensor<6x8xf32>
+  %a = parplan.silu %y : tensor<6x8xf32>
+  %i0 = parplan.matmul "mk,kn->mn" %a, %w0 : tensor<6x8xf32>, tensor<8x8xf32>
+  %z0 = parplan.mul %g0, %i0 : tensor<6x1xf32>, tensor<6x8xf32>
+  %i1 = parplan.matmul "mk,kn->mn" %a, %w1 : tensor<6x8xf32>, tensor<8x8xf32>
+  %z1 = parplan.mul %g1, %i1 : tensor<6x1xf32>, tensor<6x8xf32>
+  %z = parplan.add %z0, %z1 : tensor<6x8xf32>, tensor<6x8xf32>
+  return %z : tensor<6x8xf32>
+}
+
+// -----
+
+// In another order they would be in two stacks: neither layer is raised.
+// CHECK-LABEL: func.func @swapped
+// CHECK-NOT: parplan.moe_combine
+parplan.initializer @w0 "w0" : tensor<8x8xf32> in "" at 0 length 256
+parplan.initializer @w1 "w1" : tensor<8x8xf32> in "" at 256 length 256
+func.func @swapped(%x: tensor<6x8xf32>, %gates: tensor<6x2xf32>) -> tensor<6x8xf32> {
+  %w0 = parplan.parameter @w0 : tensor<8x8xf32>
+  %w1 = parplan.parameter @w1 : tensor<8x8xf32>
+  %g0 = parplan.slice %gates dims [1] from [0] to [1] step [1] : tensor<6x2xf32>
+  %g1 = parplan.slice %gates dims [1] from [1] to [2] step [1] : tensor<6x2xf32>
+  %h0 = parplan.matmul "mk,kn->mn" %x, %w0 : tensor<6x8xf32>, tensor<8x8xf32>
+  %y0 = parplan.mul %g0, %h0 : tensor<6x1xf32>, tensor<6x8xf32>
+  %h1 = parplan.matmul "mk,kn->mn" %x, %w1 : tensor<6x8xf32>, tensor<8x8xf32>
+  %y1 = parplan.mul %g1, %h1 : tensor<6x1xf32>, tensor<6x8xf32>
+  // expected-warning@below {{experts stay a loop: something else reads an initializer of theirs, too}}
+  %y = parplan.add %y0, %y1 : tensor<6x8xf32>, tensor<6x8xf32>
+  %a = parplan.silu %y : tensor<6x8xf32>
+  %i0 = parplan.matmul "mk,kn->mn" %a, %w1 : tensor<6x8xf32>, tensor<8x8xf32>
+  %z0 = parplan.mul %g0, %i0 : tensor<6x1xf32>, tensor<6x8xf32>
+  %i1 = parplan.matmul "mk,kn->mn" %a, %w0 : tensor<6x8xf32>, tensor<8x8xf32>
+  %z1 = parplan.mul %g1, %i1 : tensor<6x1xf32>, tensor<6x8xf32>
+  // expected-warning@below {{experts stay a loop: something else reads an initializer of theirs, too}}
+  %z = parplan.add %z0, %z1 : tensor<6x8xf32>, tensor<6x8xf32>
+  return %z : tensor<6x8xf32>
+}
+
+// -----
+
+// What every expert computes of the same numbers is the same for all, also in ops of their own.
+// CHECK-LABEL: func.func @scales
+// CHECK: %[[SCALE:.*]] = parplan.exp %{{.*}} : tensor<8xf32>
+// CHECK: %[[H:.*]] = parplan.matmul "etk,ekn->etn"
+// CHECK: parplan.mul %[[H]], %[[SCALE]] : tensor<2x6x8xf32>, tensor<8xf32>
+// CHECK: parplan.moe_combine
+parplan.initializer @w0 "w0" : tensor<8x8xf32> in "" at 0 length 256
+parplan.initializer @w1 "w1" : tensor<8x8xf32> in "" at 256 length 256
+parplan.initializer @s "s" : tensor<8xf32> in "" at 512 length 32
+func.func @scales(%x: tensor<6x8xf32>, %gates: tensor<6x2xf32>) -> tensor<6x8xf32> {
+  %s = parplan.parameter @s : tensor<8xf32>
+  %w0 = parplan.parameter @w0 : tensor<8x8xf32>
+  %h0 = parplan.matmul "mk,kn->mn" %x, %w0 : tensor<6x8xf32>, tensor<8x8xf32>
+  %s0 = parplan.exp %s : tensor<8xf32>
+  %m0 = parplan.mul %h0, %s0 : tensor<6x8xf32>, tensor<8xf32>
+  %g0 = parplan.slice %gates dims [1] from [0] to [1] step [1] : tensor<6x2xf32>
+  %y0 = parplan.mul %g0, %m0 : tensor<6x1xf32>, tensor<6x8xf32>
+  %w1 = parplan.parameter @w1 : tensor<8x8xf32>
+  %h1 = parplan.matmul "mk,kn->mn" %x, %w1 : tensor<6x8xf32>, tensor<8x8xf32>
+  %s1 = parplan.exp %s : tensor<8xf32>
+  %m1 = parplan.mul %h1, %s1 : tensor<6x8xf32>, tensor<8xf32>
+  %g1 = parplan.slice %gates dims [1] from [1] to [2] step [1] : tensor<6x2xf32>
+  %y1 = parplan.mul %g1, %m1 : tensor<6x1xf32>, tensor<6x8xf32>
+  %y = parplan.add %y0, %y1 : tensor<6x8xf32>, tensor<6x8xf32>
+  return %y : tensor<6x8xf32>
+}
+
+// -----
+
+// Weights that are added up in more digits than the answers have are rounded behind that.
+// CHECK-LABEL: func.func @rounded
+// CHECK: %[[WEIGHTS:.*]] = parplan.cast %{{.*}} : tensor<6x2xf32> to tensor<6x2xbf16>
+// CHECK: parplan.moe_combine %{{.*}}, %{{.*}} weights %[[WEIGHTS]]
+parplan.initializer @w0 "w0" : tensor<8x8xbf16> in "" at 0 length 128
+parplan.initializer @w1 "w1" : tensor<8x8xbf16> in "" at 128 length 128
+func.func @rounded(%x: tensor<6x8xbf16>, %values: tensor<6x2xf32>, %choices: tensor<6x2xi64>) -> tensor<6x8xbf16> {
+  %zero = parplan.constant dense<0> : tensor<i64>
+  %one = parplan.constant dense<1> : tensor<i64>
+  %c0 = parplan.compare eq %choices, %zero : tensor<6x2xi64>, tensor<i64>
+  %f0 = parplan.cast %c0 : tensor<6x2xi1> to tensor<6x2xf32>
+  %p0 = parplan.mul %values, %f0 : tensor<6x2xf32>, tensor<6x2xf32>
+  %r0 = parplan.reduce sum %p0 dims [1] keep_dims : tensor<6x2xf32>
+  %g0 = parplan.cast %r0 : tensor<6x1xf32> to tensor<6x1xbf16>
+  %w0 = parplan.parameter @w0 : tensor<8x8xbf16>
+  %h0 = parplan.matmul "mk,kn->mn" %x, %w0 : tensor<6x8xbf16>, tensor<8x8xbf16>
+  %y0 = parplan.mul %g0, %h0 : tensor<6x1xbf16>, tensor<6x8xbf16>
+  %c1 = parplan.compare eq %choices, %one : tensor<6x2xi64>, tensor<i64>
+  %f1 = parplan.cast %c1 : tensor<6x2xi1> to tensor<6x2xf32>
+  %p1 = parplan.mul %values, %f1 : tensor<6x2xf32>, tensor<6x2xf32>
+  %r1 = parplan.reduce sum %p1 dims [1] keep_dims : tensor<6x2xf32>
+  %g1 = parplan.cast %r1 : tensor<6x1xf32> to tensor<6x1xbf16>
+  %w1 = parplan.parameter @w1 : tensor<8x8xbf16>
+  %h1 = parplan.matmul "mk,kn->mn" %x, %w1 : tensor<6x8xbf16>, tensor<8x8xbf16>
+  %y1 = parplan.mul %g1, %h1 : tensor<6x1xbf16>, tensor<6x8xbf16>
+  %y = parplan.add %y0, %y1 : tensor<6x8xbf16>, tensor<6x8xbf16>
+  return %y : tensor<6x8xbf16>
+}
+
+// -----
+
+// An iota along another dimension numbers no experts, these are 0, 0: the comparison only weighs answers.
+// CHECK-LABEL: func.func @zeros
+// CHECK: %[[GATES:.*]] = parplan.cast %{{.*}} : tensor<6x2xi1> to tensor<6x2xf32>
+// CHECK: parplan.moe_combine %{{.*}}, %{{.*}} weights %[[GATES]]
+parplan.initializer @w0 "w0" : tensor<8x8xf32> in "" at 0 length 256
+parplan.initializer @w1 "w1" : tensor<8x8xf32> in "" at 256 length 256
+func.func @zeros(%x: tensor<6x8xf32>, %choices: tensor<6x1xi64>) -> tensor<6x8xf32> {
+  %column = parplan.iota 1 : tensor<2x1xi64>
+  %row = parplan.reshape %column : tensor<2x1xi64> to tensor<2xi64>
+  %all = parplan.compare eq %choices, %row : tensor<6x1xi64>, tensor<2xi64>
+  %gates = parplan.cast %all : tensor<6x2xi1> to tensor<6x2xf32>
+  %w0 = parplan.parameter @w0 : tensor<8x8xf32>
+  %h0 = parplan.matmul "mk,kn->mn" %x, %w0 : tensor<6x8xf32>, tensor<8x8xf32>
+  %g0 = parplan.slice %gates dims [1] from [0] to [1] step [1] : tensor<6x2xf32>
+  %y0 = parplan.mul %g0, %h0 : tensor<6x1xf32>, tensor<6x8xf32>
+  %w1 = parplan.parameter @w1 : tensor<8x8xf32>
+  %h1 = parplan.matmul "mk,kn->mn" %x, %w1 : tensor<6x8xf32>, tensor<8x8xf32>
+  %g1 = parplan.slice %gates dims [1] from [1] to [2] step [1] : tensor<6x2xf32>
+  %y1 = parplan.mul %g1, %h1 : tensor<6x1xf32>, tensor<6x8xf32>
+  %y = parplan.add %y0, %y1 : tensor<6x8xf32>, tensor<6x8xf32>
+  return %y : tensor<6x8xf32>
 }
 
 // -----
@@ -124,9 +293,11 @@ func.func @others(%x: tensor<6x8xf32>, %gates: tensor<6x3xf32>) -> (tensor<6x8xf
   %w1 = parplan.parameter @w1 : tensor<8x8xf32>
   %h1 = parplan.matmul "mk,kn->mn" %x, %w1 : tensor<6x8xf32>, tensor<8x8xf32>
   %y1 = parplan.mul %g2, %h1 : tensor<6x1xf32>, tensor<6x8xf32>
+  // expected-warning@below {{experts stay a loop: they are not numbered from 0 on}}
   %y = parplan.add %y0, %y1 : tensor<6x8xf32>, tensor<6x8xf32>
   %v0 = parplan.parameter @v0 : tensor<8x8xf32>
   %i0 = parplan.matmul "mk,kn->mn" %x, %v0 : tensor<6x8xf32>, tensor<8x8xf32>
+  // expected-warning@below {{experts stay a loop: this cannot be computed for all of them at once}}
   %l0 = parplan.log %i0 : tensor<6x8xf32>
   %z0 = parplan.mul %g0, %l0 : tensor<6x1xf32>, tensor<6x8xf32>
   %v1 = parplan.parameter @v1 : tensor<8x8xf32>

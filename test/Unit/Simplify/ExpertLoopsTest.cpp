@@ -4,21 +4,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/parplan/ParplanOps.h"
-#include "passes/Simplify/Passes.h"
-
-#include "parplan/Interpreter/Interpreter.h"
-
-#include "mlir/IR/BuiltinOps.h"
-#include "mlir/Parser/Parser.h"
-#include "mlir/Pass/PassManager.h"
+#include "RaisedModel.h"
 
 #include <gtest/gtest.h>
 
-#include <random>
-
-using namespace mlir;
 using namespace parplan;
+using namespace parplan::test;
 
 namespace {
 
@@ -79,52 +70,9 @@ std::string makeModule(const std::string &before, const std::string &body,
 }
 
 void checkRaised(const std::string &text) {
-  DialectRegistry registry;
-  registry.insert<ParplanDialect, func::FuncDialect>();
-  MLIRContext context(registry, MLIRContext::Threading::DISABLED);
-  auto module = parseSourceString<ModuleOp>(text, &context);
-  ASSERT_TRUE(module);
-  auto getFunction = [&] { return *module->getOps<func::FuncOp>().begin(); };
-  std::mt19937 engine(3);
-  auto draw = [&](RankedTensorType type) {
-    Tensor tensor(type);
-    for (int64_t i = 0; i < tensor.getSize(); ++i)
-      tensor[i].real = engine() / 2147483648.0 - 1;
-    return tensor;
-  };
-  std::vector<Tensor> arguments;
-  for (Type type : getFunction().getArgumentTypes())
-    arguments.push_back(draw(cast<RankedTensorType>(type)));
-  InitializerValues initializers;
-  for (auto op : module->getOps<InitializerOp>())
-    initializers[op.getSymName().str()] =
-        draw(cast<RankedTensorType>(op.getType()));
-  auto before = interpret(getFunction(), arguments, initializers);
-  PassManager manager(&context);
-  buildSimplifyPipeline(manager);
-  ASSERT_TRUE(succeeded(manager.run(*module)));
-  int combines = 0;
-  module->walk([&](MoeCombineOp) { ++combines; });
-  EXPECT_EQ(combines, 1);
-  int stacks = 0;
-  for (auto op : module->getOps<InitializerOp>()) {
-    if (!op.getMembers())
-      continue;
-    ++stacks;
-    Tensor whole(cast<RankedTensorType>(op.getType()));
-    int64_t next = 0;
-    for (auto member : op.getMembers()->getAsRange<FlatSymbolRefAttr>()) {
-      const Tensor &part = initializers[member.getValue().str()];
-      for (int64_t i = 0; i < part.getSize(); ++i)
-        whole[next++] = part[i];
-    }
-    initializers[op.getSymName().str()] = whole;
-  }
-  EXPECT_EQ(stacks, 3);
-  auto after = interpret(getFunction(), arguments, initializers);
-  ASSERT_TRUE(succeeded(before) && succeeded(after));
-  for (int64_t i = 0; i < (*before)[0].getSize(); ++i)
-    EXPECT_NEAR((*after)[0][i].real, (*before)[0][i].real, 1e-12) << i;
+  RaisedModel model(text);
+  EXPECT_EQ(model.count<MoeCombineOp>(), 1);
+  EXPECT_EQ(model.countStacks(), 3);
 }
 
 TEST(RaisedExpertLoops, ComputeTheSameWithMasks) {
@@ -224,6 +172,22 @@ TEST(RaisedExpertLoops, ComputeTheSameWithARowPerChoice) {
       %y{e} = parplan.reduce sum %s2{e} dims [0] : tensor<2x6x8xf64>
 )",
                          "%r", 12));
+}
+
+TEST(RaisedExpertLoops, ComputeTheSameWithHalvesOfProducts) {
+  checkRaised(makeModule("", R"(
+      %m{e} = parplan.compare eq %i, %n{e} : tensor<6x2xi64>, tensor<i64>
+      %c{e} = parplan.cast %m{e} : tensor<6x2xi1> to tensor<6x2xf64>
+      %p{e} = parplan.mul %c{e}, %v : tensor<6x2xf64>, tensor<6x2xf64>
+      %g{e} = parplan.reduce sum %p{e} dims [1] keep_dims : tensor<6x2xf64>
+      %e{e} = parplan.silu %f{e} : tensor<6x8xf64>
+      %l{e} = parplan.slice %e{e} dims [1] from [0] to [4] step [1] : tensor<6x8xf64>
+      %r{e} = parplan.slice %e{e} dims [1] from [4] to [8] step [1] : tensor<6x8xf64>
+      %q{e} = parplan.mul %l{e}, %r{e} : tensor<6x4xf64>, tensor<6x4xf64>
+      %k{e} = parplan.slice %up{e} dims [1] from [0] to [4] step [1] : tensor<8x5xf64>
+      %z{e} = parplan.matmul "mk,nk->mn" %q{e}, %k{e} : tensor<6x4xf64>, tensor<8x4xf64>
+      %y{e} = parplan.mul %z{e}, %g{e} : tensor<6x8xf64>, tensor<6x1xf64>
+)"));
 }
 
 TEST(RaisedExpertLoops, ComputeTheSameWithColumnsOfAMatrix) {

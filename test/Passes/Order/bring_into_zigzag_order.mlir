@@ -1,4 +1,4 @@
-// RUN: parplan-opt %s -split-input-file -verify-diagnostics -parplan-zigzag=ranks=2 | FileCheck %s
+// RUN: parplan-opt %s -split-input-file -verify-diagnostics -parplan-bring-into-zigzag-order=ranks=2 -parplan-verify-order | FileCheck %s
 
 // Over two ranks the chunks 0, 3, 1, 2. Positions in place of indices, whatever
 // lies along the sequence at these positions, and arguments and results that
@@ -25,17 +25,26 @@ func.func @main(%ids: tensor<2x8xi64> {parplan.name = "ids", parplan.batch}, %st
   %steps = parplan.iota 0 : tensor<8x4xf32>
   %x = parplan.mul %placed, %steps : tensor<2x8x4xf32>, tensor<8x4xf32>
   %heads = parplan.reshape %x : tensor<2x8x4xf32> to tensor<2x8x2x2xf32>
-  // CHECK-DAG: parplan.constant dense<{{\[\[}}0], [-1], [-6], [-7], [-2], [-3], [-4], [-5]]> : tensor<8x1xi64>
-  // CHECK-DAG: parplan.constant dense<{{\[\[}}0, 1, 6, 7, 2, 3, 4, 5]]> : tensor<1x8xi64>
-  // CHECK-DAG: parplan.constant dense<2> : tensor<i64>
-  // CHECK: %[[MASK:.*]] = parplan.compare le
+  // Key - query <= 2, without integers of the mask's size.
+  // CHECK-DAG: %[[KEYS:.*]] = parplan.constant dense<{{\[\[}}0, 1, 6, 7, 2, 3, 4, 5]]> : tensor<1x8xi64>
+  // CHECK-DAG: %[[LIMITS:.*]] = parplan.constant dense<{{\[\[}}2], [3], [8], [9], [4], [5], [6], [7]]> : tensor<8x1xi64>
+  // CHECK: %[[MASK:.*]] = parplan.compare le %[[KEYS]], %[[LIMITS]] : tensor<1x8xi64>, tensor<8x1xi64>
   %window = parplan.affine_mask [-1, 1] + -2 : tensor<8x8xi1>
   // CHECK: parplan.attention {{.*}} mask %[[MASK]] : tensor<8x8xi1> scale 1.000000e+00 causal zigzag 2
   %mixed = parplan.attention %heads, %heads, %heads mask %window : tensor<8x8xi1> scale 1.0 causal : tensor<2x8x2x2xf32>, tensor<2x8x2x2xf32>, tensor<2x8x2x2xf32>
   %y = parplan.reshape %mixed : tensor<2x8x2x2xf32> to tensor<2x8x4xf32>
+  // What is the same everywhere stays, and other constants are made in the order.
+  // CHECK-DAG: parplan.constant dense<5.000000e-01> : tensor<8x4xf32>
+  // CHECK-DAG: parplan.constant dense<{{\[\[}}1.000000e+00], [2.000000e+00], [7.000000e+00], [8.000000e+00], [3.000000e+00], [4.000000e+00], [5.000000e+00], [6.000000e+00]]> : tensor<8x1xf32>
+  // CHECK-DAG: parplan.constant dense<[true, false, true, false, false, false, true, true]> : tensor<8xi1>
+  %ages = parplan.constant dense<[[1.0], [2.0], [3.0], [4.0], [5.0], [6.0], [7.0], [8.0]]> : tensor<8x1xf32>
+  %known = parplan.constant dense<[true, false, false, false, true, true, true, false]> : tensor<8xi1>
+  %column = parplan.reshape %known : tensor<8xi1> to tensor<8x1xi1>
+  %chosen = parplan.select %column, %ages, %ages : tensor<8x1xi1>, tensor<8x1xf32>, tensor<8x1xf32>
   %half = parplan.constant dense<0.5> : tensor<8x4xf32>
   // CHECK: parplan.mul %{{.*}}, %{{.*}} : tensor<2x8x4xf32>, tensor<8x4xf32>
-  %z = parplan.mul %y, %half : tensor<2x8x4xf32>, tensor<8x4xf32>
+  %w = parplan.mul %y, %half : tensor<2x8x4xf32>, tensor<8x4xf32>
+  %z = parplan.mul %w, %chosen : tensor<2x8x4xf32>, tensor<8x1xf32>
   %sums = parplan.reduce sum %z dims [1] : tensor<2x8x4xf32>
   %sum = parplan.add %sums, %style : tensor<2x4xf32>, tensor<2x4xf32>
   return %z, %sum : tensor<2x8x4xf32>, tensor<2x4xf32>
@@ -60,8 +69,27 @@ func.func @main(%x: tensor<1x8x2x4xf32>) -> (tensor<1x8x2x4xf32>, tensor<8xi64>)
 
 // -----
 
+// Two sequences, each in the order of its own length. What the second attends to besides stays.
+// CHECK-LABEL: func.func @main
+// CHECK-SAME: %arg0: tensor<1x8x2x4xf32> {parplan.zigzag = array<i64: 1, 2, 1, 1>}, %arg1: tensor<1x4x2x4xf32> {parplan.zigzag = array<i64: 1, 2, 1, 1>}, %arg2: tensor<1x5x2x4xf32>)
+// CHECK-SAME: -> (tensor<1x8x2x4xf32> {parplan.zigzag = array<i64: 1, 2, 1, 1>}, tensor<1x4x2x4xf32> {parplan.zigzag = array<i64: 1, 2, 1, 1>})
+func.func @main(%x: tensor<1x8x2x4xf32>, %y: tensor<1x4x2x4xf32>, %memory: tensor<1x5x2x4xf32>) -> (tensor<1x8x2x4xf32>, tensor<1x4x2x4xf32>) {
+  // CHECK: parplan.constant {{.*}}[0.000000e+00]{{.*}}[1.000000e+00]{{.*}}[6.000000e+00]{{.*}}[7.000000e+00]{{.*}} : tensor<1x8x1x1xf32>
+  %long = parplan.iota 1 : tensor<1x8x1x1xf32>
+  // CHECK: parplan.constant {{.*}}[0.000000e+00]{{.*}}[3.000000e+00]{{.*}}[1.000000e+00]{{.*}}[2.000000e+00]{{.*}} : tensor<1x4x1x1xf32>
+  %short = parplan.iota 1 : tensor<1x4x1x1xf32>
+  %a = parplan.add %x, %long : tensor<1x8x2x4xf32>, tensor<1x8x1x1xf32>
+  %b = parplan.add %y, %short : tensor<1x4x2x4xf32>, tensor<1x4x1x1xf32>
+  %first = parplan.attention %a, %a, %a scale 1.0 causal : tensor<1x8x2x4xf32>, tensor<1x8x2x4xf32>, tensor<1x8x2x4xf32>
+  %second = parplan.attention %b, %b, %b scale 1.0 causal : tensor<1x4x2x4xf32>, tensor<1x4x2x4xf32>, tensor<1x4x2x4xf32>
+  %third = parplan.attention %second, %memory, %memory scale 1.0 : tensor<1x4x2x4xf32>, tensor<1x5x2x4xf32>, tensor<1x5x2x4xf32>
+  return %first, %third : tensor<1x8x2x4xf32>, tensor<1x4x2x4xf32>
+}
+
+// -----
+
 func.func @main(%x: tensor<1x6x2x4xf32>) -> tensor<1x6x2x4xf32> {
-  // expected-warning@below {{the sequence stays in the model's order: 6 positions are no two equal chunks for each of 2 ranks}}
+  // expected-warning@below {{6 positions are no two equal chunks for each of 2 ranks}}
   %y = parplan.attention %x, %x, %x scale 1.0 causal : tensor<1x6x2x4xf32>, tensor<1x6x2x4xf32>, tensor<1x6x2x4xf32>
   return %y : tensor<1x6x2x4xf32>
 }
@@ -69,7 +97,7 @@ func.func @main(%x: tensor<1x6x2x4xf32>) -> tensor<1x6x2x4xf32> {
 // -----
 
 func.func @main(%x: tensor<1x4x2x4xf32>, %k: tensor<1x8x2x4xf32>) -> tensor<1x4x2x4xf32> {
-  // expected-warning@below {{the sequence stays in the model's order: its queries are not its keys}}
+  // expected-warning@below {{its queries are not its keys}}
   %y = parplan.attention %x, %k, %k scale 1.0 causal : tensor<1x4x2x4xf32>, tensor<1x8x2x4xf32>, tensor<1x8x2x4xf32>
   return %y : tensor<1x4x2x4xf32>
 }
@@ -79,7 +107,7 @@ func.func @main(%x: tensor<1x4x2x4xf32>, %k: tensor<1x8x2x4xf32>) -> tensor<1x4x
 // CHECK-LABEL: func.func @main
 // CHECK-NOT: zigzag
 func.func @main(%x: tensor<1x8x2x4xf32>) -> tensor<1x8x2x4xf32> {
-  // expected-warning@below {{the sequence stays in the model's order: it depends on the order of the sequence}}
+  // expected-warning@below {{it depends on the order of the sequence}}
   %last = parplan.slice %x dims [1] from [4] to [8] step [1] : tensor<1x8x2x4xf32>
   %y = parplan.attention %x, %x, %x scale 1.0 causal : tensor<1x8x2x4xf32>, tensor<1x8x2x4xf32>, tensor<1x8x2x4xf32>
   return %y : tensor<1x8x2x4xf32>
@@ -89,7 +117,7 @@ func.func @main(%x: tensor<1x8x2x4xf32>) -> tensor<1x8x2x4xf32> {
 
 func.func @main(%x: tensor<2x8x2x4xf32>) -> tensor<16x8xf32> {
   %y = parplan.attention %x, %x, %x scale 1.0 causal : tensor<2x8x2x4xf32>, tensor<2x8x2x4xf32>, tensor<2x8x2x4xf32>
-  // expected-warning@below {{the sequence stays in the model's order: it joins the sequence with other dimensions}}
+  // expected-warning@below {{it joins the sequence with other dimensions}}
   %rows = parplan.reshape %y : tensor<2x8x2x4xf32> to tensor<16x8xf32>
   return %rows : tensor<16x8xf32>
 }
@@ -100,14 +128,14 @@ func.func @main(%x: tensor<2x8x2x4xf32>) -> tensor<16x8xf32> {
 func.func @main(%x: tensor<1x8x1x4xf32>, %ids: tensor<3xi64>) -> tensor<3x4xf32> {
   %y = parplan.attention %x, %x, %x scale 1.0 causal : tensor<1x8x1x4xf32>, tensor<1x8x1x4xf32>, tensor<1x8x1x4xf32>
   %rows = parplan.reshape %y : tensor<1x8x1x4xf32> to tensor<8x4xf32>
-  // expected-warning@below {{the sequence stays in the model's order: it depends on the order of the sequence}}
+  // expected-warning@below {{it depends on the order of the sequence}}
   %picked = parplan.embedding %ids, %rows : tensor<3xi64>, tensor<8x4xf32>
   return %picked : tensor<3x4xf32>
 }
 
 // -----
 
-// expected-warning@below {{the sequence stays in the model's order: there is no causal attention}}
+// expected-warning@below {{there is no causal attention}}
 func.func @main(%x: tensor<1x8x2x4xf32>) -> tensor<1x8x2x4xf32> {
   %y = parplan.attention %x, %x, %x scale 1.0 : tensor<1x8x2x4xf32>, tensor<1x8x2x4xf32>, tensor<1x8x2x4xf32>
   return %y : tensor<1x8x2x4xf32>
