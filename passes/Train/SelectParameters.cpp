@@ -84,14 +84,25 @@ llvm::DenseMap<Value, Reach> findReach(func::FuncOp function) {
   return reached;
 }
 
+/// An op before `reader`, in the same block and of the same node of the model.
+template <typename Op, typename... Arguments>
+Value createFor(ParameterOp reader, Arguments &&...arguments) {
+  auto op = OpBuilder(reader).create<Op>(reader.getLoc(),
+                                         std::forward<Arguments>(arguments)...);
+  op->setDiscardableAttrs(reader->getDiscardableAttrDictionary());
+  return op;
+}
+
 /// Reads the initializers of a stack one by one: not all are trained.
 void readMembers(InitializerOp stack, ArrayRef<ParameterOp> readers) {
+  stack.emitWarning("of ") << quoteName(stack.getName().str())
+                           << " some are trained and others are not: no rank "
+                              "can hold only some of these experts";
   for (ParameterOp reader : readers) {
-    OpBuilder builder(reader);
     RankedTensorType type = reader.getType();
     ViewAttr view;
     if (std::optional<ViewAttr> own = reader.getView())
-      view = ViewAttr::get(builder.getContext(), own->getOffset(),
+      view = ViewAttr::get(reader.getContext(), own->getOffset(),
                            own->getStrides().drop_front());
     auto part = RankedTensorType::get(type.getShape().drop_front(),
                                       type.getElementType());
@@ -99,11 +110,10 @@ void readMembers(InitializerOp stack, ArrayRef<ParameterOp> readers) {
     shape[0] = 1;
     SmallVector<Value> parts;
     for (auto member : stack.getMembers()->getAsRange<FlatSymbolRefAttr>())
-      parts.push_back(builder.create<ReshapeOp>(
-          reader.getLoc(), type.clone(shape),
-          builder.create<ParameterOp>(reader.getLoc(), part, member, view)));
-    reader.replaceAllUsesWith(
-        builder.create<ConcatOp>(reader.getLoc(), type, parts, 0).getResult());
+      parts.push_back(createFor<ReshapeOp>(
+          reader, type.clone(shape),
+          createFor<ParameterOp>(reader, part, member, view)));
+    reader.replaceAllUsesWith(createFor<ConcatOp>(reader, type, parts, 0));
     reader.erase();
   }
   stack.erase();

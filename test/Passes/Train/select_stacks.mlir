@@ -1,4 +1,4 @@
-// RUN: parplan-opt %s -split-input-file -pass-pipeline='builtin.module(parplan-select-parameters{freeze=*.frozen})' | FileCheck %s
+// RUN: parplan-opt %s -split-input-file -verify-diagnostics -pass-pipeline='builtin.module(parplan-select-parameters{freeze=*.frozen})' | FileCheck %s
 
 // A stack is trained, or stays as it is, as all of its initializers.
 // CHECK-DAG: parplan.initializer @a "a" {{.*}} {parplan.trained = "the loss depends on it"}
@@ -23,21 +23,22 @@ func.func @main() -> tensor<2x4xf32> {
 
 // -----
 
-// Where they differ, they are read one by one.
+// Where they differ, they are read one by one, in the block and for the node of their stack.
 // CHECK-DAG: parplan.initializer @a "a" {{.*}} {parplan.trained = "the loss depends on it"}
 // CHECK-DAG: parplan.initializer @b "b.frozen" {{.*}} {parplan.frozen = "frozen by '*.frozen'"}
 // CHECK-NOT: of [
 // CHECK-LABEL: func.func @main
-// CHECK: %[[A:.*]] = parplan.parameter @a view <offset = 1, strides = [2, 1]> : tensor<2x1xf32>
-// CHECK: %[[FIRST:.*]] = parplan.reshape %[[A]] : tensor<2x1xf32> to tensor<1x2x1xf32>
-// CHECK: %[[B:.*]] = parplan.parameter @b view <offset = 1, strides = [2, 1]> : tensor<2x1xf32>
-// CHECK: %[[SECOND:.*]] = parplan.reshape %[[B]] : tensor<2x1xf32> to tensor<1x2x1xf32>
-// CHECK: %[[Y:.*]] = parplan.concat %[[FIRST]], %[[SECOND]] dim 0
+// CHECK: %[[A:.*]] = parplan.parameter @a view <offset = 1, strides = [2, 1]> {parplan.block = 1 : i64, parplan.node = 3 : i64} : tensor<2x1xf32>
+// CHECK: %[[FIRST:.*]] = parplan.reshape %[[A]] {parplan.block = 1 : i64, parplan.node = 3 : i64} : tensor<2x1xf32> to tensor<1x2x1xf32>
+// CHECK: %[[B:.*]] = parplan.parameter @b view <offset = 1, strides = [2, 1]> {parplan.block = 1 : i64, parplan.node = 3 : i64} : tensor<2x1xf32>
+// CHECK: %[[SECOND:.*]] = parplan.reshape %[[B]] {parplan.block = 1 : i64, parplan.node = 3 : i64} : tensor<2x1xf32> to tensor<1x2x1xf32>
+// CHECK: %[[Y:.*]] = parplan.concat %[[FIRST]], %[[SECOND]] dim 0 {parplan.block = 1 : i64, parplan.node = 3 : i64}
 // CHECK: return %[[Y]]
 parplan.initializer @a "a" : tensor<2x2xf32> in "" at 0 length 16
 parplan.initializer @b "b.frozen" : tensor<2x2xf32> in "" at 16 length 16
+// expected-warning@below {{of 's' some are trained and others are not: no rank can hold only some of these experts}}
 parplan.initializer @s "s" : tensor<2x2x2xf32> of [@a, @b] in "" at 0 length 32
 func.func @main() -> tensor<2x2x1xf32> {
-  %s = parplan.parameter @s view <offset = 1, strides = [4, 2, 1]> : tensor<2x2x1xf32>
+  %s = parplan.parameter @s view <offset = 1, strides = [4, 2, 1]> {parplan.block = 1 : i64, parplan.node = 3 : i64} : tensor<2x2x1xf32>
   return %s : tensor<2x2x1xf32>
 }
