@@ -3,31 +3,22 @@
 usage: directory.py prepare|compare FOLDER
 """
 import hashlib
-import json
 import math
 import os
 import sys
 
 import numpy as np
 
+from program_files import draw, load, write
+
 
 def tensors():
-    random = np.random.default_rng(7)
-    shapes = [(8, 15), (15,), (15, 8), (8,), (6, 8)]
-    return [random.standard_normal(shape).astype(np.float32) for shape in shapes]
+    return draw(7, [(8, 15), (15,), (15, 8), (8,), (6, 8)])
 
 
 def prepare(folder):
     *weights, x = tensors()
-    with open(os.path.join(folder, "model.weights"), "wb") as file:
-        for weight in weights:
-            file.write(weight.tobytes())
-    np.save(os.path.join(folder, "x.npy"), x)
-
-
-def load(folder, name):
-    with open(os.path.join(folder, name)) as file:
-        return json.load(file)
+    write(folder, weights, x)
 
 
 def compare(folder):

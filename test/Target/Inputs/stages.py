@@ -2,31 +2,22 @@
 
 usage: stages.py prepare|compare FOLDER
 """
-import json
 import math
 import os
 import sys
 
 import numpy as np
 
+from program_files import draw, load, write
+
 
 def tensors():
-    random = np.random.default_rng(11)
-    shapes = [(8, 8), (8, 16), (16, 8), (6, 8)]
-    return [random.standard_normal(shape).astype(np.float32) for shape in shapes]
+    return draw(11, [(8, 8), (8, 16), (16, 8), (6, 8)])
 
 
 def prepare(folder):
     *weights, x = tensors()
-    with open(os.path.join(folder, "model.weights"), "wb") as file:
-        for weight in weights:
-            file.write(weight.tobytes())
-    np.save(os.path.join(folder, "x.npy"), x)
-
-
-def load(folder, name):
-    with open(os.path.join(folder, name)) as file:
-        return json.load(file)
+    write(folder, weights, x)
 
 
 def gelu(x):
