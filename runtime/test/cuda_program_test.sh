@@ -22,7 +22,7 @@ write(folder + "/data/labels.npy", (10,), [i * 3 % 5 if i != 3 else -100 for i i
 with open(folder + "/weights.bin", "wb") as file:
     file.write(struct.pack("<280f", *[(i * 37) % 11 / 8 - 0.5 for i in range(280)]))
 PYTHON
-cp "$bin"/Runtime_{example,collectives,pipeline,offload}_{cuda,program} "$work" || exit 1
+cp "$bin"/Runtime_{example,collectives,pipeline,offload,server,asynchronous_server}_{cuda,program} "$work" || exit 1
 cd "$work" || exit 1
 message=$(./Runtime_example_cuda --input x=x.npy 2>&1)
 code=$?
@@ -47,10 +47,12 @@ for name in sorted(os.listdir(sys.argv[1])):
 PYTHON
   done
 done
-# Training in stages, and with parameters on the host and on NVMe.
-for name in pipeline offload; do
+# Training in stages, with parameters on the host and on NVMe, and with servers.
+for name in pipeline offload server asynchronous_server; do
+  replay=
   for kind in program cuda cuda; do
-    ./Runtime_${name}_$kind --data data --steps 12 --communicator local --metrics $kind.json
+    ./Runtime_${name}_$kind --data data --steps 12 --communicator local --metrics $kind.json $replay
+    [ $name = asynchronous_server ] && replay="--replay program.json"
   done
   python3 - program.json cuda.json <<'PYTHON'
 import json, sys

@@ -51,7 +51,7 @@ constexpr Tensor ownOutputs[] = {lossOutput,
                                  result("label_count", ElementType::Float32,
                                         sums + 4, OutputRole::LabelCount),
                                  result("gradient_norm", ElementType::Float32,
-                                        norm, OutputRole::GradientNorm)};
+                                        model::norm, OutputRole::GradientNorm)};
 
 struct CopyKernel {
   const float *in;
@@ -72,8 +72,8 @@ void workerStep(Rank &rank) {
   if (bad && std::atoi(bad) == rank.rank())
     map<1>(compute, {{loss, 4}}, {1}, SetKernel{at(loss), NAN});
   if (!isCommon)
-    map<1>(compute, {{norm, 5}}, {1},
-           NormKernel{at(gradient), at(inverseScale), at(norm),
+    map<1>(compute, {{model::norm, 5}}, {1},
+           NormKernel{at(gradient), at(inverseScale), at(model::norm),
                       rank.at<bool>(overflow)});
   rank.record(0, compute);
   rank.wait(0, messages);
