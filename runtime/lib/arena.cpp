@@ -2,6 +2,7 @@
 
 #include "arena.h"
 
+#include <malloc.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -37,6 +38,14 @@ bool Arena::allocate(int64_t bytes) {
 Arena::~Arena() {
   if (mapping)
     munmap(mapping, static_cast<size_t>(mappedBytes));
+}
+
+void keepHeapSmall() {
+#if defined(__GLIBC__)
+  // What products need comes and goes with each: it stays.
+  mallopt(M_MMAP_THRESHOLD, 4 << 20);
+  mallopt(M_TRIM_THRESHOLD, 8 << 20);
+#endif
 }
 
 } // namespace runtime

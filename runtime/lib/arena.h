@@ -27,6 +27,10 @@ private:
   char *base = nullptr;
 };
 
+/// From now on large blocks of the heap go back to the system when they are
+/// freed. By default the heap keeps as much as the largest block it ever had.
+void keepHeapSmall();
+
 } // namespace runtime
 } // namespace parplan
 

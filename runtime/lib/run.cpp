@@ -188,6 +188,7 @@ ExitCode runProcess(Run &run) {
 
 int runProgram(const Program &program, int argc, char **argv) {
   prepareSignals();
+  keepHeapSmall();
   // The watchdog and the failure hook see the run until the process ends.
   static Run *current = nullptr;
   current = new Run(program, parseOptions(program, argc, argv));

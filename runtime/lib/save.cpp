@@ -7,6 +7,7 @@
 #include "output_file.h"
 #include "safetensors.h"
 
+#include <algorithm>
 #include <map>
 #include <memory>
 
@@ -21,8 +22,19 @@ struct Target {
   std::map<std::string, int64_t> offsets;
 };
 
+/// Copies a part of the model, little by little.
+void copyModel(Target &target, const MappedFile &model, int64_t from,
+               int64_t to, int64_t bytes) {
+  constexpr int64_t most = 8 << 20;
+  for (int64_t start = 0; start < bytes; start += most) {
+    target.file->write(to + start, model.data() + from + start,
+                       std::min(most, bytes - start));
+    model.forget();
+  }
+}
+
 void openOnnx(Target &target, const Program &program, const MappedFile &model) {
-  target.file->write(0, model.data(), model.size());
+  copyModel(target, model, 0, 0, model.size());
   for (const SavedTensor &saved : program.training->saved)
     target.offsets[saved.name] = saved.fileOffset;
 }
@@ -48,9 +60,8 @@ void openSafetensors(Target &target, const Program &program,
   target.file->write(0, header.data(), static_cast<int64_t>(header.size()));
   for (const StoredTensor &tensor : tensors) {
     target.offsets[tensor.name] = tensor.offset;
-    target.file->write(tensor.offset,
-                       model.data() + sources[tensor.name]->fileOffset,
-                       tensor.bytes);
+    copyModel(target, model, sources[tensor.name]->fileOffset, tensor.offset,
+              tensor.bytes);
   }
 }
 
@@ -69,10 +80,13 @@ void writeTrained(Target &target, const Variable &variable,
   if (!elementTypeOfOnnx(saved.onnxType, type) ||
       saved.bytes != count * elementBytes(type))
     fail(exitInternal, quoted(saved.name) + " has another form in the model");
+  const int64_t offset = target.offsets[saved.name];
+  if (type == variable.type)
+    return target.file->write(offset, elements, saved.bytes);
   std::vector<char> converted(static_cast<size_t>(saved.bytes));
   if (!convertElements(variable.type, elements, type, converted.data(), count))
     fail(exitInternal, quoted(saved.name) + " holds no numbers");
-  target.file->write(target.offsets[saved.name], converted.data(), saved.bytes);
+  target.file->write(offset, converted.data(), saved.bytes);
 }
 
 } // namespace

@@ -146,6 +146,18 @@ std::vector<Holder> holdersOf(const Program &program, int ranks,
   return holders;
 }
 
+/// Whether the one block of a view lies as the initializer does.
+bool isWhole(const Parameter &view, int64_t blockElements) {
+  int64_t elements = 1;
+  bool zigzag = false;
+  for (const Dimension &dimension : view.dimensions) {
+    elements *= dimension.size;
+    zigzag |= dimension.zigzag > 1;
+  }
+  return blockElements == elements && !zigzag &&
+         stridesOf(view) == rowMajorStrides(view.dimensions);
+}
+
 /// Collects a view into `initializer` (on rank 0).
 void collectView(EngineRank &rank, World &world, const Variable::View &placed,
                  char *initializer) {
@@ -153,26 +165,31 @@ void collectView(EngineRank &rank, World &world, const Variable::View &placed,
   const Parameter &view = *placed.parameter;
   const int64_t width = elementBytes(view.type);
   const int64_t elements = blockElements(program, view.dimensions);
+  const bool root = world.rank() == 0, whole = isWhole(view, elements);
   std::vector<char> buffer, block;
-  if (world.rank() == 0)
+  char *target = root && whole ? initializer + view.offset * width : nullptr;
+  if (root && !whole) {
     block.resize(static_cast<size_t>(elements * width));
+    target = block.data();
+  }
   for (const Holder &holder :
        holdersOf(program, world.size(), placed, elements)) {
     const KeptPart &part = holder.part;
     const int64_t bytes = part.count * width;
-    const char *own = nullptr;
-    if (bytes > 0 && world.rank() == holder.rank)
-      own = readArena(rank, {part.arenaOffset, bytes, view.tier}, buffer);
-    if (bytes > 0 && (world.rank() == 0 || world.rank() == holder.rank))
-      world.sendToRoot(holder.rank, own,
-                       world.rank() == 0 ? block.data() + part.first * width
-                                         : nullptr,
-                       bytes);
-    if (world.rank() == 0 && holder.lastPiece)
+    const bool mine = world.rank() == holder.rank;
+    char *place = root ? target + part.first * width : nullptr;
+    if (bytes > 0 && root && mine)
+      rank.download(part.arenaOffset, place, bytes, view.tier);
+    else if (bytes > 0 && (root || mine))
+      world.sendToRoot(
+          holder.rank,
+          mine ? readArena(rank, {part.arenaOffset, bytes, view.tier}, buffer)
+               : nullptr,
+          place, bytes);
+    if (root && !whole && holder.lastPiece)
       BlockWalk(program, meshCoordinates(program, holder.rank), view.dimensions,
                 stridesOf(view), width)
-          .copy(/*gather=*/false, initializer + view.offset * width,
-                block.data());
+          .copy(/*gather=*/false, initializer + view.offset * width, target);
   }
 }
 

@@ -51,6 +51,12 @@ void loops(int64_t m, int64_t n, int64_t k, const Element *lhs,
   }
 }
 
+#if defined(PARPLAN_WITH_DNNL)
+/// oneDNN copies up to 9984 columns of an operand at a time, into 15 MiB that
+/// no plan counts. These take 2, and no longer.
+constexpr int64_t columnsAtOnce = 1024;
+#endif
+
 /// The leading dimension of a matrix of which one stride is 1: `transposed`
 /// says which; 0 when neither is.
 int64_t leadingDimension(int64_t rows, int64_t columns, int64_t rowStride,
@@ -106,10 +112,16 @@ void product<float>(int64_t m, int64_t n, int64_t k, const float *lhs,
                  rhsColumnStride, out, outRowStride, outColumnStride,
                  accumulate);
 #if defined(PARPLAN_WITH_DNNL)
-  if (dnnl_sgemm(lhsTransposed ? 'T' : 'N', rhsTransposed ? 'T' : 'N', m, n, k,
-                 1.0f, lhs, lhsLeading, rhs, rhsLeading,
-                 accumulate ? 1.0f : 0.0f, out, outLeading) != dnnl_success)
-    fail(exitInternal, "oneDNN refuses a matrix product");
+  for (int64_t first = 0; first < n; first += columnsAtOnce) {
+    const int64_t columns =
+        n - first < columnsAtOnce ? n - first : columnsAtOnce;
+    if (dnnl_sgemm(lhsTransposed ? 'T' : 'N', rhsTransposed ? 'T' : 'N', m,
+                   columns, k, 1.0f, lhs, lhsLeading,
+                   rhs + first * (rhsTransposed ? rhsLeading : 1), rhsLeading,
+                   accumulate ? 1.0f : 0.0f, out + first,
+                   outLeading) != dnnl_success)
+      fail(exitInternal, "oneDNN refuses a matrix product");
+  }
 #elif defined(PARPLAN_WITH_OPENBLAS)
   cblas_sgemm(CblasRowMajor, lhsTransposed ? CblasTrans : CblasNoTrans,
               rhsTransposed ? CblasTrans : CblasNoTrans, static_cast<int>(m),
