@@ -76,7 +76,7 @@ bool block::dropDominated(Network &network, int node, Worklist &changed) {
   int64_t sizes = static_cast<int64_t>(from.spans.size());
   for (int edge : network.getEdges(node))
     sizes += network.nodes[network.edges[edge].getOther(node)].size();
-  if (values * values * sizes > maxWork)
+  if (values > maxWork / values / std::max<int64_t>(1, sizes))
     return false;
 
   std::vector<Rows> tables;

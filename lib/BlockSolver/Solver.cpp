@@ -14,7 +14,6 @@
 #include "lib/BlockSolver/Dual.h"
 #include "lib/BlockSolver/Reductions.h"
 #include "lib/BlockSolver/Search.h"
-#include "parplan/Support/Check.h"
 
 #include <algorithm>
 #include <chrono>
@@ -51,10 +50,10 @@ public:
       Clock::time_point begin = Clock::now();
       runRound(work);
       exchange();
-      longest = std::max(longest, Clock::now() - begin);
       ++solution.progress.round;
       work = std::min(lastWork, 2 * work);
       prune();
+      longest = std::max(longest, Clock::now() - begin);
       updateProgress();
       if (report)
         report(solution.progress);
@@ -73,9 +72,7 @@ private:
   }
 
   bool isOver(Clock::duration longest) const {
-    if (options.rounds > 0)
-      return solution.progress.round >= options.rounds;
-    if (solution.progress.round >= roundsPerSecond * options.seconds + 8)
+    if (options.rounds > 0 && solution.progress.round >= options.rounds)
       return true;
     double next = std::chrono::duration<double>(longest).count();
     return getSeconds() + 1.2 * next > options.seconds;
@@ -117,9 +114,9 @@ private:
   void accept(const std::vector<int> &choices) {
     Choices whole = expand(choices);
     Evaluation evaluation = evaluate(problem, whole);
-    PARPLAN_CHECK(evaluation.peak <= problem.usageLimit,
-                  "an answer of the reduced problem does not fit");
-    if (evaluation.cost < solution.cost) {
+    // Usages whose sums are beyond 2^53 are rounded in the graph.
+    if (evaluation.peak <= problem.usageLimit &&
+        evaluation.cost < solution.cost) {
       solution.cost = evaluation.cost;
       solution.choices = std::move(whole);
     }

@@ -120,9 +120,10 @@ private:
     int64_t sum = 0;
     size_t at = digits;
     for (; at < text.size() && text[at] >= '0' && text[at] <= '9'; ++at) {
-      sum = sum * 10 + (text[at] - '0');
-      if (sum > maxNumber)
+      int digit = text[at] - '0';
+      if (sum > (maxNumber - digit) / 10)
         return fail("a number beyond 10^18");
+      sum = sum * 10 + digit;
     }
     if (at == digits)
       return fail("expected an integer");

@@ -115,6 +115,9 @@ std::optional<Options> readOptions(const std::vector<std::string> &words,
     return std::nullopt;
   }
   options.solver.seconds = *seconds;
+  if (options.solver.rounds == 0)
+    options.solver.rounds =
+        static_cast<int64_t>(std::ceil(*seconds * block::roundsPerSecond));
   return options;
 }
 

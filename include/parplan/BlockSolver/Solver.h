@@ -18,12 +18,11 @@ enum class Kernel { best, generic, avx512 };
 
 struct SolverOptions {
   /// Wall time, reductions included: the solver stops after the last round
-  /// that ends before. Answers depend on the problem, the seed and the number
-  /// of rounds alone, so they are the same wherever all rounds are done in
-  /// time.
+  /// that ends before.
   double seconds = 60;
-  /// Rounds at most, however long they take; 0: `roundsPerSecond * seconds`,
-  /// unless time is over before.
+  /// Rounds at most; 0: as many as there is time for. Answers depend on the
+  /// problem, the seed and the number of rounds alone, so they are the same
+  /// wherever all rounds are done in time.
   int64_t rounds = 0;
   uint64_t seed = 1;
   Kernel kernel = Kernel::best;
@@ -31,7 +30,7 @@ struct SolverOptions {
   bool useThreads = true;
 };
 
-/// A little less than a quiet server core does.
+/// A little less than two quiet cores of a server do.
 constexpr double roundsPerSecond = 5;
 
 /// What is known after a round.
