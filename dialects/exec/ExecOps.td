@@ -27,8 +27,10 @@ def Exec_ProgramOp : Exec_Op<"program", [Symbol, SymbolTable, NoTerminator,
   let summary = "The program of every rank, or of those at one position";
   let description = [{
     Holds `exec.communicator` and `exec.kernel` symbols, buffers, then statements
-    and events in the order of issue. A training step has `micro_batches`: its
-    batched inputs have the dimensions [micro-batches, samples of one, ..].
+    and events in the order of issue. A training step has `micro_batches`. Batched
+    inputs have the dimensions [micro-batches, samples of one, ..]; a batched
+    output has the micro-batches in front, and its samples in dimension
+    `batch_dim` of what follows.
     `position` is the coordinate on the pipeline axis of the mesh of the ranks
     that run it.
 
@@ -124,23 +126,24 @@ def Exec_BufferOp : Exec_Op<"buffer", [HasParent<"ProgramOp">]> {
       have a block whose local shape under the mesh has as many elements as the
       buffer; activations and workspaces have none. Parameters and states, and
       no others, name a source; states, and no others, a slot. Only these two
-      are trained; inputs and outputs have roles of their own; only inputs are
-      batched. In place of its block a parameter or state may have a bucket:
-      the buffer is a piece of it, and its members lie inside, in ascending
-      order, without overlap.
+      are trained; inputs and outputs have roles of their own; only these two are
+      batched, and only batched outputs have a `batch_dim` other than 0. In place
+      of its block a parameter or state may have a bucket: the buffer is a piece
+      of it, and its members lie inside, in ascending order, without overlap.
   }];
   let arguments = (ins Exec_BufferKindEnum:$kind,
       DefaultValuedAttr<Exec_TierEnum, "::parplan::exec::Tier::device">:$tier,
       I64Attr:$offset, I64Attr:$first,
       I64Attr:$last, UnitAttr:$trained, OptionalAttr<Exec_RoleEnum>:$role,
-      UnitAttr:$batched, OptionalAttr<Exec_BlockAttr>:$block,
+      UnitAttr:$batched, DefaultValuedAttr<I64Attr, "0">:$batch_dim,
+      OptionalAttr<Exec_BlockAttr>:$block,
       OptionalAttr<Exec_BucketAttr>:$bucket);
   let results = (outs Exec_BufferType:$result);
   let assemblyFormat = [{
     $kind (`on` $tier^)? `at` $offset `live` $first `to` $last
     (`trained` $trained^)?
-    (`role` $role^)? (`batched` $batched^)? (`block` $block^)?
-    (`bucket` $bucket^)? attr-dict `:` type($result)
+    (`role` $role^)? (`batched` $batched^)? (`along` $batch_dim^)?
+    (`block` $block^)? (`bucket` $bucket^)? attr-dict `:` type($result)
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{

@@ -212,9 +212,16 @@ LogicalResult BufferOp::verify() {
     return emitOpError("is trained but no parameter or state (E8)");
   if (getRole() && !(*getRole() < BufferRole::loss ? isInput : isOutput))
     return emitOpError("has the role of another kind (E8)");
-  if (getBatched() && (!isInput || getType().getShape().size() < 2))
-    return emitOpError(
-        "is batched but no input of micro-batches and samples (E8)");
+  int64_t rank =
+      getBlock() ? static_cast<int64_t>(getBlock()->getDims().size()) : 0;
+  auto batchDim = static_cast<int64_t>(getBatchDim());
+  if (getBatched() && ((!isInput && !isOutput) || rank < 2))
+    return emitOpError("is batched but no input or output of micro-batches and "
+                       "samples (E8)");
+  if (batchDim < 0 ||
+      (batchDim > 0 && (!getBatched() || !isOutput || batchDim >= rank - 1)))
+    return emitOpError("has its batch in dimension ")
+           << batchDim << ", and is no batched output with one (E8)";
   for (BlockAttr block : getBlocks()) {
     if (isVariable != bool(block.getSource()))
       return emitOpError("a parameter or state, and nothing else, has a source "

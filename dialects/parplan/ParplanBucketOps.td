@@ -39,7 +39,7 @@ def Parplan_PackOp : Parplan_Op<"pack", [Pure]> {
   }];
   let arguments = (ins Variadic<Parplan_Tensor>:$inputs,
       DenseI64ArrayAttr:$offsets);
-  let results = (outs 1DTensorOf<[AnyFloat]>:$result);
+  let results = (outs 1DTensorOf<[AnyFloat, AnySignlessInteger]>:$result);
   let assemblyFormat =
       "$inputs `at` $offsets attr-dict `:` type($inputs) `to` type($result)";
   let hasVerifier = 1;

@@ -16,10 +16,11 @@ using namespace parplan;
 
 std::vector<Phase> parplan::getPhases(const PlanningProblem &problem) {
   std::vector<Phase> phases;
-  bool trains = isTraining(problem);
+  // A forward pass of one micro-batch does not say what is of it: all is.
+  bool isOnePass = !isTraining(problem) && problem.microBatches == 1;
   std::vector<int> producers(problem.values.size(), -1);
   for (auto [index, op] : llvm::enumerate(problem.ops)) {
-    bool isOfPass = op.perMicroBatch || op.accumulates || !trains;
+    bool isOfPass = op.perMicroBatch || op.accumulates || isOnePass;
     phases.push_back(!isOfPass                      ? Phase::end
                      : isBeforeBackward(op.role)    ? Phase::forward
                      : op.role == OpRole::optimizer ? Phase::end

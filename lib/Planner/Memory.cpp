@@ -85,6 +85,8 @@ public:
 
   int getStart(int value) const {
     int producer = std::max(producers[value], 0);
+    if (isCollected(value))
+      return 0;
     bool isSum = producers[value] >= 0 && problem.microBatches > 1 &&
                  problem.ops[producer].accumulates;
     return isSum ? starts.at(segments[producer]) : producer;
@@ -100,6 +102,8 @@ public:
     if (description.kind == ValueKind::input)
       return description.batchDimension >= 0 ? problem.microBatches : 1;
     int producer = producers[value];
+    if (isCollected(value))
+      return problem.microBatches;
     if (producer < 0 || !problem.ops[producer].perMicroBatch ||
         problem.ops[producer].accumulates)
       return 1;
@@ -115,6 +119,13 @@ public:
 
 private:
   void addUse(int value, int op) {
+  /// An output of which there is a part for every micro-batch.
+  bool isCollected(int value) const {
+    return problem.values[value].isOutput && problem.microBatches > 1 &&
+           producers[value] >= 0 &&
+           problem.ops[producers[value]].perMicroBatch &&
+           !problem.ops[producers[value]].accumulates;
+  }
     lastUses[value] = std::max(lastUses[value], op);
     lastSegments[value] = std::max(lastSegments[value], segments[op]);
   }

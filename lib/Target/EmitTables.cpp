@@ -211,12 +211,13 @@ std::string Emitter::printTensor(exec::BufferOp buffer) {
   bool hasClasses =
       role == exec::BufferRole::labels && options.training.classes;
   if (isOutput || hasClasses || isElsewhere)
+  auto batchDim = static_cast<int64_t>(buffer.getBatchDim());
     text += ", " + std::to_string(hasClasses ? options.training.classes : 0);
   if (isOutput || isElsewhere)
     text += ", " + (isOutput && role ? getRoleName(*role)
                                      : StringRef("OutputRole::Output"))
                        .str();
-  if (isElsewhere)
+  if (isElsewhere || batchDim > 0)
     text += ", " + getTierName(buffer.getTier()).str();
   return text + "}";
 }
@@ -226,6 +227,8 @@ std::string Emitter::printTensors(exec::BufferKind kind) {
   for (auto buffer : getBody().getOps<exec::BufferOp>())
     if (buffer.getKind() == kind)
       entries += "    " + printTensor(buffer) + ",\n";
+  if (batchDim > 0)
+    text += ", " + std::to_string(batchDim);
   return entries;
 }
 

@@ -28,6 +28,12 @@ WeightPiece describe(Operation *source) {
     piece.file = initializer.getFile().str();
     piece.fileOffset = initializer.getOffset();
     piece.bytes = initializer.getLength();
+    auto type = cast<ShapedType>(initializer.getType());
+    auto element = dyn_cast<FloatType>(type.getElementType());
+    if (element && piece.bytes == 2 * getByteCount(type)) {
+      piece.bytes /= 2;
+      piece.rounded = element;
+    }
   } else {
     auto data = cast<exec::DataOp>(source);
     piece.name = data.getSymName().str();

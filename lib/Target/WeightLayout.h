@@ -29,6 +29,8 @@ struct WeightPiece {
   std::string file;
   int64_t fileOffset = 0;
   mlir::ElementsAttr constant;
+  /// Where the file has f32, and twice as many bytes: what they are rounded to.
+  mlir::FloatType rounded;
 };
 
 /// What a parameter reads of weights.bin.

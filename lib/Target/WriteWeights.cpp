@@ -10,6 +10,7 @@
 #include "parplan/Support/Files.h"
 #include "parplan/Support/Sha256.h"
 #include "parplan/Support/Text.h"
+#include "parplan_runtime/narrow_floats.h"
 
 #include "mlir/IR/DialectResourceBlobManager.h"
 
@@ -180,19 +181,22 @@ private:
     }
     if (!open(piece))
       return false;
+    int64_t bytes = piece.rounded ? 2 * piece.bytes : piece.bytes;
     if (piece.fileOffset > inputBytes ||
-        piece.bytes > inputBytes - piece.fileOffset) {
+        bytes > inputBytes - piece.fileOffset) {
       engine.error(codes::shortWeights, Location::inFile(inputPath))
           << "the file of " << inputBytes << " bytes ends within "
-          << quoteName(piece.name) << ", which has " << piece.bytes
-          << " bytes at " << piece.fileOffset;
+          << quoteName(piece.name) << ", which has " << bytes << " bytes at "
+          << piece.fileOffset;
       return false;
     }
-    for (int64_t done = 0; done < piece.bytes;) {
+    // Of an element that was read in part.
+    size_t pending = 0;
+    for (int64_t done = 0; done < bytes;) {
       size_t wanted = static_cast<size_t>(std::min<int64_t>(
-          piece.bytes - done, static_cast<int64_t>(buffer.size())));
-      ssize_t count =
-          ::pread(input.get(), buffer.data(), wanted, piece.fileOffset + done);
+          bytes - done, static_cast<int64_t>(buffer.size() - pending)));
+      ssize_t count = ::pread(input.get(), buffer.data() + pending, wanted,
+                              piece.fileOffset + done);
       if (count < 0 && errno == EINTR)
         continue;
       if (count <= 0) {
@@ -201,11 +205,39 @@ private:
             << (count < 0 ? std::strerror(errno) : "the file ends early");
         return false;
       }
-      if (!output.write(buffer.data(), static_cast<size_t>(count)))
-        return false;
       done += count;
+      size_t held = pending + static_cast<size_t>(count);
+      pending = piece.rounded ? held % sizeof(float) : 0;
+      if (!write(piece, held - pending))
+        return false;
+      std::copy_n(buffer.begin() + static_cast<ptrdiff_t>(held - pending),
+                  pending, buffer.begin());
     }
     return true;
+  }
+
+  /// Rounds the first `count` floats of the buffer in place: what is written
+  /// lies in front of what is still to be read.
+  template <typename Short> void round(size_t count) {
+    for (size_t index = 0; index < count; ++index) {
+      float value;
+      std::memcpy(&value, buffer.data() + index * sizeof value, sizeof value);
+      Short rounded(value);
+      std::memcpy(buffer.data() + index * sizeof rounded, &rounded,
+                  sizeof rounded);
+    }
+  }
+
+  /// Writes the first `size` bytes of the buffer, rounded if the piece is.
+  bool write(const WeightPiece &piece, size_t size) {
+    if (!piece.rounded)
+      return output.write(buffer.data(), size);
+    size_t count = size / sizeof(float);
+    if (piece.rounded.isBF16())
+      round<runtime::BFloat16>(count);
+    else
+      round<runtime::Float16>(count);
+    return output.write(buffer.data(), count * sizeof(uint16_t));
   }
 
   const WeightLayout &layout;

@@ -25,7 +25,9 @@ LogicalResult ProgramInterface::findVariables() {
   if (failed(placed))
     return failure();
   variables = std::move(*placed);
-  microBatches = function->getAttrOfType<IntegerAttr>(attributes::microBatches);
+  if (!function->hasAttr(attributes::forwardOnly))
+    microBatches =
+        function->getAttrOfType<IntegerAttr>(attributes::microBatches);
   placement.getProgram().setMicroBatchesAttr(microBatches);
   return success();
 }
@@ -90,15 +92,16 @@ Value ProgramInterface::createInput(BlockArgument argument) {
   block = setOrder(block, function.getArgAttr(index, attributes::zigzag));
   Value buffer = placement.createInterface(exec::BufferKind::input,
                                            getTensorType(argument), block);
+  auto input = buffer.getDefiningOp<exec::BufferOp>();
+  if (function->hasAttr(attributes::microBatches) &&
+      function.getArgAttr(index, attributes::batch))
+    input.setBatched(true);
   if (!microBatches)
     return buffer;
-  auto input = buffer.getDefiningOp<exec::BufferOp>();
   auto schedule =
       function.getArgAttrOfType<StringAttr>(index, attributes::schedule);
   setRole(input, schedule ? schedule.getValue() : block.getName().getValue(),
           /*isInput=*/true);
-  if (function.getArgAttr(index, attributes::batch))
-    input.setBatched(true);
   return buffer;
 }
 
@@ -192,6 +195,11 @@ void ProgramInterface::defineOutputs(func::ReturnOp op) {
     }
     if (microBatches)
       setRole(output, block.getName(), /*isInput=*/false);
+    if (auto dim = function.getResultAttrOfType<IntegerAttr>(
+            index, attributes::batchDim)) {
+      output.setBatched(true);
+      output.setBatchDim(dim.getInt());
+    }
     outputs.push_back(output);
   }
   // In the order of the function's results.

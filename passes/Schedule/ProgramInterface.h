@@ -62,7 +62,7 @@ private:
       parameters;
   llvm::SmallVector<exec::BufferOp> outputs;
   llvm::SmallVector<VariableResult> variables;
-  /// Of a training step.
+  /// Of a training step, else null.
   mlir::IntegerAttr microBatches;
 };
 

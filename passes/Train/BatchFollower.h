@@ -36,8 +36,10 @@ public:
   /// Gives everything that has the batch the size for `newBatch` samples.
   void resize(int64_t newBatch);
 
-private:
+  /// The dimension of the batch in `value`, if it has one.
   std::optional<int64_t> getDim(mlir::Value value) const;
+
+private:
   void walk();
   void follow(mlir::Operation *op);
   /// What becomes of results when operands have the batch on `factor`.

@@ -60,6 +60,11 @@ def SetBatch : Pass<"parplan-set-batch", "::mlir::ModuleOp"> {
     With more than one micro-batch, or another batch than the module's, ops that
     mix samples are errors; but a scalar loss of the model itself may be reduced
     over the batch, which then cannot change.
+
+    A forward pass gets `parplan.forward_only`, its ops that depend on samples
+    `parplan.per_micro_batch`, and its results that have samples
+    `parplan.batch_dim`; the others are made once. In a batch of one sample that
+    is dimension 0.
   }];
   let options = [
     Option<"microBatches", "micro-batches", "int64_t", "1",
@@ -67,7 +72,9 @@ def SetBatch : Pass<"parplan-set-batch", "::mlir::ModuleOp"> {
     Option<"batch", "batch", "int64_t", "0",
            "samples of a micro-batch; 0: what the module has">,
     Option<"isLoss", "is-loss", "bool", "false",
-           "the result is the loss, averaged over micro-batches">
+           "the result is the loss, averaged over micro-batches">,
+    Option<"isForward", "is-forward", "bool", "false",
+           "the results are those of a forward pass, one part per micro-batch">
   ];
 }
 
@@ -81,12 +88,14 @@ def AddLoss : Pass<"parplan-add-loss", "::mlir::ModuleOp"> {
     * `output`: the result itself, averaged over the micro-batches.
 
     With `scale` the argument `loss_scale` is added, by which the seed of the
-    gradients is multiplied.
+    gradients is multiplied. With `count` a cross-entropy has the result
+    `label_count` besides, of the labels that it is the mean over.
   }];
   let options = [
     Option<"loss", "loss", "std::string", "\"cross-entropy\"",
            "cross-entropy, mse or output">,
-    Option<"scale", "scale", "bool", "false", "add the argument loss_scale">
+    Option<"scale", "scale", "bool", "false", "add the argument loss_scale">,
+    Option<"count", "count", "bool", "false", "add the result label_count">
   ];
 }
 
@@ -101,9 +110,14 @@ def SetPrecision : Pass<"parplan-set-precision", "::mlir::ModuleOp"> {
     * parameters stay f32 and are cast once per step, before they are looked up
       or rearranged, so that their gradients are cast back before they are
       accumulated.
+
+    With `rounds-weights` parameters that are cast are of an initializer of the
+    short type instead, with the bytes of the f32 one.
   }];
   let options = [
-    Option<"type", "type", "std::string", "\"bf16\"", "bf16 or f16">
+    Option<"type", "type", "std::string", "\"bf16\"", "bf16 or f16">,
+    Option<"roundsWeights", "rounds-weights", "bool", "false",
+           "parameters are read in the short type: for forward passes">
   ];
 }
 

@@ -37,6 +37,8 @@ struct SetBatch : impl::SetBatchBase<SetBatch> {
     if (isLoss && !own)
       return function.emitError("no input of the model has a batch, so that a "
                                 "loss of the model has no samples");
+    if (isForward && !own)
+      return function.emitError("no input of the model has a batch");
     if (own && *own == 1 && wanted != 1)
       return function.emitError("the model has a fixed batch of 1, so that "
                                 "micro-batches cannot have ")
@@ -45,6 +47,14 @@ struct SetBatch : impl::SetBatchBase<SetBatch> {
         attributes::microBatches,
         IntegerAttr::get(IntegerType::get(&getContext(), 64), microBatches));
     // A dimension of one element cannot be followed, and has nothing to mix.
+    if (own && *own == 1 && isForward)
+      return markForward(function, [](Value value) -> std::optional<int64_t> {
+        RankedTensorType type = getTensorType(value);
+        if (type.getRank() > 0 && type.getDimSize(0) == 1 &&
+            dependsOnBatch(value))
+          return 0;
+        return std::nullopt;
+      });
     if (!own || *own == 1 || (microBatches == 1 && wanted == *own))
       return success();
     BatchFollower follower(function, *own);
@@ -60,7 +70,45 @@ struct SetBatch : impl::SetBatchBase<SetBatch> {
     }
     if (wanted != *own)
       follower.resize(wanted);
-    return success();
+    if (!isForward)
+      return success();
+    return markForward(function,
+                       [&](Value value) { return follower.getDim(value); });
+  }
+
+  /// Says which ops of a forward pass run for every micro-batch, and in which
+  /// dimension results have its samples.
+  static LogicalResult
+  markForward(func::FuncOp function,
+              llvm::function_ref<std::optional<int64_t>(Value)> getDim) {
+    Builder builder(function.getContext());
+    for (Operation *op : findMicroBatchOps(function))
+      op->setAttr(attributes::perMicroBatch, builder.getUnitAttr());
+    bool sound = true;
+    Operation *end = function.getBody().front().getTerminator();
+    for (OpOperand &operand : end->getOpOperands()) {
+      if (std::optional<int64_t> dim = getDim(operand.get())) {
+        function.setResultAttr(operand.getOperandNumber(), attributes::batchDim,
+                               builder.getI64IntegerAttr(*dim));
+      } else if (dependsOnBatch(operand.get())) {
+        sound = false;
+        emitError(operand.get().getLoc(),
+                  "makes an output without a dimension of samples, which are "
+                  "in several micro-batches");
+      }
+    }
+    function->setAttr(attributes::forwardOnly, builder.getUnitAttr());
+    return success(sound);
+  }
+
+  /// Of a function whose ops are marked.
+  static bool dependsOnBatch(Value value) {
+    if (Operation *op = value.getDefiningOp())
+      return op->hasAttr(attributes::perMicroBatch);
+    auto argument = cast<BlockArgument>(value);
+    auto function = cast<func::FuncOp>(argument.getOwner()->getParentOp());
+    return function.getArgAttr(argument.getArgNumber(), attributes::batch) !=
+           nullptr;
   }
 
   /// The size of the batch in the module.

@@ -248,6 +248,62 @@ private:
   llvm::DenseMap<Operation *, bool> ofWeights;
 };
 
+/// Parameters in the short type, in place of those that are cast to it.
+class WeightRounder {
+public:
+  WeightRounder(func::FuncOp function, FloatType low)
+      : function(function), low(low), symbols(function->getParentOp()) {}
+
+  void run() {
+    SmallVector<ParameterOp> parameters(function.getOps<ParameterOp>());
+    for (ParameterOp parameter : parameters)
+      for (Operation *user : llvm::make_early_inc_range(parameter->getUsers()))
+        if (auto cast = dyn_cast<CastOp>(user);
+            cast && getTensorType(cast).getElementType() == low)
+          replace(cast, parameter);
+    eraseUnused(function.getBody().front());
+  }
+
+private:
+  void replace(CastOp cast, ParameterOp parameter) {
+    OpBuilder builder(parameter);
+    auto copy = mlir::cast<ParameterOp>(builder.clone(*parameter));
+    InitializerOp initializer =
+        round(symbols.lookup<InitializerOp>(parameter.getInitializer()));
+    copy.setInitializerAttr(
+        FlatSymbolRefAttr::get(initializer.getSymNameAttr()));
+    copy.getResult().setType(getTensorType(cast));
+    cast.getResult().replaceAllUsesWith(copy.getResult());
+    cast.erase();
+  }
+
+  /// The same bytes of the file in the short type.
+  InitializerOp round(InitializerOp initializer) {
+    if (InitializerOp known = rounded.lookup(initializer))
+      return known;
+    SmallVector<Attribute> members;
+    if (std::optional<ArrayAttr> list = initializer.getMembers())
+      for (auto member : list->getAsRange<FlatSymbolRefAttr>())
+        members.push_back(FlatSymbolRefAttr::get(
+            round(symbols.lookup<InitializerOp>(member.getValue()))
+                .getSymNameAttr()));
+    OpBuilder builder(initializer);
+    auto copy = cast<InitializerOp>(builder.clone(*initializer));
+    copy.setType(cast<RankedTensorType>(copy.getType()).clone(low));
+    if (!members.empty())
+      copy.setMembersAttr(builder.getArrayAttr(members));
+    // Gives it a name of its own.
+    symbols.insert(copy);
+    rounded[initializer] = copy;
+    return copy;
+  }
+
+  func::FuncOp function;
+  FloatType low;
+  SymbolTable symbols;
+  llvm::DenseMap<Operation *, InitializerOp> rounded;
+};
+
 bool isOtherFloat(Type type) {
   Type element = cast<RankedTensorType>(type).getElementType();
   return isa<FloatType>(element) && !element.isF32();
@@ -255,13 +311,15 @@ bool isOtherFloat(Type type) {
 
 /// What is not f32 would stay as it is: the precision would not be that which
 /// was asked for.
-LogicalResult verifyTypes(func::FuncOp function) {
+LogicalResult verifyTypes(func::FuncOp function, bool isForward) {
   bool sound = true;
   auto refuse = [&](InFlightDiagnostic diagnostic, StringRef kind,
                     StringRef name, Type type) {
     sound = false;
-    diagnostic << "only models of f32 can be trained in a short type, but the "
-               << kind << ' ' << quoteName(name.str()) << " is "
+    diagnostic << "only models of f32 can be "
+               << (isForward ? "computed" : "trained")
+               << " in a short type, but the " << kind << ' '
+               << quoteName(name.str()) << " is "
                << cast<RankedTensorType>(type).getElementType();
   };
   for (BlockArgument argument : function.getArguments()) {
@@ -276,8 +334,8 @@ LogicalResult verifyTypes(func::FuncOp function) {
   llvm::DenseSet<Operation *> seen;
   for (auto parameter : function.getOps<ParameterOp>()) {
     InitializerOp initializer = getInitializer(parameter, symbols);
-    if (isTrained(initializer) && isOtherFloat(parameter.getType()) &&
-        seen.insert(initializer).second)
+    if ((isForward || isTrained(initializer)) &&
+        isOtherFloat(parameter.getType()) && seen.insert(initializer).second)
       refuse(initializer.emitError(), "parameter", initializer.getName(),
              parameter.getType());
   }
@@ -289,16 +347,20 @@ struct SetPrecision : impl::SetPrecisionBase<SetPrecision> {
 
   void runOnOperation() override {
     func::FuncOp function = findMain(getOperation());
-    if (!function || failed(verifyTypes(function)))
+    if (!function || failed(verifyTypes(function, roundsWeights)))
       return signalPassFailure();
+    FloatType low;
     if (type == "bf16")
-      PrecisionSetter(function, BFloat16Type::get(&getContext())).run();
+      low = BFloat16Type::get(&getContext());
     else if (type == "f16")
-      PrecisionSetter(function, Float16Type::get(&getContext())).run();
-    else {
+      low = Float16Type::get(&getContext());
+    if (!low) {
       function.emitError("there is no short type ") << quoteName(type);
-      signalPassFailure();
+      return signalPassFailure();
     }
+    PrecisionSetter(function, low).run();
+    if (roundsWeights)
+      WeightRounder(function, low).run();
   }
 };
 

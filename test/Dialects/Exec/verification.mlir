@@ -278,8 +278,15 @@ exec.program @role mesh <["tp0"=2 tensor]> arena 64 events 0 {
 // -----
 
 exec.program @batched mesh <["tp0"=2 tensor]> arena 64 events 0 {
-  // expected-error@+1 {{is batched but no input of micro-batches and samples (E8)}}
+  // expected-error@+1 {{is batched but no input or output of micro-batches and samples (E8)}}
   %x = exec.buffer input at 0 live -1 to 0 batched block <"x" dims [16 over <> stride 1]> : <16xf32>
+}
+
+// -----
+
+exec.program @batch_dim mesh <["tp0"=2 tensor]> arena 64 events 0 {
+  // expected-error@+1 {{has its batch in dimension 1, and is no batched output with one (E8)}}
+  %x = exec.buffer output at 0 live 0 to 0 batched along 1 block <"x" dims [2 over <> stride 8, 8 over <> stride 1]> : <16xf32>
 }
 
 // -----

@@ -57,6 +57,18 @@ TEST(Evaluator, CountsWeightsActivationsAndThePendingResult) {
   EXPECT_EQ(evaluation.peakBytes, weights + input + hidden + pending + output);
 }
 
+TEST(Evaluator, CountsInputsAndOutputsOfEveryMicroBatch) {
+  MegatronMlp mlp;
+  PlanEvaluation one = evaluatePlan(mlp.problem, mlp.answer, SimpleCosts());
+  mlp.problem.microBatches = 3;
+  for (PlanningOp &op : mlp.problem.ops)
+    op.perMicroBatch = true;
+  PlanEvaluation three = evaluatePlan(mlp.problem, mlp.answer, SimpleCosts());
+  EXPECT_DOUBLE_EQ(three.stepTimeSeconds, 3 * one.stepTimeSeconds);
+  int64_t input = 8 * 16 * 4, output = 8 * 16 * 4;
+  EXPECT_EQ(three.peakBytes, one.peakBytes + 2 * (input + output));
+}
+
 TEST(Evaluator, SharesACopyBetweenTwoReadersInOneLayout) {
   ProblemBuilder builder;
   int x = builder.addInput({8, 16});
