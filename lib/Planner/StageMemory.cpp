@@ -158,15 +158,21 @@ private:
     last = instance.lastUse >= 0 ? timeline.getTime(instance.lastUse) : first;
     last = std::max(first, last);
     int afterPasses = timeline.getBegin(Phase::end);
-    if (value.isOutput)
-      last = timeline.getEnd(Phase::end) - 1;
     const PlanningOp *maker = producers[instance.value] >= 0
                                   ? &problem.ops[producers[instance.value]]
                                   : nullptr;
     bool isSum = maker && maker->accumulates && problem.microBatches > 1;
     bool isOfStep = maker && !maker->accumulates && !maker->perMicroBatch &&
-                    isTraining(problem);
+                    (isTraining(problem) || problem.microBatches > 1);
     int firstPass = timeline.getBegin(Phase::forward);
+    // A part for each micro-batch.
+    if (value.isOutput && maker && maker->perMicroBatch &&
+        problem.microBatches > 1) {
+      persistent[instance.stage].bytes += problem.microBatches * bytes;
+      return;
+    }
+    if (value.isOutput)
+      last = timeline.getEnd(Phase::end) - 1;
     if (isSum || (isOfStep && first < afterPasses && last >= firstPass)) {
       // Exists during all passes.
       persistent[instance.stage].bytes += bytes;
