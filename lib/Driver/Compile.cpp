@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/parplan/ParplanOps.h"
 #include "lib/Driver/Backend.h"
 #include "lib/Driver/Commands.h"
 #include "lib/Driver/Force.h"
@@ -53,16 +54,30 @@ void weakenCertificate(Certificate &certificate, double boundSeconds) {
   certificate.exact = false;
 }
 
+/// Which tier besides the device is too small for a rank of a program.
+std::optional<std::string> findSmallTier(const Cluster &cluster,
+                                         const Prediction &prediction) {
+  PlanEvaluation needs;
+  for (const RankPrediction &rank : prediction.ranks) {
+    needs.hostBytes = std::max(needs.hostBytes, rank.hostPeakBytes);
+    needs.nvmeBytes = std::max(needs.nvmeBytes, rank.nvmePeakBytes);
+  }
+  PlanRequest limits;
+  setTierLimits(cluster, limits);
+  return parplan::findSmallTier(limits, needs);
+}
+
 /// Plans and lowers until the program fits. The planner's sum of live bytes is
 /// an estimate of the arena, which is known only after fusion and packing: when
 /// the arena is larger than the limit, the plan is made again with that much
-/// less; when every estimate is, the plan with the smallest one is tried.
-/// `leastArenaBytes` is that of all programs so far.
+/// less; when every estimate is, the plan with the smallest one is tried. The
+/// first try is `first`, where there is one. `leastArenaBytes` is that of all
+/// programs so far.
 std::optional<PlannedProgram>
-planAndLower(const Frontend &frontend, const CompileOptions &options,
-             const Cluster &cluster, int64_t memoryLimitBytes,
-             const Stopwatch &searchTime, SearchEffort effort,
-             int64_t &leastArenaBytes, IRDumper &dumper,
+planAndLower(const Frontend &frontend, std::optional<Plan> first,
+             const CompileOptions &options, const Cluster &cluster,
+             int64_t memoryLimitBytes, const Stopwatch &searchTime,
+             SearchEffort effort, int64_t &leastArenaBytes, IRDumper &dumper,
              DiagnosticEngine &engine) {
   constexpr int attempts = 8;
   CostModel model(cluster, getPrecision(options));
@@ -73,17 +88,26 @@ planAndLower(const Frontend &frontend, const CompileOptions &options,
   int64_t budget = memoryLimitBytes;
   int64_t arenaBytes = 0;
   double boundSeconds = std::numeric_limits<double>::infinity();
-  std::optional<int64_t> smallestBytes;
+  PlanLack lack;
   for (int attempt = 0; attempt < attempts; ++attempt) {
-    bool isSmallest = smallestBytes.has_value();
+    bool isSmallest = lack.smallestBytes.has_value();
     CompileOptions attemptOptions = options;
     attemptOptions.timeBudgetSeconds =
         std::max(options.timeBudgetSeconds - searchTime.getSeconds(), 0.01);
-    std::optional<Plan> plan = makePlan(
-        frontend.graph.problem, attemptOptions, cluster, modelSha256, costs,
-        budget, isSmallest ? nullptr : &smallestBytes, engine, effort);
-    if (!plan && !isSmallest && smallestBytes) {
-      budget = *smallestBytes;
+    std::optional<Plan> plan = std::exchange(first, std::nullopt);
+    if (!plan)
+      plan = makePlan(frontend, attemptOptions, cluster, modelSha256, costs,
+                      budget, isSmallest ? nullptr : &lack, engine, effort);
+    if (!plan && !isSmallest && lack.smallestBytes) {
+      // No estimate is that wrong.
+      if (*lack.smallestBytes / 2 > memoryLimitBytes) {
+        reportNoPlanFits(options, memoryLimitBytes,
+                         "the smallest that was found needs " +
+                             formatBytes(*lack.smallestBytes),
+                         engine);
+        return std::nullopt;
+      }
+      budget = *lack.smallestBytes;
       continue;
     }
     if (!plan)
@@ -95,6 +119,10 @@ planAndLower(const Frontend &frontend, const CompileOptions &options,
       return std::nullopt;
     arenaBytes = lowered->prediction.getPeakBytes();
     leastArenaBytes = std::min(leastArenaBytes, arenaBytes);
+    if (auto tier = findSmallTier(cluster, lowered->prediction)) {
+      reportNoPlanFits(options, memoryLimitBytes, *tier, engine);
+      return std::nullopt;
+    }
     if (arenaBytes <= memoryLimitBytes) {
       if (!isGiven)
         weakenCertificate(plan->certificate, boundSeconds);
@@ -121,19 +149,6 @@ ImportOptions getImportOptions(const CompileOptions &options) {
   import.globalBatch = options.globalBatch;
   import.needWeights = options.emit == EmitStage::executable;
   return import;
-}
-
-/// A forward pass runs once: its batch is the one that the model has.
-bool checkBatch(const CompileOptions &options, const ModelInfo &info,
-                DiagnosticEngine &engine) {
-  if (options.training || !options.globalBatch ||
-      info.batch == options.globalBatch)
-    return true;
-  engine.error(codes::unsupportedOption, Location::inFile(options.modelPath))
-      << "--global-batch " << *options.globalBatch
-      << ": the model has a fixed batch of " << info.batch.value_or(1)
-      << ", and running it several times a step is not built yet";
-  return false;
 }
 
 /// A model with its plan, for the number of micro-batches of the plan.
@@ -167,9 +182,21 @@ bool adoptPlan(const CompileOptions &options, FrontendOptions &request,
           << ", the options ask for " << quoteName(asked);
   };
   request.zigzag = claims->zigzag;
+  setWorkers(request, claims->servers);
   bool isTraining = options.training.has_value();
   compare("a", claims->training ? "training step" : "forward pass",
           isTraining ? "training step" : "forward pass");
+  compare("precision", claims->precision,
+          stringifyPrecision(getPrecision(options)));
+  if (options.globalBatch)
+    compare("a global batch of", std::to_string(claims->batch),
+            std::to_string(*options.globalBatch));
+  if (options.force.microBatches)
+    compare("micro-batches", std::to_string(claims->microBatches),
+            std::to_string(*options.force.microBatches));
+  request.microBatches = claims->microBatches;
+  if (isTraining || claims->microBatches > 1)
+    request.import.globalBatch = claims->batch;
   if (engine.hasErrors() || !isTraining)
     return !engine.hasErrors();
 
@@ -188,35 +215,26 @@ bool adoptPlan(const CompileOptions &options, FrontendOptions &request,
           print(training.reportGradientNorm));
   compare("frozen parameters", joinText(plan.frozen, ","),
           joinText(training.frozen, ","));
-  compare("precision", claims->precision,
-          stringifyPrecision(getPrecision(options)));
-  if (options.globalBatch)
-    compare("a global batch of", std::to_string(claims->batch),
-            std::to_string(*options.globalBatch));
-  if (options.force.microBatches)
-    compare("micro-batches", std::to_string(plan.microBatches),
-            std::to_string(*options.force.microBatches));
-  request.training->microBatches = plan.microBatches;
-  request.import.globalBatch = claims->batch;
   return !engine.hasErrors();
 }
 
-/// Runs the frontend and plans. Unless micro-batches are forced, a training
-/// step has as few as possible, and more when no plan fits; that of a forced
-/// pipeline has as many as make it fastest. Where no number fits, all are tried
-/// again with last resorts, as long as there is time.
+/// Runs the frontend and plans. Unless micro-batches are forced, a step or
+/// forward pass has as few as possible, and more when no plan fits; on a forced
+/// pipeline it has as many as make it fastest. Where no number fits, all are
+/// tried again with last resorts, as long as there is time.
 std::optional<PlannedModel>
 planModel(mlir::MLIRContext &context, const CompileOptions &options,
           const Cluster &cluster, int64_t memoryLimitBytes, IRDumper &dumper,
           DiagnosticEngine &engine) {
-  FrontendOptions request{getImportOptions(options), options.training};
+  FrontendOptions request{getImportOptions(options), options.training,
+                          options.force.microBatches.value_or(0),
+                          options.precision};
+  setWorkers(request, options.force.servers);
   if (!options.planPath.empty() && !adoptPlan(options, request, engine))
     return std::nullopt;
   Stopwatch searchTime;
-  std::vector<int64_t> counts = {
-      request.training ? request.training->microBatches : 1};
-  if (request.training && counts.front() == 0 &&
-      options.force.pipelineSize.value_or(1) > 1) {
+  std::vector<int64_t> counts = {request.microBatches};
+  if (counts.front() == 0 && options.force.pipelineSize.value_or(1) > 1) {
     counts = rankMicroBatchCounts(context, options, request, cluster,
                                   memoryLimitBytes, engine);
     if (counts.empty())
@@ -234,38 +252,52 @@ planModel(mlir::MLIRContext &context, const CompileOptions &options,
         (!options.planPath.empty() ||
          searchTime.getSeconds() > options.timeBudgetSeconds))
       break;
-    if (request.training)
-      request.training->microBatches = count;
+    if (index == counts.size()) {
+      CompileOptions rest = options;
+      rest.timeBudgetSeconds -= searchTime.getSeconds();
+      counts = rankLastResorts(context, rest, request, cluster,
+                               memoryLimitBytes, counts);
+      index = counts.size();
+      count = counts.front();
+    }
+    request.microBatches = count;
     DiagnosticEngine attempt;
     Stopwatch importTime;
-    std::optional<Frontend> frontend =
-        runFrontend(context, request, dumper, attempt);
+    std::optional<SimplifiedModel> model =
+        simplifyModel(context, request, dumper, attempt);
     importSeconds += importTime.getSeconds();
-    if (frontend && count == 0)
-      counts = getMicroBatchCounts(*frontend);
+    if (model && count == 0)
+      counts = getMicroBatchCounts(*model);
+    std::optional<OrderedModel> ordered;
+    if (model)
+      ordered = orderSequence(
+          std::move(*model), options, request,
+          {cluster, memoryLimitBytes,
+           std::max(options.timeBudgetSeconds - searchTime.getSeconds(), 0.01),
+           effort},
+          dumper, attempt);
     std::optional<PlannedProgram> program;
-    SequenceChoice sequence;
-    if (frontend && checkBatch(options, *frontend->model.info, attempt)) {
-      sequence = orderSequence(context, options, request, cluster,
-                               memoryLimitBytes, dumper, frontend, attempt);
-      if (frontend)
-        program =
-            planAndLower(*frontend, options, cluster, memoryLimitBytes,
-                         searchTime, effort, leastArenaBytes, dumper, attempt);
-    }
+    if (ordered)
+      program = planAndLower(ordered->frontend, std::move(ordered->plan),
+                             options, cluster, memoryLimitBytes, searchTime,
+                             effort, leastArenaBytes, dumper, attempt);
     if (program) {
       engine.append(std::move(attempt));
-      weakenCertificate(program->plan.certificate, sequence.othersBoundSeconds);
-      return PlannedModel{std::move(*frontend), std::move(*program),
+      weakenCertificate(program->plan.certificate, ordered->othersBoundSeconds);
+      return PlannedModel{std::move(ordered->frontend), std::move(*program),
                           importSeconds, searchTime.getSeconds(),
-                          std::move(sequence.order)};
+                          std::move(ordered->order)};
     }
-    // That the batch cannot be cut further is no fault of the model.
     bool lacksMemory = lacksMemoryOnly(attempt);
     if (!lack || lacksMemory)
       lack = std::move(attempt);
-    if (!lacksMemory)
+    if (lacksMemory)
+      continue;
+    if (index == 0 || index >= counts.size())
       break;
+    // That the batch cannot be cut further is no fault of the model: go on with
+    // last resorts for the numbers that are possible.
+    counts.resize(index--);
   }
   engine.append(std::move(*lack));
   return std::nullopt;
@@ -277,7 +309,6 @@ std::optional<TrainingSummary> describeTraining(const CompileOptions &options,
     return std::nullopt;
   const TrainingOptions &training = *options.training;
   TrainingSummary summary;
-  summary.microBatches = frontend.microBatches;
   summary.loss = printLoss(training);
   summary.optimizer = printOptimizer(training.optimizer);
   summary.learningRateSchedule =
@@ -292,6 +323,23 @@ std::optional<TrainingSummary> describeTraining(const CompileOptions &options,
     summary.parameters[parameter.name] = {parameter.isTrained,
                                           parameter.reason};
   return summary;
+}
+
+std::map<std::string, std::vector<std::string>>
+listStacks(const Frontend &frontend) {
+  mlir::ModuleOp module = frontend.model.module.get();
+  std::map<std::string, std::vector<std::string>> stacks;
+  for (auto stack : module.getOps<InitializerOp>()) {
+    if (!stack.getMembers())
+      continue;
+    std::vector<std::string> &names = stacks[stack.getName().str()];
+    for (auto symbol :
+         stack.getMembers()->getAsRange<mlir::FlatSymbolRefAttr>())
+      names.push_back(module.lookupSymbol<InitializerOp>(symbol.getValue())
+                          .getName()
+                          .str());
+  }
+  return stacks;
 }
 
 std::string describeOrder(const std::optional<SequenceSummary> &sequence) {
@@ -314,6 +362,11 @@ std::string describe(const PlanSummary &summary, const std::string &directory) {
     bytes += count.bytes;
     calls += count.calls;
   }
+  if (const auto &servers = summary.answer.servers) {
+    if (servers->staleness)
+      axes = {std::to_string(servers->workers) + " workers"};
+    axes.push_back("and " + std::to_string(servers->servers) + " servers");
+  }
   return "mesh " + (axes.empty() ? "1" : joinText(axes, " ")) +
          ", predicted step " +
          formatSeconds(summary.evaluation.stepTimeSeconds) + ", peak memory " +
@@ -330,7 +383,8 @@ CommandResult parplan::compile(const CompileOptions &options,
                                DiagnosticEngine &engine) {
   CommandResult result;
   std::optional<Cluster> cluster = chooseCluster(options, engine);
-  if (!cluster || !checkForceOnCluster(options.force, *cluster, engine))
+  if (!cluster || !checkForceOnCluster(options.force, *cluster, engine) ||
+      !checkServerPrecision(options, engine))
     return result;
   if (options.emit == EmitStage::executable && !cluster->getDevice().canEmit) {
     engine.error(codes::planningOnlyDevice)
@@ -356,18 +410,22 @@ CommandResult parplan::compile(const CompileOptions &options,
                    ", planned in " + formatSeconds(planned->searchSeconds) +
                    "\n";
 
+  const Plan &plan = planned->program.plan;
+  const std::optional<ServerChoice> &servers = plan.answer.servers;
+  int64_t globalBatch = frontend.globalBatch *
+                        (servers && servers->staleness ? servers->workers : 1);
   std::map<std::string, int64_t> dimensions = options.dimensions;
   if (info.batch && !info.batchSymbol.empty())
-    dimensions[info.batchSymbol] = frontend.globalBatch;
-  const Plan &plan = planned->program.plan;
+    dimensions[info.batchSymbol] = globalBatch;
   PlanSummary summary{{options.modelPath, info.computeSha256(),
                        info.parameterCount,
-                       static_cast<int64_t>(info.getNodeCount()),
-                       frontend.globalBatch, std::move(dimensions)},
+                       static_cast<int64_t>(info.getNodeCount()), globalBatch,
+                       std::move(dimensions), listStacks(frontend)},
                       getClusterSource(options),
                       *cluster,
                       getPrecision(options),
                       memoryLimitBytes,
+                      frontend.microBatches,
                       describeTraining(options, frontend),
                       planned->sequence,
                       frontend.graph.problem,

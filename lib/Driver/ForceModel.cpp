@@ -19,10 +19,11 @@ namespace {
 class ModelRules {
 public:
   ModelRules(const ForceOptions &force, int64_t gpus,
-             const PlanningProblem &problem, const std::string &modelPath,
-             DiagnosticEngine &engine)
-      : force(force), gpus(gpus), problem(problem), modelPath(modelPath),
-        engine(engine) {}
+             const PlanningProblem &problem,
+             const std::optional<std::string> &loopObstacle,
+             const std::string &modelPath, DiagnosticEngine &engine)
+      : force(force), gpus(gpus), problem(problem), loopObstacle(loopObstacle),
+        modelPath(modelPath), engine(engine) {}
 
   void check() {
     bool hasSequence =
@@ -60,6 +61,12 @@ private:
     return engine.error(codes::impossibleForce, Location::inFile(modelPath));
   }
 
+  /// Says what kept a loop from being experts.
+  void noteLoop(DiagnosticBuilder &error) const {
+    if (loopObstacle)
+      error.note(*loopObstacle);
+  }
+
   /// The same number of ranks as replicas, which every model can have.
   std::string asReplicas(int64_t ranks) const {
     return "dp=" + std::to_string(force.dataSize.value_or(1) * ranks);
@@ -83,6 +90,8 @@ private:
     requests.push_back(asReplicas(*ranks) + " in place of " + key + "=" +
                        std::to_string(*ranks));
     DiagnosticBuilder error = refuse();
+    if (key == "ep")
+      noteLoop(error);
     error << "--force: " << key << "=" << *ranks << ": the model has ";
     if (available == 0)
       error << lack;
@@ -91,39 +100,11 @@ private:
     error.help(adviseRequests(requests));
   }
 
-  /// Ops of the forward pass that work on samples with parameters: whatever the
-  /// plan, each of them can be a stage, and the loss. What is made of either
-  /// alone is cheap, and goes where it is read.
-  int64_t countStages() const {
-    std::vector<bool> hasBatch, hasParameter;
-    for (const PlanningValue &value : problem.values) {
-      hasBatch.push_back(value.kind == ValueKind::input &&
-                         value.batchDimension >= 0);
-      hasParameter.push_back(value.kind == ValueKind::parameter);
-    }
-    int64_t count = 0;
-    bool hasLoss = false;
-    for (const PlanningOp &op : problem.ops) {
-      auto reads = [&](const std::vector<bool> &values) {
-        return llvm::any_of(op.operands,
-                            [&](int operand) { return values[operand]; });
-      };
-      bool readsBatch = reads(hasBatch), readsParameter = reads(hasParameter);
-      for (int result : op.results) {
-        hasBatch[result] = readsBatch;
-        hasParameter[result] = readsParameter;
-      }
-      hasLoss |= op.role == OpRole::loss;
-      count += op.role == OpRole::forward && readsBatch && readsParameter;
-    }
-    return count + hasLoss;
-  }
-
   void checkStages() {
     int64_t positions = force.pipelineSize.value_or(1);
     if (positions == 1)
       return;
-    int64_t available = countStages();
+    int64_t available = countMostStages(problem);
     int64_t chunks =
         force.schedule ? std::max<int64_t>(force.schedule->chunks, 1) : 1;
     if (positions * chunks <= available)
@@ -177,9 +158,12 @@ private:
                         stringifyAlgorithm(node.algorithm).str();
     std::string advice = "try node:" + quoteName(node.nodeGlob);
     if ((isContext ? length : experts) <= 1) {
-      refuse().help(advice + (isContext ? ":local" : ":column"))
+      DiagnosticBuilder error = refuse();
+      error.help(advice + (isContext ? ":local" : ":column"))
           << "--force: " << entry << ": the model has no "
           << (isContext ? "attention over a sequence" : "experts");
+      if (isExpert)
+        noteLoop(error);
       return;
     }
     int64_t ranks = (isContext ? force.contextSize : force.expertSize)
@@ -236,6 +220,7 @@ private:
   const ForceOptions &force;
   int64_t gpus;
   const PlanningProblem &problem;
+  const std::optional<std::string> &loopObstacle;
   const std::string &modelPath;
   DiagnosticEngine &engine;
   /// Positions of the longest sequence that is attended to, and experts of the
@@ -247,9 +232,10 @@ private:
 
 bool parplan::checkForceOnModel(const ForceOptions &force, int64_t gpus,
                                 const PlanningProblem &problem,
+                                const std::optional<std::string> &loopObstacle,
                                 const std::string &modelPath,
                                 DiagnosticEngine &engine) {
   size_t before = engine.getErrorCount();
-  ModelRules(force, gpus, problem, modelPath, engine).check();
+  ModelRules(force, gpus, problem, loopObstacle, modelPath, engine).check();
   return engine.getErrorCount() == before;
 }

@@ -25,6 +25,19 @@ bool checkSizes(const ForcedSizes &forced, int64_t gpus,
 void checkProduct(const std::vector<ForcedSizes> &given, int64_t gpus,
                   DiagnosticEngine &engine);
 
+/// Servers are asked for by their mode, and leave a device to work. False after
+/// reporting.
+bool checkServers(int64_t servers, bool areCounted, bool haveMode, int64_t gpus,
+                  DiagnosticEngine &engine);
+
+/// Workers hold every parameter whole and on the device; without a common step
+/// each of them works alone.
+void checkWorkers(const ForceOptions &force, DiagnosticEngine &engine);
+
+/// What the precision of a step does not allow. False after reporting.
+bool checkServerPrecision(const CompileOptions &options,
+                          DiagnosticEngine &engine);
+
 /// ZeRO needs replicas, sequence parallelism the ranks of tensor parallelism, a
 /// schedule the positions of a pipeline and as many chunks as it says. The
 /// sizes obey `checkProduct`.
@@ -37,10 +50,11 @@ bool checkForceOnCluster(const ForceOptions &force, const Cluster &cluster,
                          DiagnosticEngine &engine);
 
 /// What only the model decides: experts, sequences and heads are there, and as
-/// many as ranks are to share them; operators for all stages. False after
-/// reporting.
+/// many as ranks are to share them; operators for all stages. `loopObstacle`
+/// says why a loop is no experts. False after reporting.
 bool checkForceOnModel(const ForceOptions &force, int64_t gpus,
                        const PlanningProblem &problem,
+                       const std::optional<std::string> &loopObstacle,
                        const std::string &modelPath, DiagnosticEngine &engine);
 
 } // namespace parplan

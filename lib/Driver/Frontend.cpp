@@ -9,11 +9,10 @@
 #include "parplan/Support/Check.h"
 #include "parplan/Support/DiagnosticCodes.h"
 #include "parplan/Support/Text.h"
+#include "passes/Order/Passes.h"
 #include "passes/Simplify/Passes.h"
-#include "passes/Simplify/Zigzag.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/IR/Verifier.h"
 
 using namespace parplan;
 
@@ -27,14 +26,30 @@ std::unique_ptr<mlir::MLIRContext> parplan::makeContext() {
   return context;
 }
 
-mlir::func::FuncOp Frontend::getMain() const {
+mlir::func::FuncOp SimplifiedModel::getMain() const {
   auto function = model.module.get().lookupSymbol<mlir::func::FuncOp>("main");
   PARPLAN_CHECK(function, "an imported module has a function @main");
   return function;
 }
 
-bool Frontend::isTraining() const {
+SimplifiedModel SimplifiedModel::clone() const {
+  SimplifiedModel copy;
+  copy.model.module = model.module.get().clone();
+  copy.model.info = model.info;
+  copy.globalBatch = globalBatch;
+  copy.microBatches = microBatches;
+  copy.microBatchSize = microBatchSize;
+  copy.whole = whole;
+  copy.loopObstacle = loopObstacle;
+  return copy;
+}
+
+bool Frontend::hasPasses() const {
   return getMain()->hasAttr(attributes::microBatches);
+}
+
+bool Frontend::isTraining() const {
+  return hasPasses() && !getMain()->hasAttr(attributes::forwardOnly);
 }
 
 /// Reports every op that needs a kernel which exists for f32 and f64 only.
@@ -58,50 +73,129 @@ static void checkElementTypes(mlir::func::FuncOp function,
   });
 }
 
+void parplan::setWorkers(FrontendOptions &options,
+                         const std::optional<ServerChoice> &servers) {
+  if (!servers || !servers->staleness || !options.training)
+    return;
+  options.workers = servers->workers;
+  options.training->countsLabels = true;
+}
+
 /// The model with the batch of one micro-batch. A symbolic batch is bound to
-/// it; a fixed one is left to the train phase, which gets its size.
+/// it; a fixed one is left to the phase that cuts it, which gets its size.
 static bool importStep(mlir::MLIRContext &context, FrontendOptions &options,
-                       Frontend &frontend, DiagnosticEngine &engine) {
-  frontend.model = importModel(context, options.import, engine);
-  if (!frontend.model || engine.hasErrors())
+                       SimplifiedModel &model, DiagnosticEngine &engine) {
+  model.model = importModel(context, options.import, engine);
+  if (!model.model || engine.hasErrors())
     return false;
-  const ModelInfo &info = *frontend.model.info;
+  const ModelInfo &info = *model.model.info;
   int64_t modelBatch = info.batch.value_or(1);
-  frontend.globalBatch = options.import.globalBatch.value_or(modelBatch);
-  if (!options.training)
-    return true;
-  TrainingOptions &training = *options.training;
-  if (training.microBatches == 0)
-    training.microBatches = getMicroBatchCounts(frontend).front();
-  frontend.microBatches = training.microBatches;
-  int64_t batch = frontend.globalBatch / training.microBatches;
+  model.globalBatch = options.import.globalBatch.value_or(modelBatch);
+  if (model.globalBatch % options.workers != 0) {
+    engine.error(codes::badMicroBatches, Location::inFile(options.import.path))
+        << model.globalBatch << " samples for " << options.workers
+        << " workers: each has a whole number of them";
+    return false;
+  }
+  model.globalBatch /= options.workers;
+  if (options.microBatches == 0)
+    options.microBatches = getMicroBatchCounts(model).front();
+  model.microBatches = options.microBatches;
+  int64_t batch = model.globalBatch / options.microBatches;
   bool isFixed = info.batchSymbol.empty();
-  if (frontend.globalBatch % training.microBatches != 0 ||
+  if (model.globalBatch % options.microBatches != 0 ||
       (isFixed && modelBatch % batch != 0)) {
     DiagnosticBuilder error = engine.error(
         codes::badMicroBatches, Location::inFile(options.import.path));
-    error << training.microBatches << " micro-batches of "
-          << frontend.globalBatch << " samples";
+    error << options.microBatches << " micro-batches of " << model.globalBatch
+          << " samples";
     if (isFixed)
       error << " do not fit the model's fixed batch of " << modelBatch;
     error << ": a micro-batch has a whole number of samples"
           << (isFixed ? " that divides the model's batch" : "");
     return false;
   }
-  training.microBatchSize = batch;
-  // In single samples an op that mixes them could not be told: the train phase
-  // looks for it in the whole batch, and cuts that.
+  model.microBatchSize = batch;
+  if (modelBatch == model.globalBatch)
+    model.whole = model.getMain().getFunctionType();
+  // In single samples an op that mixes them could not be told: the phase that
+  // cuts the batch looks for it in the whole batch, and cuts that.
   if (isFixed || batch == modelBatch || batch == 1)
     return true;
   options.import.dims.erase(info.batchSymbol);
   options.import.globalBatch = batch;
-  frontend.model = importModel(context, options.import, engine);
-  return frontend.model && !engine.hasErrors();
+  model.model = importModel(context, options.import, engine);
+  return model.model && !engine.hasErrors();
+}
+
+/// Reports inputs and outputs of a forward pass that are not, in the dimension
+/// of their samples, so often as large as those of a micro-batch.
+static bool checkParts(const Frontend &frontend, DiagnosticEngine &engine) {
+  mlir::func::FuncOp part = frontend.getMain();
+  const ModelInfo &info = *frontend.model.info;
+  size_t before = engine.getErrorCount();
+  auto check = [&](mlir::Type wholeType, mlir::Type partType,
+                   std::optional<int64_t> batchDim, mlir::StringAttr name) {
+    auto whole = mlir::cast<mlir::RankedTensorType>(wholeType).getShape();
+    auto shape = llvm::to_vector(
+        mlir::cast<mlir::RankedTensorType>(partType).getShape());
+    if (batchDim)
+      shape[*batchDim] *= frontend.microBatches;
+    if (whole != llvm::ArrayRef(shape))
+      engine.error(codes::badMicroBatches, Location::inFile(info.getPath()))
+          << quoteName(name.str())
+          << " has a size that follows from the batch where it has no samples, "
+             "which are in several micro-batches";
+  };
+  for (unsigned index = 0; index < part.getNumArguments(); ++index)
+    check(frontend.whole.getInput(index), part.getArgumentTypes()[index],
+          part.getArgAttr(index, attributes::batch) ? std::optional(0)
+                                                    : std::nullopt,
+          part.getArgAttrOfType<mlir::StringAttr>(index, attributes::name));
+  for (unsigned index = 0; index < part.getNumResults(); ++index) {
+    auto dim = part.getResultAttrOfType<mlir::IntegerAttr>(
+        index, attributes::batchDim);
+    check(frontend.whole.getResult(index), part.getResultTypes()[index],
+          dim ? std::optional(dim.getInt()) : std::nullopt,
+          part.getResultAttrOfType<mlir::StringAttr>(index, attributes::name));
+  }
+  return engine.getErrorCount() == before;
+}
+
+/// Cuts the batch of a forward pass.
+static bool cutForward(Frontend &frontend, DiagnosticEngine &engine) {
+  SetBatchOptions options;
+  options.microBatches = frontend.microBatches;
+  options.batch = frontend.microBatchSize;
+  options.isForward = true;
+  auto build = [&](mlir::OpPassManager &manager) {
+    manager.addPass(createSetBatch(options));
+  };
+  return runModelPhase(*frontend.model.module, "batch", build,
+                       *frontend.model.info, codes::badMicroBatches,
+                       codes::badMicroBatches, engine) &&
+         (!frontend.whole || checkParts(frontend, engine));
+}
+
+/// Lets a forward pass compute in a short type.
+static bool shorten(Frontend &frontend, ComputePrecision precision,
+                    DiagnosticEngine &engine) {
+  SetPrecisionOptions options;
+  options.type = precision == ComputePrecision::fp16 ? "f16" : "bf16";
+  options.roundsWeights = true;
+  auto build = [&](mlir::OpPassManager &manager) {
+    manager.addPass(createSetPrecision(options));
+  };
+  return runModelPhase(*frontend.model.module, "precision", build,
+                       *frontend.model.info, codes::unsupportedElementType,
+                       codes::unsupportedElementType, engine);
 }
 
 /// Makes a training step of the simplified module.
-static bool train(Frontend &frontend, const TrainingOptions &options,
+static bool train(Frontend &frontend, TrainingOptions options,
                   DiagnosticEngine &engine) {
+  options.microBatches = frontend.microBatches;
+  options.microBatchSize = frontend.microBatchSize;
   const ModelInfo &info = *frontend.model.info;
   InitializerMarks marks = [&](llvm::StringRef name) {
     switch (info.getMark(name)) {
@@ -128,39 +222,18 @@ static bool train(Frontend &frontend, const TrainingOptions &options,
       engine);
 }
 
-/// Brings the simplified module into zig-zag order, or says why not.
-static std::optional<std::string> changeOrder(Frontend &frontend,
-                                              int64_t ranks) {
-  std::optional<OrderObstacle> obstacle =
-      bringIntoZigzagOrder(frontend.getMain(), ranks);
-  if (!obstacle) {
-    PARPLAN_CHECK(succeeded(mlir::verify(*frontend.model.module)),
-                  "a module in zig-zag order is not valid");
-    return std::nullopt;
-  }
-  auto node =
-      obstacle->op
-          ? obstacle->op->getAttrOfType<mlir::IntegerAttr>(attributes::node)
-          : mlir::IntegerAttr();
-  if (!node)
-    return obstacle->reason;
-  return "node '" +
-         escapeName(frontend.model.info->getNodeName(
-             static_cast<size_t>(node.getInt()))) +
-         "': " + obstacle->reason;
-}
-
-std::vector<int64_t> parplan::getMicroBatchCounts(const Frontend &frontend) {
-  const ModelInfo &info = *frontend.model.info;
+std::vector<int64_t>
+parplan::getMicroBatchCounts(const SimplifiedModel &model) {
+  const ModelInfo &info = *model.model.info;
   auto fits = [&](int64_t count) {
     return !info.batchSymbol.empty() ||
-           info.batch.value_or(1) % (frontend.globalBatch / count) == 0;
+           info.batch.value_or(1) % (model.globalBatch / count) == 0;
   };
   // Divisors come in pairs.
   std::vector<int64_t> divisors;
-  for (int64_t small = 1; small * small <= frontend.globalBatch; ++small)
-    if (frontend.globalBatch % small == 0)
-      divisors.insert(divisors.end(), {small, frontend.globalBatch / small});
+  for (int64_t small = 1; small * small <= model.globalBatch; ++small)
+    if (model.globalBatch % small == 0)
+      divisors.insert(divisors.end(), {small, model.globalBatch / small});
   llvm::sort(divisors);
   std::vector<int64_t> counts;
   for (int64_t count : divisors)
@@ -169,31 +242,54 @@ std::vector<int64_t> parplan::getMicroBatchCounts(const Frontend &frontend) {
   return counts;
 }
 
-std::optional<Frontend> parplan::runFrontend(mlir::MLIRContext &context,
-                                             const FrontendOptions &given,
-                                             IRDumper &dumper,
-                                             DiagnosticEngine &engine) {
+std::optional<SimplifiedModel>
+parplan::simplifyModel(mlir::MLIRContext &context, const FrontendOptions &given,
+                       IRDumper &dumper, DiagnosticEngine &engine) {
   FrontendOptions options = given;
-  Frontend frontend;
-  if (!importStep(context, options, frontend, engine))
+  SimplifiedModel result;
+  if (!importStep(context, options, result, engine))
     return std::nullopt;
-  mlir::ModuleOp module = *frontend.model.module;
+  mlir::ModuleOp module = *result.model.module;
+  const ModelInfo &info = *result.model.info;
   dumper.dump(module, "import");
-  if (!runPhase(module, "simplify", buildSimplifyPipeline, engine))
+  if (!runPhase(module, "simplify", buildSimplifyPipeline, info,
+                result.loopObstacle, engine))
     return std::nullopt;
   dumper.dump(module, "simplify");
-  const ModelInfo &info = *frontend.model.info;
-  checkElementTypes(frontend.getMain(), info, engine);
+  checkElementTypes(result.getMain(), info, engine);
   if (engine.hasErrors())
     return std::nullopt;
+  return result;
+}
+
+std::optional<Frontend> parplan::finishFrontend(SimplifiedModel simplified,
+                                                const FrontendOptions &options,
+                                                IRDumper &dumper,
+                                                DiagnosticEngine &engine) {
+  Frontend frontend{std::move(simplified), {}, {}, {}};
+  mlir::ModuleOp module = *frontend.model.module;
+  const ModelInfo &info = *frontend.model.info;
   if (options.zigzag > 1) {
-    frontend.orderObstacle = changeOrder(frontend, options.zigzag);
+    auto build = [&](mlir::OpPassManager &manager) {
+      buildOrderPipeline(manager, options.zigzag);
+    };
+    if (!runPhase(module, "order", build, info, frontend.orderObstacle, engine))
+      return std::nullopt;
     dumper.dump(module, "order");
   }
   if (options.training) {
     if (!train(frontend, *options.training, engine))
       return std::nullopt;
     dumper.dump(module, "train");
+  } else {
+    bool isCut = frontend.microBatches > 1;
+    bool isShort = options.precision != ComputePrecision::fp32;
+    // Casts belong to micro-batches, too.
+    if ((isShort && !shorten(frontend, options.precision, engine)) ||
+        (isCut && !cutForward(frontend, engine)))
+      return std::nullopt;
+    if (isCut || isShort)
+      dumper.dump(module, "forward");
   }
   frontend.graph = extractProblem(frontend.getMain(), [&](int64_t node) {
     return info.getNodeName(static_cast<size_t>(node));

@@ -21,6 +21,7 @@ public:
   IRDumper(std::string directory, DiagnosticEngine &engine)
       : directory(std::move(directory)), engine(engine) {}
 
+  bool isActive() const { return !directory.empty(); }
   void dump(mlir::ModuleOp module, llvm::StringRef phase);
 
 private:

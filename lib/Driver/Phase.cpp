@@ -26,24 +26,56 @@ static bool runPasses(mlir::ModuleOp module, llvm::StringRef phase,
   return false;
 }
 
-bool parplan::runPhase(mlir::ModuleOp module, llvm::StringRef phase,
-                       BuildPasses build, DiagnosticEngine &engine) {
+/// Hands warnings to `warn`.
+static bool runPhaseWith(mlir::ModuleOp module, llvm::StringRef phase,
+                         BuildPasses build,
+                         llvm::function_ref<void(mlir::Diagnostic &)> warn,
+                         DiagnosticEngine &engine) {
   mlir::ScopedDiagnosticHandler handler(
       module.getContext(), [&](mlir::Diagnostic &diagnostic) {
-        if (diagnostic.getSeverity() != mlir::DiagnosticSeverity::Error)
-          return mlir::success();
-        engine.error(codes::internalError)
-            << "phase " << phase.str() << ": " << sanitize(diagnostic.str());
+        if (diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error)
+          engine.error(codes::internalError)
+              << "phase " << phase.str() << ": " << sanitize(diagnostic.str());
+        else if (diagnostic.getSeverity() == mlir::DiagnosticSeverity::Warning)
+          warn(diagnostic);
         return mlir::success();
       });
   return runPasses(module, phase, build, engine);
 }
 
-static Location locate(mlir::Location location, const ModelInfo &info) {
+bool parplan::runPhase(mlir::ModuleOp module, llvm::StringRef phase,
+                       BuildPasses build, DiagnosticEngine &engine) {
+  return runPhaseWith(
+      module, phase, build, [](mlir::Diagnostic &) {}, engine);
+}
+
+/// The index of the node at `location`, if there is one.
+static std::optional<size_t> findNode(mlir::Location location,
+                                      const ModelInfo &info) {
   auto node = mlir::dyn_cast<mlir::FileLineColLoc>(location);
   if (node && node.getColumn() > 0 && node.getLine() < info.getNodeCount())
-    return info.locateNode(node.getLine());
-  return Location::inFile(info.getPath());
+    return node.getLine();
+  return std::nullopt;
+}
+
+bool parplan::runPhase(mlir::ModuleOp module, llvm::StringRef phase,
+                       BuildPasses build, const ModelInfo &info,
+                       std::optional<std::string> &obstacle,
+                       DiagnosticEngine &engine) {
+  auto warn = [&](mlir::Diagnostic &diagnostic) {
+    if (obstacle)
+      return;
+    std::optional<size_t> node = findNode(diagnostic.getLocation(), info);
+    obstacle =
+        (node ? "node " + quoteName(info.getNodeName(*node)) + ": " : "") +
+        sanitize(diagnostic.str());
+  };
+  return runPhaseWith(module, phase, build, warn, engine);
+}
+
+static Location locate(mlir::Location location, const ModelInfo &info) {
+  std::optional<size_t> node = findNode(location, info);
+  return node ? info.locateNode(*node) : Location::inFile(info.getPath());
 }
 
 bool parplan::runModelPhase(mlir::ModuleOp module, llvm::StringRef phase,

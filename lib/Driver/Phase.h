@@ -13,6 +13,9 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassManager.h"
 
+#include <optional>
+#include <string>
+
 namespace parplan {
 
 /// Runs the passes that `build` appends on `module` and verifies it. What a
@@ -20,6 +23,14 @@ namespace parplan {
 /// input has been checked before. False after an error.
 bool runPhase(mlir::ModuleOp module, llvm::StringRef phase,
               llvm::function_ref<void(mlir::OpPassManager &)> build,
+              DiagnosticEngine &engine);
+
+/// The same for passes that leave the model as it is where something does not
+/// allow what they do: `obstacle` is the first that they warn of, with the node
+/// that it is about.
+bool runPhase(mlir::ModuleOp module, llvm::StringRef phase,
+              llvm::function_ref<void(mlir::OpPassManager &)> build,
+              const ModelInfo &info, std::optional<std::string> &obstacle,
               DiagnosticEngine &engine);
 
 /// The same for passes whose errors and warnings are about the model: they get

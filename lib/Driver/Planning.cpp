@@ -28,9 +28,7 @@ std::optional<Cluster> parplan::chooseCluster(const CompileOptions &options,
 }
 
 Precision parplan::getPrecision(const CompileOptions &options) {
-  if (!options.training)
-    return Precision::fp32;
-  switch (options.training->precision) {
+  switch (options.training ? options.training->precision : options.precision) {
   case ComputePrecision::fp32:
     return Precision::fp32;
   case ComputePrecision::bf16:
@@ -125,13 +123,36 @@ readPlanFile(const PlanningProblem &problem, const CompileOptions &options,
     return std::nullopt;
   std::optional<PlanningAnswer> answer =
       readAnswer(*document, options.planPath, problem, engine);
-  if (answer && answer->mesh.getRankCount() != options.gpus) {
+  if (!answer)
+    return std::nullopt;
+  int64_t ranks = answer->servers ? answer->servers->getRankCount()
+                                  : answer->mesh.getRankCount();
+  if (ranks != options.gpus) {
     engine.error(codes::planMismatch, Location::inFile(options.planPath))
-        << "the plan is for " << answer->mesh.getRankCount()
-        << " devices, --gpus asks for " << options.gpus;
+        << "the plan is for " << ranks << " devices, --gpus asks for "
+        << options.gpus;
     return std::nullopt;
   }
   return answer;
+}
+
+/// Workers share samples, and positions of a sequence, and nothing else;
+/// without a common step each of them is planned alone.
+static void keepOnServers(const ServerChoice &servers, PlanRequest &request) {
+  request.servers = servers;
+  request.deviceCount = servers.staleness ? 1 : servers.workers;
+  if (servers.staleness)
+    request.dataSize = 1;
+  request.tensorSize = request.expertSize = request.pipelineSize = 1;
+  request.zeroStage = 0;
+  request.offload = OffloadChoice();
+}
+
+void parplan::setTierLimits(const Cluster &cluster, PlanRequest &request) {
+  const Node &node = cluster.description.node;
+  int64_t sharers = std::min(cluster.getDevicesPerNode(), cluster.deviceCount);
+  request.hostLimitBytes = node.hostMemoryBytes / sharers;
+  request.nvmeLimitBytes = node.nvme ? node.nvme->bytes / sharers : 0;
 }
 
 static PlanRequest getRequest(const CompileOptions &options,
@@ -151,12 +172,11 @@ static PlanRequest getRequest(const CompileOptions &options,
   request.schedule = force.schedule;
   request.recompute = force.recompute;
   request.offload = force.offload;
-  const Node &node = cluster.description.node;
-  int64_t sharers = std::min(cluster.getDevicesPerNode(), cluster.deviceCount);
-  request.hostLimitBytes = node.hostMemoryBytes / sharers;
-  request.nvmeLimitBytes = node.nvme ? node.nvme->bytes / sharers : 0;
+  setTierLimits(cluster, request);
   request.forcedAlgorithms = force.nodes;
   request.zeroStage = force.zeroStage;
+  if (force.servers)
+    keepOnServers(*force.servers, request);
   request.devicesPerNode = cluster.getDevicesPerNode();
   request.timeBudgetSeconds = options.timeBudgetSeconds;
   return request;
@@ -165,18 +185,46 @@ static PlanRequest getRequest(const CompileOptions &options,
 std::vector<int64_t> parplan::getContextSizes(const PlanningProblem &problem,
                                               const CompileOptions &options,
                                               const Cluster &cluster) {
-  PlanRequest request = getRequest(options, cluster, /*memoryLimitBytes=*/0);
-  // Of one position: the devices are divided evenly, or there is no plan.
-  request.deviceCount /= request.pipelineSize.value_or(1);
-  return getContextSizes(problem, request);
+  return getContextSizes(problem,
+                         getRequest(options, cluster, /*memoryLimitBytes=*/0));
+}
+
+/// The workers' share of what the search thinks that they keep.
+static int64_t getStateBytes(const PlanningProblem &problem) {
+  int64_t bytes = 0;
+  for (const PlanningValue &value : problem.values)
+    if (value.kind == ValueKind::state)
+      bytes += getLocalBytes(value, Mesh(),
+                             Sharding::getReplicated(value.shape.size()));
+  return bytes;
+}
+
+/// The plan of the workers, with servers: bounds of theirs become bounds of
+/// all, which differ by what the servers change of the plan.
+static void addServers(const PlanningProblem &problem,
+                       const ServerChoice &servers, const PlanCosts &costs,
+                       Plan &plan) {
+  double before = plan.evaluation.stepTimeSeconds;
+  double saved = before - plan.evaluation.computeSeconds;
+  plan.answer.servers = servers;
+  plan.evaluation = evaluatePlan(problem, plan.answer, costs);
+  double after = plan.evaluation.stepTimeSeconds;
+  auto shift = [&](double bound) {
+    return bound < before ? std::max(0.0, bound - saved) : after;
+  };
+  plan.certificate.upperBoundSeconds = after;
+  plan.certificate.lowerBoundSeconds =
+      shift(plan.certificate.lowerBoundSeconds);
+  plan.boundWithoutLimitSeconds = shift(plan.boundWithoutLimitSeconds);
 }
 
 std::optional<Plan>
-parplan::makePlan(const PlanningProblem &problem, const CompileOptions &options,
+parplan::makePlan(const Frontend &frontend, const CompileOptions &options,
                   const Cluster &cluster, const std::string &modelSha256,
                   const PlanCosts &costs, int64_t memoryLimitBytes,
-                  std::optional<int64_t> *smallestBytes,
-                  DiagnosticEngine &engine, SearchEffort effort) {
+                  PlanLack *lack, DiagnosticEngine &engine,
+                  SearchEffort effort) {
+  const PlanningProblem &problem = frontend.graph.problem;
   Plan plan;
   double objectiveSeconds = 0;
   if (!options.planPath.empty()) {
@@ -187,16 +235,20 @@ parplan::makePlan(const PlanningProblem &problem, const CompileOptions &options,
     plan.answer = std::move(*answer);
   } else {
     if (!checkForceOnModel(options.force, options.gpus, problem,
-                           options.modelPath, engine))
+                           frontend.loopObstacle, options.modelPath, engine))
       return std::nullopt;
     PlanRequest request = getRequest(options, cluster, memoryLimitBytes);
+    if (request.servers)
+      request.memoryLimitBytes += getStateBytes(problem);
     PlanResult result = effort == SearchEffort::lastResorts
-                            ? findPlan(problem, request, costs)
+                            ? findLastResort(problem, request, costs)
                             : solveGatheringAgain(problem, request, costs);
-    if (!result.answer && smallestBytes &&
-        result.smallestBytes != std::numeric_limits<int64_t>::max()) {
-      *smallestBytes = result.smallestBytes;
-      return std::nullopt;
+    if (!result.answer && lack) {
+      lack->boundSeconds = result.boundWithoutLimitSeconds;
+      if (result.smallestBytes != std::numeric_limits<int64_t>::max()) {
+        lack->smallestBytes = result.smallestBytes;
+        return std::nullopt;
+      }
     }
     if (!result.answer) {
       reportNoPlan(result, options, memoryLimitBytes, engine);
@@ -219,10 +271,12 @@ parplan::makePlan(const PlanningProblem &problem, const CompileOptions &options,
     return std::nullopt;
   plan.evaluation = evaluatePlan(problem, plan.answer, costs);
   if (isOurs) {
-    double difference =
-        std::abs(plan.evaluation.stepTimeSeconds - objectiveSeconds);
-    PARPLAN_CHECK(difference <= 1e-9 * plan.evaluation.stepTimeSeconds,
-                  "solver and evaluator disagree on the step time");
+    double layoutSeconds = getLayoutSeconds(problem, plan.answer, costs);
+    double difference = std::abs(layoutSeconds - objectiveSeconds);
+    PARPLAN_CHECK(difference <= 1e-9 * layoutSeconds,
+                  "solver and evaluator disagree on the seconds of layouts");
+    if (options.force.servers)
+      addServers(problem, *options.force.servers, costs, plan);
   } else {
     // A plan that was given comes without a bound from this search.
     plan.certificate.upperBoundSeconds = plan.evaluation.stepTimeSeconds;

@@ -13,7 +13,10 @@
 #include "parplan/Cluster/Cluster.h"
 #include "parplan/Planner/PlanCosts.h"
 #include "parplan/Planner/PlanningAnswer.h"
+#include "parplan/Planner/Solver.h"
 #include "parplan/Support/Json.h"
+
+#include <limits>
 
 namespace parplan {
 
@@ -34,6 +37,9 @@ void reportNoPlanFits(const CompileOptions &options, int64_t memoryLimitBytes,
 std::vector<int64_t> getContextSizes(const PlanningProblem &problem,
                                      const CompileOptions &options,
                                      const Cluster &cluster);
+
+/// What a rank may have of host memory and of NVMe.
+void setTierLimits(const Cluster &cluster, PlanRequest &request);
 
 /// What products are computed in.
 Precision getPrecision(const CompileOptions &options);
@@ -65,17 +71,24 @@ bool confirmOrder(const Frontend &frontend, const std::string &planPath,
 /// stages, as far as the request leaves that open.
 enum class SearchEffort { usual, lastResorts };
 
+/// What is known of plans where none was found.
+struct PlanLack {
+  /// The smallest estimated peak of memory, where only these are too large.
+  std::optional<int64_t> smallestBytes;
+  /// No plan is faster, whatever memory it needs.
+  double boundSeconds = std::numeric_limits<double>::infinity();
+};
+
 /// Searches for the best plan within `memoryLimitBytes`, or takes that of
 /// `--plan`, which must be of a model with `modelSha256`; the evaluator
-/// confirms either. Reports E40xx where there is none. With `smallestBytes`, it
-/// reports nothing where only the estimated peaks of memory are too large, and
-/// sets it to the smallest of them.
+/// confirms either. Reports E40xx where there is none; with `lack`, it fills
+/// that in, and reports nothing where only the estimated peaks of memory are
+/// too large.
 std::optional<Plan>
-makePlan(const PlanningProblem &problem, const CompileOptions &options,
+makePlan(const Frontend &frontend, const CompileOptions &options,
          const Cluster &cluster, const std::string &modelSha256,
-         const PlanCosts &costs, int64_t memoryLimitBytes,
-         std::optional<int64_t> *smallestBytes, DiagnosticEngine &engine,
-         SearchEffort effort = SearchEffort::usual);
+         const PlanCosts &costs, int64_t memoryLimitBytes, PlanLack *lack,
+         DiagnosticEngine &engine, SearchEffort effort = SearchEffort::usual);
 
 } // namespace parplan
 

@@ -10,6 +10,7 @@
 #include "lib/Driver/TrainingSpec.h"
 #include "parplan/Cluster/Presets.h"
 #include "parplan/Planner/Evaluator.h"
+#include "parplan/Support/Check.h"
 #include "parplan/Support/DiagnosticCodes.h"
 #include "parplan/Support/Files.h"
 
@@ -28,6 +29,18 @@ std::optional<PlanFile> parplan::readPlan(const std::string &path,
   return PlanFile{path, std::move(*document), std::move(*claims)};
 }
 
+ComputePrecision parplan::getComputePrecision(const PlanClaims &claims) {
+  switch (*parsePrecision(claims.precision)) {
+  case Precision::fp32:
+    return ComputePrecision::fp32;
+  case Precision::bf16:
+    return ComputePrecision::bf16;
+  case Precision::fp16:
+    return ComputePrecision::fp16;
+  }
+  PARPLAN_UNREACHABLE("unknown precision");
+}
+
 std::optional<TrainingOptions>
 parplan::getTrainingOptions(const PlanClaims &claims,
                             DiagnosticEngine &engine) {
@@ -40,17 +53,7 @@ parplan::getTrainingOptions(const PlanClaims &claims,
   options.clipNorm = summary.clipNorm;
   options.reportGradientNorm = summary.reportGradientNorm;
   options.frozen = summary.frozen;
-  options.microBatches = summary.microBatches;
-  switch (*parsePrecision(claims.precision)) {
-  case Precision::fp32:
-    break;
-  case Precision::bf16:
-    options.precision = ComputePrecision::bf16;
-    break;
-  case Precision::fp16:
-    options.precision = ComputePrecision::fp16;
-    break;
-  }
+  options.precision = getComputePrecision(claims);
   return options;
 }
 
@@ -64,16 +67,21 @@ parplan::replayPlan(const PlanFile &plan, const std::string &modelPath,
   import.dims.insert(claims.dimensions.begin(), claims.dimensions.end());
   for (const auto &[name, value] : dimensions)
     import.dims[name] = value;
-  if (claims.training)
+  if (claims.training || claims.microBatches > 1)
     import.globalBatch = claims.batch;
-  FrontendOptions options{std::move(import),
-                          getTrainingOptions(claims, engine)};
+  FrontendOptions options{std::move(import), getTrainingOptions(claims, engine),
+                          claims.microBatches, getComputePrecision(claims)};
   options.zigzag = claims.zigzag;
+  setWorkers(options, claims.servers);
   if (engine.hasErrors())
     return std::nullopt;
   auto context = makeContext();
+  std::optional<SimplifiedModel> model =
+      simplifyModel(*context, options, dumper, engine);
+  if (!model)
+    return std::nullopt;
   std::optional<Frontend> frontend =
-      runFrontend(*context, options, dumper, engine);
+      finishFrontend(model->clone(), options, dumper, engine);
   if (!frontend ||
       !confirmModel(claims.modelSha256, frontend->model.info->computeSha256(),
                     plan.path, engine) ||
@@ -93,6 +101,6 @@ parplan::replayPlan(const PlanFile &plan, const std::string &modelPath,
     engine.error(codes::planRefuted, Location::inFile(plan.path)) << violation;
   if (engine.hasErrors())
     return std::nullopt;
-  return Replay{std::move(context), std::move(*frontend), std::move(*cluster),
-                std::move(*answer), std::move(options)};
+  return Replay{std::move(context),  std::move(*model),  std::move(*frontend),
+                std::move(*cluster), std::move(*answer), std::move(options)};
 }

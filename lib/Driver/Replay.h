@@ -27,12 +27,17 @@ std::optional<PlanFile> readPlan(const std::string &path,
 /// What a plan decided, on its own problem and machines.
 struct Replay {
   std::unique_ptr<mlir::MLIRContext> context;
+  SimplifiedModel model;
+  /// The same, finished.
   Frontend frontend;
   Cluster cluster;
   PlanningAnswer answer;
-  /// What `frontend` was made with.
+  /// What they were made with.
   FrontendOptions request;
 };
+
+/// The type that a plan computes in.
+ComputePrecision getComputePrecision(const PlanClaims &claims);
 
 /// The options of the training step of a plan; without one, nothing.
 std::optional<TrainingOptions> getTrainingOptions(const PlanClaims &claims,

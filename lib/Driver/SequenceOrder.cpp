@@ -7,133 +7,118 @@
 #include "lib/Driver/SequenceOrder.h"
 
 #include "lib/Driver/IRDumper.h"
-#include "lib/Driver/Planning.h"
 #include "parplan/Planner/ClusterCosts.h"
-#include "parplan/Support/Text.h"
-#include "passes/Simplify/Zigzag.h"
-
-#include <chrono>
-#include <cmath>
+#include "passes/Order/Passes.h"
 
 using namespace parplan;
 
 namespace {
 
-/// Prices the orders one after the other. What fails here is left to the road
-/// that reports it.
-class OrderChooser {
+/// Plans a model in one order after the other. What fails here is left to the
+/// road that reports it.
+class OrderPlanner {
 public:
-  OrderChooser(const CompileOptions &given, const Cluster &cluster,
-               int64_t memoryLimitBytes, size_t orderCount)
-      : options(given), cluster(cluster), memoryLimitBytes(memoryLimitBytes),
-        model(cluster, getPrecision(given)), costs(model) {
-    options.timeBudgetSeconds /= static_cast<double>(orderCount + 1);
+  OrderPlanner(const CompileOptions &given, const OrderSearch &search,
+               size_t orderCount, OrderedModel &best)
+      : options(given), search(search), best(best),
+        model(search.cluster, getPrecision(given)), costs(model) {
+    options.timeBudgetSeconds =
+        search.seconds / static_cast<double>(orderCount + 1);
   }
 
-  void price(const Frontend &frontend, int64_t zigzag) {
+  /// Keeps the frontend if its order is the best so far.
+  void plan(Frontend frontend, int64_t zigzag) {
+    if (frontend.orderObstacle)
+      return choice.addObstacle(*frontend.orderObstacle);
     DiagnosticEngine ignored;
-    Clock::time_point start = Clock::now();
+    PlanLack lack;
     std::optional<Plan> plan =
-        makePlan(frontend.graph.problem, options, cluster, /*modelSha256=*/"",
-                 costs, memoryLimitBytes, /*smallestBytes=*/nullptr, ignored);
-    if (!plan) {
-      // A search that was cut short proves nothing.
-      std::chrono::duration<double> spent = Clock::now() - start;
-      if (spent.count() >= options.timeBudgetSeconds)
-        choice.othersBoundSeconds = 0;
-      return;
+        makePlan(frontend, options, search.cluster, /*modelSha256=*/"", costs,
+                 search.memoryLimitBytes, &lack, ignored, search.effort);
+    if (!plan)
+      return choice.addLack(lack.boundSeconds);
+    if (choice.addPlan(zigzag, plan->evaluation.stepTimeSeconds,
+                       plan->certificate.lowerBoundSeconds)) {
+      best.frontend = std::move(frontend);
+      best.plan = std::move(plan);
     }
-    double seconds = plan->evaluation.stepTimeSeconds;
-    double bound = plan->certificate.lowerBoundSeconds;
-    double weighed = seconds * (zigzag == 1 ? 1 + tie : 1);
-    if (weighed >= least) {
-      choice.othersBoundSeconds = std::min(choice.othersBoundSeconds, bound);
-      // The least of the zig-zag orders is worth a word.
-      if (choice.getZigzag() == 1 && seconds < leastOther) {
-        leastOther = seconds;
-        choice.order->reason =
-            "in zig-zag order over " + std::to_string(zigzag) +
-            " ranks a step would take " + formatSeconds(seconds);
-      }
-      return;
-    }
-    choice.othersBoundSeconds = std::min(choice.othersBoundSeconds, leastBound);
-    least = weighed;
-    leastBound = bound;
-    choice.order = SequenceSummary{zigzag, zigzag == 1 ? noOther : ""};
   }
 
-  void skip(const std::string &obstacle) {
-    if (choice.getZigzag() == 1 && std::isinf(leastOther))
-      choice.order->reason = obstacle;
-  }
-
-  SequenceChoice choice{SequenceSummary{1, noOther}};
+  const OrderChoice &getChoice() const { return choice; }
 
 private:
-  /// What the cost model cannot tell apart. Of such orders the one is taken in
-  /// which no rank waits for another.
-  static constexpr double tie = 5e-3;
-  using Clock = std::chrono::steady_clock;
-  static constexpr const char *noOther = "no plan with another order was found";
-
   CompileOptions options;
-  const Cluster &cluster;
-  int64_t memoryLimitBytes;
+  const OrderSearch &search;
+  OrderedModel &best;
   CostModel model;
   ClusterCosts costs;
-  double least = std::numeric_limits<double>::infinity();
-  double leastBound = std::numeric_limits<double>::infinity();
-  /// Of the slower orders, which are all zig-zag.
-  double leastOther = std::numeric_limits<double>::infinity();
+  OrderChoice choice;
 };
 
 } // namespace
 
-static SequenceChoice
-chooseOrder(mlir::MLIRContext &context, const CompileOptions &options,
-            const FrontendOptions &request, const Frontend &frontend,
-            const Cluster &cluster, int64_t memoryLimitBytes) {
-  std::vector<int64_t> sizes =
-      getContextSizes(frontend.graph.problem, options, cluster);
-  llvm::erase(sizes, 1);
-  if (sizes.empty() || !hasCausalAttention(frontend.getMain()))
-    return {};
-  OrderChooser chooser(options, cluster, memoryLimitBytes, sizes.size() + 1);
-  chooser.price(frontend, /*zigzag=*/1);
-  for (int64_t ranks : sizes) {
-    FrontendOptions trial = request;
-    trial.zigzag = ranks;
-    DiagnosticEngine ignored;
-    IRDumper dumper("", ignored);
-    std::optional<Frontend> permuted =
-        runFrontend(context, trial, dumper, ignored);
-    if (permuted && permuted->orderObstacle)
-      chooser.skip(*permuted->orderObstacle);
-    else if (permuted)
-      chooser.price(*permuted, ranks);
-  }
-  return std::move(chooser.choice);
+/// `model` in zig-zag order over so many ranks, or in its own; not dumped.
+static std::optional<Frontend> finishInOrder(const SimplifiedModel &model,
+                                             FrontendOptions request,
+                                             int64_t zigzag,
+                                             DiagnosticEngine &engine) {
+  request.zigzag = zigzag;
+  IRDumper dumper("", engine);
+  return finishFrontend(model.clone(), request, dumper, engine);
 }
 
-SequenceChoice parplan::orderSequence(
-    mlir::MLIRContext &context, const CompileOptions &options,
-    const FrontendOptions &request, const Cluster &cluster,
-    int64_t memoryLimitBytes, IRDumper &dumper,
-    std::optional<Frontend> &frontend, DiagnosticEngine &engine) {
-  if (!options.planPath.empty()) {
-    if (!confirmOrder(*frontend, options.planPath, engine))
-      frontend.reset();
-    if (request.zigzag == 1)
-      return {};
-    return {SequenceSummary{request.zigzag, ""}};
-  }
-  SequenceChoice choice = chooseOrder(context, options, request, *frontend,
-                                      cluster, memoryLimitBytes);
-  if (choice.getZigzag() > 1) {
+std::optional<OrderedModel>
+parplan::orderSequence(SimplifiedModel model, const CompileOptions &options,
+                       const FrontendOptions &request,
+                       const OrderSearch &search, IRDumper &dumper,
+                       DiagnosticEngine &engine) {
+  auto finish = [&](int64_t zigzag) -> std::optional<OrderedModel> {
     FrontendOptions ordered = request;
-    ordered.zigzag = choice.getZigzag();
-    frontend = runFrontend(context, ordered, dumper, engine);
+    ordered.zigzag = zigzag;
+    std::optional<Frontend> frontend =
+        finishFrontend(std::move(model), ordered, dumper, engine);
+    if (!frontend)
+      return std::nullopt;
+    return OrderedModel{std::move(*frontend), {}, {}};
+  };
+  if (!options.planPath.empty()) {
+    std::optional<OrderedModel> given = finish(request.zigzag);
+    if (!given || !confirmOrder(given->frontend, options.planPath, engine))
+      return std::nullopt;
+    if (request.zigzag > 1)
+      given->order = {request.zigzag, ""};
+    return given;
   }
-  return choice;
+  if (!hasCausalAttention(model.getMain()))
+    return finish(/*zigzag=*/1);
+
+  std::optional<Frontend> plain =
+      finishInOrder(model, request, /*zigzag=*/1, engine);
+  if (!plain)
+    return std::nullopt;
+  std::vector<int64_t> sizes =
+      getContextSizes(plain->graph.problem, options, search.cluster);
+  llvm::erase(sizes, 1);
+  if (sizes.empty())
+    return finish(/*zigzag=*/1);
+
+  OrderedModel best;
+  OrderPlanner planner(options, search, sizes.size() + 1, best);
+  planner.plan(std::move(*plain), /*zigzag=*/1);
+  for (int64_t ranks : sizes) {
+    DiagnosticEngine ignored;
+    if (std::optional<Frontend> frontend =
+            finishInOrder(model, request, ranks, ignored))
+      planner.plan(std::move(*frontend), ranks);
+  }
+  best.order = planner.getChoice().getOrder();
+  best.othersBoundSeconds = planner.getChoice().getOthersBound();
+  // Phases are dumped of the model that is planned.
+  if (!best.plan || dumper.isActive()) {
+    std::optional<OrderedModel> chosen = finish(best.order->zigzag);
+    if (!chosen)
+      return std::nullopt;
+    best.frontend = std::move(chosen->frontend);
+  }
+  return best;
 }

@@ -7,34 +7,39 @@
 #ifndef PARPLAN_DRIVER_SEQUENCEORDER_H
 #define PARPLAN_DRIVER_SEQUENCEORDER_H
 
-#include "lib/Driver/Frontend.h"
-#include "lib/Driver/Options.h"
-#include "lib/Report/PlanDocument.h"
-#include "parplan/Cluster/Cluster.h"
-
-#include <limits>
+#include "lib/Driver/OrderChoice.h"
+#include "lib/Driver/Planning.h"
 
 namespace parplan {
 
-/// The order of the fastest plan.
-struct SequenceChoice {
+/// A model in the order of its fastest plan.
+struct OrderedModel {
+  Frontend frontend;
   /// Absent where there is no causal attention that ranks could share.
   std::optional<SequenceSummary> order;
+  /// The plan that is the fastest, where orders were compared.
+  std::optional<Plan> plan;
   /// No plan with another order is faster than that.
   double othersBoundSeconds = std::numeric_limits<double>::infinity();
-
-  int64_t getZigzag() const { return order ? order->zigzag : 1; }
 };
 
-/// Plans the model in its own order, which `frontend` has of it, and in zig-zag
-/// order over every number of ranks that context parallelism could have; brings
-/// `frontend` into the order of the fastest plan. It then may be empty, after
-/// an error. A plan that is given has an order, which only is confirmed.
-SequenceChoice
-orderSequence(mlir::MLIRContext &context, const CompileOptions &options,
-              const FrontendOptions &request, const Cluster &cluster,
-              int64_t memoryLimitBytes, IRDumper &dumper,
-              std::optional<Frontend> &frontend, DiagnosticEngine &engine);
+/// What orders are compared by.
+struct OrderSearch {
+  const Cluster &cluster;
+  int64_t memoryLimitBytes = 0;
+  /// For all orders together, and as much again for what follows.
+  double seconds = 0;
+  SearchEffort effort = SearchEffort::usual;
+};
+
+/// Finishes the model in its own order, and in zig-zag order over every number
+/// of ranks that context parallelism could have, plans each, and returns the
+/// fastest. A plan that is given has an order, which only is confirmed. Nothing
+/// after an error.
+std::optional<OrderedModel>
+orderSequence(SimplifiedModel model, const CompileOptions &options,
+              const FrontendOptions &request, const OrderSearch &search,
+              IRDumper &dumper, DiagnosticEngine &engine);
 
 } // namespace parplan
 

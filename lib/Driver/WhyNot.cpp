@@ -90,22 +90,24 @@ std::string compare(const std::string &spec, const PlanEvaluation &plan,
   return text;
 }
 
-/// The model in the order that is best for other options.
-std::optional<Frontend> chooseFrontend(Replay &replay,
-                                       const CompileOptions &options,
-                                       int64_t memoryLimitBytes,
-                                       DiagnosticEngine &engine) {
+/// The plan that is best for other options, in whatever order of the sequence.
+std::optional<Plan> planOtherwise(Replay &replay, const CompileOptions &options,
+                                  const PlanClaims &claims,
+                                  const PlanCosts &costs,
+                                  DiagnosticEngine &engine,
+                                  DiagnosticEngine &reasons) {
   IRDumper dumper("", engine);
   FrontendOptions request = replay.request;
   request.zigzag = 1;
-  std::optional<Frontend> frontend =
-      replay.request.zigzag == 1
-          ? std::optional(std::move(replay.frontend))
-          : runFrontend(*replay.context, request, dumper, engine);
-  if (frontend)
-    orderSequence(*replay.context, options, request, replay.cluster,
-                  memoryLimitBytes, dumper, frontend, engine);
-  return frontend;
+  std::optional<OrderedModel> ordered = orderSequence(
+      std::move(replay.model), options, request,
+      {replay.cluster, claims.memoryLimitBytes, options.timeBudgetSeconds},
+      dumper, engine);
+  if (!ordered || ordered->plan)
+    return ordered ? std::move(ordered->plan) : std::nullopt;
+  return makePlan(ordered->frontend, options, replay.cluster,
+                  claims.modelSha256, costs, claims.memoryLimitBytes,
+                  /*lack=*/nullptr, reasons);
 }
 
 } // namespace
@@ -127,6 +129,7 @@ CommandResult parplan::explainWhyNot(const std::string &planPath,
   options.force =
       parseForce(spec, options.gpus, claims.training.has_value(), reasons);
   options.training = getTrainingOptions(claims, engine);
+  options.precision = getComputePrecision(claims);
 
   std::optional<PlanEvaluation> plan;
   std::optional<Plan> other;
@@ -137,11 +140,11 @@ CommandResult parplan::explainWhyNot(const std::string &planPath,
     if (!replay)
       return result;
     if (options.force.microBatches &&
-        *options.force.microBatches != claims.training->microBatches) {
+        *options.force.microBatches != claims.microBatches) {
       engine.error(codes::unsupportedOption)
           << "--why-not micro-batches=" << *options.force.microBatches
-          << ": a plan is compared with others of its "
-          << claims.training->microBatches << " micro-batches";
+          << ": a plan is compared with others of its " << claims.microBatches
+          << " micro-batches";
       return result;
     }
     CostModel model(replay->cluster, *parsePrecision(claims.precision));
@@ -149,13 +152,9 @@ CommandResult parplan::explainWhyNot(const std::string &planPath,
     const PlanningProblem &problem = replay->frontend.graph.problem;
     plan = evaluatePlan(problem, replay->answer, costs);
     if (checkForceOnCluster(options.force, replay->cluster, reasons)) {
-      std::optional<Frontend> frontend =
-          chooseFrontend(*replay, options, claims.memoryLimitBytes, engine);
-      if (!frontend)
+      other = planOtherwise(*replay, options, claims, costs, engine, reasons);
+      if (engine.hasErrors())
         return result;
-      other = makePlan(frontend->graph.problem, options, replay->cluster,
-                       claims.modelSha256, costs, claims.memoryLimitBytes,
-                       /*smallestBytes=*/nullptr, reasons);
     }
   }
   if (!isAnswer(reasons)) {

@@ -53,6 +53,9 @@ Json describeParameters(const PlanSummary &summary) {
       continue;
     Json &object = list[position++];
     const auto &training = summary.training;
+    auto stack = summary.model.stacks.find(value.name);
+    if (stack != summary.model.stacks.end())
+      object["members"] = stack->second;
     object["zero_stage"] =
         training
             ? getZeroStage(summary.problem, summary.answer,
@@ -75,7 +78,11 @@ Json describeParameters(const PlanSummary &summary) {
 }
 
 Json describeMesh(const PlanSummary &summary) {
-  const Mesh &mesh = summary.answer.mesh;
+  Mesh mesh = summary.answer.mesh;
+  // Without a common step the answer is that of one of the workers.
+  if (const auto &servers = summary.answer.servers;
+      servers && servers->staleness && servers->workers > 1)
+    mesh = Mesh({{"dp0", servers->workers, AxisRole::data}});
   std::vector<int64_t> sizes;
   for (const MeshAxis &axis : mesh.getAxes())
     sizes.push_back(axis.size);
@@ -87,6 +94,18 @@ Json describeMesh(const PlanSummary &summary) {
                     {"tier", getTierName(summary.cluster.getGroup(
                                  sizes, {static_cast<int>(index)}))}});
   return {{"axes", std::move(axes)}};
+}
+
+/// The ranks behind those of the mesh.
+Json describeServers(const ServerChoice &servers) {
+  Json ranks = Json::array();
+  for (int64_t rank = servers.workers; rank < servers.getRankCount(); ++rank)
+    ranks.push_back(rank);
+  Json object = {{"ranks", std::move(ranks)},
+                 {"mode", servers.staleness ? "async" : "sync"}};
+  if (servers.staleness)
+    object["staleness"] = *servers.staleness;
+  return object;
 }
 
 Json describePrediction(const PlanSummary &summary) {
@@ -119,7 +138,7 @@ Json describePrediction(const PlanSummary &summary) {
 
 Json describeConfig(const PlanSummary &summary) {
   const auto &training = summary.training;
-  int64_t microBatches = training ? training->microBatches : 1;
+  int64_t microBatches = summary.microBatches;
   Json config = {
       {"global_batch", summary.model.batch},
       {"micro_batches", microBatches},
@@ -175,38 +194,41 @@ std::optional<Precision> parplan::parsePrecision(std::string_view text) {
 Json parplan::toJson(const PlanSummary &summary) {
   const Cluster &cluster = summary.cluster;
   const Certificate &certificate = summary.certificate;
-  return {{"format", 1},
-          {"parplan", {{"version", versionText}}},
-          {"model",
-           {{"file", summary.model.file},
-            {"sha256", summary.model.sha256},
-            {"parameters", summary.model.parameterCount},
-            {"nodes", summary.model.nodeCount}}},
-          {"cluster",
-           {{"name", cluster.description.name},
-            {"source", summary.clusterSource},
-            {"gpus", cluster.deviceCount},
-            {"nodes", cluster.getNodeCount()},
-            {"device", cluster.getDevice().name},
-            {"memory_bytes", summary.memoryLimitBytes}}},
-          {"mode", summary.training ? "train" : "inference"},
-          {"config", describeConfig(summary)},
-          {"mesh", describeMesh(summary)},
-          {"stages", describeStages(summary)},
-          {"inputs", describeValues(summary, ValueKind::input)},
-          {"operators", describeOperators(summary)},
-          {"parameters", describeParameters(summary)},
-          {"states", describeValues(summary, ValueKind::state)},
-          {"predicted", describePrediction(summary)},
-          {"certificate",
-           {{"upper_bound_s", certificate.upperBoundSeconds},
-            {"lower_bound_s", certificate.lowerBoundSeconds},
-            {"gap", certificate.getGap()},
-            {"exact", certificate.exact},
-            {"explored", certificate.explored},
-            {"pruned", certificate.pruned}}},
-          {"search",
-           {{"wall_s", summary.search.wallSeconds},
-            {"threads", summary.search.threads},
-            {"seed", summary.search.seed}}}};
+  Json document = {{"format", 1},
+                   {"parplan", {{"version", versionText}}},
+                   {"model",
+                    {{"file", summary.model.file},
+                     {"sha256", summary.model.sha256},
+                     {"parameters", summary.model.parameterCount},
+                     {"nodes", summary.model.nodeCount}}},
+                   {"cluster",
+                    {{"name", cluster.description.name},
+                     {"source", summary.clusterSource},
+                     {"gpus", cluster.deviceCount},
+                     {"nodes", cluster.getNodeCount()},
+                     {"device", cluster.getDevice().name},
+                     {"memory_bytes", summary.memoryLimitBytes}}},
+                   {"mode", summary.training ? "train" : "inference"},
+                   {"config", describeConfig(summary)},
+                   {"mesh", describeMesh(summary)},
+                   {"stages", describeStages(summary)},
+                   {"inputs", describeValues(summary, ValueKind::input)},
+                   {"operators", describeOperators(summary)},
+                   {"parameters", describeParameters(summary)},
+                   {"states", describeValues(summary, ValueKind::state)},
+                   {"predicted", describePrediction(summary)},
+                   {"certificate",
+                    {{"upper_bound_s", certificate.upperBoundSeconds},
+                     {"lower_bound_s", certificate.lowerBoundSeconds},
+                     {"gap", certificate.getGap()},
+                     {"exact", certificate.exact},
+                     {"explored", certificate.explored},
+                     {"pruned", certificate.pruned}}},
+                   {"search",
+                    {{"wall_s", summary.search.wallSeconds},
+                     {"threads", summary.search.threads},
+                     {"seed", summary.search.seed}}}};
+  if (summary.answer.servers)
+    document["servers"] = describeServers(*summary.answer.servers);
+  return document;
 }

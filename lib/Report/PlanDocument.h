@@ -30,6 +30,8 @@ struct ModelSummary {
   int64_t batch = 1;
   /// Values of the model's symbolic dimensions.
   std::map<std::string, int64_t> dimensions;
+  /// Per parameter that is a stack of initializers, their names.
+  std::map<std::string, std::vector<std::string>> stacks = {};
 };
 
 /// An initializer of a model that is trained.
@@ -41,7 +43,6 @@ struct ParameterSummary {
 
 /// A training step, by the options that made it (docs/cli.md).
 struct TrainingSummary {
-  int64_t microBatches = 1;
   std::string loss;
   std::string optimizer;
   std::string learningRateSchedule;
@@ -77,6 +78,7 @@ struct PlanSummary {
   Cluster cluster;
   Precision precision = Precision::fp32;
   int64_t memoryLimitBytes = 0;
+  int64_t microBatches = 1;
   /// Without it, a forward pass.
   std::optional<TrainingSummary> training;
   std::optional<SequenceSummary> sequence;
@@ -111,10 +113,12 @@ struct PlanClaims {
   std::string clusterSource;
   int64_t gpus = 1;
   int64_t batch = 1;
+  int64_t microBatches = 1;
   std::map<std::string, int64_t> dimensions;
   std::string precision;
   /// Without its parameters.
   std::optional<TrainingSummary> training;
+  std::optional<ServerChoice> servers;
   /// Of the sequence, as in `SequenceSummary`.
   int64_t zigzag = 1;
   int64_t memoryLimitBytes = 0;

@@ -50,6 +50,7 @@ class Forced:
         roles = {}
         for axis in plan["mesh"]["axes"]:
             roles[axis["role"]] = roles.get(axis["role"], 1) * axis["size"]
+        ranks -= self.check_servers(plan, ranks)
         expect(math.prod(roles.values()) == ranks, f"the mesh {roles} is not one of {ranks} ranks")
         for key, size in self.sizes.items():
             role, algorithms, _ = KINDS[key]
@@ -61,10 +62,11 @@ class Forced:
         if self.sizes.get("cp", 1) > 1:
             expect(any(row["algorithm"] in ATTENTION for row in plan["operators"]),
                    f"cp={self.values['cp']} was forced, and no attention exchanges its sequence")
-        # Causal rings; where there is no causal attention, the plan says nothing of an order.
+        # Where there is no causal attention, the plan says nothing of an order.
         if "sequence" in plan["config"] and any(algorithm == "ring" for _, algorithm in self.nodes):
-            expect(plan["config"]["sequence"]["zigzag"] == self.sizes["cp"],
-                   f"a causal ring of {self.sizes['cp']} ranks is not in zig-zag order")
+            sequence = plan["config"]["sequence"]
+            expect(sequence["zigzag"] == self.sizes["cp"] or "a step would take" in sequence["reason"],
+                   f"a causal ring of {self.sizes['cp']} ranks is not in zig-zag order: {sequence.get('reason')}")
         if self.values.get("sp") == "on":
             self.check_sequence(plan)
         if "micro-batches" in self.values:
@@ -81,6 +83,19 @@ class Forced:
             stages = {row["zero_stage"] for row in plan["parameters"]}
             expect(stages == {int(self.values["zero"])},
                    f"ZeRO stage {self.values['zero']} was forced, {sorted(stages)} are planned")
+
+    def check_servers(self, plan, ranks):
+        """The last ranks are servers, where they were asked for. Returns how many."""
+        mode, servers = self.values.get("parameter-server"), plan.get("servers")
+        expect((mode is None) == (servers is None), f"parameter-server={mode} was forced, {servers} are planned")
+        if servers is None:
+            return 0
+        count = int(self.values.get("servers", 1))
+        expect(servers["ranks"] == list(range(ranks - count, ranks)), f"{servers['ranks']} are servers, not the last {count}")
+        expect(servers["mode"] == mode.split(":")[0], f"parameter-server={mode} was forced, {servers['mode']} is planned")
+        if "staleness=" in mode:
+            expect(servers["staleness"] == int(mode.split("=")[1]), f"{mode} was forced, not {servers['staleness']}")
+        return count
 
     def check_stages(self, plan, ranks):
         """Every rank runs stages of one position, and every position as many as the schedule has chunks."""
@@ -139,6 +154,10 @@ class Forced:
                 sent = sum(row["bytes"] for rank in metrics["communication"]["per_rank"]
                            for kind, row in rank.items() if kind in kinds)
                 expect(sent > 0, f"{key} was forced, and no {' or '.join(sorted(kinds))} was sent")
+        if "parameter-server" in self.values:
+            idle = [rank for rank, row in enumerate(metrics["communication"]["per_rank"])
+                    if not row.get("send", {}).get("bytes") or not row.get("recv", {}).get("bytes")]
+            expect(not idle, f"ranks {idle} send or receive nothing")
         for offload in self.offloads:
             kinds = ("nvme_read_bytes", "nvme_write_bytes") if offload.endswith(":nvme") else \
                 ("host_to_device_bytes", "device_to_host_bytes")
