@@ -156,6 +156,32 @@ static LogicalResult verifyChoice(Operation *op, NamedAttribute attribute,
                            << attribute.getValue();
 }
 
+/// P8: what waits for the backward pass is not made by it, and no longer than
+/// a step; what rests on NVMe is read in the next step.
+static LogicalResult verifyTier(Operation *op, NamedAttribute attribute) {
+  if (failed(verifyChoice(op, attribute,
+                          {tiers::device, tiers::host, tiers::nvme})))
+    return failure();
+  StringRef tier = cast<StringAttr>(attribute.getValue()).getValue();
+  auto role = op->getAttrOfType<StringAttr>(attributes::role);
+  StringRef when = role ? role.getValue() : StringRef(roles::forward);
+  bool isKept = isa<ParameterOp, BucketParameterOp>(op) ||
+                when == roles::optimizer ||
+                llvm::any_of(op->getUsers(), [](Operation *user) {
+                  return user->hasTrait<OpTrait::IsTerminator>();
+                });
+  if (isKept || tier == tiers::device)
+    return success();
+  if (tier == tiers::nvme)
+    return op->emitOpError()
+           << "results that are not kept beyond the step cannot rest in the "
+              "tier \"nvme\" (P8)";
+  if (when != roles::forward && when != roles::loss)
+    return op->emitOpError() << "results with the role \"" << when
+                             << "\" cannot wait for the backward pass (P8)";
+  return success();
+}
+
 /// An i64 of a function that is not less than `least`.
 static LogicalResult
 verifyNumberOfFunction(Operation *op, NamedAttribute attribute, int64_t least) {
@@ -234,8 +260,7 @@ ParplanDialect::verifyOperationAttribute(Operation *op,
   if (name == attributes::stage || name == attributes::microBatch)
     return verifyNumber(op, attribute);
   if (name == attributes::tier)
-    return verifyChoice(op, attribute,
-                        {tiers::device, tiers::host, tiers::nvme});
+    return verifyTier(op, attribute);
   if (name == attributes::role)
     return verifyChoice(op, attribute,
                         {roles::forward, roles::loss, roles::inputGradient,

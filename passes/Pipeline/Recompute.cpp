@@ -67,6 +67,7 @@ private:
     builder.setInsertionPoint(place);
     Operation *copy = builder.clone(*op, operands);
     copy->removeAttr(attributes::recompute);
+    copy->removeAttr(attributes::tier);
     copy->setAttr(attributes::role,
                   builder.getStringAttr(roles::inputGradient));
     return copy;

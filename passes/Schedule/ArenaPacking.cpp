@@ -6,6 +6,8 @@
 
 #include "passes/Schedule/ArenaPacking.h"
 
+#include "passes/Schedule/ArenaSearch.h"
+
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -94,6 +96,11 @@ public:
 private:
   using Order = std::vector<uint32_t>;
 
+  /// Buffers that are searched for a place before the others, at least: shares
+  /// of the bound.
+  static constexpr int64_t shares[] = {32, 64, 128, 256, 512};
+  /// Steps of one search, of which each needs as many as there are buffers.
+  static constexpr int64_t searchSteps[] = {2'000, 10'000};
   /// Of putting first, and of hurrying.
   static constexpr int partitions = 15, hurries = 40;
   /// How often orders are shuffled a little to begin anew.
@@ -188,6 +195,9 @@ private:
       for (Fit fit : {Fit::first, Fit::best})
         if (putFirst(order, fit))
           return;
+    for (int64_t steps : searchSteps)
+      if (isGood() || placeLargeFirst(steps))
+        return;
     // By time is no start for these: it says nothing of the bytes.
     orders.erase(orders.begin() + 3);
     for (int start = 0; start != starts; ++start)
@@ -205,6 +215,67 @@ private:
 
   /// Not worth to begin anew: 2.25 % above the bound.
   bool isGood() const { return best.peak - lowerBound <= lowerBound / 400 * 9; }
+
+  /// Searches for a packing of the large buffers, and lets the others fill its
+  /// gaps. True when there is no more to do.
+  bool placeLargeFirst(int64_t steps) {
+    size_t before = 0;
+    for (int64_t share : shares) {
+      std::vector<uint32_t> large;
+      for (uint32_t index = 0; index != lifetimes.size(); ++index)
+        if (lifetimes[index].bytes * share >= lowerBound)
+          large.push_back(index);
+      if (large.size() == before)
+        continue;
+      before = large.size();
+      std::vector<int64_t> found = searchPacking(large, steps);
+      if (found.empty())
+        continue;
+      // In the order of their offsets they come to lie there, or lower.
+      std::vector<double> offsetOf(lifetimes.size(), -1);
+      for (size_t place = 0; place != large.size(); ++place)
+        offsetOf[large[place]] = static_cast<double>(found[place]);
+      Order order = getOrder([&](size_t index) {
+        return offsetOf[index] < 0 ? static_cast<double>(lifetimes[index].bytes)
+                                   : 1e15 - offsetOf[index];
+      });
+      if (putFirst(order, Fit::first) || isGood() || hurry(order, 0) ||
+          isGood())
+        return true;
+    }
+    return isDone();
+  }
+
+  /// Offsets of some buffers below the least ceiling at which a search finds
+  /// them; empty if it finds none.
+  std::vector<int64_t> searchPacking(const Order &some, int64_t steps) {
+    std::vector<Lifetime> rounded;
+    for (uint32_t index : some) {
+      rounded.push_back(lifetimes[index]);
+      rounded.back().bytes = roundUp(rounded.back().bytes);
+    }
+    ArenaSearch search(std::move(rounded));
+    // What is good first; then whatever is better than what is at hand.
+    int64_t highest = steps == searchSteps[0] ? lowerBound + lowerBound / 50
+                                              : best.peak - best.peak / 200;
+    // 0, 0.5, 1.5, 3.5, .. % above their own bound.
+    for (double above = 0;; above = 2 * above + 0.005) {
+      int64_t ceiling = std::min(
+          highest, static_cast<int64_t>(static_cast<double>(search.getBound()) *
+                                        (1 + above)));
+      for (auto preference : {ArenaSearch::Preference::longest,
+                              ArenaSearch::Preference::largestArea,
+                              ArenaSearch::Preference::largest})
+        if (search.find(ceiling, preference, steps)) {
+          spent += search.getWork();
+          return search.getOffsets();
+        }
+      if (ceiling == highest || spent + search.getWork() > budget)
+        break;
+    }
+    spent += search.getWork();
+    return {};
+  }
 
   /// Packs in `order`, then in orders in which all that ends above the bound
   /// comes first. True when there is no more to do.

@@ -117,3 +117,19 @@ func.func @relay(%x: tensor<4xf32>) {
   %y = parplan.neg %x {parplan.relay = 1 : i64} : tensor<4xf32>
   return
 }
+
+// -----
+
+func.func @activation_on_nvme(%x: tensor<4xf32>) {
+  // expected-error@+1 {{'parplan.neg' op results that are not kept beyond the step cannot rest in the tier "nvme" (P8)}}
+  %y = parplan.neg %x {parplan.tier = "nvme"} : tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @gradient_on_host(%x: tensor<4xf32>) {
+  // expected-error@+1 {{'parplan.neg' op results with the role "input_gradient" cannot wait for the backward pass (P8)}}
+  %y = parplan.neg %x {parplan.role = "input_gradient", parplan.tier = "host"} : tensor<4xf32>
+  return
+}

@@ -140,3 +140,99 @@ func.func @activations_on_the_host(%x: tensor<4x8xf32>) -> tensor<4x8xf32> attri
   %dx = parplan.mul %dz, %dy {parplan.role = "input_gradient"} : tensor<4x8xf32>, tensor<4x8xf32>
   return %dx : tensor<4x8xf32>
 }
+
+// -----
+
+parplan.mesh @mesh <["dp0"=2 data]>
+parplan.initializer @a "a" : tensor<8xf32> in "" at 0 length 32
+parplan.initializer @b "b" : tensor<8xf32> in "" at 32 length 32
+
+// A bucket comes up once for all members that a pass reads; they are unpacked and cast again behind it.
+// CHECK-LABEL: func.func @bucket_on_the_host
+func.func @bucket_on_the_host(%x: tensor<8xbf16>) -> tensor<8xbf16> attributes {parplan.micro_batches = 2 : i64} {
+  // CHECK: %[[BUCKET:.*]] = parplan.bucket_parameter
+  // CHECK-NEXT: %[[UP0:.*]] = parplan.transfer %[[BUCKET]] to "device"
+  // CHECK-NEXT: %[[MEMBERS0:.*]]:2 = parplan.unpack %[[UP0]]
+  // CHECK-DAG: %[[A0:.*]] = parplan.cast %[[MEMBERS0]]#0
+  // CHECK-DAG: %[[B0:.*]] = parplan.cast %[[MEMBERS0]]#1
+  // CHECK: %[[UP1:.*]] = parplan.transfer %[[BUCKET]] to "device"
+  // CHECK-NEXT: %[[MEMBERS1:.*]]:2 = parplan.unpack %[[UP1]]
+  // CHECK: parplan.add %{{.*}}, %[[A0]]
+  // CHECK: parplan.add %{{.*}}, %[[B0]]
+  // CHECK-NOT: parplan.transfer
+  // CHECK: return
+  %bucket = parplan.bucket_parameter [#parplan.member<variable = <@a>, type = tensor<8xf32>, sharding = <@mesh, [{}]>, offset = 0>, #parplan.member<variable = <@b>, type = tensor<8xf32>, sharding = <@mesh, [{}]>, offset = 8>] {parplan.global_type = tensor<16xf32>, parplan.shardings = [#parplan.sharding<@mesh, [{}]>], parplan.tier = "host"} : tensor<16xf32>
+  %members:2 = parplan.unpack %bucket at [0, 8] : tensor<16xf32> to tensor<8xf32>, tensor<8xf32>
+  %a = parplan.cast %members#0 : tensor<8xf32> to tensor<8xbf16>
+  %b = parplan.cast %members#1 : tensor<8xf32> to tensor<8xbf16>
+  %y0 = parplan.add %x, %a {parplan.micro_batch = 0 : i64} : tensor<8xbf16>, tensor<8xbf16>
+  %z0 = parplan.add %y0, %b {parplan.micro_batch = 0 : i64} : tensor<8xbf16>, tensor<8xbf16>
+  %y1 = parplan.add %z0, %a {parplan.micro_batch = 1 : i64} : tensor<8xbf16>, tensor<8xbf16>
+  %z1 = parplan.add %y1, %b {parplan.micro_batch = 1 : i64} : tensor<8xbf16>, tensor<8xbf16>
+  return %z1 : tensor<8xbf16>
+}
+
+// -----
+
+parplan.mesh @mesh <["dp0"=2 data]>
+parplan.initializer @w "w" : tensor<8xf32> in "" at 0 length 32
+
+// A piece (ZeRO-3) comes up and is gathered on the device. A parameter that is not trained comes up for each pass, and
+// nothing goes back.
+// CHECK-LABEL: func.func @frozen_piece
+func.func @frozen_piece(%x: tensor<8xf32>) -> tensor<8xf32> attributes {parplan.micro_batches = 1 : i64} {
+  // CHECK: %[[W:.*]] = parplan.parameter @w
+  // CHECK-NEXT: %[[UP:.*]] = parplan.transfer %[[W]] to "device"
+  // CHECK-NEXT: %[[WHOLE:.*]] = parplan.all_gather %[[UP]]
+  // CHECK: parplan.mul %{{.*}}, %[[WHOLE]]
+  // CHECK-NOT: to "host"
+  // CHECK: return
+  %w = parplan.parameter @w {parplan.global_type = tensor<8xf32>, parplan.tier = "host"} : tensor<4xf32>
+  %whole = parplan.all_gather %w axes <"dp0"> dim -1 to <@mesh, [{}]> {parplan.global_type = tensor<8xf32>} : tensor<4xf32> -> tensor<8xf32>
+  %y = parplan.mul %x, %whole : tensor<8xf32>, tensor<8xf32>
+  return %y : tensor<8xf32>
+}
+
+// -----
+
+parplan.mesh @mesh <["dp0"=2 data]>
+
+// What is made again for the backward pass is on the device; what it is made of waits on the host.
+// CHECK-LABEL: func.func @recomputed_reader
+func.func @recomputed_reader(%x: tensor<4x8xf32>) -> tensor<4x8xf32> attributes {parplan.micro_batches = 1 : i64} {
+  // CHECK: %[[Y:.*]] = parplan.tanh
+  // CHECK-NEXT: %[[YH:.*]] = parplan.transfer %[[Y]] to "host"
+  // CHECK: %[[YD:.*]] = parplan.transfer %[[YH]] to "device"
+  // CHECK: %[[AGAIN:.*]] = parplan.exp %[[YD]]
+  // CHECK-NEXT: parplan.mul %{{.*}}, %[[AGAIN]]
+  %y = parplan.tanh %x {parplan.tier = "host"} : tensor<4x8xf32>
+  %z = parplan.exp %y : tensor<4x8xf32>
+  %loss = parplan.neg %z : tensor<4x8xf32>
+  %start = parplan.neg %loss : tensor<4x8xf32>
+  %again = parplan.exp %y {parplan.role = "input_gradient"} : tensor<4x8xf32>
+  %dz = parplan.mul %start, %again {parplan.role = "input_gradient"} : tensor<4x8xf32>, tensor<4x8xf32>
+  return %dz : tensor<4x8xf32>
+}
+
+// -----
+
+parplan.mesh @mesh <["dp0"=2 data]>
+parplan.initializer @w "w" : tensor<8x8xf32> in "" at 0 length 256
+
+// A weight that rests on NVMe comes up for each pass over it; its new value, made on the device, goes back there.
+// CHECK-LABEL: func.func @parameters_on_nvme
+func.func @parameters_on_nvme(%x: tensor<8x8xf32>, %lr: tensor<f32>
+  ) -> (tensor<8x8xf32> {parplan.variable = #parplan.variable<@w>}) attributes {parplan.micro_batches = 1 : i64} {
+  // CHECK: %[[W:.*]] = parplan.parameter @w
+  // CHECK-NEXT: %[[FIRST:.*]] = parplan.transfer %[[W]] to "device"
+  // CHECK-NEXT: %[[SECOND:.*]] = parplan.transfer %[[W]] to "device"
+  // CHECK-NEXT: parplan.matmul "mk,kn->mn" %{{.*}}, %[[FIRST]]
+  // CHECK: %[[NEW:.*]] = parplan.optimizer_update sgd %[[SECOND]]
+  // CHECK-NEXT: %[[BACK:.*]] = parplan.transfer %[[NEW]] to "nvme"
+  // CHECK-NEXT: return %[[BACK]]
+  %w = parplan.parameter @w {parplan.tier = "nvme"} : tensor<8x8xf32>
+  %y = parplan.matmul "mk,kn->mn" %x, %w : tensor<8x8xf32>, tensor<8x8xf32>
+  %g = parplan.matmul "mk,mn->kn" %x, %y {parplan.role = "weight_gradient"} : tensor<8x8xf32>, tensor<8x8xf32>
+  %new = parplan.optimizer_update sgd %w, %g learning_rate %lr betas 0.0, 0.0 epsilon 0.0 weight_decay 0.0 momentum 0.0 {parplan.role = "optimizer"} : tensor<8x8xf32>, tensor<8x8xf32>, tensor<f32>
+  return %new : tensor<8x8xf32>
+}

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/Schedule/ArenaPacking.h"
+#include "passes/Schedule/ArenaSearch.h"
 
 #include <gtest/gtest.h>
 
@@ -112,6 +113,70 @@ TEST(ArenaPacking, RandomLifetimesAreLegal) {
                            first + static_cast<int64_t>(random() % 10)});
     }
     expectLegal(lifetimes, packArena(lifetimes, 64), 64);
+  }
+}
+
+/// Lifetimes that fill a rectangle of bytes and moments from end to end: it is
+/// cut in two again and again.
+class CutRectangle {
+public:
+  explicit CutRectangle(unsigned seed) : random(seed) {}
+
+  std::vector<Lifetime> cut(int64_t bytes, int64_t moments, int pieces) {
+    add(0, moments, bytes / 64, pieces);
+    std::stable_sort(lifetimes.begin(), lifetimes.end(),
+                     [](const Lifetime &left, const Lifetime &right) {
+                       return left.first < right.first;
+                     });
+    return lifetimes;
+  }
+
+private:
+  void add(int64_t from, int64_t to, int64_t lines, int pieces) {
+    if (pieces > 1 && lines > 1 && random() % 2 == 0) {
+      int64_t low = 1 + static_cast<int64_t>(random() % (lines - 1));
+      add(from, to, low, pieces / 2);
+      return add(from, to, lines - low, pieces - pieces / 2);
+    }
+    if (pieces > 1 && to - from > 1) {
+      int64_t middle =
+          from + 1 + static_cast<int64_t>(random() % (to - from - 1));
+      add(from, middle, lines, pieces / 2);
+      return add(middle, to, lines, pieces - pieces / 2);
+    }
+    lifetimes.push_back({lines * 64, from, to - 1});
+  }
+
+  std::minstd_rand random;
+  std::vector<Lifetime> lifetimes;
+};
+
+TEST(ArenaPacking, TheSearchFillsARectangleThatWasCut) {
+  constexpr int64_t bytes = 64 * 40;
+  for (unsigned seed = 1; seed <= 20; ++seed) {
+    std::vector<Lifetime> lifetimes = CutRectangle(seed).cut(bytes, 30, 24);
+    ArenaSearch search(lifetimes);
+    EXPECT_EQ(search.getBound(), bytes);
+    ASSERT_TRUE(search.find(bytes, ArenaSearch::Preference::longest, 100'000))
+        << seed;
+    expectLegal(lifetimes, {search.getOffsets(), bytes, bytes}, 64);
+  }
+}
+
+TEST(ArenaPacking, TheSearchEndsBelowTheBound) {
+  ArenaSearch search({{128, 0, 3}, {64, 2, 5}});
+  EXPECT_EQ(search.getBound(), 192);
+  EXPECT_FALSE(search.find(191, ArenaSearch::Preference::largest, 1000));
+}
+
+TEST(ArenaPacking, CutRectanglesComeCloseToTheBound) {
+  for (unsigned seed = 1; seed <= 20; ++seed) {
+    std::vector<Lifetime> lifetimes =
+        CutRectangle(seed).cut(64 * 1000, 200, 150);
+    Packing packing = packArena(lifetimes, 64);
+    expectLegal(lifetimes, packing, 64);
+    EXPECT_LE(packing.peak, packing.lowerBound + packing.lowerBound / 40)
+        << seed;
   }
 }
 
