@@ -26,7 +26,7 @@ def Exec_RoleEnum : Exec_Enum<"BufferRole", "part in a training step", [
     I32EnumAttrCase<"loss_scale", 4>, I32EnumAttrCase<"inverse_loss_scale", 5>,
     // Outputs.
     I32EnumAttrCase<"loss", 6>, I32EnumAttrCase<"gradient_norm", 7>,
-    I32EnumAttrCase<"overflow", 8>]>;
+    I32EnumAttrCase<"overflow", 8>, I32EnumAttrCase<"label_count", 9>]>;
 
 def Exec_StreamEnum : Exec_Enum<"StreamKind", "queue of work", [
     I32EnumAttrCase<"compute", 0>, I32EnumAttrCase<"communication", 1>,

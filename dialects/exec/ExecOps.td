@@ -32,7 +32,11 @@ def Exec_ProgramOp : Exec_Op<"program", [Symbol, SymbolTable, NoTerminator,
     output has the micro-batches in front, and its samples in dimension
     `batch_dim` of what follows.
     `position` is the coordinate on the pipeline axis of the mesh of the ranks
-    that run it.
+    that run it, or, where the mesh has an axis of servers, 0 for the workers and
+    1 for the servers. With `staleness` K servers have no common step with the
+    workers: their program applies what one of them has pushed, the peer -1, and
+    then replies to it; a worker begins a step when none is more than K steps
+    behind it.
 
     Constraints:
     * E1: `arena`, `host_arena` and `nvme_arena` are the highest end of a buffer
@@ -53,7 +57,8 @@ def Exec_ProgramOp : Exec_Op<"program", [Symbol, SymbolTable, NoTerminator,
 
     Constraints of the programs of a module:
     * E21: there is one program without position, or one for every position of
-      the only pipeline axis of a mesh that they share;
+      the only pipeline axis of a mesh that they share, or one for workers and
+      one for servers;
     * E22: of two positions of a communicator, the sends from the first to the
       second and the receives that the second has from the first are equally many,
       and one by one of one element type and count; positions call what joins
@@ -64,12 +69,13 @@ def Exec_ProgramOp : Exec_Op<"program", [Symbol, SymbolTable, NoTerminator,
   let arguments = (ins SymbolNameAttr:$sym_name, OptionalAttr<I64Attr>:$position,
       Parplan_MeshAttr:$mesh, I64Attr:$arena, OptionalAttr<I64Attr>:$host_arena,
       OptionalAttr<I64Attr>:$nvme_arena, I64Attr:$events,
-      OptionalAttr<I64Attr>:$micro_batches);
+      OptionalAttr<I64Attr>:$micro_batches, OptionalAttr<I64Attr>:$staleness);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
     $sym_name (`position` $position^)? `mesh` $mesh `arena` $arena
     (`host_arena` $host_arena^)? (`nvme_arena` $nvme_arena^)? `events` $events
-    (`micro_batches` $micro_batches^)? attr-dict-with-keyword $body
+    (`micro_batches` $micro_batches^)? (`staleness` $staleness^)?
+    attr-dict-with-keyword $body
   }];
   let hasRegionVerifier = 1;
   let extraClassDeclaration = [{
@@ -78,6 +84,11 @@ def Exec_ProgramOp : Exec_Op<"program", [Symbol, SymbolTable, NoTerminator,
     }
     /// The only axis of the mesh with the role of a pipeline.
     std::optional<int> getPipelineAxis();
+    /// How many programs the mesh needs: one per position of a pipeline, two
+    /// with servers.
+    int64_t getPositionCount();
+    /// The position of the program that `rank` runs.
+    int64_t getPositionOf(int64_t rank);
     /// The bytes of the arena of `tier`.
     int64_t getArenaBytes(Tier tier);
     void setArenaBytes(Tier tier, int64_t bytes);

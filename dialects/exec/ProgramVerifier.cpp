@@ -290,8 +290,9 @@ private:
     if (writes && !buffer.getTrained())
       return op->emitOpError("writes to a parameter or state that is not "
                              "trained (E4)");
+    // What servers send is the value of the next step.
     for (const Touch &before : use.written) {
-      if (!before.span.meets(span) ||
+      if (!before.span.meets(span) || isa<SendOp>(op) ||
           (writes && isa<CopyOp>(op) && isa<CopyOp>(before.op)))
         continue;
       InFlightDiagnostic diagnostic =

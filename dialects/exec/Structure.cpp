@@ -36,6 +36,22 @@ std::optional<int> ProgramOp::getPipelineAxis() {
   return found;
 }
 
+int64_t ProgramOp::getPositionCount() {
+  Mesh mesh = getMesh().getMesh();
+  if (mesh.getServerCount() > 0)
+    return 2;
+  std::optional<int> axis = getPipelineAxis();
+  return axis ? mesh.getAxis(*axis).size : 1;
+}
+
+int64_t ProgramOp::getPositionOf(int64_t rank) {
+  Mesh mesh = getMesh().getMesh();
+  if (mesh.getServerCount() > 0)
+    return mesh.isServer(rank);
+  std::optional<int> axis = getPipelineAxis();
+  return axis ? mesh.getCoordinate(rank, *axis) : 0;
+}
+
 int64_t ProgramOp::getArenaBytes(Tier tier) {
   switch (tier) {
   case Tier::device:

@@ -73,7 +73,7 @@ class Parplan_Attr<string name, string attributeMnemonic>
 def Parplan_MeshAxisAttr : Parplan_Attr<"MeshAxis", "axis"> {
   let summary = "One named axis of a mesh: `\"tp0\"=2 tensor`";
   let parameters = (ins StringRefParameter<"name">:$name, "int64_t":$size,
-      StringRefParameter<"data, tensor, sequence, context, expert or pipeline">
+      StringRefParameter<"data, tensor, sequence, context, expert, pipeline or server">
           :$role);
   let hasCustomAssemblyFormat = 1;
 }
@@ -86,7 +86,9 @@ def Parplan_MeshAttr : Parplan_Attr<"Mesh", "mesh"> {
     Constraints:
     * axis names are unique and not empty;
     * sizes are positive; their product fits 32 bits;
-    * the role is one of data, tensor, sequence, context, expert, pipeline.
+    * the role is one of data, tensor, sequence, context, expert, pipeline,
+      server; only the last axis is one of servers, whose ranks stand behind
+      those of the other axes.
   }];
   let parameters = (ins ArrayRefParameter<"::parplan::MeshAxisAttr">:$axes);
   let hasCustomAssemblyFormat = 1;

@@ -22,11 +22,42 @@ std::optional<int64_t> getStage(Operation *op) {
   return stage ? std::optional(stage.getInt()) : std::nullopt;
 }
 
-MeshAxisAttr getPipelineAxis(MeshOp mesh) {
+static MeshAxisAttr findAxisOfRole(MeshOp mesh, AxisRole role) {
   for (MeshAxisAttr axis : mesh.getMesh().getAxes())
-    if (axis.getRole() == "pipeline")
+    if (axis.getRole() == stringifyAxisRole(role))
       return axis;
   return {};
+}
+
+MeshAxisAttr getServerAxis(MeshOp mesh) {
+  return findAxisOfRole(mesh, AxisRole::server);
+}
+
+MeshAxisAttr getPipelineAxis(MeshOp mesh) {
+  return findAxisOfRole(mesh, AxisRole::pipeline);
+}
+
+/// P9 of messages between workers and servers.
+static LogicalResult verifyServerMessage(Operation *op,
+                                         FunctionOpInterface function,
+                                         MeshOp meshOp, int64_t position) {
+  auto point = cast<PointToPointOpInterface>(op);
+  Mesh mesh = meshOp.getMesh().getMesh();
+  FailureOr<AxisList> axes = point.getAxes().resolve(mesh);
+  if (failed(axes) || mesh.getWidth(*axes) != mesh.getRankCount())
+    return op->emitOpError()
+           << point.getAxes() << " is not the workers and the servers (P9)";
+  auto peer = static_cast<int64_t>(point.getPeer());
+  bool isServer = position == 1;
+  bool isAnyWorker =
+      isServer && peer == -1 && function->hasAttr(attributes::staleness);
+  if (isAnyWorker || (peer >= 0 && peer < mesh.getRankCount() &&
+                      mesh.isServer(peer) != isServer))
+    return success();
+  return op->emitOpError() << "names the rank " << peer << " of "
+                           << mesh.getWorkerCount() << " workers and "
+                           << mesh.getServerCount() << " servers from a "
+                           << (isServer ? "server" : "worker") << " (P9)";
 }
 
 LogicalResult verifyPointToPoint(Operation *op) {
@@ -39,6 +70,8 @@ LogicalResult verifyPointToPoint(Operation *op) {
     return op->emitOpError("stands in a function without '")
            << attributes::position << "' (P9)";
   MeshOp mesh = getOnlyMesh(function->getParentOp());
+  if (mesh && getServerAxis(mesh))
+    return verifyServerMessage(op, function, mesh, position.getInt());
   MeshAxisAttr axis = mesh ? getPipelineAxis(mesh) : MeshAxisAttr();
   ArrayRef<StringAttr> names = point.getAxes().getNames();
   if (!axis || names.size() != 1 || names[0].getValue() != axis.getName())

@@ -58,7 +58,7 @@ RankGroup Cluster::getGroup(const std::vector<int64_t> &axisSizes,
     strides[axis] = rankCount;
     rankCount *= axisSizes[axis];
   }
-  PARPLAN_CHECK(rankCount == deviceCount, "a mesh of ", rankCount, " ranks on ",
+  PARPLAN_CHECK(rankCount <= deviceCount, "a mesh of ", rankCount, " ranks on ",
                 deviceCount, " devices");
 
   // Ranks of the group of rank 0, and the first rank of every group.

@@ -26,6 +26,10 @@
 
 using namespace parplan;
 
+/// Of messages to servers, which are one by one: what is pushed while the next
+/// bucket is made.
+constexpr int64_t pushedBucketBytes = int64_t(1) << 23;
+
 int64_t parplan::getBucketBytes(const Mesh &mesh, const PlanCosts &costs) {
   // Ranks along these axes have other samples or positions, and add their
   // gradients up.
@@ -63,13 +67,14 @@ std::optional<LoweredProgram> parplan::lower(const Frontend &frontend,
   if (!runPhase(*lowered.module, "partition", buildPartitionPipeline, engine))
     return std::nullopt;
   dumper.dump(*lowered.module, "partition");
-  if (frontend.isTraining() || answer.pipeline) {
+  if (frontend.hasPasses() || answer.pipeline) {
     if (!runPhase(*lowered.module, "pipeline", buildPipelinePipeline, engine))
       return std::nullopt;
     dumper.dump(*lowered.module, "pipeline");
   }
   if (frontend.isTraining()) {
-    int64_t bucketBytes = getBucketBytes(answer.mesh, costs);
+    int64_t bucketBytes =
+        answer.servers ? pushedBucketBytes : getBucketBytes(answer.mesh, costs);
     auto build = [&](mlir::OpPassManager &manager) {
       buildMemoryPipeline(manager, bucketBytes);
     };
@@ -84,6 +89,11 @@ std::optional<LoweredProgram> parplan::lower(const Frontend &frontend,
   std::optional<std::string> fault = verifyProgram(program);
   PARPLAN_CHECK(!fault, "the scheduled program is faulty: ", *fault);
   lowered.prediction = predictResources(program);
+  if (answer.servers && answer.servers->staleness)
+    // What servers do has no order by itself.
+    for (int64_t rank = answer.servers->workers;
+         rank < answer.servers->getRankCount(); ++rank)
+      lowered.prediction.ranks[rank].orderDigest.clear();
   return lowered;
 }
 

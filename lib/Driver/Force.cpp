@@ -37,6 +37,8 @@ public:
       : gpus(gpus), isTraining(isTraining), engine(engine) {}
 
   ForceOptions parse(std::string_view text) {
+    if (!countServers(text))
+      return {};
     for (std::string_view entry : splitEntries(text)) {
       if (entry.empty())
         continue;
@@ -53,6 +55,28 @@ public:
   }
 
 private:
+  /// Sizes are those of the workers: they come first.
+  bool countServers(std::string_view text) {
+    bool areGiven = false, areUsed = false;
+    constexpr std::string_view key = "servers=";
+    for (std::string_view entry : splitEntries(text)) {
+      areUsed |= entry.starts_with("parameter-server=");
+      if (!entry.starts_with(key))
+        continue;
+      areGiven = true;
+      servers.servers = parseInteger(entry.substr(key.size())).value_or(1);
+    }
+    // A forward pass has nothing to keep, and is told so.
+    if (!isTraining)
+      return true;
+    if (!checkServers(servers.servers, areGiven, areUsed, gpus, engine))
+      return false;
+    if (areUsed)
+      gpus -= servers.servers;
+    servers.workers = gpus;
+    return true;
+  }
+
   void parseEntry(std::string_view entry) {
     size_t equals = entry.find('=');
     if (equals == std::string_view::npos) {
@@ -123,8 +147,6 @@ private:
             << " is for training";
       return;
     }
-    if (!isCarriedOut(key, value))
-      return refuseUntilBuilt(key, value);
     if (key.name == "dp")
       force.dataSize = parseInteger(value);
     else if (key.name == "tp1d")
@@ -155,6 +177,8 @@ private:
                                                : RecomputeKind::none;
     else if (key.name == "offload")
       takeOffload(value);
+    else if (key.name == "parameter-server")
+      takeServerMode(value);
   }
 
   /// A grid of one rank is no grid: it asks for no tensor parallelism.
@@ -169,7 +193,33 @@ private:
   void takeSchedule(std::string_view value) {
     std::optional<ScheduleName> name = parseScheduleName(value);
     PARPLAN_CHECK(name, "a word of the key is the name of a schedule");
+    // The forward passes of gpipe are all of it.
+    if (!isTraining && name->kind == ScheduleKind::gpipe)
+      name->kind = ScheduleKind::forwardOnly;
+    if (hasBackward(name->kind) != isTraining) {
+      engine.error(codes::impossibleForce)
+              .help(isTraining ? "try schedule=1f1b"
+                               : "try schedule=forward-only, or with several "
+                                 "chunks per rank schedule=forward-only:2; or "
+                                 "add --train")
+          << "--force: schedule=" << escapeName(value)
+          << (isTraining ? " has no backward passes, and a training step does"
+                         : " orders backward passes, and a forward pass has "
+                           "none");
+      return;
+    }
     force.schedule = {name->kind, name->chunks};
+  }
+
+  /// `async` alone lets a worker be one step ahead of another.
+  void takeServerMode(std::string_view value) {
+    force.servers = servers;
+    if (value == "sync")
+      return;
+    size_t equals = value.find('=');
+    force.servers->staleness = equals == std::string_view::npos
+                                   ? 1
+                                   : *parseInteger(value.substr(equals + 1));
   }
 
   /// Several kinds of values are offloaded together, each to one tier.
@@ -198,15 +248,6 @@ private:
     if (tier != MemoryTier::device && tier != wanted)
       return contradict();
     tier = wanted;
-  }
-
-  void refuseUntilBuilt(const ForceKey &key, std::string_view value) {
-    engine.error(codes::unsupportedOption)
-            .help("this version plans dp, tp1d, tp2d, tp2.5d, tp3d, sp, cp, "
-                  "ep, pp, and when training zero, micro-batches, schedule, "
-                  "recompute and offload")
-        << "--force: " << std::string(key.name) << "=" << escapeName(value)
-        << " is not carried out yet";
   }
 
   void parseNode(std::string_view entry) {
@@ -240,6 +281,8 @@ private:
   bool isTraining;
   DiagnosticEngine &engine;
   ForceOptions force;
+  /// What `parameter-server` takes.
+  ServerChoice servers;
   std::set<std::string_view> seen;
   std::vector<ForcedSizes> given;
   /// Values of `offload`, in order.

@@ -29,11 +29,11 @@ const std::vector<ForceKey> &parplan::getForceKeys() {
       {"schedule",
        ForceForm::word,
        {"gpipe", "1f1b", "1f1b-eager", "interleaved:V", "zb-h1", "zb-h2",
-        "zb-v", "v-half", "v-min"},
+        "zb-v", "v-half", "v-min", "forward-only", "forward-only:V"},
        "gpipe",
        false,
-       true},
-      {"micro-batches", ForceForm::size, {}, "1", false, true},
+       false},
+      {"micro-batches", ForceForm::size, {}, "1", false, false},
       {"zero", ForceForm::word, {"0", "1", "2", "3"}, "0", false, true},
       {"recompute",
        ForceForm::word,
@@ -53,22 +53,10 @@ const std::vector<ForceKey> &parplan::getForceKeys() {
        {"sync", "async", "async:staleness=K"},
        "none",
        false,
-       false},
-      {"servers", ForceForm::size, {}, "none", false, false},
+       true},
+      {"servers", ForceForm::size, {}, "none", false, true},
   };
   return keys;
-}
-
-bool parplan::isCarriedOut(const ForceKey &key, std::string_view value) {
-  struct Later {
-    std::string_view key;
-    /// What the values begin with.
-    std::string_view start;
-  };
-  static constexpr Later later[] = {{"parameter-server", ""}, {"servers", ""}};
-  return value == key.neutral || llvm::none_of(later, [&](const Later &entry) {
-           return entry.key == key.name && value.starts_with(entry.start);
-         });
 }
 
 bool parplan::isWordOf(const ForceKey &key, std::string_view value) {

@@ -36,9 +36,6 @@ const std::vector<ForceKey> &getForceKeys();
 /// True where `value` is one of the words of a key.
 bool isWordOf(const ForceKey &key, std::string_view value);
 
-/// False for values that are specified, and that this version only refuses.
-bool isCarriedOut(const ForceKey &key, std::string_view value);
-
 /// A size, or the sizes of a grid, of one kind of parallelism.
 struct ForcedSizes {
   std::string key;

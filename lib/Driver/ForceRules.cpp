@@ -197,8 +197,9 @@ static void checkSchedule(const ForceOptions &force, int64_t gpus,
           << "--force: " << name << ": " << *refusal;
     return;
   }
-  // One stage runs as if by it.
-  if (kind == ScheduleKind::gpipe)
+  // One stage runs as if by them.
+  if (kind == ScheduleKind::gpipe ||
+      (kind == ScheduleKind::forwardOnly && chunks == 1))
     return;
   int64_t available =
       gpus / (force.dataSize.value_or(1) * getTensorSize(force).value_or(1) *
@@ -209,13 +210,15 @@ static void checkSchedule(const ForceOptions &force, int64_t gpus,
                    ? "pp=" + std::to_string(getSmallestSize(available)) + "," +
                          name
                    : "--gpus " + std::to_string(2 * gpus) + " with pp=2",
-               "schedule=gpipe"}))
+               hasBackward(kind) ? "schedule=gpipe" : "schedule=forward-only"}))
       << "--force: " << name << " needs a pipeline, and "
       << (force.pipelineSize ? "pp=1 has one stage" : "pp is not given");
 }
 
 void parplan::checkCombinations(const ForceOptions &force, int64_t gpus,
                                 DiagnosticEngine &engine) {
+  if (force.servers)
+    checkWorkers(force, engine);
   checkZero(force, gpus, engine);
   checkSequenceParallel(force, gpus, engine);
   checkSchedule(force, gpus, engine);

@@ -25,6 +25,13 @@ rankMicroBatchCounts(mlir::MLIRContext &context, const CompileOptions &options,
                      const FrontendOptions &request, const Cluster &cluster,
                      int64_t memoryLimitBytes, DiagnosticEngine &engine);
 
+/// The same where only last resorts fit, without those that have no plan; the
+/// first of `counts` where none has one.
+std::vector<int64_t>
+rankLastResorts(mlir::MLIRContext &context, const CompileOptions &options,
+                const FrontendOptions &request, const Cluster &cluster,
+                int64_t memoryLimitBytes, std::vector<int64_t> counts);
+
 } // namespace parplan
 
 #endif // PARPLAN_DRIVER_MICROBATCHES_H

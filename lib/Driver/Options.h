@@ -50,6 +50,8 @@ struct ForceOptions {
   std::optional<int> zeroStage;
   std::optional<RecomputeKind> recompute;
   std::optional<OffloadChoice> offload;
+  /// The sizes above are those of the workers.
+  std::optional<ServerChoice> servers;
   std::vector<ForcedAlgorithm> nodes;
 };
 
@@ -76,6 +78,8 @@ struct CompileOptions {
   /// Without it, a forward pass. Its micro-batches are the planner's to choose
   /// unless `force` says.
   std::optional<TrainingOptions> training;
+  /// Of a forward pass; a training step has its own.
+  ComputePrecision precision = ComputePrecision::fp32;
   LearningRateOptions learningRate;
   std::optional<int64_t> memoryLimitBytes;
   double timeBudgetSeconds = 60;

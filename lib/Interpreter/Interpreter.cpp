@@ -203,23 +203,59 @@ private:
     auto point = dyn_cast<PointToPointOpInterface>(op);
     if (!point)
       return reduce(op);
-    std::pair<uint64_t, uint64_t> ends(position, point.getPeer());
+    auto peer = static_cast<int64_t>(point.getPeer());
+    if (peer < 0)
+      return op->emitOpError("is of whoever pushes: no order is the program's");
     if (isa<ReceiveOp>(op)) {
-      std::swap(ends.first, ends.second);
-      std::deque<Values> &channel = channels[ends];
-      if (channel.empty())
+      std::optional<Values> values = receive(position, peer);
+      if (!values)
         return false;
-      Values values = std::move(channel.front());
-      channel.pop_front();
-      if (values.front().getType() != point.getMessage().getType())
-        return op->emitOpError("receives ") << values.front().getType();
-      if (failed(machine.define(op->getResult(0), std::move(values))))
+      if (values->front().getType() != point.getMessage().getType())
+        return op->emitOpError("receives ") << values->front().getType();
+      if (failed(machine.define(op->getResult(0), std::move(*values))))
         return failure();
     } else {
-      channels[ends].push_back(machine.get(point.getMessage()));
+      send(position, peer, machine.get(point.getMessage()));
     }
     machine.skip();
     return true;
+  }
+
+  /// Whose messages those of a program are: the position's, or, of workers and
+  /// servers, those of each rank that runs it.
+  SmallVector<int64_t> getMembers(int64_t position) const {
+    if (mesh.getServerCount() == 0)
+      return {position};
+    SmallVector<int64_t> members;
+    for (int64_t rank = 0; rank < mesh.getRankCount(); ++rank)
+      if (mesh.isServer(rank) == (position == 1))
+        members.push_back(rank);
+    return members;
+  }
+
+  void send(int64_t position, int64_t peer, const Values &values) {
+    for (int64_t member : getMembers(position))
+      channels[{member, peer}].push_back(
+          mesh.getServerCount() > 0 ? Values{values[member]} : values);
+  }
+
+  /// What all ranks hold of the next messages; null while some are missing.
+  std::optional<Values> receive(int64_t position, int64_t peer) {
+    SmallVector<int64_t> members = getMembers(position);
+    for (int64_t member : members)
+      if (channels[{peer, member}].empty())
+        return std::nullopt;
+    Values values;
+    for (int64_t member : members) {
+      std::deque<Values> &channel = channels[{peer, member}];
+      Values message = std::move(channel.front());
+      channel.pop_front();
+      if (mesh.getServerCount() == 0)
+        return message;
+      values.resize(mesh.getRankCount(), message.front());
+      values[member] = std::move(message.front());
+    }
+    return values;
   }
 
   /// A collective over the positions, once all stand at it.
@@ -249,7 +285,8 @@ private:
   const Mesh &mesh;
   int axis;
   std::vector<Machine> machines;
-  std::map<std::pair<uint64_t, uint64_t>, std::deque<Values>> channels;
+  /// By sender and receiver.
+  std::map<std::pair<int64_t, int64_t>, std::deque<Values>> channels;
 };
 
 } // namespace
@@ -258,8 +295,12 @@ FailureOr<std::vector<std::vector<Tensor>>> interpretPositions(
     ArrayRef<func::FuncOp> functions, ArrayRef<std::vector<Tensor>> arguments,
     const InitializerValues &initializers, RankObserver observer) {
   MeshOp meshOp = getOnlyMesh(functions.front()->getParentOp());
-  MeshAxisAttr axis = meshOp ? getPipelineAxis(meshOp) : MeshAxisAttr();
-  if (!axis || axis.getSize() != static_cast<int64_t>(functions.size()))
+  MeshAxisAttr servers = meshOp ? getServerAxis(meshOp) : MeshAxisAttr();
+  MeshAxisAttr axis = servers  ? servers
+                      : meshOp ? getPipelineAxis(meshOp)
+                               : MeshAxisAttr();
+  int64_t positions = servers ? 2 : axis ? axis.getSize() : 0;
+  if (positions != static_cast<int64_t>(functions.size()))
     return functions.front()->emitOpError("is one of ")
            << functions.size() << " positions, which the mesh lacks";
   Mesh mesh = meshOp.getMesh().getMesh();

@@ -56,8 +56,9 @@ void Machine::start(func::FuncOp function, std::vector<Values> arguments) {
        llvm::zip_equal(body.getArguments(), arguments))
     blocks[argument] = std::move(values);
   if (function->hasAttr(attributes::position))
-    pipelineAxis =
-        getPipelineAxis(getOnlyMesh(function->getParentOp())).getName();
+    if (MeshAxisAttr axis =
+            getPipelineAxis(getOnlyMesh(function->getParentOp())))
+      pipelineAxis = axis.getName();
   next = &body.front();
 }
 

@@ -9,6 +9,33 @@
 
 using namespace parplan;
 
+/// Who keeps the variables, and beside how many workers.
+static std::optional<ServerChoice> readServers(const Json &document,
+                                               const std::string &file,
+                                               DiagnosticEngine &engine) {
+  if (!document.contains("servers"))
+    return std::nullopt;
+  JsonReader top(document, file, "", codes::planMismatch, engine);
+  auto object = top.getObject("servers");
+  auto cluster = top.getObject("cluster");
+  if (!object || !cluster)
+    return std::nullopt;
+  ServerChoice choice;
+  int64_t ranks = cluster->getInteger("gpus", 2).value_or(2);
+  const Json &list = document["servers"].value("ranks", Json());
+  choice.servers = static_cast<int64_t>(list.size());
+  choice.workers = ranks - choice.servers;
+  if (choice.servers < 1 || choice.workers < 1) {
+    engine.error(codes::planMismatch, Location::inFile(file))
+        << "field 'servers.ranks': " << choice.servers << " servers of "
+        << ranks << " devices";
+    return std::nullopt;
+  }
+  if (object->getChoice("mode", {"sync", "async"}).value_or("sync") == "async")
+    choice.staleness = object->getInteger("staleness", 0).value_or(0);
+  return choice;
+}
+
 namespace {
 
 /// Reads decisions for one problem, reporting what does not fit at its path.
@@ -21,6 +48,10 @@ public:
   std::optional<PlanningAnswer> read() {
     if (!readMesh())
       return std::nullopt;
+    answer.servers = readServers(document, file, engine);
+    // One of the workers.
+    if (answer.servers && answer.servers->staleness)
+      mesh = Mesh();
     answer.mesh = mesh;
     for (const PlanningValue &value : problem.values)
       answer.rest.push_back(Sharding::getReplicated(value.shape.size()));
@@ -289,7 +320,6 @@ parplan::readAnswer(const Json &document, const std::string &file,
 /// What made a training step, from the configuration of its plan.
 static TrainingSummary readTraining(JsonReader &config, const Json &object) {
   TrainingSummary training;
-  training.microBatches = config.getInteger("micro_batches", 1).value_or(1);
   training.loss = config.getString("loss").value_or("");
   training.optimizer = config.getString("optimizer").value_or("");
   training.learningRateSchedule = config.getString("lr_schedule").value_or("");
@@ -329,6 +359,7 @@ std::optional<PlanClaims> parplan::readClaims(const Json &document,
   claims.gpus = cluster->getInteger("gpus", 1).value_or(1);
   claims.memoryLimitBytes = cluster->getInteger("memory_bytes").value_or(0);
   claims.batch = config->getInteger("global_batch", 1).value_or(1);
+  claims.microBatches = config->getInteger("micro_batches", 1).value_or(1);
   if (auto dimensions = config->getObject("dimensions"))
     for (const auto &[name, value] : document["config"]["dimensions"].items())
       claims.dimensions[name] = dimensions->getInteger(name, 1).value_or(1);
@@ -336,6 +367,7 @@ std::optional<PlanClaims> parplan::readClaims(const Json &document,
       config->getChoice("precision", {"fp32", "bf16", "fp16"}).value_or("fp32");
   if (top.getString("mode").value_or("") == "train")
     claims.training = readTraining(*config, document["config"]);
+  claims.servers = readServers(document, file, engine);
   if (document["config"].contains("sequence"))
     if (auto sequence = config->getObject("sequence"))
       claims.zigzag = sequence->getInteger("zigzag", 1).value_or(1);

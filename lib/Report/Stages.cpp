@@ -47,10 +47,13 @@ Json parplan::describeStages(const PlanSummary &summary) {
   const Mesh &mesh = summary.answer.mesh;
   if (!summary.answer.pipeline) {
     int64_t lastOp = static_cast<int64_t>(summary.problem.ops.size()) - 1;
-    return Json::array({{{"index", 0},
-                         {"ranks", listRanks(mesh, std::nullopt, 0)},
-                         {"chunk", 0},
-                         {"nodes", {0, std::max<int64_t>(lastOp, 0)}}}});
+    const auto &servers = summary.answer.servers;
+    Mesh workers({{"workers", servers ? servers->workers : 1, AxisRole::data}});
+    return Json::array(
+        {{{"index", 0},
+          {"ranks", listRanks(servers ? workers : mesh, std::nullopt, 0)},
+          {"chunk", 0},
+          {"nodes", {0, std::max<int64_t>(lastOp, 0)}}}});
   }
   const PipelineChoice &pipeline = *summary.answer.pipeline;
   std::optional<int> axis = findStageAxis(mesh);
@@ -65,6 +68,8 @@ Json parplan::describeStages(const PlanSummary &summary) {
                       {"forward_s", times.forwardSeconds},
                       {"input_gradient_s", times.inputGradientSeconds},
                       {"weight_gradient_s", times.weightGradientSeconds}});
+    if (stage < pipeline.latencies.size())
+      stages.back()["message_s"] = pipeline.latencies[stage];
   }
   return stages;
 }
@@ -104,6 +109,8 @@ std::optional<PipelineChoice> parplan::readPipeline(const Json &document,
     };
     double forward = read("forward_s"), input = read("input_gradient_s");
     choice.times.push_back({forward, input, read("weight_gradient_s")});
+    if (stage.has("message_s"))
+      choice.latencies.push_back(read("message_s"));
   }
   if (static_cast<int64_t>(choice.times.size()) !=
       choice.shape.getStageCount()) {

@@ -23,7 +23,8 @@ struct RoleName {
 constexpr RoleName roleNames[] = {
     {AxisRole::data, "data"},         {AxisRole::tensor, "tensor"},
     {AxisRole::sequence, "sequence"}, {AxisRole::context, "context"},
-    {AxisRole::expert, "expert"},     {AxisRole::pipeline, "pipeline"}};
+    {AxisRole::expert, "expert"},     {AxisRole::pipeline, "pipeline"},
+    {AxisRole::server, "server"}};
 
 constexpr int64_t maxRankCount = int64_t(1) << 31;
 
@@ -58,6 +59,9 @@ std::optional<std::string> verifyMeshAxes(llvm::ArrayRef<MeshAxis> axes) {
     if (axis.size < 1)
       return concat("axis ", quoteName(axis.name), " has size ", axis.size,
                     "; at least 1 is needed");
+    if (axis.role == AxisRole::server && i + 1 < axes.size())
+      return concat("the axis ", quoteName(axis.name),
+                    " of servers is not the last one");
     if (axis.size > maxRankCount / rankCount)
       return concat("the mesh has more than ", maxRankCount, " ranks");
     rankCount *= axis.size;
@@ -70,8 +74,11 @@ Mesh::Mesh(std::vector<MeshAxis> axesOfMesh) : axes(std::move(axesOfMesh)) {
     PARPLAN_UNREACHABLE(*fault);
   strides.resize(axes.size());
   for (int axis = getAxisCount() - 1; axis >= 0; --axis) {
-    strides[axis] = rankCount;
-    rankCount *= axes[axis].size;
+    strides[axis] = workerCount;
+    if (isServerAxis(axis))
+      serverCount = axes[axis].size;
+    else
+      workerCount *= axes[axis].size;
   }
 }
 
@@ -83,30 +90,53 @@ std::optional<int> Mesh::findAxis(llvm::StringRef name) const {
 }
 
 int64_t Mesh::getWidth(llvm::ArrayRef<int> list) const {
-  int64_t width = 1;
+  int64_t workers = 1, servers = 0;
   for (int axis : list)
-    width *= axes[axis].size;
-  return width;
+    if (isServerAxis(axis))
+      servers = serverCount;
+    else
+      workers *= axes[axis].size;
+  // Servers alone, or behind the workers.
+  return servers > 0 && list.size() == 1 ? servers : workers + servers;
 }
 
 int64_t Mesh::getCoordinate(int64_t rank, int axis) const {
+  if (serverCount > 0 && (isServer(rank) || isServerAxis(axis)))
+    return isServer(rank) && isServerAxis(axis) ? rank - workerCount : 0;
   return rank / strides[axis] % axes[axis].size;
 }
 
 int64_t Mesh::getIndex(int64_t rank, llvm::ArrayRef<int> list) const {
   int64_t index = 0;
-  for (int axis : list)
-    index = index * axes[axis].size + getCoordinate(rank, axis);
+  for (int axis : list) {
+    // The last one of its list: behind the workers.
+    if (isServerAxis(axis) && isServer(rank) && list.size() > 1)
+      return getWidth(list.drop_back()) + getCoordinate(rank, axis);
+    if (!isServerAxis(axis) || list.size() == 1)
+      index = index * axes[axis].size + getCoordinate(rank, axis);
+  }
   return index;
 }
 
 llvm::SmallVector<int64_t> Mesh::getGroup(int64_t rank,
                                           llvm::ArrayRef<int> list) const {
-  int64_t first = rank;
+  if (list.empty())
+    return {rank};
+  AxisList shared;
+  bool joinsServers = false;
   for (int axis : list)
-    first -= getCoordinate(rank, axis) * strides[axis];
-  llvm::SmallVector<int64_t> group = {first};
-  for (int axis : list) {
+    if (isServerAxis(axis))
+      joinsServers = true;
+    else
+      shared.push_back(axis);
+  llvm::SmallVector<int64_t> group;
+  if (!shared.empty()) {
+    int64_t first = isServer(rank) ? 0 : rank;
+    for (int axis : shared)
+      first -= getCoordinate(first, axis) * strides[axis];
+    group = {first};
+  }
+  for (int axis : shared) {
     llvm::SmallVector<int64_t> wider;
     wider.reserve(group.size() * axes[axis].size);
     for (int64_t member : group)
@@ -114,6 +144,8 @@ llvm::SmallVector<int64_t> Mesh::getGroup(int64_t rank,
         wider.push_back(member + i * strides[axis]);
     group = std::move(wider);
   }
+  for (int64_t server = 0; joinsServers && server < serverCount; ++server)
+    group.push_back(workerCount + server);
   return group;
 }
 

@@ -6,6 +6,7 @@
 
 #include "lib/Target/StatementPrinter.h"
 
+#include "parplan/Support/Check.h"
 #include "parplan/Support/Text.h"
 
 #include <array>
@@ -410,6 +411,12 @@ void Emitter::emitStep() {
     }
     stream << "}\n";
   };
+  // Until the reply others may be served: no update may be left for it.
+  if (reply)
+    for (Operation &op : llvm::make_range(reply->getIterator(), body.end()))
+      PARPLAN_CHECK(
+          (isa<exec::SendOp, exec::WaitOp, exec::RecordOp, exec::ViewOp>(op)),
+          "a server works behind its first reply");
   emit("step", body.begin(), reply ? reply->getIterator() : body.end());
   current->hasReply = reply != nullptr;
   if (!reply)

@@ -60,11 +60,17 @@ void Emitter::emitTables() {
     stream << "{\"all\", 1}";
   stream << "};\n";
   std::string entries;
-  for (const CommunicatorNames &communicator : communicators)
+  for (const CommunicatorNames &communicator : communicators) {
+    // Workers and servers.
+    FailureOr<AxisList> axes = communicator.axes.resolve(mesh);
+    bool isEveryone = succeeded(axes) && mesh.getServerCount() > 0 &&
+                      mesh.getWidth(*axes) == mesh.getRankCount();
     entries += ("    {" + cStringLiteral(communicator.label) + ", " +
-                getAxesTable(communicator.axes) + ", " +
-                Twine(static_cast<int>(communicator.stream)) + "},\n")
+                (isEveryone ? "{}" : getAxesTable(communicator.axes)) + ", " +
+                Twine(static_cast<int>(communicator.stream)) +
+                (isEveryone ? ", true},\n" : "},\n"))
                    .str();
+  }
   if (!entries.empty())
     stream << "// {name, axes, stream}\n"
            << "constexpr CommunicatorEntry communicators[] = {\n"
@@ -189,6 +195,8 @@ static StringRef getRoleName(exec::BufferRole role) {
     return "OutputRole::GradientNorm";
   case exec::BufferRole::overflow:
     return "OutputRole::Overflow";
+  case exec::BufferRole::label_count:
+    return "OutputRole::LabelCount";
   }
   return "";
 }
@@ -203,6 +211,7 @@ std::string Emitter::printTensor(exec::BufferOp buffer) {
   std::optional<exec::BufferRole> role = buffer.getRole();
   bool isOutput = buffer.getKind() == exec::BufferKind::output;
   bool isElsewhere = buffer.getTier() != exec::Tier::device;
+  auto batchDim = static_cast<int64_t>(buffer.getBatchDim());
   if (!role && !buffer.getBatched() && !isElsewhere)
     return text + "}";
   text += ", ";
@@ -211,7 +220,6 @@ std::string Emitter::printTensor(exec::BufferOp buffer) {
   bool hasClasses =
       role == exec::BufferRole::labels && options.training.classes;
   if (isOutput || hasClasses || isElsewhere)
-  auto batchDim = static_cast<int64_t>(buffer.getBatchDim());
     text += ", " + std::to_string(hasClasses ? options.training.classes : 0);
   if (isOutput || isElsewhere)
     text += ", " + (isOutput && role ? getRoleName(*role)
@@ -219,6 +227,8 @@ std::string Emitter::printTensor(exec::BufferOp buffer) {
                        .str();
   if (isElsewhere || batchDim > 0)
     text += ", " + getTierName(buffer.getTier()).str();
+  if (batchDim > 0)
+    text += ", " + std::to_string(batchDim);
   return text + "}";
 }
 
@@ -227,8 +237,6 @@ std::string Emitter::printTensors(exec::BufferKind kind) {
   for (auto buffer : getBody().getOps<exec::BufferOp>())
     if (buffer.getKind() == kind)
       entries += "    " + printTensor(buffer) + ",\n";
-  if (batchDim > 0)
-    text += ", " + std::to_string(batchDim);
   return entries;
 }
 
@@ -267,7 +275,8 @@ void Emitter::emitStagesTable() {
            << ", /*nvmeArenaBytes=*/" << program.getArenaBytes(exec::Tier::nvme)
            << ",\n     /*streamCount=*/" << countStreams(program)
            << ", /*eventCount=*/" << program.getEvents() << ", " << space
-           << "step},\n";
+           << "step" << (stage.hasReply ? ", " + space + "reply" : "")
+           << "},\n";
   }
   stream << "};\n";
 }
@@ -284,7 +293,14 @@ void Emitter::emitProgramTable() {
   if (isTraining || stages.size() > 1)
     stream << ",\n    " << (isTraining ? "&training" : "nullptr");
   if (stages.size() > 1)
-    stream << ",\n    /*pipelineAxis=*/" << *pipeline;
+    stream << ",\n    /*pipelineAxis=*/" << pipeline.value_or(-1);
+  if (int64_t servers = mesh.getServerCount()) {
+    exec::ProgramOp server = stages.back().program;
+    stream << ",\n    /*servers=*/" << servers << ", /*staleness=*/"
+           << (server.getStaleness()
+                   ? static_cast<int64_t>(*server.getStaleness())
+                   : -1);
+  }
   stream << "};\n";
 }
 

@@ -28,6 +28,8 @@ struct StageNames {
   /// Numbers in the list of all stages.
   llvm::MapVector<mlir::Attribute, size_t> communicators;
   bool hasParameters = false, hasInputs = false, hasOutputs = false;
+  /// What comes behind `step` is a function of its own.
+  bool hasReply = false;
 };
 
 /// The text under construction and what parts of it refer to each other by.

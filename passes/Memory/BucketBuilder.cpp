@@ -46,7 +46,8 @@ bool BucketBuilder::isEarly(Operation *op) const {
 
 /// S6: the bucket is cut as a whole, in equal pieces that are aligned too.
 void BucketBuilder::layOut() {
-  int64_t elementBytes = alignmentBytes, width = 1;
+  int64_t elementBytes = alignmentBytes;
+  int64_t width = std::max<int64_t>(1, access.getMesh().getServerCount());
   auto regard = [&](Value value) {
     elementBytes = std::min(
         elementBytes, getElementBytes(getTensorType(value).getElementType()));

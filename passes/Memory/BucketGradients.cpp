@@ -100,12 +100,20 @@ struct BucketGradientsPass : impl::BucketGradientsBase<BucketGradientsPass> {
     std::vector<UpdateLane> lanes = findUpdateLanes(function, access);
     SmallVector<BucketResult> results;
     SmallVector<const UpdateLane *> replaced;
-    for (const Bucket &bucket : divide(lanes, bytes, access)) {
-      if (bucket.size() < 2)
+    // Servers keep buckets only: what fits no other one has one of its own.
+    size_t least = access.getMesh().getServerCount() > 0 ? 1 : 2;
+    std::vector<Bucket> buckets = divide(lanes, bytes, access);
+    for (size_t index = 0; index < buckets.size(); ++index) {
+      Bucket bucket = buckets[index];
+      if (bucket.size() < least)
         continue;
       BucketBuilder builder(access, bucket);
-      if (!builder.isPossible())
+      if (!builder.isPossible()) {
+        for (const UpdateLane *lane : bucket)
+          if (bucket.size() > 1)
+            buckets.push_back({lane});
         continue;
+      }
       results.append(builder.build());
       replaced.append(bucket.begin(), bucket.end());
     }

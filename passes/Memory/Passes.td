@@ -26,6 +26,39 @@ def BucketGradients : Pass<"parplan-bucket-gradients", "::mlir::ModuleOp"> {
   ];
 }
 
+def SplitServers : Pass<"parplan-split-servers", "::mlir::ModuleOp"> {
+  let summary = "Gives the servers of the mesh a program of their own";
+  let description = [{
+    In: the step @main of the workers, whose variables are in buckets. Nothing is
+    done where the mesh has no servers.
+
+    Without `parplan.staleness` all that depends on the gradients of a rank goes
+    to the servers: the sum over the workers, in their order, the norm, updates
+    and states. With it every worker has a step of its own, for its samples, and
+    only the updates go.
+
+    Servers keep pieces of the buckets: `stored` over their axis. Workers send
+    them theirs of what they read, when it is there, and receive the new values
+    of parameters at the end. Messages have the order of the buckets, then of
+    workers and servers.
+
+    Out: @main, at position 0, and @server, at position 1. With staleness the
+    messages of @server are from and to the peer -1, the worker that is served.
+  }];
+}
+
+def KeepUpdatedPieces : Pass<"parplan-keep-updated-pieces", "::mlir::ModuleOp"> {
+  let summary = "Lets parameters rest in the pieces that are updated";
+  let description = [{
+    In: updates with `parplan.tier` that read a piece of a parameter which rests
+    whole on the device, and whose new piece is gathered.
+
+    Out: the parameter rests in pieces, which an update off the device reads where
+    they rest, and is gathered before its first reader, once per step. So the
+    update needs nothing of the device but gradients.
+  }];
+}
+
 def PrefetchGathers : Pass<"parplan-prefetch-gathers", "::mlir::ModuleOp"> {
   let summary = "Gathers stored variables while the ones before are in use";
   let description = [{

@@ -14,6 +14,9 @@ void buildMemoryPipeline(mlir::OpPassManager &manager, int64_t bucketBytes) {
   // First: gathers of buckets take the place of those of their members.
   if (bucketBytes > 0)
     manager.addPass(createBucketGradients({bucketBytes}));
+  // What servers keep are buckets.
+  manager.addPass(createSplitServers());
+  manager.addPass(createKeepUpdatedPieces());
   // It orders the gathers that are left.
   manager.addPass(createPrefetchGathers());
   // Last: uploads are for readers in their final places.

@@ -56,9 +56,12 @@ public:
 
   void assign(PackOp op) {
     RankedTensorType type = getTensorType(op.getResult());
-    Value bucket =
-        placement.createActivation(type.getShape(), type.getElementType());
-    placement.assign(op.getResult(), bucket);
+    Value bucket = placement.getAssigned(op.getResult());
+    if (!bucket) {
+      bucket =
+          placement.createActivation(type.getShape(), type.getElementType());
+      placement.assign(op.getResult(), bucket);
+    }
     for (auto [index, input] : llvm::enumerate(op.getInputs()))
       if (Value made = findDefinition(input, placement.getMesh()))
         assign(made, createPlace(op, index, bucket, placement));

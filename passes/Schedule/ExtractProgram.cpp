@@ -69,7 +69,7 @@ static_assert(static_cast<int>(exec::StreamKind::storage) ==
 class Extractor {
 public:
   Extractor(exec::ProgramOp program, Program &result)
-      : body(program.getBody().front()), result(result) {
+      : program(program), body(program.getBody().front()), result(result) {
     findGradients();
     if (auto bounds =
             program->getAttrOfType<DenseI64ArrayAttr>(arenaBoundsName))
@@ -105,9 +105,14 @@ public:
     }
   }
 
+  /// Servers without a common step serve one worker after the other in the time
+  /// of a step.
   RankProgram getRank(int64_t rank) {
     RankProgram own = common;
-    addStatements(rank, own.statements);
+    bool servesEach = program.getStaleness() && result.mesh.isServer(rank);
+    for (served = 0; served < (servesEach ? result.mesh.getWorkerCount() : 1);
+         ++served)
+      addStatements(rank, own.statements);
     return own;
   }
 
@@ -233,6 +238,8 @@ private:
         communicators.lookup(op.getCommunicatorAttr().getAttr());
     statement.bytes = op.getBytes();
     statement.peer = op.getPeer();
+    if (statement.peer < 0)
+      statement.peer = served;
     statements.push_back(std::move(statement));
   }
 
@@ -261,9 +268,12 @@ private:
     statements.push_back(std::move(statement));
   }
 
+  exec::ProgramOp program;
   Block &body;
   Program &result;
   RankProgram common;
+  /// The worker whose gradients are applied.
+  int64_t served = 0;
   llvm::DenseMap<Attribute, int> communicators;
   llvm::DenseMap<Operation *, int> buffers;
   llvm::DenseSet<Operation *> gradients;
@@ -290,11 +300,8 @@ Program extractProgram(ArrayRef<exec::ProgramOp> programs) {
     result.ranks.push_back(extractors.front().getRank(0));
     return result;
   }
-  std::optional<int> axis = first.getPipelineAxis();
   for (int64_t rank = 0; rank < result.mesh.getRankCount(); ++rank) {
-    int64_t position = programs.size() > 1 && axis
-                           ? result.mesh.getCoordinate(rank, *axis)
-                           : 0;
+    int64_t position = programs.size() > 1 ? first.getPositionOf(rank) : 0;
     result.ranks.push_back(extractors[position].getRank(rank));
   }
   return result;

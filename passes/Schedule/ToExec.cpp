@@ -51,6 +51,11 @@ public:
     for (Operation &op : function.getBody().front())
       if (failed(translate(&op)))
         return failure();
+    // Of servers, whose program serves one worker after the other.
+    if (getServerAxis(getOnlyMesh(function->getParentOp())) &&
+        placement.getProgram().getPosition() == 1)
+      placement.getProgram().setStalenessAttr(
+          function->getAttrOfType<IntegerAttr>(attributes::staleness));
     return success();
   }
 

@@ -139,7 +139,9 @@ public:
       if (!parameter)
         return function.emitOpError("result ")
                << index << " replaces " << name << ", which nothing reads";
-      Value written = findDefinition(operand.get(), mesh);
+      Value written = isPulled(operand.get()) || isHandedOn(operand.get())
+                          ? operand.get()
+                          : findDefinition(operand.get(), mesh);
       // A loop over panels writes again what it has written (E4).
       if (written && written.getDefiningOp<PanelMatmulOp>())
         written = {};
@@ -196,7 +198,27 @@ private:
 
   static Operation *getFirstWriter(Value written) {
     Operation *op = written.getDefiningOp();
+    if (auto pack = dyn_cast<PackOp>(op))
+      return pack.getInputs().front().getDefiningOp();
     return isa<exec::EmptyOp>(op) ? *op->user_begin() : op;
+  }
+
+  /// The new value of a variable that servers send to the workers: these are
+  /// the only ones that read it where it is written.
+  static bool isHandedOn(Value value) {
+    return value.getDefiningOp<OptimizerUpdateOp>() && !value.hasOneUse() &&
+           llvm::all_of(value.getUses(), [](OpOperand &use) {
+             return isa<SendOp, func::ReturnOp>(use.getOwner());
+           });
+  }
+
+  /// A bucket whose pieces are received, in order: they are where it is.
+  static bool isPulled(Value value) {
+    auto pack = value.getDefiningOp<PackOp>();
+    return pack && value.hasOneUse() &&
+           llvm::all_of(pack.getInputs(), [](Value piece) {
+             return piece.getDefiningOp<ReceiveOp>() && piece.hasOneUse();
+           });
   }
 
   /// Whether `op` may read the old value where it writes the new one.
@@ -264,7 +286,8 @@ private:
     }
     if (isLegal && !last)
       return false;
-    if (!isLegal || !mayMove || !sink(writer, last))
+    // Messages have a total order.
+    if (!isLegal || !mayMove || isa<ReceiveOp>(writer) || !sink(writer, last))
       variable.written = {};
     return true;
   }

@@ -34,10 +34,10 @@ LogicalResult verifyPositions(ModuleOp module, ArrayRef<ProgramOp> programs) {
   ProgramOp first = programs.front();
   if (programs.size() == 1 && !first.getPosition())
     return success();
-  std::optional<int> axis = first.getPipelineAxis();
-  if (!axis)
-    return first.emitOpError("has a position or a neighbour, but no pipeline "
-                             "axis (E21)");
+  int64_t positions = first.getPositionCount();
+  if (positions == 1)
+    return first.emitOpError("has a position or a neighbour, but neither a "
+                             "pipeline axis nor servers (E21)");
   for (auto [expected, each] : llvm::enumerate(programs)) {
     ProgramOp program = each;
     if (program.getMesh() != first.getMesh()) {
@@ -50,7 +50,6 @@ LogicalResult verifyPositions(ModuleOp module, ArrayRef<ProgramOp> programs) {
       return program.emitOpError("is not at position ")
              << expected << ", or there are two (E21)";
   }
-  int64_t positions = first.getMesh().getMesh().getAxis(*axis).size;
   if (static_cast<int64_t>(programs.size()) != positions)
     return module.emitError("has ") << programs.size() << " programs for "
                                     << positions << " positions (E21)";
@@ -58,18 +57,13 @@ LogicalResult verifyPositions(ModuleOp module, ArrayRef<ProgramOp> programs) {
 }
 
 /// E22 of messages: from each position to each other, over each group of axes.
+/// Of workers and servers from each rank to each other.
 class MessageCheck {
 public:
   LogicalResult run(ArrayRef<ProgramOp> programs) {
     for (ProgramOp program : programs)
-      for (Operation &op : program.getBody().front()) {
-        if (auto send = dyn_cast<exec::SendOp>(op))
-          getChannel(send, program, send.getPeer(), /*isSend=*/true)
-              .sends.push_back(send);
-        else if (auto receive = dyn_cast<exec::ReceiveOp>(op))
-          getChannel(receive, program, receive.getPeer(), /*isSend=*/false)
-              .receives.push_back(receive);
-      }
+      for (int64_t own : getMembers(program))
+        addMessages(program, own);
     for (auto &[key, channel] : channels)
       if (failed(verify(channel)))
         return failure();
@@ -82,10 +76,39 @@ private:
     SmallVector<exec::ReceiveOp> receives;
   };
 
-  Channel &getChannel(Operation *op, ProgramOp program, int64_t peer,
-                      bool isSend) {
-    int64_t own = program.getPosition().value_or(0);
-    int64_t from = isSend ? own : peer, to = isSend ? peer : own;
+  /// What runs the program, in the numbers of peers.
+  static SmallVector<int64_t> getMembers(ProgramOp program) {
+    Mesh mesh = program.getMesh().getMesh();
+    auto position = static_cast<int64_t>(program.getPosition().value_or(0));
+    if (mesh.getServerCount() == 0)
+      return {position};
+    SmallVector<int64_t> members;
+    for (int64_t rank = 0; rank < mesh.getRankCount(); ++rank)
+      if (program.getPositionOf(rank) == position)
+        members.push_back(rank);
+    return members;
+  }
+
+  void addMessages(ProgramOp program, int64_t own) {
+    for (Operation &op : program.getBody().front()) {
+      if (auto send = dyn_cast<exec::SendOp>(op))
+        for (int64_t peer : getPeers(program, send.getPeer()))
+          getChannel(send, own, peer).sends.push_back(send);
+      else if (auto receive = dyn_cast<exec::ReceiveOp>(op))
+        for (int64_t peer : getPeers(program, receive.getPeer()))
+          getChannel(receive, peer, own).receives.push_back(receive);
+    }
+  }
+
+  /// -1 is every worker, one after the other.
+  static SmallVector<int64_t> getPeers(ProgramOp program, int64_t peer) {
+    if (peer >= 0)
+      return {peer};
+    return llvm::to_vector(
+        llvm::seq<int64_t>(0, program.getMesh().getMesh().getWorkerCount()));
+  }
+
+  Channel &getChannel(Operation *op, int64_t from, int64_t to) {
     return channels[{getCommunicator(op).getAxes(), {from, to}}];
   }
 

@@ -53,6 +53,9 @@ public:
     return function.emitError("there is no loss ") << quoteName(kind.str());
   }
 
+  /// Of the labels that the loss is the mean over; null without labels.
+  Value getLabelCount() const { return labelCount; }
+
 private:
   template <typename Op, typename... Arguments>
   Op create(Arguments &&...arguments) {
@@ -172,9 +175,9 @@ private:
     Value ignored = create<ConstantOp>(DenseElementsAttr::get(
         RankedTensorType::get({}, integer), CrossEntropyOp::ignoredLabel));
     Value counted = create<CompareOp>(ComparePredicate::ne, labels, ignored);
-    Value count = create<AccumulateOp>(sumAll(cast(counted)));
+    labelCount = create<AccumulateOp>(sumAll(cast(counted)));
     Value total = create<AccumulateOp>(sumAll(entropy.getLoss()));
-    Value divisor = create<MaxOp>(count, makeScalar(1.0));
+    Value divisor = create<MaxOp>(labelCount, makeScalar(1.0));
     return create<DivOp>(total, divisor).getResult();
   }
 
@@ -186,6 +189,8 @@ private:
   Location location = builder.getUnknownLoc();
   Type lossElement;
   int64_t microBatches = 1;
+  /// Of a cross-entropy.
+  Value labelCount;
 };
 
 struct AddLoss : impl::AddLossBase<AddLoss> {
@@ -202,10 +207,14 @@ struct AddLoss : impl::AddLossBase<AddLoss> {
         function.getNumResults() != 1)
       return function.emitError("a loss needs the number of micro-batches and "
                                 "one result");
-    FailureOr<Value> value = LossBuilder(function).build(loss);
+    LossBuilder builder(function);
+    FailureOr<Value> value = builder.build(loss);
     if (failed(value))
       return failure();
-    setResults(function, makeNamedResult(*value, "loss"));
+    SmallVector<StepResult> results = {makeNamedResult(*value, "loss")};
+    if (Value labels = builder.getLabelCount(); labels && count)
+      results.push_back(makeNamedResult(labels, "label_count"));
+    setResults(function, results);
     if (scale)
       getScheduled(function, schedules::lossScale,
                    getTensorType(*value).getElementType());

@@ -71,7 +71,8 @@ void buildTrainPipeline(mlir::OpPassManager &manager,
 
   bool isHalf = options.precision == ComputePrecision::fp16;
   bool isScaled = isHalf || options.scalesLoss;
-  manager.addPass(createAddLoss({getName(options.loss), isScaled}));
+  manager.addPass(
+      createAddLoss({getName(options.loss), isScaled, options.countsLabels}));
   // Before the gradients, which then have the types of what they belong to.
   if (options.precision != ComputePrecision::fp32)
     manager.addPass(createSetPrecision({isHalf ? "f16" : "bf16"}));

@@ -42,6 +42,8 @@ struct TrainingOptions {
   /// Globs of initializers that stay as they are.
   std::vector<std::string> frozen;
   ComputePrecision precision = ComputePrecision::fp32;
+  /// The step gives the number of labels that its loss is the mean over.
+  bool countsLabels = false;
   /// Multiplies the loss by a scale and divides gradients; fp16 always does.
   bool scalesLoss = false;
   int64_t microBatches = 1;

@@ -179,8 +179,8 @@ struct Cluster {
   int64_t getNodeCount() const;
 
   /// The group of ranks that differ on the axes `axes` of a mesh with
-  /// `axisSizes` (the last axis varies fastest, the product is the number of
-  /// devices). Where groups differ, the one over the most nodes.
+  /// `axisSizes` (the last axis varies fastest) on the first devices. Where
+  /// groups differ, the one over the most nodes.
   RankGroup getGroup(const std::vector<int64_t> &axisSizes,
                      const std::vector<int> &axes) const;
   RankGroup getGroup(const std::vector<int64_t> &ranks) const;

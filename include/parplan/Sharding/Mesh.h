@@ -19,8 +19,17 @@
 
 namespace parplan {
 
-/// What an axis is for. The algebra does not read it; planner and reports do.
-enum class AxisRole { data, tensor, sequence, context, expert, pipeline };
+/// What an axis is for. The algebra does not read it, but for `server`; planner
+/// and reports do.
+enum class AxisRole {
+  data,
+  tensor,
+  sequence,
+  context,
+  expert,
+  pipeline,
+  server
+};
 
 llvm::StringRef stringifyAxisRole(AxisRole role);
 std::optional<AxisRole> parseAxisRole(llvm::StringRef text);
@@ -46,8 +55,9 @@ struct Interval {
 };
 
 /// Checks that names are not empty and distinct, that sizes are positive, that
-/// there are at most `Mesh::maxAxisCount` axes and that the number of ranks is
-/// at most 2^31. Returns what is violated, or nullopt.
+/// only the last axis has the role `server`, that there are at most
+/// `Mesh::maxAxisCount` axes and that the number of ranks is at most 2^31.
+/// Returns what is violated, or nullopt.
 std::optional<std::string> verifyMeshAxes(llvm::ArrayRef<MeshAxis> axes);
 
 /// Named axes with sizes. A rank is one coordinate per axis; the last axis
@@ -55,6 +65,13 @@ std::optional<std::string> verifyMeshAxes(llvm::ArrayRef<MeshAxis> axes);
 ///
 /// Example: x=2, y=3 has the ranks (0,0) (0,1) (0,2) (1,0) (1,1) (1,2). Rank 4
 /// is the second along y, and its group along {x} is 1, 4.
+///
+/// Servers stand beside the workers, not among them: an axis with the role
+/// `server` has ranks of its own behind those of the other axes. They have
+/// coordinate 0 on the other axes, and workers have 0 on theirs; a group over
+/// both kinds of axes are the workers, then all servers.
+///
+/// Example: dp=3, ps=2 (server) has the workers 0, 1, 2 and the servers 3, 4.
 class Mesh {
 public:
   static constexpr int maxAxisCount = 32;
@@ -68,10 +85,16 @@ public:
   int getAxisCount() const { return static_cast<int>(axes.size()); }
   std::optional<int> findAxis(llvm::StringRef name) const;
 
-  /// Product of all axis sizes.
-  int64_t getRankCount() const { return rankCount; }
+  /// Product of all axis sizes, but that of servers, which is added.
+  int64_t getRankCount() const { return workerCount + serverCount; }
+  /// The ranks before those of servers.
+  int64_t getWorkerCount() const { return workerCount; }
+  /// 0 without an axis of servers.
+  int64_t getServerCount() const { return serverCount; }
+  bool isServer(int64_t rank) const { return rank >= workerCount; }
 
-  /// Product of the sizes of `list`; 1 for an empty list.
+  /// The ranks of a group over `list`: the product of the sizes, 1 for an empty
+  /// list; servers are added to others.
   int64_t getWidth(llvm::ArrayRef<int> list) const;
 
   int64_t getCoordinate(int64_t rank, int axis) const;
@@ -94,10 +117,15 @@ public:
   bool operator==(const Mesh &other) const { return axes == other.axes; }
 
 private:
+  bool isServerAxis(int axis) const {
+    return axes[axis].role == AxisRole::server;
+  }
+
   std::vector<MeshAxis> axes;
   /// Distance between two ranks that are neighbours along each axis.
   llvm::SmallVector<int64_t, 8> strides;
-  int64_t rankCount = 1;
+  int64_t workerCount = 1;
+  int64_t serverCount = 0;
 };
 
 /// ceil(dividend / divisor) for non-negative dividend and positive divisor.

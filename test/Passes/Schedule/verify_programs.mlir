@@ -6,7 +6,7 @@ module {
 
 // -----
 
-// expected-error@+1 {{has a position or a neighbour, but no pipeline axis (E21)}}
+// expected-error@+1 {{has a position or a neighbour, but neither a pipeline axis nor servers (E21)}}
 exec.program @stage0 position 0 mesh <["tp0"=2 tensor]> arena 0 events 0 {
 }
 

@@ -71,10 +71,49 @@ TEST(Mesh, S3NestedAndFlatCeilingsHaveTheSameSize) {
                   ceilDivide(size, outer * inner));
 }
 
+TEST(Mesh, ServersStandBesideTheWorkers) {
+  Mesh mesh({{"dp", 2, AxisRole::data},
+             {"cp", 2, AxisRole::context},
+             {"ps", 3, AxisRole::server}});
+  EXPECT_EQ(mesh.getRankCount(), 7);
+  EXPECT_EQ(mesh.getWorkerCount(), 4);
+  EXPECT_FALSE(mesh.isServer(3));
+  EXPECT_TRUE(mesh.isServer(4));
+  EXPECT_EQ(mesh.getCoordinate(3, 0), 1);
+  EXPECT_EQ(mesh.getCoordinate(3, 2), 0);
+  EXPECT_EQ(mesh.getCoordinate(6, 0), 0);
+  EXPECT_EQ(mesh.getCoordinate(6, 2), 2);
+}
+
+TEST(Mesh, GroupsAreOfWorkersOfServersOrOfAll) {
+  Mesh mesh({{"dp", 2, AxisRole::data},
+             {"cp", 2, AxisRole::context},
+             {"ps", 3, AxisRole::server}});
+  EXPECT_THAT(mesh.getGroup(1, {0, 1}), ElementsAre(0, 1, 2, 3));
+  EXPECT_THAT(mesh.getGroup(5, {0, 1}), ElementsAre(0, 1, 2, 3));
+  EXPECT_THAT(mesh.getGroup(5, {2}), ElementsAre(4, 5, 6));
+  EXPECT_THAT(mesh.getGroup(1, {2}), ElementsAre(4, 5, 6));
+  for (int64_t rank = 0; rank < 7; ++rank) {
+    EXPECT_THAT(mesh.getGroup(rank, {0, 1, 2}),
+                ElementsAre(0, 1, 2, 3, 4, 5, 6));
+    EXPECT_EQ(mesh.getIndex(rank, {0, 1, 2}), rank);
+  }
+  EXPECT_EQ(mesh.getWidth({0, 1}), 4);
+  EXPECT_EQ(mesh.getWidth({2}), 3);
+  EXPECT_EQ(mesh.getWidth({0, 1, 2}), 7);
+}
+
+TEST(Mesh, ServersComeLast) {
+  std::vector<MeshAxis> axes = {{"ps", 1, AxisRole::server},
+                                {"dp", 2, AxisRole::data}};
+  EXPECT_THAT(verifyMeshAxes(axes).value_or(""),
+              HasSubstr("of servers is not the last one"));
+}
+
 TEST(Mesh, RolesHaveNames) {
   for (AxisRole role :
        {AxisRole::data, AxisRole::tensor, AxisRole::sequence, AxisRole::context,
-        AxisRole::expert, AxisRole::pipeline})
+        AxisRole::expert, AxisRole::pipeline, AxisRole::server})
     EXPECT_EQ(parseAxisRole(stringifyAxisRole(role)), role);
   EXPECT_EQ(parseAxisRole("rows"), std::nullopt);
 }
