@@ -4,6 +4,7 @@
 Every model of --models runs in every configuration below. A run passes when
   * each output differs from PyTorch's by at most 2e-5 of the largest expected value;
   * calls, bytes and order of communication and the peak of memory, on every rank, are the predicted ones, exactly;
+  * no arena is more than 2.5 % above the most bytes in it that are in use at once;
   * the plan does what --force asked for, and so does its communication.
 Ends with 1 when a run failed.
 """
@@ -22,6 +23,7 @@ from forced import Difference, Forced, expect
 
 CONFIGURATIONS = [(1, ""), (2, "dp=2"), (2, "tp1d=2"), (4, "dp=2,tp1d=2"), (4, "tp1d=4"), (2, "pp=2"), (4, ""), (3, "")]
 TOLERANCE = 2e-5
+ARENA_GAP = 0.025
 TIME_LIMIT = 300
 
 
@@ -65,8 +67,16 @@ def calls_and_bytes(rank):
     return {kind: (row["calls"], row["bytes"]) for kind, row in rank.items() if row["calls"] or row["bytes"]}
 
 
+def check_arenas(plan):
+    """Every arena is close to the most bytes that are in use at once."""
+    for tier in ("peak_memory_bytes", "host_peak_memory_bytes", "nvme_peak_bytes"):
+        gap = plan["predicted"].get(tier, {}).get("gap", 0)
+        expect(gap <= ARENA_GAP, f"{tier}: {100 * gap:.2f} % above its lower bound, at most {100 * ARENA_GAP} %")
+
+
 def check_prediction(plan, metrics, ranks):
     predicted = plan["predicted"]
+    check_arenas(plan)
     expect(metrics["ranks"] == ranks, f"{metrics['ranks']} ranks ran, expected {ranks}")
     for kind in ("peak_memory_bytes", "communication"):
         for document in (predicted, metrics):
