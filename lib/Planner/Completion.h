@@ -11,32 +11,54 @@
 #include "parplan/Planner/PlanningAnswer.h"
 #include "parplan/Planner/Solver.h"
 
+#include <chrono>
+
 namespace parplan {
 
 /// True if plans of a request have more than layouts.
 bool needsCompletion(const PlanRequest &request);
 
-/// Adds to a plan with layouts what else is asked for, as fast as it fits:
-/// what is recomputed, where values rest, and on a mesh with positions a
-/// schedule and the stages. Says why that is impossible.
-std::optional<std::string> completePlan(const PlanningProblem &problem,
-                                        const PlanRequest &request,
-                                        const PlanCosts &costs,
-                                        PlanningAnswer &answer);
+struct CompletedPlan {
+  PlanningAnswer answer;
+  PlanEvaluation evaluation;
+};
+
+/// A plan with the layouts of `layouts` and what else is asked for: what is
+/// recomputed, where values rest, and on a mesh with positions a schedule and
+/// the stages. Of what the request leaves open the fastest that fits, else the
+/// smallest. Nothing, and `refusal`, where it is impossible.
+std::optional<CompletedPlan> completePlan(const PlanningProblem &problem,
+                                          const PlanRequest &request,
+                                          const PlanCosts &costs,
+                                          const PlanningAnswer &layouts,
+                                          std::string &refusal);
+
+/// True where plans of a request may have values on other tiers, and where
+/// these may be updated there.
+bool mayOffload(const PlanningProblem &problem, const PlanRequest &request);
+bool mayUpdateOnHost(const PlanningProblem &problem,
+                     const PlanRequest &request);
 
 /// What of a request is impossible besides layouts, with the nearest possible.
 std::optional<std::string>
 findImpossibleCompletion(const PlanningProblem &problem,
                          const PlanRequest &request);
 
-/// Which tier of a request is too small for a plan.
-std::optional<std::string> findSmallTier(const PlanRequest &request,
-                                         const PlanEvaluation &evaluation);
-
 /// The schedules that are tried for a number of positions.
 std::vector<ScheduleShape> getShapes(const PlanningProblem &problem,
                                      const PlanRequest &request,
                                      int64_t positions);
+
+/// Bytes that some rank needs whatever the plan: what lives for the whole step
+/// lies on some device, or if it may wait on another tier, comes to one.
+int64_t getLeastBytes(const PlanningProblem &problem,
+                      const PlanRequest &request);
+
+/// Seconds that every plan of a request takes at least: its ops alone. 0 where
+/// that takes longer to find than until `deadline`.
+double getLeastSeconds(const PlanningProblem &problem,
+                       const PlanRequest &request, const PlanCosts &costs,
+                       std::chrono::steady_clock::time_point deadline);
 
 /// Seconds that every plan takes at least whose layouts take `seconds` if all
 /// of them are on one position.

@@ -11,32 +11,6 @@
 
 using namespace parplan;
 
-/// Why values cannot rest on a tier.
-static std::optional<std::string> findMissingTier(const PlanRequest &request,
-                                                  const OffloadChoice &choice) {
-  auto refuse = [&](const std::string &what,
-                    MemoryTier tier) -> std::optional<std::string> {
-    bool isNvme = tier == MemoryTier::nvme;
-    bool hasTier =
-        tier == MemoryTier::device ||
-        (request.hostLimitBytes > 0 && (!isNvme || request.nvmeLimitBytes > 0));
-    if (hasTier)
-      return std::nullopt;
-    std::string name = isNvme ? "nvme" : "cpu";
-    std::string nearest = isNvme && request.hostLimitBytes > 0
-                              ? "offload=" + what + ":cpu"
-                              : "offload=none";
-    return "offload=" + what + ":" + name + ": the cluster has no " +
-           (isNvme ? "NVMe" : "host memory") + "; " + nearest + " is possible";
-  };
-  if (auto refusal = refuse("optimizer", choice.optimizer))
-    return refusal;
-  if (auto refusal = refuse("parameters", choice.parameters))
-    return refusal;
-  return refuse("activations",
-                choice.activations ? MemoryTier::host : MemoryTier::device);
-}
-
 std::optional<std::string>
 parplan::findImpossibleCompletion(const PlanningProblem &problem,
                                   const PlanRequest &request) {
@@ -61,7 +35,7 @@ parplan::findImpossibleCompletion(const PlanningProblem &problem,
   if (!trains && offload.activations)
     return std::string("offload=activations: nothing waits for a backward "
                        "pass; offload=none is possible");
-  return findMissingTier(request, offload);
+  return std::nullopt;
 }
 
 std::optional<std::string>
@@ -81,4 +55,34 @@ parplan::findSmallTier(const PlanRequest &request,
     return describe("NVMe", evaluation.nvmeBytes, request.nvmeLimitBytes) +
            "; offload=none is nearest";
   return std::nullopt;
+}
+
+int64_t parplan::getLeastBytes(const PlanningProblem &problem,
+                               const PlanRequest &request) {
+  bool mayWait = mayOffload(problem, request);
+  OffloadChoice offload = request.offload.value_or(
+      OffloadChoice{MemoryTier::host, MemoryTier::host, true});
+  int64_t sum = 0, largest = 0;
+  for (const PlanningValue &value : problem.values) {
+    bool isParameter = value.kind == ValueKind::parameter;
+    bool isState = value.kind == ValueKind::state;
+    if (!isParameter && !isState && value.kind != ValueKind::input)
+      continue;
+    int64_t bytes = value.elementBytes;
+    for (int64_t size : value.shape)
+      bytes *= size;
+    if (value.kind == ValueKind::input && value.batchDimension >= 0)
+      bytes *= problem.microBatches;
+    bool isElsewhere =
+        (isState && request.servers) ||
+        (mayWait &&
+         ((isState && offload.optimizer != MemoryTier::device) ||
+          (isParameter && offload.parameters != MemoryTier::device)));
+    if (!isElsewhere)
+      sum += bytes;
+    else if (isParameter)
+      largest = std::max(largest, bytes);
+  }
+  // All of it lies somewhere, and once is enough.
+  return problem.fixedBytes + (sum + largest) / request.deviceCount;
 }

@@ -11,32 +11,39 @@ using namespace parplan;
 
 int CostNetwork::addVariable(std::vector<double> costs) {
   PARPLAN_CHECK(!costs.empty(), "a variable needs a choice");
-  unary.push_back(std::move(costs));
+  unary.push_back(tables->get(std::move(costs)));
   return getVariableCount() - 1;
 }
 
 void CostNetwork::addCosts(int variable, const std::vector<double> &costs) {
-  PARPLAN_CHECK(costs.size() == unary[variable].size(),
+  PARPLAN_CHECK(costs.size() == unary[variable]->size(),
                 "a variable has a cost for every choice");
+  std::vector<double> sums = *unary[variable];
   for (size_t choice = 0; choice < costs.size(); ++choice)
-    unary[variable][choice] += costs[choice];
+    sums[choice] += costs[choice];
+  unary[variable] = tables->get(std::move(sums));
 }
 
-void CostNetwork::addPair(int first, int second,
-                          const std::vector<double> &costs) {
+CostNetwork CostNetwork::fork() const {
+  CostNetwork forked = *this;
+  forked.tables = std::make_shared<CostTables>(tables);
+  return forked;
+}
+
+void CostNetwork::addPair(int first, int second, std::vector<double> costs) {
   PARPLAN_CHECK(first != second, "a pair is of two variables");
-  PARPLAN_CHECK(costs.size() == unary[first].size() * unary[second].size(),
+  PARPLAN_CHECK(costs.size() == unary[first]->size() * unary[second]->size(),
                 "a pair has a cost for every two choices");
-  pairs.push_back({first, second, costs});
+  pairs.push_back({first, second, tables->get(std::move(costs))});
 }
 
 double CostNetwork::getCost(const std::vector<int> &choices) const {
   double cost = 0;
   for (size_t variable = 0; variable < unary.size(); ++variable)
-    cost += unary[variable][choices[variable]];
+    cost += (*unary[variable])[choices[variable]];
   for (const Pair &pair : pairs)
-    cost += pair.costs[choices[pair.first] * unary[pair.second].size() +
-                       choices[pair.second]];
+    cost += (*pair.costs)[choices[pair.first] * unary[pair.second]->size() +
+                          choices[pair.second]];
   return cost;
 }
 

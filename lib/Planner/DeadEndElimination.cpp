@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
+#include <set>
+#include <tuple>
 
 using namespace parplan;
 
@@ -12,7 +15,7 @@ namespace {
 /// A pair as one of its two variables sees it.
 struct Neighbour {
   int variable;
-  const std::vector<double> *costs;
+  CostTable costs;
   /// Distance in `costs` between choices of the own and of the other variable.
   size_t ownStride, otherStride;
 };
@@ -24,7 +27,7 @@ class CostsWithFavourites {
 public:
   CostsWithFavourites(const std::vector<double> &unary,
                       const std::vector<Neighbour> &neighbours,
-                      const std::vector<std::vector<int>> &kept)
+                      const std::vector<const std::vector<int> *> &kept)
       : unary(unary), neighbours(neighbours), kept(kept),
         columns(neighbours.size()) {}
 
@@ -38,7 +41,7 @@ public:
       const double *own =
           neighbour.costs->data() + choice * neighbour.ownStride;
       int best = *std::ranges::min_element(
-          kept[neighbour.variable], {},
+          *kept[neighbour.variable], {},
           [&](int theirs) { return own[theirs * neighbour.otherStride]; });
       if (own[best * neighbour.otherStride] == CostNetwork::forbidden)
         return nullptr;
@@ -73,24 +76,27 @@ private:
 
   const std::vector<double> &unary;
   const std::vector<Neighbour> &neighbours;
-  const std::vector<std::vector<int>> &kept;
+  const std::vector<const std::vector<int> *> &kept;
   /// Per neighbour and choice of it: columns that do not lie side by side.
   std::vector<std::map<int, std::vector<double>>> columns;
   std::vector<int> favourites;
   std::vector<double> sums;
 };
 
+/// Lists of choices, every one once.
+using ChoiceLists = std::set<std::vector<int>>;
+
 /// The choices that are left, and the test of one against another.
 class Choices {
 public:
-  Choices(const std::vector<std::vector<double>> &unary,
+  Choices(const std::vector<CostTable> &unary,
           std::vector<std::vector<Neighbour>> neighbours)
       : unary(unary), neighbours(std::move(neighbours)),
         isSettled(unary.size(), false) {
-    for (const std::vector<double> &costs : unary) {
-      kept.emplace_back();
-      for (size_t choice = 0; choice < costs.size(); ++choice)
-        kept.back().push_back(static_cast<int>(choice));
+    for (CostTable costs : unary) {
+      std::vector<int> all(costs->size());
+      std::iota(all.begin(), all.end(), 0);
+      kept.push_back(&*lists.insert(std::move(all)).first);
     }
   }
 
@@ -98,9 +104,36 @@ public:
   bool reduce(int variable) {
     if (isSettled[variable])
       return false;
-    std::vector<int> &choices = kept[variable];
-    size_t before = choices.size();
-    CostsWithFavourites costs(unary[variable], neighbours[variable], kept);
+    // Equal variables among equal neighbours lose the same choices.
+    std::vector<const void *> key = {unary[variable], kept[variable]};
+    for (const Neighbour &neighbour : neighbours[variable]) {
+      key.push_back(neighbour.costs);
+      key.push_back(neighbour.ownStride == 1 ? nullptr : this);
+      key.push_back(kept[neighbour.variable]);
+    }
+    const std::vector<int> *&left = known[key];
+    if (!left)
+      left = &*lists.insert(findLeft(variable)).first;
+    isSettled[variable] = true;
+    if (left == kept[variable])
+      return false;
+    kept[variable] = left;
+    for (const Neighbour &neighbour : neighbours[variable])
+      isSettled[neighbour.variable] = false;
+    return true;
+  }
+
+  std::vector<std::vector<int>> getKept() const {
+    std::vector<std::vector<int>> result;
+    for (const std::vector<int> *choices : kept)
+      result.push_back(*choices);
+    return result;
+  }
+
+private:
+  std::vector<int> findLeft(int variable) {
+    std::vector<int> choices = *kept[variable];
+    CostsWithFavourites costs(*unary[variable], neighbours[variable], kept);
     for (size_t i = choices.size(); i-- > 0;) {
       const double *sums = costs.get(choices[i]);
       // The same numbers, added in another order, may differ a little.
@@ -112,36 +145,29 @@ public:
       if (isDominated)
         choices.erase(choices.begin() + static_cast<ptrdiff_t>(i));
     }
-    isSettled[variable] = true;
-    if (choices.size() == before)
-      return false;
-    for (const Neighbour &neighbour : neighbours[variable])
-      isSettled[neighbour.variable] = false;
-    return true;
+    return choices;
   }
 
-  std::vector<std::vector<int>> kept;
-
-private:
   /// True when `other` costs no more than `choice` for all choices that the
   /// neighbours still have. Of equal ones only the earlier is not worse, so
   /// that one of them stays: the later is looked at, and dropped, first.
   bool isWorse(int variable, int choice, int other) const {
-    if (unary[variable][choice] == CostNetwork::forbidden)
+    const std::vector<double> &own = *unary[variable];
+    if (own[choice] == CostNetwork::forbidden)
       return true;
-    double difference = unary[variable][choice] - unary[variable][other];
+    double difference = own[choice] - own[other];
     for (const Neighbour &neighbour : neighbours[variable]) {
       double least = CostNetwork::forbidden;
-      const double *own =
+      const double *there =
           neighbour.costs->data() + choice * neighbour.ownStride;
       const double *its = neighbour.costs->data() + other * neighbour.ownStride;
-      for (int theirs : kept[neighbour.variable]) {
+      for (int theirs : *kept[neighbour.variable]) {
         size_t at = theirs * neighbour.otherStride;
-        if (own[at] == CostNetwork::forbidden)
+        if (there[at] == CostNetwork::forbidden)
           continue; // The choice is impossible there anyway.
         if (its[at] == CostNetwork::forbidden)
           return false;
-        least = std::min(least, own[at] - its[at]);
+        least = std::min(least, there[at] - its[at]);
       }
       if (least == CostNetwork::forbidden)
         return true; // The choice is impossible with every neighbour.
@@ -150,8 +176,11 @@ private:
     return difference >= 0;
   }
 
-  const std::vector<std::vector<double>> &unary;
+  const std::vector<CostTable> &unary;
   std::vector<std::vector<Neighbour>> neighbours;
+  ChoiceLists lists;
+  std::vector<const std::vector<int> *> kept;
+  std::map<std::vector<const void *>, const std::vector<int> *> known;
   /// Nothing was dropped around a variable since it was looked at.
   std::vector<bool> isSettled;
 };
@@ -161,9 +190,9 @@ private:
 CostNetwork::Reduction CostNetwork::reduce() const {
   std::vector<std::vector<Neighbour>> neighbours(unary.size());
   for (const Pair &pair : pairs) {
-    size_t width = unary[pair.second].size();
-    neighbours[pair.first].push_back({pair.second, &pair.costs, width, 1});
-    neighbours[pair.second].push_back({pair.first, &pair.costs, 1, width});
+    size_t width = unary[pair.second]->size();
+    neighbours[pair.first].push_back({pair.second, pair.costs, width, 1});
+    neighbours[pair.second].push_back({pair.first, pair.costs, 1, width});
   }
   Choices choices(unary, std::move(neighbours));
   // A fixed number of rounds: the first two drop almost everything.
@@ -175,25 +204,37 @@ CostNetwork::Reduction CostNetwork::reduce() const {
       changed |= choices.reduce(variable);
   }
 
-  return keep(std::move(choices.kept));
+  return keep(choices.getKept());
 }
 
 CostNetwork::Reduction
 CostNetwork::keep(std::vector<std::vector<int>> kept) const {
   Reduction result;
+  result.network.tables = tables;
   result.kept = std::move(kept);
+  ChoiceLists lists;
+  std::vector<const std::vector<int> *> listOf;
   for (int variable = 0; variable < getVariableCount(); ++variable) {
+    listOf.push_back(&*lists.insert(result.kept[variable]).first);
     std::vector<double> costs;
     for (int choice : result.kept[variable])
-      costs.push_back(unary[variable][choice]);
+      costs.push_back((*unary[variable])[choice]);
     result.network.addVariable(std::move(costs));
   }
+  using Key = std::tuple<CostTable, const void *, const void *>;
+  std::map<Key, CostTable> known;
   for (const Pair &pair : pairs) {
-    std::vector<double> costs;
-    for (int first : result.kept[pair.first])
-      for (int second : result.kept[pair.second])
-        costs.push_back(pair.costs[first * unary[pair.second].size() + second]);
-    result.network.addPair(pair.first, pair.second, costs);
+    CostTable &left =
+        known[{pair.costs, listOf[pair.first], listOf[pair.second]}];
+    if (!left) {
+      std::vector<double> costs;
+      size_t width = unary[pair.second]->size();
+      for (int first : result.kept[pair.first])
+        for (int second : result.kept[pair.second])
+          costs.push_back((*pair.costs)[first * width + second]);
+      left = tables->get(std::move(costs));
+    }
+    result.network.pairs.push_back({pair.first, pair.second, left});
   }
   return result;
 }

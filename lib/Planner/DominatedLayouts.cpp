@@ -20,6 +20,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <map>
+#include <tuple>
 
 using namespace parplan;
 
@@ -72,6 +74,18 @@ public:
     }
   }
 
+  /// All that the comparison depends on besides costs.
+  std::vector<uint64_t> getForm() const {
+    std::vector<uint64_t> form = {shares.size()};
+    for (const std::vector<CopySet> &ofRest : shares)
+      form.insert(form.end(), ofRest.begin(), ofRest.end());
+    for (const ValueChoice &choice : choices) {
+      form.push_back(choice.rest);
+      form.push_back(choice.copies);
+    }
+    return form;
+  }
+
 private:
   /// Below what sums of the same numbers in another order differ by.
   static constexpr double tolerance = 1e-12;
@@ -118,6 +132,8 @@ MeshProblem::dropDominatedLayouts(const CostNetwork &priced,
   for (int variable = 0; variable < priced.getVariableCount(); ++variable)
     for (int choice = 0; choice < priced.getDomainSize(variable); ++choice)
       kept[variable].push_back(choice);
+  using Key = std::tuple<CostTable, std::vector<uint64_t>, std::vector<double>>;
+  std::map<Key, std::vector<int>> known;
   for (size_t value = 0; value < problem.values.size(); ++value) {
     if (problem.values[value].updates >= 0)
       continue;
@@ -133,6 +149,12 @@ MeshProblem::dropDominatedLayouts(const CostNetwork &priced,
           if (made < problem.values.size() && writers[made].op >= 0)
             added[from * restCount + to] +=
                 getMostAdded(made, from, to, prices);
+    // Equal values lose the same choices.
+    Key key = {&costs, comparison.getForm(), added};
+    if (auto it = known.find(key); it != known.end()) {
+      kept[variable] = it->second;
+      continue;
+    }
     llvm::erase_if(kept[variable], [&](int choice) {
       int rest = valueChoices[value][choice].rest;
       for (int other = 0; other < restCount; ++other)
@@ -142,6 +164,7 @@ MeshProblem::dropDominatedLayouts(const CostNetwork &priced,
           return true;
       return false;
     });
+    known.emplace(std::move(key), kept[variable]);
   }
   return priced.keep(std::move(kept));
 }

@@ -124,7 +124,7 @@ CostNetwork::groupTables(const std::vector<Table *> &tables,
       scope.insert(table->scope.begin(), table->scope.end());
       double entries = 1;
       for (int variable : scope)
-        entries *= static_cast<double>(unary[variable].size());
+        entries *= getDomainSize(variable);
       if (entries > static_cast<double>(limit))
         continue;
       scopes[group] = std::move(scope);
@@ -206,7 +206,9 @@ CostNetwork::eliminate(int64_t tableLimit, bool mayRelax) const {
   int count = getVariableCount();
   // A variable without choice connects nothing: its pairs are costs of the
   // other variable.
-  std::vector<std::vector<double>> single = unary;
+  std::vector<std::vector<double>> single;
+  for (CostTable costs : unary)
+    single.push_back(*costs);
   std::vector<const Pair *> real;
   for (const Pair &pair : pairs) {
     std::vector<double> &first = single[pair.first];
@@ -217,7 +219,7 @@ CostNetwork::eliminate(int64_t tableLimit, bool mayRelax) const {
     }
     std::vector<double> &other = first.size() > 1 ? first : second;
     for (size_t choice = 0; choice < other.size(); ++choice)
-      other[choice] += pair.costs[choice];
+      other[choice] += (*pair.costs)[choice];
   }
   std::vector<std::set<int>> neighbours(count);
   for (const Pair *pair : real) {
@@ -241,15 +243,15 @@ CostNetwork::eliminate(int64_t tableLimit, bool mayRelax) const {
     addTable({{variable}, single[variable]});
   for (const Pair *pair : real) {
     if (pair->first < pair->second) {
-      addTable({{pair->first, pair->second}, pair->costs});
+      addTable({{pair->first, pair->second}, *pair->costs});
       continue;
     }
-    size_t rows = unary[pair->first].size();
-    size_t columns = unary[pair->second].size();
-    std::vector<double> transposed(pair->costs.size());
+    size_t rows = unary[pair->first]->size();
+    size_t columns = unary[pair->second]->size();
+    std::vector<double> transposed(pair->costs->size());
     for (size_t i = 0; i < rows; ++i)
       for (size_t j = 0; j < columns; ++j)
-        transposed[j * rows + i] = pair->costs[i * columns + j];
+        transposed[j * rows + i] = (*pair->costs)[i * columns + j];
     addTable({{pair->second, pair->first}, std::move(transposed)});
   }
 

@@ -2,6 +2,7 @@
 
 #include "parplan/Planner/Evaluator.h"
 
+#include "ServerTime.h"
 #include "StageMemory.h"
 #include "StepTime.h"
 #include "VerifyStages.h"
@@ -156,8 +157,11 @@ static void addStepTime(const PlanningProblem &problem,
                         PlanEvaluation &evaluation) {
   ScheduleShape shape = getShape(problem, answer);
   StageTimes times = work.getTimes();
-  evaluation.stepTimeSeconds = getStepSeconds(
-      work, shape, answer.pipeline ? answer.pipeline->times : times);
+  PipelineChoice planned{shape, times, work.latencies};
+  if (answer.pipeline)
+    planned = *answer.pipeline;
+  evaluation.stepTimeSeconds =
+      getStepSeconds(work, shape, planned.times, planned.latencies);
   double most = -1;
   for (int64_t number = 0; number < shape.positions; ++number) {
     const PositionWork &position = work.positions[number];
@@ -195,10 +199,9 @@ static void addStepTime(const PlanningProblem &problem,
 
 static void addStageMemory(const PlanningProblem &problem,
                            const PlanningAnswer &answer,
-                           const StageTimes &times,
                            PlanEvaluation &evaluation) {
   for (const StageMemory::Position &position :
-       getStageMemory(problem, answer, times).positions) {
+       getStageMemory(problem, answer).positions) {
     evaluation.positionPeakBytes.push_back(position.deviceBytes);
     evaluation.hostBytes = std::max(evaluation.hostBytes, position.hostBytes);
     evaluation.nvmeBytes = std::max(evaluation.nvmeBytes, position.nvmeBytes);
@@ -214,18 +217,10 @@ static void addStageMemory(const PlanningProblem &problem,
   }
 }
 
-PlanEvaluation parplan::evaluatePlan(const PlanningProblem &problem,
-                                     const PlanningAnswer &answer,
-                                     const PlanCosts &costs) {
-  PlanEvaluation evaluation;
-  if (!isPlain(answer)) {
-    StepWork work = getStepWork(problem, answer, costs);
-    addStepTime(problem, answer, work, evaluation);
-    addStageMemory(problem, answer,
-                   answer.pipeline ? answer.pipeline->times : work.getTimes(),
-                   evaluation);
-    return evaluation;
-  }
+/// Every op, reshard and copy after the other, on one position.
+static void addLayouts(const PlanningProblem &problem,
+                       const PlanningAnswer &answer, const PlanCosts &costs,
+                       PlanEvaluation &evaluation) {
   ReshardCache reshards(answer.mesh);
   for (auto [index, op] : llvm::enumerate(problem.ops)) {
     const FactorAssignment &assignment = answer.assignments[index];
@@ -258,6 +253,30 @@ PlanEvaluation parplan::evaluatePlan(const PlanningProblem &problem,
                                evaluation.optimizerSeconds +
                                evaluation.tensorCommunicationSeconds +
                                evaluation.dataCommunicationSeconds;
+}
+
+double parplan::getLayoutSeconds(const PlanningProblem &problem,
+                                 const PlanningAnswer &answer,
+                                 const PlanCosts &costs) {
+  PlanningAnswer kept = answer;
+  kept.gathersAgain.clear();
+  PlanEvaluation evaluation;
+  addLayouts(problem, kept, costs, evaluation);
+  return evaluation.stepTimeSeconds;
+}
+
+/// Of the plan of the workers, where there are servers.
+static PlanEvaluation evaluateWorkers(const PlanningProblem &problem,
+                                      const PlanningAnswer &answer,
+                                      const PlanCosts &costs) {
+  PlanEvaluation evaluation;
+  if (!isPlain(answer)) {
+    StepWork work = getStepWork(problem, answer, costs);
+    addStepTime(problem, answer, work, evaluation);
+    addStageMemory(problem, answer, evaluation);
+    return evaluation;
+  }
+  addLayouts(problem, answer, costs, evaluation);
   for (auto [value, rest] : llvm::zip_equal(problem.values, answer.rest)) {
     int64_t bytes = getLocalBytes(value, answer.mesh, rest);
     if (value.kind == ValueKind::parameter)
@@ -271,5 +290,14 @@ PlanEvaluation parplan::evaluatePlan(const PlanningProblem &problem,
   evaluation.gradientBytes = peak.gradientBytes;
   evaluation.activationBytes = peak.bytes - evaluation.parameterBytes -
                                evaluation.optimizerBytes - peak.gradientBytes;
+  return evaluation;
+}
+
+PlanEvaluation parplan::evaluatePlan(const PlanningProblem &problem,
+                                     const PlanningAnswer &answer,
+                                     const PlanCosts &costs) {
+  PlanEvaluation evaluation = evaluateWorkers(problem, answer, costs);
+  if (answer.servers)
+    addServers(problem, answer, costs, evaluation);
   return evaluation;
 }

@@ -19,8 +19,27 @@ namespace {
 
 /// What the search of cuts of tensor axes may take in any case.
 constexpr double leastSecondsOfGrids = 2;
+/// Of the time: a search that has not found a plan that fits by then leaves the
+/// rest to other requests.
+constexpr double shareWithoutPlan = 0.4;
 
 using Clock = std::chrono::steady_clock;
+
+/// Seconds of the ops of a decision.
+double getDecisionSeconds(
+    const PlanningProblem &problem, const Decision &decision, size_t choice,
+    const std::vector<std::vector<FactorAssignment>> &assignments,
+    const Mesh &mesh, const PlanCosts &costs, bool isOptimizer) {
+  double seconds = 0;
+  for (int member : decision.members) {
+    const PlanningOp &op = problem.ops[member];
+    const FactorAssignment &assignment = assignments[member][choice];
+    if ((op.role == OpRole::optimizer) == isOptimizer)
+      seconds += costs.getOpSeconds(problem, op, assignment, mesh) +
+                 costs.getInnerSeconds(problem, op, assignment, mesh);
+  }
+  return seconds;
+}
 
 /// Seconds of the ops themselves that every plan on the mesh takes: changes of
 /// layout left out.
@@ -29,23 +48,18 @@ getComputeBound(const PlanningProblem &problem, const PlanRequest &request,
                 const Mesh &mesh,
                 const std::vector<std::vector<FactorAssignment>> &assignments,
                 const PlanCosts &costs) {
-  bool isHostUpdating =
-      request.offload && request.offload->optimizer != MemoryTier::device;
+  // The host updates while the devices compute.
+  bool isHostUpdating = mayUpdateOnHost(problem, request);
   double bound = 0;
   for (const Decision &decision : getDecisions(problem).all) {
     double least = CostNetwork::forbidden;
     for (size_t choice = 0; choice < assignments[decision.leader].size();
          ++choice) {
-      double seconds = 0;
-      for (int member : decision.members) {
-        const PlanningOp &op = problem.ops[member];
-        const FactorAssignment &assignment = assignments[member][choice];
-        // The host updates while the devices compute.
-        if (isHostUpdating && op.role == OpRole::optimizer)
-          continue;
-        seconds += costs.getOpSeconds(problem, op, assignment, mesh) +
-                   costs.getInnerSeconds(problem, op, assignment, mesh);
-      }
+      double seconds = getDecisionSeconds(problem, decision, choice,
+                                          assignments, mesh, costs, false);
+      if (!isHostUpdating)
+        seconds += getDecisionSeconds(problem, decision, choice, assignments,
+                                      mesh, costs, true);
       least = std::min(least, seconds);
     }
     bound += least;
@@ -64,6 +78,11 @@ public:
   PlanResult run() {
     if (auto fault = findImpossible(problem, request)) {
       refuse(*fault);
+      return std::move(result);
+    }
+    if (int64_t least = getLeastBytes(problem, request);
+        least > request.memoryLimitBytes) {
+      result.leastBytes = least;
       return std::move(result);
     }
     for (const PlanSpace &space : getSpaces(problem, request))
@@ -87,13 +106,15 @@ private:
   /// Until when a space may be searched. Cuts of the tensor axes get as much
   /// time as all that was before.
   Clock::time_point getDeadline(const PlanSpace &space) {
+    if (!result.answer)
+      return start + toDuration(shareWithoutPlan * request.timeBudgetSeconds);
     if (space.hasParts)
       return deadline;
     if (!deadlineOfGrids)
       deadlineOfGrids = std::min(
           deadline, Clock::now() + std::max(Clock::now() - start,
                                             toDuration(leastSecondsOfGrids)));
-    return result.answer ? *deadlineOfGrids : deadline;
+    return *deadlineOfGrids;
   }
 
   void visit(const PlanSpace &space) {
@@ -109,12 +130,14 @@ private:
       ++result.certificate.pruned;
       return;
     }
-    // Completed plans are asked for where layouts alone do not fit: looking at
-    // all of them without finding any takes too long.
-    bool hasLooked = result.answer || (needsCompletion(request) &&
-                                       result.certificate.explored > 0);
+    // One space is looked at in any case.
+    bool hasLooked = result.certificate.explored > 0;
     if (hasLooked && Clock::now() > end)
       return leaveOut(computeBound);
+    double mostOptimizerSeconds =
+        mayUpdateOnHost(problem, request)
+            ? getMostOptimizerSeconds(space.mesh, assignments)
+            : 0;
     MeshProblem meshProblem(problem, request, space, std::move(assignments),
                             costs);
     if (meshProblem.isTooRich()) {
@@ -125,14 +148,13 @@ private:
     std::vector<int> nothing(meshProblem.getNetwork().getVariableCount(), -1);
     int64_t least = meshProblem.getLeastParameterBytes(nothing) /
                     request.pipelineSize.value_or(1);
-    bool isOffloaded = request.offload && !request.offload->isNone();
-    if (!isOffloaded && least > request.memoryLimitBytes) {
+    if (!mayOffload(problem, request) && least > request.memoryLimitBytes) {
       result.leastBytes = std::min(result.leastBytes, least);
       ++result.certificate.pruned;
       return;
     }
     if (needsCompletion(request))
-      planCompleted(meshProblem, computeBound, end);
+      planCompleted(meshProblem, computeBound, mostOptimizerSeconds, end);
     else
       plan(meshProblem, end);
   }
@@ -167,68 +189,87 @@ private:
       return std::pair(bytes, op);
     };
     std::optional<std::vector<int>> choices;
+    ++result.certificate.explored;
     if (getPeak(fastest.choices).first <= request.memoryLimitBytes) {
       choices = std::move(fastest.choices);
-      ++result.certificate.explored;
     } else {
       choices = findThatFits(meshProblem, getPeak, end, bound);
     }
-    if (choices)
-      take(meshProblem, *choices, bound);
+    if (choices) {
+      PlanningAnswer answer = meshProblem.getAnswer(*choices);
+      PlanEvaluation evaluation = evaluatePlan(problem, answer, costs);
+      take({std::move(answer), evaluation}, network.getCost(*choices), bound);
+    }
     lowerBound = std::min(lowerBound, bound);
   }
 
   /// The fastest layouts, completed, or if they do not fit smaller ones. Other
   /// layouts with the same stages are not compared.
   void planCompleted(const MeshProblem &meshProblem, double computeBound,
-                     Clock::time_point end) {
+                     double mostOptimizerSeconds, Clock::time_point end) {
     const CostNetwork &network = meshProblem.getNetwork();
     exact = false;
+    ++result.certificate.explored;
     Minimum fastest = minimise(meshProblem, network, {}, request.tableLimit);
-    bool isHostUpdating =
-        request.offload && request.offload->optimizer != MemoryTier::device;
-    double bound = isHostUpdating ? computeBound
-                                  : getBoundOfPositions(fastest.lowerBound,
-                                                        meshProblem.getMesh());
+    double bound =
+        std::max(computeBound,
+                 getBoundOfPositions(fastest.lowerBound - mostOptimizerSeconds,
+                                     meshProblem.getMesh()));
     lowerBound = std::min(lowerBound, bound);
-    if (network.getCost(fastest.choices) == CostNetwork::forbidden)
-      return refuse("no layout satisfies every operator");
     result.boundWithoutLimitSeconds =
         std::min(result.boundWithoutLimitSeconds, bound);
+    if (network.getCost(fastest.choices) == CostNetwork::forbidden)
+      return refuse("no layout satisfies every operator");
     bool isRefused = false;
+    std::optional<CompletedPlan> best;
+    double bestCost = 0;
     auto getPeak = [&](const std::vector<int> &choices) {
-      std::optional<PlanningAnswer> answer = complete(meshProblem, choices);
-      if (!answer) {
+      constexpr int64_t tooMuch = std::numeric_limits<int64_t>::max();
+      std::string refusal;
+      std::optional<CompletedPlan> plan = completePlan(
+          problem, request, costs, meshProblem.getAnswer(choices), refusal);
+      if (!plan) {
         isRefused = true;
-        return std::pair(std::numeric_limits<int64_t>::max(), 0);
+        refuse(refusal);
+        return std::pair(tooMuch, 0);
       }
-      int op = 0;
-      int64_t bytes = getPeakBytes(problem, *answer, &op);
+      if (auto tier = findSmallTier(request, plan->evaluation)) {
+        refuse(*tier);
+        return std::pair(tooMuch, 0);
+      }
+      int64_t bytes = plan->evaluation.peakBytes;
       result.smallestBytes = std::min(result.smallestBytes, bytes);
+      int op = 0;
+      if (bytes > request.memoryLimitBytes) {
+        getPeakBytes(problem, plan->answer, &op);
+      } else if (!best || plan->evaluation.stepTimeSeconds <
+                              best->evaluation.stepTimeSeconds) {
+        best = std::move(plan);
+        bestCost = network.getCost(choices);
+      }
       return std::pair(bytes, op);
     };
-    std::optional<std::vector<int>> choices;
-    if (getPeak(fastest.choices).first <= request.memoryLimitBytes)
-      choices = std::move(fastest.choices);
-    else if (!isRefused)
-      choices = findSmallerPlan(meshProblem, problem.ops.size(), bound, request,
-                                getPeak, end);
-    ++result.certificate.explored;
-    if (choices)
-      take(meshProblem, *choices, bound);
+    if (getPeak(fastest.choices).first > request.memoryLimitBytes && !isRefused)
+      findSmallerPlan(meshProblem, problem.ops.size(), bound, request, getPeak,
+                      end);
+    if (best)
+      take(std::move(*best), bestCost, bound);
   }
 
-  /// Nothing, after a refusal, where the rest of the request is impossible.
-  std::optional<PlanningAnswer> complete(const MeshProblem &meshProblem,
-                                         const std::vector<int> &choices) {
-    PlanningAnswer answer = meshProblem.getAnswer(choices);
-    if (!needsCompletion(request))
-      return answer;
-    if (auto refusal = completePlan(problem, request, costs, answer)) {
-      refuse(*refusal);
-      return std::nullopt;
+  /// What updates take at most.
+  double getMostOptimizerSeconds(
+      const Mesh &mesh,
+      const std::vector<std::vector<FactorAssignment>> &allowed) const {
+    double sum = 0;
+    for (const Decision &decision : getDecisions(problem).all) {
+      double most = 0;
+      for (size_t choice = 0; choice < allowed[decision.leader].size();
+           ++choice)
+        most = std::max(most, getDecisionSeconds(problem, decision, choice,
+                                                 allowed, mesh, costs, true));
+      sum += most;
     }
-    return answer;
+    return sum;
   }
 
   /// A plan that fits, then all plans that are faster in ascending order of
@@ -243,10 +284,18 @@ private:
         choices ? evaluatePlan(problem, meshProblem.getAnswer(*choices), costs)
                       .stepTimeSeconds
                 : CostNetwork::forbidden;
-    // Looking at a partial plan takes time in proportion to the values.
+    if (!choices &&
+        meshProblem.getLeastPeakBytes() > request.memoryLimitBytes) {
+      bound = CostNetwork::forbidden;
+      return std::nullopt;
+    }
+    // Looking at a partial plan takes time in proportion to the values. Where
+    // no price of memory led to a plan that fits, there hardly is one.
     int64_t nodeLimit = std::clamp<int64_t>(
         20000000 / static_cast<int64_t>(problem.values.size() + 1), 2000,
         200000);
+    if (!choices)
+      nodeLimit /= 10;
     // The whole network: what is dominated in time may need less memory.
     auto elimination = meshProblem.getNetwork().eliminate(request.tableLimit);
     if (!elimination) {
@@ -280,15 +329,10 @@ private:
     return choices;
   }
 
-  /// Keeps a plan if it is the best so far.
-  void take(const MeshProblem &meshProblem, const std::vector<int> &choices,
-            double &bound) {
-    std::optional<PlanningAnswer> answer = complete(meshProblem, choices);
-    if (!answer)
-      return;
-    PlanEvaluation evaluation = evaluatePlan(problem, *answer, costs);
-    if (auto tier = findSmallTier(request, evaluation))
-      return refuse(*tier);
+  /// Keeps a plan if it is the best so far. The layouts have the given cost in
+  /// the network.
+  void take(CompletedPlan plan, double layoutSeconds, double &bound) {
+    const PlanEvaluation &evaluation = plan.evaluation;
     if (evaluation.peakBytes > request.memoryLimitBytes) {
       exact = false;
       return;
@@ -297,12 +341,9 @@ private:
     if (result.answer &&
         evaluation.stepTimeSeconds >= result.evaluation.stepTimeSeconds)
       return;
-    result.answer = std::move(answer);
+    result.answer = std::move(plan.answer);
     result.evaluation = evaluation;
-    // Stages and transfers are outside of the network.
-    result.objectiveSeconds = needsCompletion(request)
-                                  ? evaluation.stepTimeSeconds
-                                  : meshProblem.getNetwork().getCost(choices);
+    result.objectiveSeconds = layoutSeconds;
   }
 
   void certify() {
@@ -327,6 +368,25 @@ private:
 };
 
 } // namespace
+
+double parplan::getLeastSeconds(const PlanningProblem &problem,
+                                const PlanRequest &request,
+                                const PlanCosts &costs,
+                                Clock::time_point deadline) {
+  double least = CostNetwork::forbidden;
+  if (findImpossible(problem, request))
+    return least;
+  for (const PlanSpace &space : getSpaces(problem, request)) {
+    if (Clock::now() > deadline)
+      return 0;
+    std::optional<std::string> refusal;
+    auto assignments = getAllowedAssignments(problem, request, space, refusal);
+    if (!refusal)
+      least = std::min(least, getComputeBound(problem, request, space.mesh,
+                                              assignments, costs));
+  }
+  return least;
+}
 
 PlanResult parplan::solve(const PlanningProblem &problem,
                           const PlanRequest &request, const PlanCosts &costs) {

@@ -5,122 +5,94 @@
 //===----------------------------------------------------------------------===//
 
 #include "Completion.h"
-#include "Recompute.h"
 
-#include "parplan/Planner/Evaluator.h"
+#include "parplan/Planner/CostNetwork.h"
 #include "parplan/Planner/Solver.h"
 
 #include <algorithm>
-#include <chrono>
 
 using namespace parplan;
 
 namespace {
 
-/// Of the time: whoever asks for a plan may ask again for the smallest one.
-constexpr double shareOfBudget = 0.3;
+using Clock = std::chrono::steady_clock;
 
-/// What is tried where no plan fits: first recomputing, then stages, each with
-/// as little of it as suffices.
-class LastResorts {
-public:
-  LastResorts(const PlanningProblem &problem, const PlanRequest &request,
-              const PlanCosts &costs)
-      : problem(problem), request(request), costs(costs) {}
-
-  /// The smallest peak of what was looked at.
-  int64_t getSmallestBytes() const { return smallestBytes; }
-
-  std::optional<PlanResult> find() {
-    if (isTraining(problem) && !request.recompute) {
-      if (auto result = recompute())
-        return result;
-    }
-    if (request.pipelineSize)
-      return std::nullopt;
-    for (int64_t positions = 2; positions <= request.deviceCount; ++positions) {
-      if (request.deviceCount % positions != 0)
-        continue;
-      PlanRequest cut = request;
-      cut.pipelineSize = positions;
-      for (RecomputeKind kind : getKinds()) {
-        cut.recompute = kind;
-        cut.timeBudgetSeconds = getSecondsLeft();
-        PlanResult result = solveCounted(cut);
-        if (result.answer)
-          return result;
-      }
-    }
-    return std::nullopt;
-  }
-
-private:
-  std::vector<RecomputeKind> getKinds() const {
-    if (request.recompute || !isTraining(problem))
-      return {request.recompute.value_or(RecomputeKind::none)};
-    return {RecomputeKind::none, RecomputeKind::selective, RecomputeKind::full};
-  }
-
-  PlanResult solveCounted(const PlanRequest &changed) {
-    PlanResult result = solve(problem, changed, costs);
-    smallestBytes = std::min(smallestBytes, result.smallestBytes);
-    return result;
-  }
-
-  double getSecondsLeft() const {
-    std::chrono::duration<double> spent = Clock::now() - start;
-    return std::max(0.0,
-                    shareOfBudget * request.timeBudgetSeconds - spent.count());
-  }
-
-  /// Of the fastest layouts as few values as suffice; else the smallest layouts
-  /// with everything of a kind.
-  std::optional<PlanResult> recompute() {
-    PlanRequest unlimited = request;
-    unlimited.memoryLimitBytes = std::numeric_limits<int64_t>::max();
-    PlanResult fastest = solveCounted(unlimited);
-    if (fastest.answer && recomputeUntilFits(problem, costs, *fastest.answer,
-                                             request.memoryLimitBytes)) {
-      fastest.evaluation = evaluatePlan(problem, *fastest.answer, costs);
-      fastest.objectiveSeconds = fastest.evaluation.stepTimeSeconds;
-      fastest.certificate.upperBoundSeconds = fastest.objectiveSeconds;
-      fastest.certificate.exact = false;
-      return fastest;
-    }
-    for (RecomputeKind kind : {RecomputeKind::selective, RecomputeKind::full}) {
-      PlanRequest again = request;
-      again.recompute = kind;
-      again.timeBudgetSeconds = getSecondsLeft();
-      PlanResult result = solveCounted(again);
-      if (result.answer)
-        return result;
-    }
-    return std::nullopt;
-  }
-
-  using Clock = std::chrono::steady_clock;
-  const PlanningProblem &problem;
-  const PlanRequest &request;
-  const PlanCosts &costs;
-  Clock::time_point start = Clock::now();
-  int64_t smallestBytes = std::numeric_limits<int64_t>::max();
-};
+/// The numbers of positions that a request allows.
+std::vector<int64_t> getPositionCounts(const PlanRequest &request) {
+  if (request.pipelineSize)
+    return {*request.pipelineSize};
+  std::vector<int64_t> counts;
+  for (int64_t count = 1; count <= request.deviceCount; ++count)
+    if (request.deviceCount % count == 0)
+      counts.push_back(count);
+  return counts;
+}
 
 } // namespace
+
+PlanResult parplan::findLastResort(const PlanningProblem &problem,
+                                   const PlanRequest &request,
+                                   const PlanCosts &costs) {
+  Clock::time_point start = Clock::now();
+  auto getDeadline = [&](double share) {
+    return start + std::chrono::duration_cast<Clock::duration>(
+                       std::chrono::duration<double>(
+                           share * request.timeBudgetSeconds));
+  };
+  // Bounds of what is not searched get the rest of the time.
+  constexpr double shareOfSearch = 0.9;
+  Clock::time_point deadline = getDeadline(shareOfSearch);
+  PlanResult best;
+  double bound = CostNetwork::forbidden;
+  std::vector<int64_t> counts = getPositionCounts(request);
+  for (auto [index, count] : llvm::enumerate(counts)) {
+    PlanRequest resort = request;
+    resort.mayResort = true;
+    resort.pipelineSize = count;
+    std::chrono::duration<double> left = deadline - Clock::now();
+    resort.timeBudgetSeconds = std::max(0.0, left.count()) /
+                               static_cast<double>(counts.size() - index);
+    if (best.answer && left.count() <= 0) {
+      bound = std::min(bound,
+                       getLeastSeconds(problem, resort, costs, getDeadline(1)));
+      continue;
+    }
+    PlanResult result = solve(problem, resort, costs);
+    bound = std::min(bound, result.boundWithoutLimitSeconds);
+    if (result.answer && (!best.answer || result.evaluation.stepTimeSeconds <
+                                              best.evaluation.stepTimeSeconds))
+      std::swap(best, result);
+    best.leastBytes = std::min(best.leastBytes, result.leastBytes);
+    best.smallestBytes = std::min(best.smallestBytes, result.smallestBytes);
+    best.certificate.explored += result.certificate.explored;
+    best.certificate.pruned += result.certificate.pruned;
+    for (std::string &refusal : result.refusals)
+      if (!llvm::is_contained(best.refusals, refusal))
+        best.refusals.push_back(std::move(refusal));
+  }
+  best.boundWithoutLimitSeconds = bound;
+  best.certificate.lowerBoundSeconds =
+      std::min(bound, best.certificate.upperBoundSeconds);
+  best.certificate.exact = false;
+  return best;
+}
 
 PlanResult parplan::findPlan(const PlanningProblem &problem,
                              const PlanRequest &request,
                              const PlanCosts &costs) {
+  Clock::time_point start = Clock::now();
   PlanResult result = solveGatheringAgain(problem, request, costs);
   constexpr int64_t unknown = std::numeric_limits<int64_t>::max();
   bool isTooLarge =
       result.smallestBytes != unknown || result.leastBytes != unknown;
   if (result.answer || !isTooLarge)
     return result;
-  LastResorts resorts(problem, request, costs);
-  if (std::optional<PlanResult> found = resorts.find())
-    return std::move(*found);
-  result.smallestBytes =
-      std::min(result.smallestBytes, resorts.getSmallestBytes());
-  return result;
+  PlanRequest rest = request;
+  std::chrono::duration<double> spent = Clock::now() - start;
+  rest.timeBudgetSeconds =
+      std::max(0.0, request.timeBudgetSeconds - spent.count());
+  PlanResult resort = findLastResort(problem, rest, costs);
+  if (!resort.answer)
+    resort.smallestBytes = std::min(resort.smallestBytes, result.smallestBytes);
+  return resort;
 }

@@ -23,12 +23,16 @@ PlanResult parplan::solveGatheringAgain(const PlanningProblem &problem,
     return result;
   // Large problems ask only when there is no plan.
   constexpr size_t mostOps = 2000;
-  bool isSlower =
-      result.objectiveSeconds > result.boundWithoutLimitSeconds * (1 + 1e-9);
+  bool isSlower = result.evaluation.stepTimeSeconds >
+                  result.boundWithoutLimitSeconds * (1 + 1e-9);
   std::chrono::duration<double> spent = Clock::now() - start;
   if (!isTraining(problem) ||
       (result.answer && (!isSlower || problem.ops.size() > mostOps ||
                          spent.count() >= request.timeBudgetSeconds)))
+    return result;
+  // The parameters alone are too large.
+  if (!result.answer &&
+      result.smallestBytes == std::numeric_limits<int64_t>::max())
     return result;
 
   PlanRequest unlimited = request;
@@ -40,11 +44,11 @@ PlanResult parplan::solveGatheringAgain(const PlanningProblem &problem,
       !gatherAgain(problem, *fastest.answer, request.memoryLimitBytes))
     return result;
   PlanEvaluation evaluation = evaluatePlan(problem, *fastest.answer, costs);
-  if (result.answer && result.objectiveSeconds <= evaluation.stepTimeSeconds)
+  if (result.answer &&
+      result.evaluation.stepTimeSeconds <= evaluation.stepTimeSeconds)
     return result;
   // No plan is faster than the fastest one with everything kept, so its lower
   // bound holds.
-  fastest.objectiveSeconds = evaluation.stepTimeSeconds;
   fastest.evaluation = evaluation;
   fastest.certificate.upperBoundSeconds = evaluation.stepTimeSeconds;
   fastest.certificate.exact = false;

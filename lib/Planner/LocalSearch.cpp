@@ -22,7 +22,7 @@ struct Neighbour {
 
 class Descent {
 public:
-  Descent(const std::vector<std::vector<double>> &unary,
+  Descent(const std::vector<CostTable> &unary,
           std::vector<std::vector<Neighbour>> neighbours,
           std::vector<int> choices)
       : choices(std::move(choices)), unary(unary),
@@ -80,11 +80,11 @@ public:
 
 private:
   int getDomain(int variable) const {
-    return static_cast<int>(unary[variable].size());
+    return static_cast<int>(unary[variable]->size());
   }
 
   double getCost(int variable, int choice) const {
-    double cost = unary[variable][choice];
+    double cost = (*unary[variable])[choice];
     for (const Neighbour &neighbour : neighbours[variable])
       cost += neighbour.getCost(choice, choices[neighbour.variable]);
     return cost;
@@ -93,13 +93,13 @@ private:
   /// What depends on a variable and its neighbours. Pairs of two neighbours
   /// count twice, before and after alike.
   double getCostAround(int variable) const {
-    double cost = unary[variable][choices[variable]];
+    double cost = (*unary[variable])[choices[variable]];
     for (int follower : followers[variable])
       cost += getCost(follower, choices[follower]);
     return cost;
   }
 
-  const std::vector<std::vector<double>> &unary;
+  const std::vector<CostTable> &unary;
   std::vector<std::vector<Neighbour>> neighbours;
   std::vector<std::vector<int>> followers;
 };
@@ -110,9 +110,9 @@ std::vector<int> CostNetwork::improve(std::vector<int> choices,
                                       int rounds) const {
   std::vector<std::vector<Neighbour>> neighbours(unary.size());
   for (const Pair &pair : pairs) {
-    size_t width = unary[pair.second].size();
-    neighbours[pair.first].push_back({pair.second, &pair.costs, width, 1});
-    neighbours[pair.second].push_back({pair.first, &pair.costs, 1, width});
+    size_t width = unary[pair.second]->size();
+    neighbours[pair.first].push_back({pair.second, pair.costs, width, 1});
+    neighbours[pair.second].push_back({pair.first, pair.costs, 1, width});
   }
   double before = getCost(choices);
   const std::vector<int> start = choices;

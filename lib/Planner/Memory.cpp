@@ -2,6 +2,7 @@
 
 #include "parplan/Planner/Evaluator.h"
 
+#include "LeastCount.h"
 #include "StageMemory.h"
 
 #include "parplan/Planner/Panels.h"
@@ -84,9 +85,9 @@ public:
   }
 
   int getStart(int value) const {
-    int producer = std::max(producers[value], 0);
     if (isCollected(value))
       return 0;
+    int producer = std::max(producers[value], 0);
     bool isSum = producers[value] >= 0 && problem.microBatches > 1 &&
                  problem.ops[producer].accumulates;
     return isSum ? starts.at(segments[producer]) : producer;
@@ -101,9 +102,9 @@ public:
     const PlanningValue &description = problem.values[value];
     if (description.kind == ValueKind::input)
       return description.batchDimension >= 0 ? problem.microBatches : 1;
-    int producer = producers[value];
     if (isCollected(value))
       return problem.microBatches;
+    int producer = producers[value];
     if (producer < 0 || !problem.ops[producer].perMicroBatch ||
         problem.ops[producer].accumulates)
       return 1;
@@ -118,7 +119,6 @@ public:
   }
 
 private:
-  void addUse(int value, int op) {
   /// An output of which there is a part for every micro-batch.
   bool isCollected(int value) const {
     return problem.values[value].isOutput && problem.microBatches > 1 &&
@@ -126,6 +126,7 @@ private:
            problem.ops[producers[value]].perMicroBatch &&
            !problem.ops[producers[value]].accumulates;
   }
+  void addUse(int value, int op) {
     lastUses[value] = std::max(lastUses[value], op);
     lastSegments[value] = std::max(lastSegments[value], segments[op]);
   }
@@ -141,9 +142,8 @@ private:
 static MemoryPeak getPeakOfStages(const PlanningProblem &problem,
                                   const PlanningAnswer &answer) {
   MemoryPeak peak;
-  StageTimes times = answer.pipeline ? answer.pipeline->times : StageTimes(1);
   for (auto [number, position] :
-       llvm::enumerate(getStageMemory(problem, answer, times).positions)) {
+       llvm::enumerate(getStageMemory(problem, answer).positions)) {
     peak.ofPositions.push_back(position.deviceBytes);
     if (position.deviceBytes <= peak.bytes)
       continue;
@@ -262,13 +262,5 @@ bool parplan::gatherAgain(const PlanningProblem &problem,
   }
   // More of them never need more memory, but for copies that live across the
   // end of the forward pass alone.
-  size_t least = 0, enough = shared.size();
-  while (least < enough) {
-    size_t middle = (least + enough) / 2;
-    if (fitsWith(middle))
-      enough = middle;
-    else
-      least = middle + 1;
-  }
-  return fitsWith(enough);
+  return fitsWith(findLeastCount(shared.size(), fitsWith));
 }

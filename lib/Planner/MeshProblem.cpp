@@ -70,6 +70,20 @@ MeshProblem::getLeastParameterBytes(const std::vector<int> &choices) const {
   return bytes;
 }
 
+int64_t MeshProblem::getLeastPeakBytes() const {
+  std::vector<int64_t> changes(problem.ops.size() + 1, 0);
+  for (size_t value = 0; value < problem.values.size(); ++value) {
+    if (problem.values[value].updates >= 0)
+      continue;
+    changes[liveRanges[value].first] += leastBytes[value];
+    changes[liveRanges[value].second + 1] -= leastBytes[value];
+  }
+  int64_t live = problem.fixedBytes, most = live;
+  for (int64_t change : changes)
+    most = std::max(most, live += change);
+  return most;
+}
+
 double MeshProblem::getMakingSeconds(size_t value, size_t choice, int rest,
                                      const Prices &prices) const {
   const Making &making = makings[value][choice];
@@ -112,7 +126,7 @@ CostNetwork MeshProblem::getNetwork(const Prices &prices) const {
   std::vector<double> weightBefore = {0};
   for (double weight : prices.opWeights)
     weightBefore.push_back(weightBefore.back() + weight);
-  CostNetwork priced = network;
+  CostNetwork priced = network.fork();
   for (auto [number, decision] : llvm::enumerate(decisions.all)) {
     std::vector<double> seconds(panelBytes[decision.leader].size(), 0);
     for (int member : decision.members)

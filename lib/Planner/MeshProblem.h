@@ -81,6 +81,10 @@ public:
   /// needs.
   int64_t getLeastParameterBytes(const std::vector<int> &choices) const;
 
+  /// The same of the peak of every answer on one position, where everything is
+  /// kept on the device.
+  int64_t getLeastPeakBytes() const;
+
   /// What memory costs: `secondsPerByte` for every byte that is live while an
   /// op runs, times the weight of the op. Weights add up to one.
   struct Prices {

@@ -79,8 +79,22 @@ bool parplan::hasContext(const PlanningProblem &problem) {
   });
 }
 
+/// The request for the devices of one position of a pipeline, which has a mesh
+/// of its own; nullopt where they cannot be divided evenly.
+static std::optional<PlanRequest> getPositionRequest(PlanRequest request) {
+  int64_t positions = request.pipelineSize.value_or(1);
+  if (request.deviceCount % positions != 0)
+    return std::nullopt;
+  request.deviceCount /= positions;
+  return request;
+}
+
 std::vector<int64_t> parplan::getContextSizes(const PlanningProblem &problem,
-                                              const PlanRequest &request) {
+                                              const PlanRequest &asked) {
+  std::optional<PlanRequest> position = getPositionRequest(asked);
+  if (!position)
+    return {};
+  const PlanRequest &request = *position;
   // What lies in zig-zag order goes round as many ranks.
   for (const PlanningOp &op : problem.ops)
     if (op.zigzag > 1)
@@ -122,14 +136,12 @@ static std::vector<int64_t> getExpertSizes(const PlanningProblem &problem,
 std::vector<Mesh> parplan::getMeshes(const PlanningProblem &problem,
                                      const PlanRequest &asked) {
   std::vector<Mesh> meshes;
-  // A position of a pipeline has a mesh of its own.
-  int64_t positions = asked.pipelineSize.value_or(1);
-  if (asked.deviceCount % positions != 0)
+  std::optional<PlanRequest> position = getPositionRequest(asked);
+  if (!position)
     return meshes;
-  PlanRequest request = asked;
-  request.deviceCount /= positions;
+  const PlanRequest &request = *position;
   auto divides = [&](int64_t size) { return request.deviceCount % size == 0; };
-  for (int64_t context : getContextSizes(problem, request))
+  for (int64_t context : getContextSizes(problem, asked))
     for (int64_t expert : getExpertSizes(problem, request))
       for (int64_t tensor = 1; tensor <= request.deviceCount; ++tensor) {
         int64_t others = context * expert * tensor;
@@ -148,7 +160,8 @@ std::vector<Mesh> parplan::getMeshes(const PlanningProblem &problem,
         }
         if (request.dataSize.value_or(sizes.data) == sizes.data &&
             request.tensorSize.value_or(tensor) == tensor)
-          meshes.push_back(addPipelineAxis(makeMesh(sizes), positions));
+          meshes.push_back(
+              addPipelineAxis(makeMesh(sizes), asked.pipelineSize.value_or(1)));
       }
   return meshes;
 }

@@ -39,6 +39,17 @@ bool parplan::isOnHost(const PlanningProblem &problem,
   });
 }
 
+int64_t parplan::getUpdatedBytes(const PlanningProblem &problem,
+                                 const PlanningAnswer &answer, int value,
+                                 int update) {
+  Sharding sharding = answer.rest[value];
+  // A parameter that is streamed rests whole.
+  if (update >= 0 && isOnHost(problem, answer, update) &&
+      !sharding.isStored() && answer.getTier(value) == MemoryTier::device)
+    sharding.storage = answer.assignments[update].storage;
+  return getLocalBytes(problem.values[value], answer.mesh, sharding);
+}
+
 bool parplan::waitsOnHost(const PlanningProblem &problem,
                           const PlanningAnswer &answer,
                           const Execution &execution, int instance) {
@@ -62,8 +73,13 @@ public:
                   StepWork &work)
       : problem(problem), answer(answer), execution(execution), costs(costs),
         work(work), shape(getShape(problem, answer)),
-        newValues(getNewValues(problem)), passes(work.stages.size()),
-        steps(work.positions.size()) {}
+        newValues(getNewValues(problem)), updates(problem.values.size(), -1),
+        passes(work.stages.size()), steps(work.positions.size()) {
+    for (auto [index, op] : llvm::enumerate(problem.ops))
+      for (int result : op.results)
+        if (int variable = problem.values[result].updates; variable >= 0)
+          updates[variable] = static_cast<int>(index);
+  }
 
   void run() {
     for (size_t instance = 0; instance < execution.instances.size(); ++instance)
@@ -116,6 +132,7 @@ private:
       if (tier == MemoryTier::device ||
           !loaded.insert({parameter, position}).second)
         return;
+      bytes = getUpdatedBytes(problem, answer, parameter, updates[parameter]);
       steps[position].up += bytes;
       offload.hostToDevice += bytes;
       if (tier == MemoryTier::nvme)
@@ -147,7 +164,7 @@ private:
       int variable = problem.values[result].updates;
       if (variable < 0)
         continue;
-      int64_t bytes = getBytes(variable);
+      int64_t bytes = getUpdatedBytes(problem, answer, variable, run.op);
       cost.bytesRead += bytes;
       cost.bytesWritten += bytes;
       MemoryTier tier = getRestingTier(answer, variable, result);
@@ -164,7 +181,7 @@ private:
       ValueKind kind = problem.values[operand].kind;
       if (kind != ValueKind::activation)
         continue;
-      int64_t bytes = getBytes(operand);
+      int64_t bytes = getUpdatedBytes(problem, answer, operand, run.op);
       cost.bytesRead += bytes;
       steps[position].down += bytes;
       offload.deviceToHost += bytes;
@@ -231,6 +248,8 @@ private:
   StepWork &work;
   ScheduleShape shape;
   std::vector<int> newValues;
+  /// Per variable the op that replaces it, or -1.
+  std::vector<int> updates;
   std::vector<PassBytes> passes;
   std::vector<StepBytes> steps;
 };

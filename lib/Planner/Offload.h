@@ -27,6 +27,12 @@ std::vector<int> getNewValues(const PlanningProblem &problem);
 MemoryTier getRestingTier(const PlanningAnswer &answer, int variable,
                           int newValue);
 
+/// Bytes of a rank's part of `value` where its update `update` (-1: none) is off
+/// the device: of parameters and gradients that are updated in pieces (ZeRO)
+/// the piece.
+int64_t getUpdatedBytes(const PlanningProblem &problem,
+                        const PlanningAnswer &answer, int value, int update);
+
 /// True for an instance that waits for the backward pass on the host.
 bool waitsOnHost(const PlanningProblem &problem, const PlanningAnswer &answer,
                  const Execution &execution, int instance);

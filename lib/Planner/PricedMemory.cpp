@@ -56,6 +56,13 @@ parplan::findSmallerPlan(const MeshProblem &meshProblem, size_t opCount,
                          double fastestSeconds, const PlanRequest &request,
                          GetPeak getPeak, Clock::time_point deadline) {
   std::vector<double> weights(opCount, 1.0 / static_cast<double>(opCount));
+  // Sums of so few bits are exact: equal blocks keep equal prices.
+  auto round = [&] {
+    constexpr int bits = 40;
+    for (double &weight : weights)
+      weight = std::ldexp(std::round(std::ldexp(weight, bits)), -bits);
+  };
+  round();
   std::optional<std::vector<int>> found;
   /// Returns the op with the peak, or nothing after a plan was found.
   auto tryPrice = [&](double exponent) -> std::optional<int> {
@@ -73,15 +80,16 @@ parplan::findSmallerPlan(const MeshProblem &meshProblem, size_t opCount,
   };
   constexpr int rounds = 16, steps = 12;
   double high = std::log2(std::max(fastestSeconds, 1e-9));
-  for (int round = 1; round <= rounds && !found; ++round) {
+  for (int number = 1; number <= rounds && !found; ++number) {
     std::optional<int> peak = tryPrice(high);
     if (!peak)
       break;
     if (Clock::now() > deadline)
       return found;
     for (double &weight : weights)
-      weight *= round / (round + 1.0);
-    weights[*peak] += 1 / (round + 1.0);
+      weight *= number / (number + 1.0);
+    weights[*peak] += 1 / (number + 1.0);
+    round();
   }
   double low =
       high - std::log2(static_cast<double>(request.memoryLimitBytes) + 1) - 20;

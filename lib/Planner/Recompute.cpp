@@ -7,6 +7,7 @@
 #include "Recompute.h"
 
 #include "Execution.h"
+#include "LeastCount.h"
 
 #include "parplan/Planner/Evaluator.h"
 
@@ -215,13 +216,5 @@ bool parplan::recomputeUntilFits(const PlanningProblem &problem,
     answer.recomputed = std::move(before);
     return false;
   }
-  size_t least = 0, enough = steps.size();
-  while (least < enough) {
-    size_t middle = (least + enough) / 2;
-    if (fitsWith(middle))
-      enough = middle;
-    else
-      least = middle + 1;
-  }
-  return fitsWith(enough);
+  return fitsWith(findLeastCount(steps.size(), fitsWith));
 }

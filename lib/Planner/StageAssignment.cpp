@@ -9,6 +9,7 @@
 #include "StepTime.h"
 
 #include "parplan/Planner/Evaluator.h"
+#include "parplan/Planner/Solver.h"
 
 #include <algorithm>
 #include <map>
@@ -49,9 +50,11 @@ int64_t getElementCount(const PlanningValue &value) {
 
 } // namespace
 
-StageUnits parplan::getStageUnits(const PlanningProblem &problem,
-                                  const PlanningAnswer &answer,
-                                  const PlanCosts &costs) {
+/// With the seconds of an op, and of a message with a value.
+static StageUnits
+collectUnits(const PlanningProblem &problem,
+             llvm::function_ref<double(int)> getOpSeconds,
+             llvm::function_ref<double(int)> getMessageSeconds) {
   StageUnits units;
   units.ofOp.assign(problem.ops.size(), -1);
   std::vector<bool> isTrained = findTrained(problem);
@@ -63,14 +66,6 @@ StageUnits parplan::getStageUnits(const PlanningProblem &problem,
         value.kind == ValueKind::parameter &&
         (isTrained[index] || getElementCount(value) > mostSmallElements);
   }
-  int axis = findPipelineAxis(answer.mesh);
-  auto getMessageSeconds = [&](int value) {
-    int64_t bytes =
-        getLocalBytes(problem.values[value], answer.mesh, answer.rest[value]);
-    return axis < 0 ? 0.0
-                    : costs.getCollectiveSeconds(CollectiveKind::send,
-                                                 answer.mesh, {axis}, bytes);
-  };
   int lossUnit = -1;
   for (auto [index, op] : llvm::enumerate(problem.ops)) {
     if (!isBeforeBackward(op.role))
@@ -84,11 +79,7 @@ StageUnits parplan::getStageUnits(const PlanningProblem &problem,
       own.hasLargeParameter |= other.hasLargeParameter;
       own.seconds += other.seconds;
     }
-    own.seconds += (costs.getOpSeconds(problem, op, answer.assignments[index],
-                                       answer.mesh) +
-                    costs.getInnerSeconds(
-                        problem, op, answer.assignments[index], answer.mesh)) /
-                   static_cast<double>(getRepeat(problem, op));
+    own.seconds += getOpSeconds(static_cast<int>(index));
     double message = 0;
     for (int result : op.results) {
       updates |= problem.values[result].updates >= 0;
@@ -115,6 +106,34 @@ StageUnits parplan::getStageUnits(const PlanningProblem &problem,
       sources[result] = own;
   }
   return units;
+}
+
+StageUnits parplan::getStageUnits(const PlanningProblem &problem,
+                                  const PlanningAnswer &answer,
+                                  const PlanCosts &costs) {
+  int axis = findPipelineAxis(answer.mesh);
+  auto getOpSeconds = [&](int index) {
+    const PlanningOp &op = problem.ops[index];
+    const FactorAssignment &assignment = answer.assignments[index];
+    return (costs.getOpSeconds(problem, op, assignment, answer.mesh) +
+            costs.getInnerSeconds(problem, op, assignment, answer.mesh)) /
+           static_cast<double>(getRepeat(problem, op));
+  };
+  auto getMessageSeconds = [&](int value) {
+    int64_t bytes =
+        getLocalBytes(problem.values[value], answer.mesh, answer.rest[value]);
+    return axis < 0 ? 0.0
+                    : costs.getCollectiveSeconds(CollectiveKind::send,
+                                                 answer.mesh, {axis}, bytes);
+  };
+  return collectUnits(problem, getOpSeconds, getMessageSeconds);
+}
+
+int64_t parplan::countMostStages(const PlanningProblem &problem) {
+  // Nothing is cheaper than a message.
+  return collectUnits(
+             problem, [](int) { return 1.0; }, [](int) { return 0.0; })
+      .getCount();
 }
 
 namespace {

@@ -22,11 +22,24 @@ static constexpr int mostMoves = 3000;
 /// Places for cuts that the dynamic programme looks at.
 static constexpr int mostPlaces = 320;
 
+/// True where some op combines units of several positions.
+static bool meets(const StageChain &chain, const ScheduleShape &shape,
+                  const StageCuts &cuts) {
+  auto getPositionOf = [&](int unit) {
+    return getPosition(shape, llvm::upper_bound(cuts, unit) - cuts.begin() - 1);
+  };
+  return llvm::any_of(chain.meetings, [&](const std::vector<int> &units) {
+    return llvm::any_of(units, [&](int unit) {
+      return getPositionOf(unit) != getPositionOf(units.front());
+    });
+  });
+}
+
 CutSearch parplan::evaluateCuts(const StageChain &chain,
                                 const ScheduleShape &shape,
                                 const StageCuts &cuts) {
   StepWork work;
-  work.meets = chain.meets;
+  work.meets = !hasBackward(shape.kind) || meets(chain, shape, cuts);
   work.stages.resize(cuts.size());
   work.positions.resize(shape.positions);
   work.messageSeconds.assign(shape.positions, 0);
@@ -64,14 +77,14 @@ CutSearch parplan::evaluateCuts(const StageChain &chain,
   StageTimes times = work.getTimes();
   CutSearch result;
   result.cuts = cuts;
-  result.seconds = getStepSeconds(work, shape, times);
+  result.seconds = getStepSeconds(work, shape, times, work.latencies);
   for (int64_t position = 0; position < shape.positions; ++position) {
     double seconds = 0;
     for (int64_t chunk = 0; chunk < shape.chunks; ++chunk)
       seconds += times[getStage(shape, position, chunk)].getSeconds();
     result.busiestSeconds = std::max(result.busiestSeconds, seconds);
   }
-  PipelineSchedule schedule = makeSchedule(shape, times);
+  PipelineSchedule schedule = makeSchedule(shape, times, work.latencies);
   for (int64_t position = 0; position < shape.positions; ++position) {
     // What is in flight is taken as spread over the chunks evenly.
     int64_t inFlight = hasBackward(shape.kind)

@@ -29,7 +29,8 @@ struct StageChain {
   std::vector<double> latencies;
   /// Of every rank.
   int64_t fixedBytes = 0;
-  bool meets = true;
+  /// The units of which something is combined once per step, per such op.
+  std::vector<std::vector<int>> meetings;
 };
 
 /// The first unit of every stage, ascending from 0.

@@ -25,10 +25,12 @@ namespace {
 
 class MemoryCounter {
 public:
-  MemoryCounter(const PlanningProblem &problem, const PlanningAnswer &answer,
-                const StageTimes &times)
+  MemoryCounter(const PlanningProblem &problem, const PlanningAnswer &answer)
       : problem(problem), answer(answer), mesh(answer.mesh),
-        shape(getShape(problem, answer)), schedule(makeSchedule(shape, times)),
+        shape(getShape(problem, answer)),
+        planned(answer.pipeline.value_or(
+            PipelineChoice{shape, getEqualTimes(shape), {}})),
+        schedule(makeSchedule(shape, planned.times, planned.latencies)),
         execution(getExecution(problem, answer)),
         newValues(getNewValues(problem)), reshards(mesh),
         producers(problem.values.size(), -1), persistent(shape.getStageCount()),
@@ -39,11 +41,10 @@ public:
     for (int64_t stage = 0; stage < shape.getStageCount(); ++stage)
       timelines.emplace_back(execution, static_cast<int>(stage),
                              splitsBackward(shape.kind));
-    if (shape.positions > 1)
-      waiting = simulate(schedule, times);
   }
 
   StageMemory count() {
+    received = getReceiveBytes();
     addRuns();
     for (size_t index = 0; index < execution.instances.size(); ++index)
       addInstance(static_cast<int>(index));
@@ -108,10 +109,13 @@ private:
     MemoryTier resting = isVariable
                              ? getRestingTier(answer, value, newValues[value])
                              : MemoryTier::device;
+    int update = isVariable && newValues[value] >= 0
+                     ? producers[newValues[value]]
+                     : -1;
     if (resting == MemoryTier::host)
-      of.hostBytes += bytes;
+      of.hostBytes += getUpdatedBytes(problem, answer, value, update);
     if (resting == MemoryTier::nvme)
-      of.nvmeBytes += bytes;
+      of.nvmeBytes += getUpdatedBytes(problem, answer, value, update);
     if (answer.getTier(value) != MemoryTier::device)
       return;
     of.deviceBytes += bytes;
@@ -161,10 +165,6 @@ private:
     const PlanningOp *maker = producers[instance.value] >= 0
                                   ? &problem.ops[producers[instance.value]]
                                   : nullptr;
-    bool isSum = maker && maker->accumulates && problem.microBatches > 1;
-    bool isOfStep = maker && !maker->accumulates && !maker->perMicroBatch &&
-                    (isTraining(problem) || problem.microBatches > 1);
-    int firstPass = timeline.getBegin(Phase::forward);
     // A part for each micro-batch.
     if (value.isOutput && maker && maker->perMicroBatch &&
         problem.microBatches > 1) {
@@ -173,6 +173,10 @@ private:
     }
     if (value.isOutput)
       last = timeline.getEnd(Phase::end) - 1;
+    bool isSum = maker && maker->accumulates && problem.microBatches > 1;
+    bool isOfStep = maker && !maker->accumulates && !maker->perMicroBatch &&
+                    (isTraining(problem) || problem.microBatches > 1);
+    int firstPass = timeline.getBegin(Phase::forward);
     if (isSum || (isOfStep && first < afterPasses && last >= firstPass)) {
       // Exists during all passes.
       persistent[instance.stage].bytes += bytes;
@@ -247,18 +251,26 @@ private:
       timeline.add(first, first, transient);
   }
 
-  /// Messages that have arrived and are not used yet, but for one, which is an
-  /// instance.
-  int64_t getReceiveBytes(int64_t position) const {
+  /// Per position and pass the messages that have been received and that a
+  /// later pass reads. What a pass reads itself is an instance of it.
+  std::vector<std::vector<int64_t>> getReceiveBytes() const {
+    std::vector<std::vector<int64_t>> bytes;
+    for (const std::vector<Pass> &passes : schedule.passes)
+      bytes.emplace_back(passes.size(), 0);
     if (shape.positions == 1)
-      return 0;
-    int64_t largest = 0;
-    for (const StageTraffic &traffic : getTraffic(problem, answer, execution))
-      if (getPosition(shape, traffic.to) == position &&
-          getPosition(shape, traffic.from) != position)
-        largest = std::max(largest, traffic.bytes);
-    int64_t count = countWaitingMessages(schedule, *waiting, position);
-    return std::max<int64_t>(count - 1, 0) * largest;
+      return bytes;
+    std::vector<StageEdge> edges;
+    std::vector<int64_t> edgeBytes;
+    for (const StageTraffic &traffic : getTraffic(problem, answer, execution)) {
+      edges.push_back({traffic.from, traffic.to});
+      edgeBytes.push_back(traffic.bytes);
+    }
+    Timeline timeline = simulate(schedule, planned.times, planned.latencies);
+    for (const Transfer &transfer : orderTransfers(schedule, timeline, edges))
+      for (int64_t pass = transfer.receiveBefore; pass < transfer.consumer;
+           ++pass)
+        bytes[transfer.destination][pass] += edgeBytes[transfer.edge];
+    return bytes;
   }
 
   void finish(int64_t position, StageMemory &memory) {
@@ -298,11 +310,11 @@ private:
     offerOfAll(Phase::start);
     offerOfAll(Phase::end);
 
-    ofStep += getReceiveBytes(position);
     std::vector<int64_t> saved(stages.size(), 0), between = saved,
                                                   inFlight = saved;
     int64_t hostWaiting = 0;
-    for (const Pass &pass : schedule.passes[position]) {
+    for (auto [pass, waiting] :
+         llvm::zip_equal(schedule.passes[position], received[position])) {
       size_t chunk = static_cast<size_t>(pass.chunk);
       Phase phase = pass.kind == PassKind::forward ? Phase::forward
                     : pass.kind == PassKind::weightGradient
@@ -312,7 +324,7 @@ private:
         --saved[chunk];
       if (phase == Phase::weightGradient)
         --between[chunk];
-      int64_t others = ofStep, waits = 0;
+      int64_t others = ofStep + waiting, waits = 0;
       for (size_t other = 0; other < stages.size(); ++other) {
         const StageTimeline &timeline = timelines[stages[other]];
         others += saved[other] * timeline.getSaved() +
@@ -334,13 +346,14 @@ private:
   const PlanningAnswer &answer;
   const Mesh &mesh;
   ScheduleShape shape;
+  PipelineChoice planned;
   PipelineSchedule schedule;
   Execution execution;
   std::vector<int> newValues;
   ReshardCache reshards;
   std::vector<int> producers;
   std::vector<StageTimeline> timelines;
-  std::optional<Timeline> waiting;
+  std::vector<std::vector<int64_t>> received;
   struct Persistent {
     int64_t bytes = 0, gradientBytes = 0;
   };
@@ -361,7 +374,6 @@ bool parplan::isPlain(const PlanningAnswer &answer) {
 }
 
 StageMemory parplan::getStageMemory(const PlanningProblem &problem,
-                                    const PlanningAnswer &answer,
-                                    const StageTimes &times) {
-  return MemoryCounter(problem, answer, times).count();
+                                    const PlanningAnswer &answer) {
+  return MemoryCounter(problem, answer).count();
 }

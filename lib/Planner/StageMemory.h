@@ -31,10 +31,9 @@ struct StageMemory {
 /// * what input gradients left for those of weights that come later,
 /// * what is live in the pass itself, and
 /// * messages that have arrived early.
-/// Schedules that depend on times are those for `times`.
+/// Schedules that depend on times are those for the times of the plan.
 StageMemory getStageMemory(const PlanningProblem &problem,
-                           const PlanningAnswer &answer,
-                           const StageTimes &times);
+                           const PlanningAnswer &answer);
 
 /// True for a plan without any of these.
 bool isPlain(const PlanningAnswer &answer);

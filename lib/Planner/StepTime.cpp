@@ -12,6 +12,7 @@
 #include "parplan/Support/Check.h"
 
 #include <algorithm>
+#include <set>
 
 using namespace parplan;
 
@@ -49,14 +50,12 @@ ScheduleShape parplan::getShape(const PlanningProblem &problem,
   return shape;
 }
 
-/// Ops at the end of a step that some op needs which reads what several
-/// positions made, and whether there is such an op.
-static std::pair<std::vector<bool>, bool>
-findBeforeMeeting(const PlanningProblem &problem, const PlanningAnswer &answer,
-                  const ScheduleShape &shape) {
+Meetings parplan::findMeetings(const PlanningProblem &problem,
+                               llvm::ArrayRef<int> placeOf) {
+  Meetings meetings;
+  std::vector<bool> &isBefore = meetings.isBefore;
+  isBefore.assign(problem.ops.size(), false);
   std::vector<int> makers(problem.values.size(), -1);
-  std::vector<bool> isBefore(problem.ops.size(), false);
-  bool meets = false;
   for (auto [index, op] : llvm::enumerate(problem.ops))
     for (int result : op.results)
       makers[result] = static_cast<int>(index);
@@ -64,26 +63,35 @@ findBeforeMeeting(const PlanningProblem &problem, const PlanningAnswer &answer,
   for (size_t index = problem.ops.size(); index-- > 0;) {
     if (phases[index] != Phase::end)
       continue;
-    int64_t position = -1;
-    bool isMeeting = false;
-    for (int operand : problem.ops[index].operands) {
-      int stage = makers[operand] < 0 ? -1 : answer.getStage(makers[operand]);
-      if (stage < 0)
-        continue;
-      int64_t other = getPosition(shape, stage);
-      isMeeting |= position >= 0 && other != position;
-      position = other;
-    }
     // The two stages of a tied parameter meet each other alone.
-    isMeeting &= answer.getStage(index) < 0;
-    meets |= isMeeting;
-    isBefore[index] = isBefore[index] | isMeeting;
+    if (placeOf[index] < 0) {
+      std::set<int> places;
+      for (int operand : problem.ops[index].operands)
+        if (makers[operand] >= 0 && placeOf[makers[operand]] >= 0)
+          places.insert(placeOf[makers[operand]]);
+      if (places.size() > 1) {
+        meetings.places.emplace_back(places.begin(), places.end());
+        isBefore[index] = true;
+      }
+    }
     if (isBefore[index])
       for (int operand : problem.ops[index].operands)
         if (makers[operand] >= 0)
           isBefore[makers[operand]] = true;
   }
-  return {std::move(isBefore), meets};
+  return meetings;
+}
+
+static Meetings getMeetings(const PlanningProblem &problem,
+                            const PlanningAnswer &answer,
+                            const ScheduleShape &shape) {
+  std::vector<int> positionOf;
+  for (size_t op = 0; op < problem.ops.size(); ++op) {
+    int stage = answer.getStage(op);
+    positionOf.push_back(
+        stage < 0 ? -1 : static_cast<int>(getPosition(shape, stage)));
+  }
+  return findMeetings(problem, positionOf);
 }
 
 static void addMessages(const PlanningProblem &problem,
@@ -143,8 +151,8 @@ StepWork parplan::getStepWork(const PlanningProblem &problem,
   Execution execution = getExecution(problem, answer);
   std::vector<RunSeconds> seconds =
       getRunSeconds(problem, answer, execution, costs);
-  auto [isBefore, meets] = findBeforeMeeting(problem, answer, shape);
-  work.meets = meets || !hasBackward(shape.kind);
+  Meetings meetings = getMeetings(problem, answer, shape);
+  work.meets = !meetings.places.empty() || !hasBackward(shape.kind);
   work.stages.resize(shape.getStageCount());
   work.positions.resize(shape.positions);
   for (auto [run, spent] : llvm::zip_equal(execution.runs, seconds)) {
@@ -168,7 +176,8 @@ StepWork parplan::getStepWork(const PlanningProblem &problem,
       stage.weightGradient.add(spent.each);
       break;
     case Phase::end:
-      (isBefore[run.op] ? position.beforeMeeting : position.afterMeeting)
+      (meetings.isBefore[run.op] ? position.beforeMeeting
+                                 : position.afterMeeting)
           .add(spent.each);
       break;
     }
@@ -178,8 +187,18 @@ StepWork parplan::getStepWork(const PlanningProblem &problem,
   return work;
 }
 
+void parplan::setPipelineTimes(const PlanningProblem &problem,
+                               const PlanCosts &costs, PlanningAnswer &answer) {
+  if (!answer.pipeline)
+    return;
+  StepWork work = getStepWork(problem, answer, costs);
+  answer.pipeline->times = work.getTimes();
+  answer.pipeline->latencies = work.latencies;
+}
+
 double parplan::getStepSeconds(const StepWork &work, const ScheduleShape &shape,
-                               const StageTimes &times) {
+                               const StageTimes &times,
+                               const Latencies &latencies) {
   StageTimes actual = work.getTimes();
   double start = 0, after = 0, atEnds = 0, messages = 0;
   for (auto [position, message] :
@@ -199,7 +218,7 @@ double parplan::getStepSeconds(const StepWork &work, const ScheduleShape &shape,
           hasBackward(shape.kind) ? pass.getSeconds() : pass.forwardSeconds;
     return atEnds + static_cast<double>(shape.microBatches) * passes;
   }
-  PipelineSchedule schedule = makeSchedule(shape, times);
+  PipelineSchedule schedule = makeSchedule(shape, times, latencies);
   constexpr int64_t steps = 5;
   Timeline timeline =
       simulate(schedule, actual, work.latencies, work.meets ? 1 : steps);

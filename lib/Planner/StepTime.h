@@ -56,9 +56,28 @@ StepWork getStepWork(const PlanningProblem &problem,
 ScheduleShape getShape(const PlanningProblem &problem,
                        const PlanningAnswer &answer);
 
-/// The time of a step in which passes take `work` and are ordered for `times`.
+/// The time of a step in which passes and messages take `work` and are ordered
+/// for `times` and `latencies`.
 double getStepSeconds(const StepWork &work, const ScheduleShape &shape,
-                      const StageTimes &times);
+                      const StageTimes &times, const Latencies &latencies);
+
+/// Ops at the end of a step that combine what several places have, each of
+/// which has passes of its own.
+struct Meetings {
+  /// Per op whether such an op needs it.
+  std::vector<bool> isBefore;
+  /// Per such op the places.
+  std::vector<std::vector<int>> places;
+};
+
+/// `placeOf` has the place of every op, -1 for those that are everywhere.
+Meetings findMeetings(const PlanningProblem &problem,
+                      llvm::ArrayRef<int> placeOf);
+
+/// Sets what the passes and messages of a pipeline are ordered for to what they
+/// take.
+void setPipelineTimes(const PlanningProblem &problem, const PlanCosts &costs,
+                      PlanningAnswer &answer);
 
 /// The axis with the role `pipeline`, or -1.
 int findPipelineAxis(const Mesh &mesh);

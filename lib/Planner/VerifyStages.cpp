@@ -97,6 +97,10 @@ private:
     if (static_cast<int64_t>(answer.pipeline->times.size()) !=
         shape.getStageCount())
       fail("P2", "the schedule has no time for every stage");
+    size_t messages = answer.pipeline->latencies.size();
+    if (messages > 0 &&
+        static_cast<int64_t>(messages) + 1 != shape.getStageCount())
+      fail("P2", "the schedule has no time for every message between stages");
   }
 
   void verifySizes() {

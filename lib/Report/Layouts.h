@@ -7,7 +7,7 @@
 #ifndef PARPLAN_REPORT_LAYOUTS_H
 #define PARPLAN_REPORT_LAYOUTS_H
 
-#include "parplan/Planner/MemoryTier.h"
+#include "parplan/CostModel/MemoryTier.h"
 #include "parplan/Planner/PlanningProblem.h"
 #include "parplan/Support/Json.h"
 

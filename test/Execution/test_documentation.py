@@ -16,7 +16,7 @@ LAYERS = {
     "lib/CostModel": ["lib/Cluster", "lib/Sharding", "lib/Support"],
     "lib/Pipeline": ["lib/Support"],
     "lib/Planner": ["lib/CostModel", "lib/Cluster", "lib/Pipeline", "lib/Sharding", "lib/Support"],
-    "lib/Simulator": ["lib/CostModel", "lib/Cluster", "lib/Planner", "lib/Sharding", "lib/Support"],
+    "lib/Simulator": ["lib/CostModel", "lib/Cluster", "lib/Sharding", "lib/Support"],
 }
 WITHOUT_MLIR = list(LAYERS)
 SHARED = list(LAYERS)

@@ -7,6 +7,8 @@
 #ifndef PARPLAN_PLANNER_COSTNETWORK_H
 #define PARPLAN_PLANNER_COSTNETWORK_H
 
+#include "parplan/Planner/CostTables.h"
+
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -32,16 +34,19 @@ public:
   /// Adds to the costs of a variable.
   void addCosts(int variable, const std::vector<double> &costs);
   /// Adds `costs[i * domain(second) + j]` for choices i and j of a pair.
-  void addPair(int first, int second, const std::vector<double> &costs);
+  void addPair(int first, int second, std::vector<double> costs);
+
+  /// A network of the same costs, which more are added to than are kept.
+  CostNetwork fork() const;
 
   int getVariableCount() const { return static_cast<int>(unary.size()); }
   int getDomainSize(int variable) const {
-    return static_cast<int>(unary[variable].size());
+    return static_cast<int>(unary[variable]->size());
   }
 
   /// The costs of the choices of a variable alone.
   const std::vector<double> &getCosts(int variable) const {
-    return unary[variable];
+    return *unary[variable];
   }
 
   /// The cost of a complete answer.
@@ -96,9 +101,10 @@ private:
 
   struct Pair {
     int first, second;
-    std::vector<double> costs;
+    CostTable costs;
   };
-  std::vector<std::vector<double>> unary;
+  std::shared_ptr<CostTables> tables = std::make_shared<CostTables>();
+  std::vector<CostTable> unary;
   std::vector<Pair> pairs;
 };
 
@@ -123,7 +129,7 @@ struct CostNetwork::Condensation {
     int variable;
     std::vector<int> neighbours;
     std::vector<int> domains;
-    std::vector<int> best;
+    std::shared_ptr<const std::vector<int>> best;
   };
   std::vector<Step> steps;
 

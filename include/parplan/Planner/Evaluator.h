@@ -48,6 +48,12 @@ PlanEvaluation evaluatePlan(const PlanningProblem &problem,
                             const PlanningAnswer &answer,
                             const PlanCosts &costs);
 
+/// The seconds of the layouts of a plan alone: of all its ops, reshards and
+/// copies on one position, with everything kept on the device. That is what a
+/// search of layouts adds up, so both must agree.
+double getLayoutSeconds(const PlanningProblem &problem,
+                        const PlanningAnswer &answer, const PlanCosts &costs);
+
 /// Live bytes of a rank where their sum is highest.
 struct MemoryPeak {
   int64_t bytes = 0;

@@ -8,7 +8,7 @@
 #define PARPLAN_PLANNER_PLANCOSTS_H
 
 #include "parplan/CostModel/Collective.h"
-#include "parplan/Planner/MemoryTier.h"
+#include "parplan/CostModel/MemoryTier.h"
 #include "parplan/Planner/PlanningProblem.h"
 #include "parplan/Sharding/Reshard.h"
 

@@ -7,17 +7,33 @@
 #ifndef PARPLAN_PLANNER_PLANNINGANSWER_H
 #define PARPLAN_PLANNER_PLANNINGANSWER_H
 
+#include "parplan/CostModel/MemoryTier.h"
 #include "parplan/Pipeline/Schedule.h"
-#include "parplan/Planner/MemoryTier.h"
 #include "parplan/Planner/PlanningProblem.h"
 
 namespace parplan {
 
-/// In which order a pipeline runs, and what its passes take.
+/// In which order a pipeline runs, and what its passes and messages take.
 struct PipelineChoice {
   ScheduleShape shape;
   /// Per virtual stage.
   std::vector<PassTimes> times;
+  /// Seconds of a message, per boundary between two stages; empty: none takes
+  /// any time.
+  std::vector<double> latencies;
+};
+
+/// Who keeps the variables of a training step in place of those who compute.
+struct ServerChoice {
+  int64_t servers = 1;
+  /// No worker is more than so many steps ahead of another; unset: all of them
+  /// and the servers make each step together. Set, the answer is for one worker
+  /// of `workers`, which are equal.
+  std::optional<int64_t> staleness;
+  int64_t workers = 1;
+
+  int64_t getRankCount() const { return workers + servers; }
+  bool operator==(const ServerChoice &other) const = default;
 };
 
 /// All decisions of a plan. Layouts in use, layouts as made, reshards, bytes
@@ -36,6 +52,8 @@ struct PlanningAnswer {
   /// Per op its virtual stage; -1: in every stage that reads it. Empty: one
   /// stage.
   std::vector<int> stages;
+  /// Unset: there are no servers. They stand beside the ranks of the mesh.
+  std::optional<ServerChoice> servers;
   /// Per op whether its results are made again for the backward pass, in place
   /// of being kept for it; empty: of none.
   std::vector<bool> recomputed;

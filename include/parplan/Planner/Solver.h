@@ -55,15 +55,17 @@ struct PlanRequest {
   /// Forced sizes of the axes; unset ones are searched. `tensorSize` also asks
   /// for 1D tensor parallelism (`tp1d`).
   std::optional<int64_t> dataSize, tensorSize, contextSize, expertSize;
-  /// Positions of the pipeline; unset: 1, and more only where nothing else
-  /// fits.
+  /// Positions of the pipeline; unset: 1.
   std::optional<int64_t> pipelineSize;
   /// Unset: the fastest that fits.
   std::optional<ForcedSchedule> schedule;
-  /// Unset: none, and more only where nothing else fits.
+  /// Unset: none.
   std::optional<RecomputeKind> recompute;
   /// Unset: nothing.
   std::optional<OffloadChoice> offload;
+  /// What is left open of `recompute` and `offload` is chosen, too, where
+  /// nothing fits without: the fastest that fits.
+  bool mayResort = false;
   /// Memory of the other tiers for one rank; 0: there is no such tier.
   int64_t hostLimitBytes = 0;
   int64_t nvmeLimitBytes = 0;
@@ -73,6 +75,8 @@ struct PlanRequest {
   /// axes; `sp=off`: nothing of the forward pass does.
   std::optional<bool> sequenceParallel;
   std::vector<ForcedAlgorithm> forcedAlgorithms;
+  /// Servers keep the variables; `deviceCount` is without them.
+  std::optional<ServerChoice> servers;
   /// Forced ZeRO stage, 0 to 3, of all parameters; only for training steps.
   std::optional<int> zeroStage;
   /// Devices of a node; 0: all. Where the data axes span nodes, training may
@@ -89,8 +93,9 @@ struct PlanRequest {
 struct PlanResult {
   std::optional<PlanningAnswer> answer;
   PlanEvaluation evaluation;
-  /// The seconds of the answer as the search added them up: it must agree with
-  /// the evaluator, which adds them up from the answer alone.
+  /// The seconds of the layouts of the answer as the search added them up: they
+  /// must agree with `getLayoutSeconds`, which adds them up from the answer
+  /// alone.
   double objectiveSeconds = 0;
   Certificate certificate;
   /// What every considered plan needs for certain: its parameters.
@@ -103,6 +108,10 @@ struct PlanResult {
   /// Why meshes were refused.
   std::vector<std::string> refusals;
 };
+
+/// Which tier of a request is too small for a plan.
+std::optional<std::string> findSmallTier(const PlanRequest &request,
+                                         const PlanEvaluation &evaluation);
 
 /// The best plan over every mesh of data by tensor axes that the request
 /// allows, and every layout per op and value of Candidates.h. Per mesh a cost
@@ -119,11 +128,15 @@ PlanResult solveGatheringAgain(const PlanningProblem &problem,
                                const PlanRequest &request,
                                const PlanCosts &costs);
 
-/// What the driver asks for: `solveGatheringAgain` over all that the request
-/// leaves open. Where no plan fits, and the request allows it, activations are
-/// made again for the backward pass (selective, then full) and the model is cut
-/// into the fewest stages that fit. Those plans are not compared with all
-/// others: `exact` is false.
+/// Where no other plan fits: the fastest that was found of those that cut the
+/// model into stages, make activations again for the backward pass and have
+/// values on other tiers, as far as the request leaves that open. They are not
+/// compared with all others, so that `exact` is false; the lower bound is that
+/// of all of them.
+PlanResult findLastResort(const PlanningProblem &problem,
+                          const PlanRequest &request, const PlanCosts &costs);
+
+/// `solveGatheringAgain`, and where no plan fits `findLastResort`.
 PlanResult findPlan(const PlanningProblem &problem, const PlanRequest &request,
                     const PlanCosts &costs);
 
@@ -148,6 +161,9 @@ std::vector<Mesh> getMeshes(const PlanningProblem &problem,
 std::vector<PlanSpace> getSpaces(const PlanningProblem &problem,
                                  const PlanRequest &request);
 
+/// Into how many stages a model can be cut at most, whatever the layouts.
+int64_t countMostStages(const PlanningProblem &problem);
+
 /// The number of experts of the largest mixture, 1 without one.
 int64_t getExpertCount(const PlanningProblem &problem);
 
@@ -156,7 +172,7 @@ bool hasContext(const PlanningProblem &problem);
 
 /// Sizes of context axes that are tried: what is forced, else 1 and, where the
 /// batch has fewer samples than there are ranks or a node is forced to use
-/// them, more.
+/// them, more; of the ranks of one position of the pipeline.
 std::vector<int64_t> getContextSizes(const PlanningProblem &problem,
                                      const PlanRequest &request);
 

@@ -8,8 +8,8 @@
 #define PARPLAN_SIMULATOR_PROGRAM_H
 
 #include "parplan/CostModel/Collective.h"
+#include "parplan/CostModel/MemoryTier.h"
 #include "parplan/CostModel/OpCost.h"
-#include "parplan/Planner/MemoryTier.h"
 #include "parplan/Sharding/Mesh.h"
 
 #include <array>

@@ -171,60 +171,82 @@ TEST(Experts, AreSplitWhereTheyAreAndSamplesElsewhere) {
   EXPECT_EQ(result.evaluation.parameterBytes, 4 * 16 * 16 * 4 / 2);
 }
 
+TEST(ContextSizes, AreThoseOfOnePositionOfThePipeline) {
+  PlanningProblem problem = makeAttention(2, 16, 4, /*keyHeads=*/2);
+  // Two samples for four ranks, or for the two of each position.
+  PlanRequest request = makeRequest(4);
+  EXPECT_EQ(getContextSizes(problem, request), (std::vector<int64_t>{1, 2, 4}));
+  request.pipelineSize = 2;
+  EXPECT_EQ(getContextSizes(problem, request), std::vector<int64_t>{1});
+  // There is no mesh that ranks cannot share out.
+  request.pipelineSize = 3;
+  EXPECT_TRUE(getContextSizes(problem, request).empty());
+  EXPECT_TRUE(getMeshes(problem, request).empty());
+}
+
+std::string getRefusal(const PlanningProblem &problem,
+                       const PlanRequest &request) {
+  PlanResult result = solve(problem, request, SimpleCosts());
+  EXPECT_FALSE(result.answer);
+  return result.refusals.empty() ? "" : result.refusals.back();
+}
+
 TEST(Refusals, NameTheReasonAndTheNearest) {
   PlanningProblem attention = makeAttention(2, 16, 4, /*keyHeads=*/2);
   PlanningProblem mixture = makeMixture(4);
-  auto getRefusal = [](const PlanningProblem &problem,
-                       const PlanRequest &request) {
-    PlanResult result = solve(problem, request, SimpleCosts());
-    EXPECT_FALSE(result.answer);
-    return result.refusals.empty() ? "" : result.refusals.back();
+  struct {
+    const PlanningProblem &problem;
+    int64_t devices;
+    void (*ask)(PlanRequest &);
+    const char *refusal;
+  } cases[] = {
+      {attention, 4, [](PlanRequest &request) { request.expertSize = 2; },
+       "ep=2: the model has no experts; ep=1 is possible"},
+      {mixture, 8, [](PlanRequest &request) { request.expertSize = 8; },
+       "ep=8: the model has 4 experts; ep=4 is possible"},
+      {mixture, 4, [](PlanRequest &request) { request.contextSize = 2; },
+       "cp=2: the model has no attention over a sequence; cp=1 is possible"},
+      {attention, 32, [](PlanRequest &request) { request.contextSize = 32; },
+       "cp=32: the sequence has 16 positions; cp=16 is possible"},
+      {attention, 4,
+       [](PlanRequest &request) {
+         request.sequenceParallel = true;
+         request.tensorSize = 1;
+       },
+       "sp=on splits sequences over tensor-parallel ranks, and there is one; "
+       "tp1d=2 and more is possible with it"},
+      {attention, 4,
+       [](PlanRequest &request) {
+         request.grid = {GridKind::grid2d, {2, 3}};
+       },
+       "tp2d=2x3 cannot be completed to 4 devices"},
+      {attention, 1024,
+       [](PlanRequest &request) {
+         request.grid = {GridKind::grid3d, {32, 1, 32}};
+       },
+       "tp3d=32x1x32: every product is smaller than this grid; tp1d=1024 or "
+       "smaller grids are nearest"},
+      {attention, 4096, [](PlanRequest &request) { request.tensorSize = 4096; },
+       "tp1d=4096: every product is smaller than that; a smaller tp1d is "
+       "nearest"},
+      {attention, 32,
+       [](PlanRequest &request) {
+         request.tensorSize = 32;
+         request.sequenceParallel = true;
+       },
+       "sp=on: no operator has a sequence that can be split over the "
+       "tensor-parallel ranks of tp0=2 tp1=2 tp2=2 tp3=2 tp4=2; sp=off or "
+       "fewer of them are possible"},
   };
+  for (const auto &[problem, devices, ask, refusal] : cases) {
+    PlanRequest request = makeRequest(devices);
+    ask(request);
+    EXPECT_EQ(getRefusal(problem, request), refusal);
+  }
+}
+
+TEST(Refusals, NameTheHeadsThatRanksCannotShare) {
   PlanRequest request = makeRequest(4);
-  request.expertSize = 2;
-  EXPECT_EQ(getRefusal(attention, request),
-            "ep=2: the model has no experts; ep=1 is possible");
-  request = makeRequest(8);
-  request.expertSize = 8;
-  EXPECT_EQ(getRefusal(mixture, request),
-            "ep=8: the model has 4 experts; ep=4 is possible");
-  request = makeRequest(4);
-  request.contextSize = 2;
-  EXPECT_EQ(getRefusal(mixture, request),
-            "cp=2: the model has no attention over a sequence; cp=1 is "
-            "possible");
-  request = makeRequest(32);
-  request.contextSize = 32;
-  EXPECT_EQ(getRefusal(attention, request),
-            "cp=32: the sequence has 16 positions; cp=16 is possible");
-  request = makeRequest(4);
-  request.sequenceParallel = true;
-  request.tensorSize = 1;
-  EXPECT_EQ(getRefusal(attention, request),
-            "sp=on splits sequences over tensor-parallel ranks, and there is "
-            "one; tp1d=2 and more is possible with it");
-  request = makeRequest(4);
-  request.grid = {GridKind::grid2d, {2, 3}};
-  EXPECT_EQ(getRefusal(attention, request),
-            "tp2d=2x3 cannot be completed to 4 devices");
-  request = makeRequest(1024);
-  request.grid = {GridKind::grid3d, {32, 1, 32}};
-  EXPECT_EQ(getRefusal(attention, request),
-            "tp3d=32x1x32: every product is smaller than this grid; tp1d=1024 "
-            "or smaller grids are nearest");
-  request = makeRequest(4096);
-  request.tensorSize = 4096;
-  EXPECT_EQ(getRefusal(attention, request),
-            "tp1d=4096: every product is smaller than that; a smaller tp1d is "
-            "nearest");
-  request = makeRequest(32);
-  request.tensorSize = 32;
-  request.sequenceParallel = true;
-  EXPECT_EQ(getRefusal(attention, request),
-            "sp=on: no operator has a sequence that can be split over the "
-            "tensor-parallel ranks of tp0=2 tp1=2 tp2=2 tp3=2 tp4=2; sp=off or "
-            "fewer of them are possible");
-  request = makeRequest(4);
   request.contextSize = 4;
   request.forcedAlgorithms = {{"Attention", Algorithm::allToAll}};
   EXPECT_NE(getRefusal(makeAttention(2, 16, 3, /*keyHeads=*/3), request)

@@ -128,6 +128,59 @@ TEST(CostNetwork, KeepsTheMinimumWhenVariablesWithTwoNeighboursAreDropped) {
   EXPECT_LT(after, before / 2);
 }
 
+TEST(CostNetwork, KeepsEqualTablesOnce) {
+  auto base = std::make_shared<CostTables>();
+  CostTable first = base->get({1, 2, CostNetwork::forbidden});
+  EXPECT_EQ(base->get({1, 2, CostNetwork::forbidden}), first);
+  EXPECT_NE(base->get({1, 2}), first);
+  CostTables more(base);
+  EXPECT_EQ(more.get({1, 2, CostNetwork::forbidden}), first);
+  EXPECT_EQ(more.get({3}), more.get({3}));
+}
+
+TEST(CostNetwork, SolvesManyEqualBlocks) {
+  // Blocks of two variables: the same tables over and over.
+  std::mt19937 random(7);
+  auto draw = [&](size_t count) {
+    std::vector<double> costs(count);
+    for (double &cost : costs)
+      cost = static_cast<double>(random() % 16);
+    return costs;
+  };
+  std::vector<double> single = draw(4), inner = draw(16), outer = draw(16);
+  constexpr int blocks = 50;
+  CostNetwork network;
+  for (int block = 0; block < blocks; ++block) {
+    int first = network.addVariable(single),
+        second = network.addVariable(single);
+    network.addPair(first, second, inner);
+    if (block > 0)
+      network.addPair(first, first - 1, outer);
+  }
+  // By dynamic programming, block by block.
+  std::vector<double> best(4, 0);
+  for (int block = 0; block < blocks; ++block) {
+    std::vector<double> next(4, CostNetwork::forbidden);
+    for (int before = 0; before < 4; ++before)
+      for (int first = 0; first < 4; ++first)
+        for (int second = 0; second < 4; ++second)
+          next[second] = std::min(
+              next[second],
+              best[before] + (block > 0 ? outer[first * 4 + before] : 0) +
+                  single[first] + inner[first * 4 + second] + single[second]);
+    best = next;
+  }
+  double minimum = *std::min_element(best.begin(), best.end());
+  CostNetwork::Reduction reduced = network.reduce();
+  CostNetwork::Condensation condensed = reduced.network.condense();
+  auto elimination = condensed.network.eliminate(1 << 20);
+  ASSERT_TRUE(elimination);
+  EXPECT_EQ(condensed.constant + elimination->getMinimum(), minimum);
+  EXPECT_EQ(
+      network.getCost(reduced.expand(condensed.expand(elimination->getBest()))),
+      minimum);
+}
+
 TEST(CostNetwork, VisitsAnswersInAscendingOrder) {
   std::mt19937 random(4);
   for (int trial = 0; trial < 100; ++trial) {

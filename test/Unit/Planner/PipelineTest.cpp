@@ -2,7 +2,7 @@
 
 #include "TestProblems.h"
 
-#include "lib/Planner/StageAssignment.h"
+#include "lib/Planner/Staging.h"
 #include "lib/Planner/StepTime.h"
 #include "parplan/Planner/Evaluator.h"
 #include "parplan/Planner/Solver.h"
@@ -89,6 +89,9 @@ PlanResult solveChecked(const PlanningProblem &problem,
   EXPECT_LE(result.certificate.lowerBoundSeconds,
             result.certificate.upperBoundSeconds);
   EXPECT_FALSE(result.certificate.exact);
+  EXPECT_NEAR(result.objectiveSeconds,
+              getLayoutSeconds(problem, *result.answer, costs),
+              1e-9 * result.objectiveSeconds);
   return result;
 }
 
@@ -102,7 +105,7 @@ PlanningAnswer cutAt(const PlanningProblem &problem, PlanningAnswer answer,
         llvm::count_if(firstUnits, [&](int first) { return first <= unit; }) -
         1));
   answer.stages = spreadStages(problem, units, stageOfUnit);
-  answer.pipeline->times = getStepWork(problem, answer, costs).getTimes();
+  setPipelineTimes(problem, costs, answer);
   return answer;
 }
 
@@ -205,6 +208,135 @@ TEST(Pipeline, FindsTheBestOfAllCuts) {
   }
 }
 
+/// What a chain leaves out: seconds of the op that adds all squares, which is
+/// in every stage.
+constexpr double withoutStage = 1.001e-3;
+
+TEST(Pipeline, CutsByAChainThatCostsWhatThePlanCosts) {
+  std::mt19937 random(5);
+  for (int round = 0; round < 12; ++round) {
+    std::vector<int64_t> widths;
+    for (int layer = 0; layer < 7; ++layer)
+      widths.push_back(4 << (random() % 4));
+    PlanningProblem problem =
+        makeChain(widths, 1 + static_cast<int64_t>(random() % 6),
+                  /*meets=*/round % 2 == 0);
+    PlanResult result = solveChecked(
+        problem, makeRequest(3, ScheduleKind::oneForwardOneBackward),
+        SimpleCosts());
+    const ScheduleShape &shape = result.answer->pipeline->shape;
+    StageUnits units = getStageUnits(problem, *result.answer, SimpleCosts());
+    StageChain chain =
+        getStageChain(problem, *result.answer, SimpleCosts(), units);
+    std::vector<int> cuts = {0};
+    forAllCuts(6, 3, cuts, [&](llvm::ArrayRef<int> firstUnits) {
+      PlanningAnswer answer =
+          cutAt(problem, *result.answer, firstUnits, SimpleCosts());
+      double seconds =
+          evaluatePlan(problem, answer, SimpleCosts()).stepTimeSeconds;
+      EXPECT_NEAR(evaluateCuts(chain, shape, firstUnits.vec()).seconds, seconds,
+                  withoutStage);
+    });
+  }
+}
+
+TEST(Pipeline, MeetsWhereSeveralPositionsAreCombined) {
+  // The squares of the first two layers alone are added.
+  PlanningProblem problem =
+      makeChain({8, 8, 8, 8, 8}, /*microBatches=*/4, /*meets=*/false);
+  std::vector<int> sums;
+  for (const PlanningOp &op : problem.ops)
+    if (op.accumulates)
+      sums.push_back(op.results[0]);
+  ASSERT_EQ(sums.size(), 4u);
+  ProblemBuilder builder(std::move(problem));
+  std::vector<int> squares = {builder.addSquareSum(sums[3], -1),
+                              builder.addSquareSum(sums[2], -1)};
+  builder.addElementwise(squares);
+  builder.setRole(OpRole::optimizer);
+  builder.problem.ops.back().perMicroBatch = false;
+  PlanResult result = solveChecked(
+      builder.problem, makeRequest(2, ScheduleKind::oneForwardOneBackward),
+      FreeMessages());
+  StageUnits units =
+      getStageUnits(builder.problem, *result.answer, FreeMessages());
+  StageChain chain =
+      getStageChain(builder.problem, *result.answer, FreeMessages(), units);
+  EXPECT_EQ(chain.meetings.size(), 1u);
+  for (int cut : {1, 2}) {
+    PlanningAnswer answer =
+        cutAt(builder.problem, *result.answer, {0, cut}, FreeMessages());
+    EXPECT_EQ(getStepWork(builder.problem, answer, FreeMessages()).meets,
+              cut == 1);
+    double seconds =
+        evaluatePlan(builder.problem, answer, FreeMessages()).stepTimeSeconds;
+    EXPECT_NEAR(evaluateCuts(chain, answer.pipeline->shape, {0, cut}).seconds,
+                seconds, withoutStage);
+  }
+}
+
+TEST(Pipeline, OrdersPassesForWhatMessagesTake) {
+  PlanningProblem problem = makeChain({16, 16, 16, 16, 16}, 6);
+  for (ScheduleKind kind :
+       {ScheduleKind::oneForwardOneBackward, ScheduleKind::zbH1}) {
+    PlanResult result =
+        solveChecked(problem, makeRequest(4, kind), SimpleCosts());
+    StepWork work = getStepWork(problem, *result.answer, SimpleCosts());
+    EXPECT_EQ(result.answer->pipeline->latencies, work.latencies);
+    EXPECT_GT(work.latencies.front(), 0);
+    PlanningAnswer blind = *result.answer;
+    blind.pipeline->latencies.clear();
+    EXPECT_LE(result.evaluation.stepTimeSeconds,
+              evaluatePlan(problem, blind, SimpleCosts()).stepTimeSeconds *
+                  (1 + 1e-9));
+  }
+}
+
+TEST(Pipeline, HoldsWhatArrivesStagesBeforeItIsRead) {
+  // What the first stage makes, which is large, is read by the last one, too.
+  const int64_t widths[] = {8, 64, 8, 8, 64};
+  auto getPeaks = [&](bool skips) {
+    ProblemBuilder builder;
+    builder.problem.microBatches = 8;
+    int value = builder.addInput({8, 8}), first = -1;
+    std::vector<int> weights;
+    std::vector<ProblemBuilder::Layer> layers;
+    for (int layer = 0; layer < 4; ++layer) {
+      weights.push_back(
+          builder.addParameter({widths[layer], widths[layer + 1]}));
+      layers.push_back(builder.addLayer(value, weights.back()));
+      value = layers.back().result;
+      if (layer == 0)
+        first = value;
+    }
+    builder.addElementwise({value, skips ? first : value});
+    builder.setRole(OpRole::forward);
+    builder.problem.ops.back().perMicroBatch = true;
+    int gradient = builder.addInput({8, 64});
+    std::vector<int> sums(4);
+    for (int layer = 4; layer-- > 0;) {
+      auto [ofInput, ofWeight] = layers[layer].addBackward(gradient);
+      gradient = ofInput;
+      sums[layer] = builder.addAccumulate(ofWeight);
+    }
+    for (int layer = 0; layer < 4; ++layer)
+      builder.addUpdate(weights[layer], sums[layer]);
+    PlanResult result = solveChecked(
+        builder.problem, makeRequest(4, ScheduleKind::oneForwardOneBackward),
+        FreeMessages());
+    PlanningAnswer answer =
+        cutAt(builder.problem, *result.answer, {0, 1, 2, 3}, FreeMessages());
+    return evaluatePlan(builder.problem, answer, FreeMessages())
+        .positionPeakBytes;
+  };
+  std::vector<int64_t> chain = getPeaks(false), skip = getPeaks(true);
+  int64_t block = 8 * 64 * 4;
+  EXPECT_EQ(skip[1], chain[1]);
+  // Two more are under way through the stages between, when no other message
+  // waits.
+  EXPECT_EQ(skip[3], chain[3] + 2 * block - 8 * 8 * 4);
+}
+
 TEST(Pipeline, HoldsWhatTheScheduleHasInFlight) {
   PlanningProblem problem =
       makeChain({8, 8, 8, 8, 8, 8, 8, 8, 8}, /*microBatches=*/8);
@@ -222,8 +354,8 @@ TEST(Pipeline, HoldsWhatTheScheduleHasInFlight) {
   int64_t block = 8 * 8 * 4;
   for (int64_t position = 0; position < 4; ++position) {
     int64_t saved = position == 0 ? block : 2 * block;
-    // 1F1B has two messages that wait for their use.
-    int64_t waiting = position == 1 || position == 2 ? block : 0;
+    // 1F1B receives the next input while it is in a backward pass.
+    int64_t waiting = position > 0 ? block : 0;
     EXPECT_EQ(gpipe[position] - steady[position] + waiting,
               (8 - std::min<int64_t>(8, 4 - position)) * saved)
         << position;
@@ -390,6 +522,9 @@ TEST(Pipeline, IsVerified) {
   });
   expect("P2",
          [](PlanningAnswer &answer) { answer.pipeline->times.pop_back(); });
+  expect("P2", [](PlanningAnswer &answer) {
+    answer.pipeline->latencies = {1, 1, 1};
+  });
   expect("P3", [](PlanningAnswer &answer) { answer.stages.pop_back(); });
   expect("P3", [](PlanningAnswer &answer) { answer.stages[0] = 2; });
   expect("P4", [](PlanningAnswer &answer) { answer.stages[0] = 1; });

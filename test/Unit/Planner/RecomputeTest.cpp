@@ -69,11 +69,15 @@ PlanResult solveChecked(const PlanningProblem &problem,
   for (const std::string &refusal : result.refusals)
     ADD_FAILURE() << refusal;
   EXPECT_TRUE(result.answer);
-  if (result.answer)
-    for (const std::string &violation : verifyAnswer(problem, *result.answer))
-      ADD_FAILURE() << violation;
+  if (!result.answer)
+    return result;
+  for (const std::string &violation : verifyAnswer(problem, *result.answer))
+    ADD_FAILURE() << violation;
   EXPECT_LE(result.certificate.lowerBoundSeconds,
             result.evaluation.stepTimeSeconds);
+  EXPECT_NEAR(result.objectiveSeconds,
+              getLayoutSeconds(problem, *result.answer, SimpleCosts()),
+              1e-9 * result.objectiveSeconds);
   return result;
 }
 
@@ -126,6 +130,7 @@ TEST(Recompute, SelectsWhatIsCheap) {
 TEST(Recompute, IsTakenWhereNothingElseFits) {
   PlanningProblem problem = makeBlocks(8, 1);
   PlanRequest request = makeRequest();
+  request.hostLimitBytes = 0;
   PlanResult free = solveChecked(problem, request);
   request.recompute = RecomputeKind::full;
   PlanResult full = solveChecked(problem, request);
@@ -161,6 +166,22 @@ TEST(Offload, MovesGradientsDownAndParametersUp) {
   EXPECT_EQ(result.evaluation.offload.nvmeWritten, 3 * parameters);
 }
 
+TEST(Offload, MovesPiecesOfWhatReplicasUpdateInPieces) {
+  PlanningProblem problem = makeBlocks(2, 2);
+  PlanRequest request = makeRequest();
+  request.deviceCount = 2;
+  request.dataSize = 2;
+  request.tensorSize = 1;
+  request.offload = OffloadChoice{MemoryTier::host, MemoryTier::device, false};
+  for (int stage : {1, 2}) {
+    request.zeroStage = stage;
+    PlanResult result = solveChecked(problem, request);
+    int64_t pieces = 4 * 16 * 64 * 4 / 2;
+    EXPECT_EQ(result.evaluation.offload, (OffloadBytes{pieces, pieces, 0, 0}));
+    EXPECT_EQ(result.evaluation.hostBytes, 3 * pieces);
+  }
+}
+
 TEST(Offload, StreamsParametersForEveryPass) {
   PlanningProblem problem = makeBlocks(4, 3);
   PlanRequest request = makeRequest();
@@ -194,8 +215,8 @@ TEST(Offload, NeedsATier) {
   PlanResult result = findPlan(problem, request, SimpleCosts());
   EXPECT_FALSE(result.answer);
   ASSERT_EQ(result.refusals.size(), 1u);
-  EXPECT_EQ(result.refusals[0], "offload=optimizer:nvme: the cluster has no "
-                                "NVMe; offload=optimizer:cpu is possible");
+  EXPECT_NE(result.refusals[0].find("of NVMe, and has 0 B"), std::string::npos)
+      << result.refusals[0];
   request.nvmeLimitBytes = 64;
   result = findPlan(problem, request, SimpleCosts());
   EXPECT_FALSE(result.answer);

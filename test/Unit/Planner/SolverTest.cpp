@@ -166,7 +166,8 @@ TEST(Solver, NamesTheLeastBytesWhenNothingFits) {
   PlanningProblem mlp = makeMlp(8, 64, 256);
   PlanResult result = solve(mlp, makeRequest(2, 1000), SimpleCosts());
   EXPECT_FALSE(result.answer);
-  EXPECT_EQ(result.leastBytes, 2 * 64 * 256 * 4 / 2);
+  // Both parameters and the input, over both ranks.
+  EXPECT_EQ(result.leastBytes, (2 * 64 * 256 + 8 * 64) * 4 / 2);
 }
 
 TEST(Solver, EqualsExhaustionOnRandomGraphsWithoutALimit) {

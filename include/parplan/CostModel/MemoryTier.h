@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef PARPLAN_PLANNER_MEMORYTIER_H
-#define PARPLAN_PLANNER_MEMORYTIER_H
+#ifndef PARPLAN_COSTMODEL_MEMORYTIER_H
+#define PARPLAN_COSTMODEL_MEMORYTIER_H
 
 #include "llvm/ADT/StringRef.h"
 
@@ -21,4 +21,4 @@ std::optional<MemoryTier> parseMemoryTier(llvm::StringRef text);
 
 } // namespace parplan
 
-#endif // PARPLAN_PLANNER_MEMORYTIER_H
+#endif // PARPLAN_COSTMODEL_MEMORYTIER_H

@@ -1,6 +1,6 @@
 //===- MemoryTier.cpp - Where values lie ----------------------------------===//
 
-#include "parplan/Planner/MemoryTier.h"
+#include "parplan/CostModel/MemoryTier.h"
 
 #include "parplan/Support/Check.h"
 

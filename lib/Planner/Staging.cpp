@@ -1,0 +1,150 @@
+//===- Staging.cpp - A plan with layouts, cut into stages -----------------===//
+//
+// Part of parplan. No MLIR in this library.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Staging.h"
+
+#include "Completion.h"
+#include "StageAssignment.h"
+#include "StageCuts.h"
+
+#include "parplan/Planner/Evaluator.h"
+
+#include <tuple>
+
+using namespace parplan;
+
+namespace {
+
+/// Cuts one plan into stages.
+class Staging {
+public:
+  Staging(const PlanningProblem &problem, const PlanRequest &request,
+          const PlanCosts &costs, PlanningAnswer &answer, int64_t positions)
+      : problem(problem), request(request), costs(costs), answer(answer),
+        positions(positions), units(getStageUnits(problem, answer, costs)),
+        chain(getStageChain(problem, answer, costs, units)) {}
+
+  std::optional<std::string> run() {
+    if (units.getCount() == 0)
+      return "the model has no operator that a stage could have";
+    std::optional<std::string> refusal;
+    struct Estimate {
+      ScheduleShape shape;
+      CutSearch cuts;
+    };
+    std::vector<Estimate> estimates;
+    for (const ScheduleShape &shape : getShapes(problem, request, positions)) {
+      if (auto fault = parplan::getRefusal(shape, units.getCount())) {
+        if (!refusal)
+          refusal = fault;
+        continue;
+      }
+      estimates.push_back(
+          {shape, findCuts(chain, shape, request.memoryLimitBytes)});
+    }
+    // What fits first, by time; then the smallest.
+    auto getRank = [&](const Estimate &estimate) {
+      bool fits = estimate.cuts.bytes <= request.memoryLimitBytes;
+      return std::tuple(!fits, fits ? estimate.cuts.seconds
+                                    : static_cast<double>(estimate.cuts.bytes));
+    };
+    llvm::stable_sort(estimates, [&](const auto &first, const auto &second) {
+      return getRank(first) < getRank(second);
+    });
+    for (const Estimate &estimate : estimates)
+      if (isPromising(estimate.cuts))
+        plan(estimate.shape, estimate.cuts);
+    if (!best)
+      return refusal;
+    answer = std::move(best->answer);
+    return std::nullopt;
+  }
+
+private:
+  /// The chain's seconds are a little wrong, and more where stages beside each
+  /// other are not the only ones that exchange messages.
+  bool isPromising(const CutSearch &cuts) const {
+    constexpr double error = 0.05;
+    if (!best || cuts.bytes > request.memoryLimitBytes)
+      return !best;
+    return best->bytes > request.memoryLimitBytes ||
+           cuts.seconds <= best->seconds * (1 + error);
+  }
+
+  /// Sums of the chain are estimates: where they say that a plan fits and it
+  /// does not, they are believed that much less.
+  void plan(const ScheduleShape &shape, CutSearch found) {
+    constexpr int rounds = 4;
+    int64_t limit = request.memoryLimitBytes;
+    for (int round = 0; round < rounds; ++round) {
+      Candidate candidate = make(shape, found.cuts);
+      int64_t over = candidate.bytes - request.memoryLimitBytes;
+      bool mayFit = over > 0 && found.bytes <= limit && limit > over;
+      take(std::move(candidate));
+      if (!mayFit)
+        return;
+      limit -= over;
+      found = findCuts(chain, shape, limit);
+    }
+  }
+
+  struct Candidate {
+    PlanningAnswer answer;
+    double seconds = 0;
+    int64_t bytes = 0;
+  };
+
+  Candidate make(const ScheduleShape &shape, const StageCuts &cuts) {
+    std::vector<int> stageOfUnit;
+    for (int unit = 0, stage = 0; unit < units.getCount(); ++unit) {
+      if (stage + 1 < static_cast<int>(cuts.size()) && cuts[stage + 1] == unit)
+        ++stage;
+      stageOfUnit.push_back(stage);
+    }
+    Candidate candidate;
+    candidate.answer = answer;
+    candidate.answer.stages = spreadStages(problem, units, stageOfUnit);
+    candidate.answer.pipeline = PipelineChoice{
+        shape, StageTimes(static_cast<size_t>(shape.getStageCount())), {}};
+    StepWork work = getStepWork(problem, candidate.answer, costs);
+    candidate.answer.pipeline->times = work.getTimes();
+    candidate.answer.pipeline->latencies = work.latencies;
+    candidate.seconds = getStepSeconds(
+        work, shape, candidate.answer.pipeline->times, work.latencies);
+    candidate.bytes = getPeakBytes(problem, candidate.answer);
+    return candidate;
+  }
+
+  void take(Candidate candidate) {
+    auto isBetter = [&](const Candidate &first, const Candidate &second) {
+      bool fits = first.bytes <= request.memoryLimitBytes;
+      if (fits != (second.bytes <= request.memoryLimitBytes))
+        return fits;
+      return fits ? first.seconds < second.seconds * (1 - 1e-9)
+                  : first.bytes < second.bytes;
+    };
+    if (!best || isBetter(candidate, *best))
+      best = std::move(candidate);
+  }
+
+  const PlanningProblem &problem;
+  const PlanRequest &request;
+  const PlanCosts &costs;
+  PlanningAnswer &answer;
+  int64_t positions;
+  StageUnits units;
+  StageChain chain;
+  std::optional<Candidate> best;
+};
+
+} // namespace
+
+std::optional<std::string>
+parplan::cutIntoStages(const PlanningProblem &problem,
+                       const PlanRequest &request, const PlanCosts &costs,
+                       int64_t positions, PlanningAnswer &answer) {
+  return Staging(problem, request, costs, answer, positions).run();
+}
