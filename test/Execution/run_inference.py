@@ -2,7 +2,7 @@
 """Plans, compiles and runs models on host ranks, and compares with what PyTorch computed and with what the plan predicts.
 
 Every model of --models runs in every configuration below. A run passes when
-  * each output differs from PyTorch's by at most 2e-5 of the largest expected value;
+  * each output differs from PyTorch's by at most 2e-5 of the largest expected value, more in a short type;
   * calls, bytes and order of communication and the peak of memory, on every rank, are the predicted ones, exactly;
   * no arena is more than 2.5 % above the most bytes in it that are in use at once;
   * the plan does what --force asked for, and so does its communication.
@@ -21,9 +21,19 @@ import numpy
 
 from forced import Difference, Forced, expect
 
-CONFIGURATIONS = [(1, ""), (2, "dp=2"), (2, "tp1d=2"), (4, "dp=2,tp1d=2"), (4, "tp1d=4"), (2, "pp=2"), (4, ""), (3, "")]
-TOLERANCE = 2e-5
+CONFIGURATIONS = [(1, ""), (2, "dp=2"), (2, "tp1d=2"), (4, "dp=2,tp1d=2"), (4, "tp1d=4"), (2, "pp=2,micro-batches=2"), (4, ""),
+                  (3, "")]
+# Several micro-batches, on single models. A third entry is the number of times that the samples of the case are given.
+MICRO_BATCHES = {
+    "convnet": [(2, "dp=2", 3)],
+    "gpt2-dynamic": [(1, "micro-batches=4"), (2, "pp=2,micro-batches=4,schedule=forward-only:2", 2)],
+    "mixtral": [(4, "pp=2,ep=2,micro-batches=2")],
+    "vit": [(4, "pp=2,tp1d=2,micro-batches=4")],
+}
+# The same in short types: the weights take half the memory.
+SHORT = {"llama": [(2, "tp1d=2", 1, "bf16")], "resnet": [(2, "pp=2,micro-batches=2", 1, "fp16")]}
 ARENA_GAP = 0.025
+TOLERANCES = {"fp32": 2e-5, "fp16": 1e-2, "bf16": 6e-2}
 TIME_LIMIT = 300
 
 
@@ -49,15 +59,20 @@ def read_json(path):
         return json.load(file)
 
 
-def check_outputs(case, folder, results):
+def repeat(array, count):
+    """The samples of a case `count` times, each time in another order, which no two micro-batches share."""
+    return numpy.concatenate([numpy.roll(array, turn, axis=0) for turn in range(count)])
+
+
+def check_outputs(case, folder, results, count=1, precision="fp32"):
     """Returns the largest relative difference of any output."""
-    largest = 0.0
+    largest, tolerance = 0.0, TOLERANCES[precision]
     for name, file in case["outputs"].items():
-        expected = numpy.load(os.path.join(folder, file)).astype(numpy.float64)
+        expected = repeat(numpy.load(os.path.join(folder, file)), count).astype(numpy.float64)
         result = numpy.load(os.path.join(results, f"{name}.npy")).astype(numpy.float64)
         expect(result.shape == expected.shape, f"output {name} has shape {result.shape}, expected {expected.shape}")
         difference = numpy.abs(result - expected).max() / numpy.abs(expected).max()
-        expect(difference <= TOLERANCE, f"output {name} differs by {difference:.2e}, at most {TOLERANCE:.0e}")
+        expect(difference <= tolerance, f"output {name} differs by {difference:.2e}, at most {tolerance:.0e}")
         largest = max(largest, difference)
     return largest
 
@@ -96,13 +111,22 @@ def check_prediction(plan, metrics, ranks):
         expect(want == have, f"rank {rank}: the order of communication is not the predicted one")
 
 
-def run(parplan, folder, case, ranks, specification, work):
+def get_batch(case, folder):
+    """The samples of a case: the first dimension of its inputs."""
+    return numpy.load(os.path.join(folder, next(iter(case["inputs"].values())))).shape[0]
+
+
+def run(parplan, folder, case, ranks, specification, work, count=1, precision="fp32"):
     forced = Forced(specification)
     out, results, metrics_file = (os.path.join(work, name) for name in ("out", "results", "metrics.json"))
 
-    command = [parplan, os.path.join(folder, "model.onnx"), "--gpus", str(ranks), "--target", "host", "-o", out]
+    command = [parplan, os.path.join(folder, "model.onnx"), "--gpus", str(ranks), "--target", "host", "--precision", precision, "-o",
+               out]
     for name, value in case["dims"].items():
-        command += ["--dim", f"{name}={value}"]
+        if count == 1 or name != "batch":
+            command += ["--dim", f"{name}={value}"]
+    if count > 1:
+        command += ["--global-batch", str(count * get_batch(case, folder))]
     if specification:
         command += ["--force", specification]
     started = time.monotonic()
@@ -113,14 +137,25 @@ def run(parplan, folder, case, ranks, specification, work):
 
     command = [os.path.join(out, "program"), "--ranks", str(ranks), "--output-dir", results, "--metrics", metrics_file]
     for name, file in case["inputs"].items():
-        command += ["--input", f"{name}={os.path.join(folder, file)}"]
+        given = os.path.join(folder, file)
+        if count > 1:
+            samples, given = numpy.load(given), os.path.join(work, f"{name}.npy")
+            numpy.save(given, repeat(samples, count))
+        command += ["--input", f"{name}={given}"]
     execute(command)
     metrics = read_json(metrics_file)
-    difference = check_outputs(case, folder, results)
+    difference = check_outputs(case, folder, results, count, precision)
     check_prediction(plan, metrics, ranks)
     forced.check_communication(metrics)
     peak = max(metrics["peak_memory_bytes"]["per_rank"])
     return f"differs by {difference:.1e}, peak {peak} B, compiled in {compiled:.1f} s"
+
+
+def parse_configuration(text):
+    """RANKS:FORCE[/TIMES[/PRECISION]]"""
+    ranks, specification = text.split(":", 1)
+    specification, *others = specification.split("/")
+    return (int(ranks), specification, *[int(times) for times in others[:1]], *others[1:])
 
 
 def main():
@@ -128,27 +163,29 @@ def main():
     parser.add_argument("--parplan", required=True, help="the program parplan")
     parser.add_argument("--models", required=True, help="folder with one folder per model")
     parser.add_argument("--case", action="append", help="only this model; repeatable")
-    parser.add_argument("--configuration", action="append", help="only this one, e.g. '4:dp=2,tp1d=2' or '3:'; repeatable")
+    parser.add_argument("--configuration", action="append",
+                        help="only this one, e.g. '4:dp=2,tp1d=2', '3:', '2:dp=2/3' for three times the samples or '2:dp=2/1/bf16'; "
+                             "repeatable")
     options = parser.parse_args()
     parplan = os.path.abspath(options.parplan)
     names = options.case or sorted(name for name in os.listdir(options.models)
                                    if os.path.exists(os.path.join(options.models, name, "case.json")))
-    configurations = [(int(ranks), specification) for ranks, specification in
-                      (text.split(":", 1) for text in options.configuration)] if options.configuration else CONFIGURATIONS
-
-    failures = 0
+    only = [parse_configuration(text) for text in options.configuration or []]
+    runs = failures = 0
     for name in names:
         folder = os.path.join(options.models, name)
         case = read_json(os.path.join(folder, "case.json"))
-        for ranks, specification in configurations:
+        for ranks, specification, *others in only or CONFIGURATIONS + MICRO_BATCHES.get(name, []) + SHORT.get(name, []):
+            runs += 1
             with tempfile.TemporaryDirectory(prefix="parplan-") as work:
                 try:
-                    verdict = "ok: " + run(parplan, folder, case, ranks, specification, work)
+                    verdict = "ok: " + run(parplan, folder, case, ranks, specification, work, *others)
                 except (Difference, OSError, KeyError, ValueError) as problem:
                     failures += 1
                     verdict = f"FAILED: {problem if isinstance(problem, Difference) else repr(problem)}"
-            print(f"{name}, {ranks} ranks, {specification or 'nothing forced'}: {verdict}", flush=True)
-    print(f"{len(names) * len(configurations) - failures} passed, {failures} failed")
+            given = "".join(f", {text}" for text in (f"{others[0]} times the samples" if others else "", *others[1:]) if text)
+            print(f"{name}, {ranks} ranks, {specification or 'nothing forced'}{given}: {verdict}", flush=True)
+    print(f"{runs - failures} passed, {failures} failed")
     sys.exit(1 if failures else 0)
 
 
