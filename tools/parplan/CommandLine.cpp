@@ -152,8 +152,9 @@ private:
   void readTraining(CompileOptions &options) {
     size_t precision =
         getChoice("--precision", words.precision, {"fp32", "bf16", "fp16"}, 0);
+    options.precision = static_cast<ComputePrecision>(precision);
     if (!words.train)
-      return refuseTraining(precision);
+      return refuseTraining();
     TrainingOptions &training = options.training.emplace();
     if (words.loss)
       parseLoss(*words.loss, training, engine);
@@ -168,17 +169,11 @@ private:
     }
     training.frozen = words.freezes;
     training.reportGradientNorm = words.reportGradientNorm;
-    training.precision = static_cast<ComputePrecision>(precision);
-    training.microBatches = options.force.microBatches.value_or(0);
+    training.precision = options.precision;
   }
 
   /// Options that mean nothing for a forward pass.
-  void refuseTraining(size_t precision) {
-    if (precision != 0)
-      engine.error(codes::unsupportedOption)
-              .help("leave it out, or use --precision fp32")
-          << "--precision " << *words.precision
-          << ": forward passes compute in the types of the model";
+  void refuseTraining() {
     struct TrainingOption {
       std::string_view name;
       bool isGiven;
