@@ -138,7 +138,8 @@ class Documents(unittest.TestCase):
         model = os.path.join(ROOT, "test/models/gpt2-dynamic/model.onnx")
         step = ("--target", "host", "--train", "--optimizer", "momentum", "--dim", "sequence=32", "--global-batch", "8")
         for gpus, force in [(2, "pp=2"), (4, "pp=2,dp=2,zero=3,micro-batches=2,recompute=full,offload=optimizer:cpu"),
-                            (1, "offload=activations:cpu,offload=parameters:nvme")]:
+                            (1, "offload=activations:cpu,offload=parameters:nvme"),
+                            (4, "parameter-server=sync,servers=2"), (5, "parameter-server=async:staleness=2")]:
             with self.subTest(force), tempfile.TemporaryDirectory() as work:
                 out = os.path.join(work, "out")
                 plan = self.run_json("plan", model, "--gpus", str(gpus), *step, "--force", force, "-o", out, exit_code=0)["plan"]
