@@ -13,6 +13,8 @@ namespace {
 /// Prices move from here on. Waiting until messages have converged without
 /// prices takes seconds on large graphs.
 constexpr int64_t passesWithoutPrices = 12;
+/// With prices of an earlier dual, messages may converge for this many.
+constexpr int64_t longestWarmth = 500;
 constexpr double firstAlpha = 0.3;
 constexpr double leastAlpha = 1e-4;
 constexpr int64_t patience = 40;
@@ -42,6 +44,7 @@ Dual::Dual(const Graph &graph, MinPlus minPlus, std::vector<double> startPrices)
   messages.assign(size, 0);
   theta.assign(most, 0);
   bestPrices = prices.get();
+  isWarming = !prices.getLive().empty();
   addPrices();
 }
 
@@ -148,7 +151,7 @@ void Dual::run(int64_t work, double upper) {
       bestPrices = prices.get();
     }
     judgeRounding();
-    if (passes >= passesWithoutPrices && graph.getTimeCount() > 0)
+    if (mayMovePrices(bound))
       movePrices(bound, upper);
   }
 }
@@ -187,6 +190,16 @@ void Dual::judgeRounding() {
     bestFittingCost = cost;
     bestFitting = rounding;
   }
+}
+
+/// Prices that were good before a restart would be lost if the poor roundings
+/// of the first passes moved them.
+bool Dual::mayMovePrices(double bound) {
+  bool isRising = bound - lastBound > 1e-6 * std::abs(bound);
+  lastBound = bound;
+  isWarming = isWarming && isRising && passes < longestWarmth;
+  return passes >= passesWithoutPrices && !isWarming &&
+         graph.getTimeCount() > 0;
 }
 
 /// A subgradient step with momentum, sized by the distance to the best answer

@@ -51,6 +51,7 @@ private:
   void round(int node);
   void addPrices();
   void judgeRounding();
+  bool mayMovePrices(double bound);
   void movePrices(double bound, double upper);
 
   const Graph &graph;
@@ -74,6 +75,9 @@ private:
   double bestBound = -forbidden;
   double alpha = 0.3;
   double lastGainBound = -forbidden;
+  /// Good prices were given, and messages have not converged with them yet.
+  bool isWarming = false;
+  double lastBound = -forbidden;
   int64_t sinceGain = 0;
   int64_t passes = 0;
   int64_t workOfPass = 0;

@@ -37,6 +37,7 @@ Network::Network(const Problem &problem) {
   std::vector<int64_t> times = findPeakTimes(problem);
   timeIds.resize(times.size());
   std::iota(timeIds.begin(), timeIds.end(), 0);
+  timeHeirs.assign(times.size(), -1);
   baseChanges.assign(times.size() + 1, 0);
 
   nodes.resize(problem.nodes.size());

@@ -62,6 +62,8 @@ struct Network {
   std::vector<int64_t> baseChanges;
   /// Names of times that stay when times are dropped.
   std::vector<int> timeIds;
+  /// By id: the time that took over from one that went, or -1.
+  std::vector<int> timeHeirs;
   int64_t limit = 0;
   /// No answer fits.
   bool isInfeasible = false;

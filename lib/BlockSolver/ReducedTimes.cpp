@@ -155,15 +155,19 @@ std::vector<char> findTightTimes(const Network &network) {
 /// Of two neighbouring times the one that never takes more goes. What makes a
 /// time go may go itself, for a time further on; never in a circle, because
 /// of two equal ones the earlier goes.
-std::vector<char> findPeaks(const Network &network) {
+std::vector<char> findPeaks(Network &network) {
   Differences differences(network);
   std::vector<char> isKept(network.getTimeCount(), 1);
   for (size_t time = 1; time < isKept.size(); ++time) {
     int64_t rise = network.baseChanges[time];
+    auto drop = [&](size_t dropped, size_t heir) {
+      isKept[dropped] = 0;
+      network.timeHeirs[network.timeIds[dropped]] = network.timeIds[heir];
+    };
     if (differences.earlierOverLater[time] - rise <= 0)
-      isKept[time - 1] = 0;
+      drop(time - 1, time);
     else if (differences.laterOverEarlier[time] + rise <= 0)
-      isKept[time] = 0;
+      drop(time, time - 1);
   }
   return isKept;
 }

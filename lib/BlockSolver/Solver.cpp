@@ -131,7 +131,8 @@ private:
     if (safe > solution.lowerBound + 1e-6 * std::abs(safe))
       roundOfGain = solution.progress.round;
     solution.lowerBound = std::max(solution.lowerBound, safe);
-    isResting = solution.progress.round > roundOfGain + 24;
+    isResting =
+        solution.progress.round > roundOfGain + (graph->size() < 1000 ? 6 : 24);
   }
 
   Choices expand(const std::vector<int> &choices) const {
@@ -194,17 +195,24 @@ private:
           solution.choices.empty() ? forbidden : solution.cost;
       return;
     }
-    std::vector<double> pricesById;
-    if (dual)
+    // Prices go to the times that took over.
+    std::vector<double> pricesById(network.timeHeirs.size(), 0);
+    if (dual) {
+      std::vector<char> isLeft(pricesById.size(), 0);
+      for (int id : network.timeIds)
+        isLeft[id] = 1;
       for (size_t time = 0; time < graph->getTimeIds().size(); ++time) {
-        size_t id = graph->getTimeIds()[time];
-        pricesById.resize(std::max(pricesById.size(), id + 1), 0);
-        pricesById[id] = dual->getBestPrices()[time];
+        int id = graph->getTimeIds()[time];
+        while (id >= 0 && !isLeft[id])
+          id = network.timeHeirs[id];
+        if (id >= 0)
+          pricesById[id] += dual->getBestPrices()[time];
       }
+    }
     graph = std::make_unique<Graph>(network);
     std::vector<double> prices;
-    for (size_t id : graph->getTimeIds())
-      prices.push_back(id < pricesById.size() ? pricesById[id] : 0);
+    for (int id : graph->getTimeIds())
+      prices.push_back(pricesById[id]);
     dual = std::make_unique<Dual>(*graph, minPlus, prices);
     if (graph->size() == 0) {
       accept({});
@@ -215,7 +223,6 @@ private:
       uint64_t seed = options.seed * 1000003 + ++searchCount;
       searches[i] = std::make_unique<Search>(*graph, minPlus, seed);
     }
-    roundOfGain = solution.progress.round;
   }
 
   void updateProgress() {
