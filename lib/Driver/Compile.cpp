@@ -248,9 +248,9 @@ planModel(mlir::MLIRContext &context, const CompileOptions &options,
     int64_t count = counts[index % counts.size()];
     SearchEffort effort =
         index < counts.size() ? SearchEffort::usual : SearchEffort::lastResorts;
-    if (effort == SearchEffort::lastResorts &&
-        (!options.planPath.empty() ||
-         searchTime.getSeconds() > options.timeBudgetSeconds))
+    if (index > 0 && searchTime.getSeconds() > options.timeBudgetSeconds)
+      break;
+    if (effort == SearchEffort::lastResorts && !options.planPath.empty())
       break;
     if (index == counts.size()) {
       CompileOptions rest = options;

@@ -39,6 +39,9 @@ PlanResult parplan::solveGatheringAgain(const PlanningProblem &problem,
   unlimited.memoryLimitBytes = std::numeric_limits<int64_t>::max();
   unlimited.timeBudgetSeconds =
       std::max(0.0, request.timeBudgetSeconds - spent.count());
+  // Where there is no plan, half of that is for last resorts.
+  if (!result.answer)
+    unlimited.timeBudgetSeconds /= 2;
   PlanResult fastest = solve(problem, unlimited, costs);
   if (!fastest.answer ||
       !gatherAgain(problem, *fastest.answer, request.memoryLimitBytes))
