@@ -37,6 +37,10 @@ LogicalResult MeshAttr::verify(function_ref<InFlightDiagnostic()> emitError,
     if (!parseAxisRole(axis.getRole()))
       return emitError() << "axis \"" << axis.getName()
                          << "\" has the unknown role " << axis.getRole();
+    if (parseAxisRole(axis.getRole()) == AxisRole::server &&
+        axis != axes.back())
+      return emitError() << "the axis \"" << axis.getName()
+                         << "\" of servers is not the last one";
     std::optional<int64_t> product = checkedMultiply(ranks, axis.getSize());
     if (!product || *product > std::numeric_limits<int32_t>::max())
       return emitError() << "the mesh has more than 2^31 - 1 ranks";

@@ -135,3 +135,28 @@ exec.program @no_event_of_upload mesh <["dp0"=2 data]> arena 128 host_arena 64 e
   // expected-error@+1 {{does not wait for another stream's use of its bytes (E5)}}
   exec.copy %d at 0 [1] into %y at 0 [1] extents [16] : <16xf32>, <16xf32>
 }
+
+// -----
+
+// Workers and servers, and servers that serve whoever has pushed.
+exec.program @workers position 0 mesh <["dp0"=2 data, "ps0"=1 server]> arena 64 events 0 {
+  exec.communicator @all <"dp0", "ps0">
+  %x = exec.buffer input at 0 live -1 to 2 block <"x" dims [16 over <> stride 1]> : <16xf32>
+  exec.send @all to 2 %x count 16 bytes 64 : <16xf32>
+  // expected-error@+1 {{is between two workers (E18)}}
+  exec.send @all to 1 %x count 16 bytes 64 : <16xf32>
+}
+
+// -----
+
+exec.program @servers position 1 mesh <["dp0"=2 data, "ps0"=1 server]> arena 64 events 0 staleness 1 {
+  exec.communicator @all <"dp0", "ps0">
+  %x = exec.buffer input at 0 live -1 to 1 block <"x" dims [16 over <> stride 1]> : <16xf32>
+  exec.send @all to -1 %x count 16 bytes 64 : <16xf32>
+}
+exec.program @in_step position 1 mesh <["dp0"=2 data, "ps0"=1 server]> arena 64 events 0 {
+  exec.communicator @all <"dp0", "ps0">
+  %x = exec.buffer input at 0 live -1 to 1 block <"x" dims [16 over <> stride 1]> : <16xf32>
+  // expected-error@+1 {{has the peer -1 of 3 ranks (E18)}}
+  exec.send @all to -1 %x count 16 bytes 64 : <16xf32>
+}

@@ -133,3 +133,37 @@ func.func @gradient_on_host(%x: tensor<4xf32>) {
   %y = parplan.neg %x {parplan.role = "input_gradient", parplan.tier = "host"} : tensor<4xf32>
   return
 }
+
+// -----
+
+// Between workers and servers: all of them, and the other kind.
+parplan.mesh @mesh <["dp0"=2 data, "ps0"=1 server]>
+func.func @among_workers(%x: tensor<4xf32>) attributes {parplan.position = 0 : i64} {
+  // expected-error@+1 {{is not the workers and the servers (P9)}}
+  parplan.send %x to 1 over <"dp0"> : tensor<4xf32>
+  return
+}
+
+// -----
+
+parplan.mesh @mesh <["dp0"=2 data, "ps0"=1 server]>
+func.func @to_a_worker(%x: tensor<4xf32>) attributes {parplan.position = 0 : i64} {
+  parplan.send %x to 2 over <"dp0", "ps0"> : tensor<4xf32>
+  // expected-error@+1 {{names the rank 1 of 2 workers and 1 servers from a worker (P9)}}
+  parplan.send %x to 1 over <"dp0", "ps0"> : tensor<4xf32>
+  return
+}
+
+// -----
+
+// Whoever has pushed is for servers without a common step.
+parplan.mesh @mesh <["dp0"=2 data, "ps0"=1 server]>
+func.func @to_whoever(%x: tensor<4xf32>) attributes {parplan.position = 1 : i64, parplan.staleness = 1 : i64} {
+  parplan.send %x to -1 over <"dp0", "ps0"> : tensor<4xf32>
+  return
+}
+func.func @to_nobody(%x: tensor<4xf32>) attributes {parplan.position = 1 : i64} {
+  // expected-error@+1 {{names the rank -1 of 2 workers and 1 servers from a server (P9)}}
+  parplan.send %x to -1 over <"dp0", "ps0"> : tensor<4xf32>
+  return
+}

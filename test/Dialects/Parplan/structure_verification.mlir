@@ -20,6 +20,11 @@ parplan.mesh @mesh <["x"=2 rows]>
 
 // -----
 
+// expected-error@+1 {{the axis "ps0" of servers is not the last one}}
+parplan.mesh @mesh <["ps0"=1 server, "dp0"=2 data]>
+
+// -----
+
 // expected-error@+1 {{the mesh has more than 2^31 - 1 ranks}}
 parplan.mesh @mesh <["x"=65536 data, "y"=65536 data]>
 
