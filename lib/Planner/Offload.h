@@ -27,9 +27,9 @@ std::vector<int> getNewValues(const PlanningProblem &problem);
 MemoryTier getRestingTier(const PlanningAnswer &answer, int variable,
                           int newValue);
 
-/// Bytes of a rank's part of `value` where its update `update` (-1: none) is off
-/// the device: of parameters and gradients that are updated in pieces (ZeRO)
-/// the piece.
+/// Bytes of a rank's part of `value` where its update `update` (-1: none) is
+/// off the device: of parameters and gradients that are updated in pieces
+/// (ZeRO) the piece.
 int64_t getUpdatedBytes(const PlanningProblem &problem,
                         const PlanningAnswer &answer, int value, int update);
 

@@ -109,9 +109,8 @@ private:
     MemoryTier resting = isVariable
                              ? getRestingTier(answer, value, newValues[value])
                              : MemoryTier::device;
-    int update = isVariable && newValues[value] >= 0
-                     ? producers[newValues[value]]
-                     : -1;
+    int update =
+        isVariable && newValues[value] >= 0 ? producers[newValues[value]] : -1;
     if (resting == MemoryTier::host)
       of.hostBytes += getUpdatedBytes(problem, answer, value, update);
     if (resting == MemoryTier::nvme)
