@@ -139,9 +139,10 @@ class Completing {
 public:
   Completing(const PlanningProblem &problem, const PlanRequest &request,
              const PlanCosts &costs, const PlanningAnswer &layouts,
+             std::chrono::steady_clock::time_point deadline,
              std::string &refusal)
       : problem(problem), request(request), costs(costs), layouts(layouts),
-        refusal(refusal) {}
+        deadline(deadline), refusal(refusal) {}
 
   std::optional<CompletedPlan> run() {
     auto [asked, single, all] = getResorts(problem, request);
@@ -159,13 +160,15 @@ private:
 
   void tryAll(llvm::ArrayRef<Resort> resorts) {
     for (const Resort &resort : resorts) {
+      if (fits() && std::chrono::steady_clock::now() > deadline)
+        return;
       PlanningAnswer answer = layouts;
       answer.recomputed = getRecomputed(problem, answer, resort.recompute);
       answer.tiers = getTiers(problem, answer, resort.offload);
       if (int axis = findPipelineAxis(answer.mesh); axis >= 0)
-        if (auto fault =
-                cutIntoStages(problem, request, costs,
-                              answer.mesh.getAxis(axis).size, answer)) {
+        if (auto fault = cutIntoStages(problem, request, costs,
+                                       answer.mesh.getAxis(axis).size, deadline,
+                                       answer)) {
           refusal = *fault;
           continue;
         }
@@ -199,15 +202,16 @@ private:
   const PlanRequest &request;
   const PlanCosts &costs;
   const PlanningAnswer &layouts;
+  std::chrono::steady_clock::time_point deadline;
   std::string &refusal;
   std::optional<CompletedPlan> best;
 };
 
 } // namespace
 
-std::optional<CompletedPlan>
-parplan::completePlan(const PlanningProblem &problem,
-                      const PlanRequest &request, const PlanCosts &costs,
-                      const PlanningAnswer &layouts, std::string &refusal) {
-  return Completing(problem, request, costs, layouts, refusal).run();
+std::optional<CompletedPlan> parplan::completePlan(
+    const PlanningProblem &problem, const PlanRequest &request,
+    const PlanCosts &costs, const PlanningAnswer &layouts,
+    std::chrono::steady_clock::time_point deadline, std::string &refusal) {
+  return Completing(problem, request, costs, layouts, deadline, refusal).run();
 }

@@ -26,12 +26,13 @@ struct CompletedPlan {
 /// A plan with the layouts of `layouts` and what else is asked for: what is
 /// recomputed, where values rest, and on a mesh with positions a schedule and
 /// the stages. Of what the request leaves open the fastest that fits, else the
-/// smallest. Nothing, and `refusal`, where it is impossible.
-std::optional<CompletedPlan> completePlan(const PlanningProblem &problem,
-                                          const PlanRequest &request,
-                                          const PlanCosts &costs,
-                                          const PlanningAnswer &layouts,
-                                          std::string &refusal);
+/// smallest; after `deadline` the best so far. Nothing, and `refusal`, where it
+/// is impossible.
+std::optional<CompletedPlan>
+completePlan(const PlanningProblem &problem, const PlanRequest &request,
+             const PlanCosts &costs, const PlanningAnswer &layouts,
+             std::chrono::steady_clock::time_point deadline,
+             std::string &refusal);
 
 /// True where plans of a request may have values on other tiers, and where
 /// these may be updated there.

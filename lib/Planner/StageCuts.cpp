@@ -104,8 +104,8 @@ namespace {
 class Cutter {
 public:
   Cutter(const StageChain &chain, const ScheduleShape &shape,
-         int64_t limitBytes)
-      : chain(chain), shape(shape), limitBytes(limitBytes),
+         int64_t limitBytes, std::chrono::steady_clock::time_point deadline)
+      : chain(chain), shape(shape), limitBytes(limitBytes), deadline(deadline),
         unitCount(static_cast<int>(chain.units.size())),
         stageCount(static_cast<int>(shape.getStageCount())) {
     secondsBefore = {0};
@@ -310,7 +310,9 @@ private:
   void improve() {
     for (int moves = 0; moves < mostMoves;) {
       CutSearch before = *best;
-      for (int cut = 1; cut < stageCount; ++cut)
+      for (int cut = 1; cut < stageCount; ++cut) {
+        if (std::chrono::steady_clock::now() > deadline)
+          return;
         for (int distance : {1, 2, 3, 5, 8, 13, 21})
           for (int direction : {-1, 1}) {
             StageCuts moved = before.cuts;
@@ -322,6 +324,7 @@ private:
             take(moved);
             ++moves;
           }
+      }
       if (best->cuts == before.cuts)
         return;
     }
@@ -330,6 +333,7 @@ private:
   const StageChain &chain;
   const ScheduleShape &shape;
   int64_t limitBytes;
+  std::chrono::steady_clock::time_point deadline;
   int unitCount, stageCount;
   std::vector<double> secondsBefore;
   std::vector<int64_t> permanentBefore, savedBefore;
@@ -340,6 +344,7 @@ private:
 } // namespace
 
 CutSearch parplan::findCuts(const StageChain &chain, const ScheduleShape &shape,
-                            int64_t limitBytes) {
-  return Cutter(chain, shape, limitBytes).run();
+                            int64_t limitBytes,
+                            std::chrono::steady_clock::time_point deadline) {
+  return Cutter(chain, shape, limitBytes, deadline).run();
 }

@@ -9,6 +9,7 @@
 
 #include "StepTime.h"
 
+#include <chrono>
 #include <functional>
 
 namespace parplan {
@@ -54,8 +55,10 @@ CutSearch evaluateCuts(const StageChain &chain, const ScheduleShape &shape,
 /// slowest stage, a dynamic programme finds the cuts whose messages take least,
 /// each of which is simulated; the best one is improved by moving single cuts.
 /// The shape is not refused for so many units.
+/// Improving ends at `deadline`.
 CutSearch findCuts(const StageChain &chain, const ScheduleShape &shape,
-                   int64_t limitBytes);
+                   int64_t limitBytes,
+                   std::chrono::steady_clock::time_point deadline);
 
 } // namespace parplan
 

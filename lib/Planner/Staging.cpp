@@ -22,9 +22,11 @@ namespace {
 class Staging {
 public:
   Staging(const PlanningProblem &problem, const PlanRequest &request,
-          const PlanCosts &costs, PlanningAnswer &answer, int64_t positions)
+          const PlanCosts &costs, PlanningAnswer &answer, int64_t positions,
+          std::chrono::steady_clock::time_point deadline)
       : problem(problem), request(request), costs(costs), answer(answer),
-        positions(positions), units(getStageUnits(problem, answer, costs)),
+        positions(positions), deadline(deadline),
+        units(getStageUnits(problem, answer, costs)),
         chain(getStageChain(problem, answer, costs, units)) {}
 
   std::optional<std::string> run() {
@@ -43,7 +45,9 @@ public:
         continue;
       }
       estimates.push_back(
-          {shape, findCuts(chain, shape, request.memoryLimitBytes)});
+          {shape, findCuts(chain, shape, request.memoryLimitBytes, deadline)});
+      if (std::chrono::steady_clock::now() > deadline)
+        break;
     }
     // What fits first, by time; then the smallest.
     auto getRank = [&](const Estimate &estimate) {
@@ -87,7 +91,9 @@ private:
       if (!mayFit)
         return;
       limit -= over;
-      found = findCuts(chain, shape, limit);
+      if (std::chrono::steady_clock::now() > deadline)
+        return;
+      found = findCuts(chain, shape, limit, deadline);
     }
   }
 
@@ -135,6 +141,7 @@ private:
   const PlanCosts &costs;
   PlanningAnswer &answer;
   int64_t positions;
+  std::chrono::steady_clock::time_point deadline;
   StageUnits units;
   StageChain chain;
   std::optional<Candidate> best;
@@ -142,9 +149,9 @@ private:
 
 } // namespace
 
-std::optional<std::string>
-parplan::cutIntoStages(const PlanningProblem &problem,
-                       const PlanRequest &request, const PlanCosts &costs,
-                       int64_t positions, PlanningAnswer &answer) {
-  return Staging(problem, request, costs, answer, positions).run();
+std::optional<std::string> parplan::cutIntoStages(
+    const PlanningProblem &problem, const PlanRequest &request,
+    const PlanCosts &costs, int64_t positions,
+    std::chrono::steady_clock::time_point deadline, PlanningAnswer &answer) {
+  return Staging(problem, request, costs, answer, positions, deadline).run();
 }

@@ -28,12 +28,12 @@ StageChain getStageChain(const PlanningProblem &problem,
 /// Gives a plan on a mesh with an axis of `positions` the schedule and the
 /// stages that are fastest of those that were found to fit, else smallest. What
 /// is recomputed and where values rest is decided before. Says why the model
-/// cannot be cut.
-std::optional<std::string> cutIntoStages(const PlanningProblem &problem,
-                                         const PlanRequest &request,
-                                         const PlanCosts &costs,
-                                         int64_t positions,
-                                         PlanningAnswer &answer);
+/// cannot be cut. After `deadline` no more schedules are tried.
+std::optional<std::string>
+cutIntoStages(const PlanningProblem &problem, const PlanRequest &request,
+              const PlanCosts &costs, int64_t positions,
+              std::chrono::steady_clock::time_point deadline,
+              PlanningAnswer &answer);
 
 } // namespace parplan
 
