@@ -61,8 +61,14 @@ TEST(RankGroup, tiers) {
   EXPECT_EQ(getTierName({4, 1, 4}), "network");
 }
 
-TEST(RankGroupDeathTest, meshAndClusterMustAgree) {
+TEST(RankGroup, ofAMeshOnTheFirstDevices) {
+  // The last 16 of the 32 devices are no ranks of the mesh.
   Cluster cluster = makeNodesOfEight(32);
-  EXPECT_EXIT(cluster.getGroup({4, 4}, {0}), testing::ExitedWithCode(70),
-              "a mesh of 16 ranks on 32 devices");
+  EXPECT_EQ(cluster.getGroup({4, 4}, {0, 1}), (RankGroup{16, 8, 2}));
+}
+
+TEST(RankGroupDeathTest, meshMustNotExceedTheCluster) {
+  Cluster cluster = makeNodesOfEight(32);
+  EXPECT_EXIT(cluster.getGroup({8, 8}, {0}), testing::ExitedWithCode(70),
+              "a mesh of 64 ranks on 32 devices");
 }
