@@ -101,9 +101,17 @@ __attribute__((target("avx512f"))) void minPlusAvx512(double *out,
 
 } // namespace
 
+bool block::hasKernel(Kernel kernel) {
+#if defined(__x86_64__)
+  return kernel != Kernel::avx512 || __builtin_cpu_supports("avx512f");
+#else
+  return kernel != Kernel::avx512;
+#endif
+}
+
 MinPlus block::getMinPlus(Kernel kernel) {
 #if defined(__x86_64__)
-  if (kernel != Kernel::generic && __builtin_cpu_supports("avx512f"))
+  if (kernel != Kernel::generic && hasKernel(Kernel::avx512))
     return minPlusAvx512;
 #endif
   return minPlusGeneric;

@@ -17,11 +17,19 @@ bool isCost(double cost) {
   return !std::isnan(cost) && (std::isfinite(cost) || cost > 0);
 }
 
+double getLargest(const std::vector<double> &costs) {
+  double largest = 0;
+  for (double cost : costs)
+    if (cost != forbidden)
+      largest = std::max(largest, std::abs(cost));
+  return largest;
+}
+
 } // namespace
 
 std::optional<std::string> block::findFault(const Problem &problem) {
-  // Sums of usages, too, have to fit.
-  int64_t budget = std::numeric_limits<int64_t>::max() / 4;
+  double costs = 0;
+  int64_t budget = largestSum;
   for (size_t i = 0; i < problem.nodes.size(); ++i) {
     const Node &node = problem.nodes[i];
     if (node.costs.empty())
@@ -31,10 +39,13 @@ std::optional<std::string> block::findFault(const Problem &problem) {
                     node.usages.size(), " usages");
     if (!std::all_of(node.costs.begin(), node.costs.end(), isCost))
       return concat("node ", i, " has a cost that is no number");
+    costs += getLargest(node.costs);
+    if (costs >= largestSum)
+      return concat("the costs up to node ", i, " are too large to add up");
     int64_t most = *std::max_element(node.usages.begin(), node.usages.end());
     if (*std::min_element(node.usages.begin(), node.usages.end()) < 0)
       return concat("node ", i, " has a negative usage");
-    if (most > budget)
+    if (most >= budget)
       return concat("the usages up to node ", i, " are too large to add up");
     budget -= most;
   }
@@ -51,6 +62,9 @@ std::optional<std::string> block::findFault(const Problem &problem) {
                     entries);
     if (!std::all_of(edge.costs.begin(), edge.costs.end(), isCost))
       return concat("edge ", i, " has a cost that is no number");
+    costs += getLargest(edge.costs);
+    if (costs >= largestSum)
+      return concat("the costs up to edge ", i, " are too large to add up");
   }
   return std::nullopt;
 }

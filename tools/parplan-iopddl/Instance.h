@@ -36,7 +36,7 @@ struct Lists {
 };
 
 /// An instance of the ASPLOS/EuroSys 2025 contest on intra-operator
-/// parallelism, as its file has it. Valid once `readInstance` returns it.
+/// parallelism, as its file has it.
 struct Instance {
   /// Per node: [begin, end), costs and usages of its strategies.
   Lists intervals, costs, usages;
@@ -45,16 +45,19 @@ struct Instance {
   int64_t usageLimit = 0;
 };
 
+/// An instance, and what the solver makes of it.
+struct Task {
+  Instance instance;
+  block::Problem problem;
+};
+
 /// Parses a file's text and checks all that solver and evaluator rely on.
-std::optional<Instance> readInstance(std::string_view text,
-                                     const std::string &file,
-                                     DiagnosticEngine &engine);
+std::optional<Task> readInstance(std::string_view text, const std::string &file,
+                                 DiagnosticEngine &engine);
 
 /// The text of a file, unpacked if it is a gzip file.
 std::optional<std::string> readPackedFile(const std::string &file,
                                           DiagnosticEngine &engine);
-
-block::Problem makeProblem(const Instance &instance);
 
 /// The cost of strategies by the rules of the contest. None if something
 /// forbidden is chosen or the limit is exceeded at some time.

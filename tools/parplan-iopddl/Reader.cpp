@@ -20,7 +20,7 @@ using namespace parplan::contest;
 namespace {
 
 constexpr int maxDepth = 64;
-/// Sums of usages and of costs stay below 2^63 with these.
+/// How far sums may go is checked when the problem is whole.
 constexpr int64_t maxNumber = forbiddenCost;
 
 class Reader {
@@ -31,7 +31,7 @@ public:
 
   std::optional<Instance> read() {
     Instance instance;
-    bool isRead = readObject("", [&](const std::string &key) {
+    bool isRead = readObject([&](const std::string &key) {
       return key == "problem" ? readProblem(instance) : skipValue(0);
     });
     if (isRead && (skipSpace(), position != text.size()))
@@ -43,7 +43,8 @@ public:
 
 private:
   bool readProblem(Instance &instance) {
-    return readObject("problem", [&](const std::string &key) {
+    seen.insert("problem");
+    return readObject([&](const std::string &key) {
       if (key == "nodes")
         return readFields("problem.nodes", {{"intervals", &instance.intervals},
                                             {"costs", &instance.costs},
@@ -51,25 +52,29 @@ private:
       if (key == "edges")
         return readFields("problem.edges", {{"nodes", &instance.edges},
                                             {"costs", &instance.edgeCosts}});
-      if (key == "usage_limit")
+      if (key == "usage_limit") {
+        seen.insert("problem.usage_limit");
         return readNumber(instance.usageLimit);
+      }
       return skipValue(0);
     });
   }
 
   bool readFields(const std::string &path,
                   const std::vector<std::pair<std::string, Lists *>> &fields) {
-    return readObject(path, [&](const std::string &key) {
+    seen.insert(path);
+    return readObject([&](const std::string &key) {
       for (const auto &[name, lists] : fields)
-        if (key == name)
+        if (key == name) {
+          seen.insert(path + "." + name);
           return readLists(*lists);
+        }
       return skipValue(0);
     });
   }
 
   /// `{"key": value, ...}`; `readValue` reads the value of a key.
-  bool readObject(const std::string &path,
-                  const std::function<bool(const std::string &)> &readValue) {
+  bool readObject(const std::function<bool(const std::string &)> &readValue) {
     if (!expect('{'))
       return false;
     if (accept('}'))
@@ -81,7 +86,6 @@ private:
         return false;
       if (!keys.insert(key).second)
         return fail("field " + quoteName(key) + " is given twice");
-      seen.insert(path.empty() ? key : path + "." + key);
       if (!expect(':') || !readValue(key))
         return false;
     } while (accept(','));
@@ -232,6 +236,7 @@ private:
   const std::string &file;
   DiagnosticEngine &engine;
   size_t position = 0;
+  /// The paths of the fields that were read; others may have any name.
   std::set<std::string> seen;
 };
 
@@ -257,25 +262,10 @@ std::optional<std::string> findFault(const Instance &instance) {
     if (ends.size() != 2)
       return concat("edge ", edge, " is not of two nodes");
   }
-  return block::findFault(makeProblem(instance));
+  return std::nullopt;
 }
 
-} // namespace
-
-std::optional<Instance> contest::readInstance(std::string_view text,
-                                              const std::string &file,
-                                              DiagnosticEngine &engine) {
-  std::optional<Instance> instance = Reader(text, file, engine).read();
-  if (!instance)
-    return std::nullopt;
-  if (std::optional<std::string> fault = findFault(*instance)) {
-    engine.error(codes::badInstance, Location::inFile(file)) << *fault;
-    return std::nullopt;
-  }
-  return instance;
-}
-
-block::Problem contest::makeProblem(const Instance &instance) {
+block::Problem makeProblem(const Instance &instance) {
   auto getCosts = [](std::span<const int64_t> costs) {
     std::vector<double> result;
     result.reserve(costs.size());
@@ -305,4 +295,25 @@ block::Problem contest::makeProblem(const Instance &instance) {
                              getCosts(instance.edgeCosts[edge])});
   }
   return problem;
+}
+
+} // namespace
+
+std::optional<Task> contest::readInstance(std::string_view text,
+                                          const std::string &file,
+                                          DiagnosticEngine &engine) {
+  std::optional<Instance> instance = Reader(text, file, engine).read();
+  if (!instance)
+    return std::nullopt;
+  std::optional<std::string> fault = findFault(*instance);
+  block::Problem problem;
+  if (!fault) {
+    problem = makeProblem(*instance);
+    fault = block::findFault(problem);
+  }
+  if (fault) {
+    engine.error(codes::badInstance, Location::inFile(file)) << *fault;
+    return std::nullopt;
+  }
+  return Task{*std::move(instance), std::move(problem)};
 }

@@ -74,6 +74,11 @@ bool readOption(const std::string &option, const std::string &word,
         << " is not one of best, generic, avx512";
     return false;
   }
+  if (!block::hasKernel(kernel->second)) {
+    engine.error(codes::badOptionValue)
+        << option << " " << quoteName(word) << ": this processor has none";
+    return false;
+  }
   options.solver.kernel = kernel->second;
   return true;
 }
@@ -148,17 +153,16 @@ std::optional<std::string> solveFile(Options options,
       contest::readPackedFile(options.file, engine);
   if (!text)
     return std::nullopt;
-  std::optional<contest::Instance> instance =
+  std::optional<contest::Task> task =
       contest::readInstance(*text, options.file, engine);
   text.reset();
-  if (!instance)
+  if (!task)
     return std::nullopt;
 
   options.solver.seconds -= getElapsed();
   double lastReport = -1;
   block::Solution solution = block::solve(
-      contest::makeProblem(*instance), options.solver,
-      [&](const block::Progress &progress) {
+      task->problem, options.solver, [&](const block::Progress &progress) {
         if (!options.isVerbose || progress.seconds < lastReport + 1)
           return;
         lastReport = progress.seconds;
@@ -173,17 +177,17 @@ std::optional<std::string> solveFile(Options options,
                 : "no strategies that fit the usage limit were found in time");
     return std::nullopt;
   }
-  std::optional<int64_t> cost = contest::getCost(*instance, solution.choices);
+  std::optional<int64_t> cost =
+      contest::getCost(task->instance, solution.choices);
   if (!cost) {
     engine.error(codes::internalError, Location::inFile(options.file))
         << "the evaluator refuses the strategies that were found";
     return std::nullopt;
   }
-  // The bound holds for integers, so it may be rounded up; it was.
-  double bound = std::min(solution.lowerBound, static_cast<double>(*cost));
+  // The bound is a whole number below 2^53: it was rounded up.
   std::string line =
-      concat("{\"cost\":", *cost,
-             ",\"lower_bound\":", static_cast<int64_t>(std::max(bound, -9e18)),
+      concat("{\"cost\":", *cost, ",\"lower_bound\":",
+             static_cast<int64_t>(std::max(solution.lowerBound, -0x1p53)),
              ",\"strategies\":[");
   for (size_t i = 0; i < solution.choices.size(); ++i)
     line += (i == 0 ? "" : ",") + std::to_string(solution.choices[i]);

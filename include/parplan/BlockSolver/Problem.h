@@ -18,6 +18,11 @@ namespace parplan::block {
 /// The cost of what must not be chosen.
 constexpr double forbidden = std::numeric_limits<double>::infinity();
 
+/// The largest usages of all nodes add up to less, and so do the magnitudes of
+/// the largest costs of all nodes and edges: whole numbers below it are exact
+/// in 64 bits, also as doubles.
+constexpr int64_t largestSum = int64_t{1} << 53;
+
 /// Something of which one value is chosen.
 struct Node {
   /// Per value. Finite or `forbidden`; may be negative.
@@ -43,7 +48,7 @@ struct Problem {
   std::vector<Edge> edges;
   int64_t usageLimit = 0;
   /// All finite costs are multiples of this; 0: unknown. Lets a bound that is
-  /// nearer to a plan than this prove it optimal.
+  /// nearer to a plan than this prove it optimal, where sums are exact.
   double costStep = 0;
 };
 

@@ -16,9 +16,13 @@ namespace parplan::block {
 /// Which code adds and compares vectors. All give the same bits.
 enum class Kernel { best, generic, avx512 };
 
+/// Whether this processor has what a kernel needs; else the generic one runs.
+bool hasKernel(Kernel kernel);
+
 struct SolverOptions {
-  /// Wall time, reductions included: the solver stops after the last round
-  /// that ends before.
+  /// Wall time, reductions included. These and the first round, which is
+  /// short, are done in any case; no other round begins that seems to end
+  /// later.
   double seconds = 60;
   /// Rounds at most; 0: as many as there is time for. Answers depend on the
   /// problem, the seed and the number of rounds alone, so they are the same
@@ -52,7 +56,8 @@ struct Solution {
   /// Empty: none was found. Else they fit, and cost `cost`.
   Choices choices;
   double cost = forbidden;
-  /// No choices that fit cost less. `forbidden`: there are none.
+  /// No choices that fit cost less: what rounding may have added is taken off,
+  /// also where the whole problem was solved. `forbidden`: there are none.
   double lowerBound = -forbidden;
   /// The last round.
   Progress progress;

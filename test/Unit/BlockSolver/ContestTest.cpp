@@ -22,26 +22,26 @@ const std::string small = R"({"problem": {"name": "small",
             "costs": [[0, 0, 0, 0, 2, 0], [1, 1, 1, 1, 1, 1]]},
   "usage_limit": 10}})";
 
-std::optional<Instance> read(std::string_view text, std::string *message) {
+std::optional<Task> read(std::string_view text, std::string *message) {
   DiagnosticEngine engine;
-  std::optional<Instance> instance = readInstance(text, "a.json", engine);
-  EXPECT_EQ(instance.has_value(), !engine.hasErrors());
+  std::optional<Task> task = readInstance(text, "a.json", engine);
+  EXPECT_EQ(task.has_value(), !engine.hasErrors());
   *message = engine.render();
-  if (!instance) {
+  if (!task) {
     EXPECT_EQ(engine.getExitCode(), ExitCode::badInput);
   }
-  return instance;
+  return task;
 }
 
-Instance readSmall() {
+Task readSmall() {
   std::string message;
-  std::optional<Instance> instance = read(small, &message);
+  std::optional<Task> task = read(small, &message);
   EXPECT_EQ(message, "");
-  return *instance;
+  return *task;
 }
 
 TEST(Contest, CostsFollowTheRules) {
-  Instance instance = readSmall();
+  Instance instance = readSmall().instance;
   EXPECT_EQ(getCost(instance, {0, 0, 0}), 10 + 0 + 5 + 0 + 1);
   EXPECT_EQ(getCost(instance, {1, 1, 0}), 3 + 7 + 5 + 2 + 1);
   // 8 and 6 bytes at times 2 and 3.
@@ -52,7 +52,7 @@ TEST(Contest, CostsFollowTheRules) {
 }
 
 TEST(Contest, WhatEndsLeavesBeforeWhatBeginsAtTheSameTime) {
-  Instance instance = readSmall();
+  Instance instance = readSmall().instance;
   // Node 1 ends at 6, where node 2 takes all of the limit.
   EXPECT_NE(getCost(instance, {0, 0, 0}), std::nullopt);
   instance.usageLimit = 9;
@@ -60,11 +60,11 @@ TEST(Contest, WhatEndsLeavesBeforeWhatBeginsAtTheSameTime) {
 }
 
 TEST(Contest, TheSolverFindsTheBestStrategies) {
-  Instance instance = readSmall();
+  Task task = readSmall();
   block::SolverOptions options;
   options.rounds = 1;
-  block::Solution solution = block::solve(makeProblem(instance), options);
-  EXPECT_EQ(getCost(instance, solution.choices), 16);
+  block::Solution solution = block::solve(task.problem, options);
+  EXPECT_EQ(getCost(task.instance, solution.choices), 16);
   EXPECT_EQ(solution.lowerBound, 16);
 }
 
@@ -109,6 +109,15 @@ TEST(Contest, EveryFaultIsReportedWhereItIs) {
       {small + "}", "the document goes on after its end"},
       {replace("small", "small\\"), "error[E4031]"},
       {replace("\"small\"", std::string(200, '[')), "nested too deeply"},
+      // A name with a dot is no path.
+      {replace("\"usage_limit\": 10}}",
+               "\"limit\": 10}, \"problem.usage_limit\": 10}"),
+       "there is no field 'problem.usage_limit'"},
+      // Doubles hold whole numbers below 2^53, and so the sums of all costs.
+      {replace("[10, 3]", "[10, 9007199254740995]"),
+       "the costs up to node 0 are too large to add up"},
+      {replace("[1, 1, 1, 1, 1, 1]", "[1, 1, 1, 1, 1, 9007199254740984]"),
+       "the costs up to edge 1 are too large to add up"},
   };
   for (const Case &fault : cases) {
     std::string message;
@@ -137,15 +146,15 @@ TEST(Contest, DamagedFilesNeverCrash) {
       }
     }
     std::string message;
-    std::optional<Instance> instance = read(text, &message);
-    if (!instance)
+    std::optional<Task> task = read(text, &message);
+    if (!task)
       continue;
     ++readable;
     block::SolverOptions options;
     options.rounds = 1;
-    block::Solution solution = block::solve(makeProblem(*instance), options);
+    block::Solution solution = block::solve(task->problem, options);
     if (!solution.choices.empty()) {
-      EXPECT_NE(getCost(*instance, solution.choices), std::nullopt);
+      EXPECT_NE(getCost(task->instance, solution.choices), std::nullopt);
     }
   }
   EXPECT_GT(readable, 100);
