@@ -32,6 +32,7 @@ bool block::normaliseEdge(Network &network, int edge, Worklist &changed) {
   if (from.isNormal)
     return false;
   from.isNormal = true;
+  network.precision.addRoundings(4);
   Network::Node &first = network.nodes[from.first];
   Network::Node &second = network.nodes[from.second];
   size_t rows = first.ids.size(), columns = second.ids.size();

@@ -7,19 +7,28 @@
 using namespace parplan;
 using namespace parplan::block;
 
-double block::getCost(const Graph &graph, const std::vector<int> &choices) {
-  double cost = graph.getConstant();
+AnswerCost block::judge(const Graph &graph, const std::vector<int> &choices) {
+  AnswerCost cost{graph.getConstant(), 0};
   for (int node = 0; node < graph.size(); ++node) {
-    cost += graph.getCosts(node)[choices[node]];
+    cost.allowed += graph.getCosts(node)[choices[node]];
     for (int link = graph.getLinkBegin(node); link < graph.getLinkMiddle(node);
          ++link) {
       const Graph::Link &end = graph.getLink(link);
-      cost += graph.getTable(
+      double entry = graph.getTable(
           end)[static_cast<size_t>(choices[end.other]) * graph.getPadded(node) +
                choices[node]];
+      if (graph.isForbidden(entry))
+        ++cost.forbiddenPairs;
+      else
+        cost.allowed += entry;
     }
   }
   return cost;
+}
+
+double block::getCost(const Graph &graph, const std::vector<int> &choices) {
+  AnswerCost cost = judge(graph, choices);
+  return cost.forbiddenPairs > 0 ? forbidden : cost.allowed;
 }
 
 Assignment::Assignment(const Graph &graph) : graph(graph) {
@@ -28,7 +37,8 @@ Assignment::Assignment(const Graph &graph) : graph(graph) {
 
 void Assignment::assign(std::vector<int> values) {
   choices = std::move(values);
-  cost = block::getCost(graph, choices);
+  AnswerCost judged = judge(graph, choices);
+  cost = judged.allowed + judged.forbiddenPairs * graph.getCap();
   over.assign(graph.getTimeCount(), 0);
   for (int node = 0; node < graph.size(); ++node)
     for (const Graph::Span &span : graph.getSpans(node)) {

@@ -23,6 +23,7 @@ public:
 
   int operator[](int node) const { return choices[node]; }
   const std::vector<int> &get() const { return choices; }
+  /// With the cap for every forbidden pair.
   double getCost() const { return cost; }
   void addCost(double change) { cost += change; }
   bool fits() const { return excess == 0; }
@@ -42,7 +43,15 @@ private:
   double excess = 0;
 };
 
-/// What an answer of a graph costs.
+/// What an answer of a graph costs, apart from its forbidden pairs.
+struct AnswerCost {
+  double allowed = 0;
+  int forbiddenPairs = 0;
+};
+
+AnswerCost judge(const Graph &graph, const std::vector<int> &choices);
+
+/// What an answer costs; `forbidden` with a forbidden pair.
 double getCost(const Graph &graph, const std::vector<int> &choices);
 
 } // namespace parplan::block

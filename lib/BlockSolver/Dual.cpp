@@ -1,6 +1,7 @@
 //===- Dual.cpp - A lower bound by messages and prices --------------------===//
 
 #include "lib/BlockSolver/Dual.h"
+#include "lib/BlockSolver/Assignment.h"
 
 #include <algorithm>
 #include <cmath>
@@ -32,6 +33,10 @@ Dual::Dual(const Graph &graph, MinPlus minPlus, std::vector<double> startPrices)
     int padded = graph.getPadded(node);
     most = std::max(most, padded);
     workOfPass += 60 + 2 * static_cast<int64_t>(graph.getSpans(node).size());
+    for (const Graph::Span &span : graph.getSpans(node)) {
+      const double *usages = graph.getUsages(span);
+      usageSum += *std::max_element(usages, usages + graph.getDomain(node));
+    }
     for (int link = graph.getLinkBegin(node); link < graph.getLinkEnd(node);
          ++link) {
       messageOffsets.push_back(size);
@@ -80,15 +85,14 @@ void Dual::round(int node) {
       std::min_element(theta.begin(), theta.begin() + domain) - theta.begin());
 }
 
-/// Returns the bound. With `hopeless`, marks values whose least cost (min-
-/// marginal) exceeds `upper`: the residuals must be of the present prices.
-template <bool isForward>
-double Dual::sweep(std::vector<char> *hopeless, double upper) {
+/// Returns the bound. `marginals` takes the least cost of all answers with a
+/// value: the residuals must be of the messages and prices as they are.
+template <bool isForward> double Dual::sweep(std::vector<double> *marginals) {
   double bound = graph.getConstant();
   for (int time : prices.getLive())
     bound -= prices[time] * graph.getSlack()[time];
   double rest = 0; // residuals of the nodes to come
-  if (hopeless)
+  if (marginals)
     for (double residual : residuals)
       rest += residual;
 
@@ -118,15 +122,13 @@ double Dual::sweep(std::vector<char> *hopeless, double upper) {
       for (int value = 0; value < padded; ++value)
         theta[value] -= message[value];
     double least = *std::min_element(theta.begin(), theta.begin() + domain);
-    if (hopeless) {
+    if (marginals) {
       rest -= residuals[node];
       for (int value = 0; value < domain; ++value)
-        if (bound + theta[value] + rest > upper)
-          (*hopeless)[graph.getOffset(node) + value] = 1;
+        (*marginals)[graph.getOffset(node) + value] =
+            bound + theta[value] + rest;
     }
     bound += least;
-    if (!isForward)
-      residuals[node] = least;
     int most = std::max(middle - begin, end - middle);
     if (most == 0)
       continue;
@@ -141,14 +143,67 @@ double Dual::sweep(std::vector<char> *hopeless, double upper) {
   return bound;
 }
 
+/// The bound of the messages and prices as they are after a sweep, added up
+/// anew, and by how much that may be wrong.
+///
+/// Messages may be anything, so only sums count. A sum of k terms is wrong by
+/// less than k roundings of the sum of their magnitudes. At a node these are
+/// what is left of a value, what was left when it was shared out, the minimum
+/// that made each message that came in (an entry of the table may be negative
+/// by its rounding), and the product with the price of each span. The sum over
+/// the nodes has a term for each, and prices of spans are differences of sums
+/// over all times.
+double Dual::addUp(double &error) {
+  constexpr double loss = 0x1p-53; // of one rounding
+  double times = static_cast<double>(graph.getTimeCount());
+  double sum = graph.getConstant(), magnitudes = std::abs(sum), allPrices = 0;
+  for (int time : prices.getLive()) {
+    double product = prices[time] * graph.getSlack()[time];
+    sum -= product;
+    magnitudes += std::abs(product);
+    allPrices += prices[time];
+  }
+  error = loss * 2 * (times + 2) * allPrices * usageSum;
+  std::vector<double> left(theta.size()), sizes(theta.size());
+  for (int node = 0; node < graph.size(); ++node) {
+    int domain = graph.getDomain(node), padded = graph.getPadded(node);
+    int links = graph.getLinkEnd(node) - graph.getLinkBegin(node);
+    const double *costs = unary.data() + graph.getOffset(node);
+    for (int value = 0; value < padded; ++value) {
+      left[value] = costs[value];
+      sizes[value] = std::abs(costs[value]);
+    }
+    const double *message =
+        links > 0 ? messages.data() + messageOffsets[graph.getLinkBegin(node)]
+                  : nullptr;
+    for (int link = 0; link < links; ++link, message += padded)
+      for (int value = 0; value < padded; ++value) {
+        left[value] -= message[value];
+        sizes[value] += std::abs(message[value]);
+      }
+    double least = *std::min_element(left.begin(), left.begin() + domain);
+    residuals[node] = least;
+    sum += least;
+    magnitudes += std::abs(least);
+    double terms = 4.0 * links + 2.0 * graph.getSpans(node).size() + 16;
+    error +=
+        loss * terms * *std::max_element(sizes.begin(), sizes.begin() + domain);
+  }
+  double terms = static_cast<double>(graph.size() + prices.getLive().size());
+  error += loss * 2 * (terms + 8) * magnitudes;
+  return sum;
+}
+
 void Dual::run(int64_t work, double upper) {
   for (; work > 0; work -= workOfPass) {
-    double bound = sweep<true>(nullptr, 0);
-    bound = std::max(bound, sweep<false>(nullptr, 0));
+    double bound = sweep<true>(nullptr);
+    bound = std::max(bound, sweep<false>(nullptr));
     ++passes;
     if (bound > bestBound) {
       bestBound = bound;
       bestPrices = prices.get();
+      double error = 0, sum = addUp(error);
+      safeBound = std::max(safeBound, sum - error);
     }
     judgeRounding();
     if (mayMovePrices(bound))
@@ -175,17 +230,7 @@ void Dual::judgeRounding() {
   }
   if (most > 0)
     return;
-  double cost = graph.getConstant();
-  for (int node = 0; node < graph.size(); ++node) {
-    cost += graph.getCosts(node)[rounding[node]];
-    for (int link = graph.getLinkBegin(node); link < graph.getLinkMiddle(node);
-         ++link) {
-      const Graph::Link &end = graph.getLink(link);
-      cost += graph.getTable(end)[static_cast<size_t>(rounding[end.other]) *
-                                      graph.getPadded(node) +
-                                  rounding[node]];
-    }
-  }
+  double cost = getCost(graph, rounding);
   if (cost < bestFittingCost) {
     bestFittingCost = cost;
     bestFitting = rounding;
@@ -237,9 +282,17 @@ void Dual::movePrices(double bound, double upper) {
 
 std::vector<char> Dual::findHopeless(double upper) {
   // What the last sweep left is of the prices before they moved.
-  sweep<false>(nullptr, 0);
-  std::vector<char> hopeless(graph.getPaddedCount(), 0);
-  sweep<true>(&hopeless, upper);
-  sweep<false>(nullptr, 0);
+  sweep<false>(nullptr);
+  double before = 0, after = 0;
+  addUp(before);
+  std::vector<double> marginals(graph.getPaddedCount(), -forbidden);
+  sweep<true>(&marginals);
+  // A marginal adds up messages of this sweep and of the one before.
+  addUp(after);
+  sweep<false>(nullptr);
+  std::vector<char> hopeless;
+  hopeless.reserve(marginals.size());
+  for (double marginal : marginals)
+    hopeless.push_back(marginal > upper + before + after);
   return hopeless;
 }

@@ -30,7 +30,10 @@ public:
   /// cost of the best answer known, which decides how far prices move.
   void run(int64_t work, double upper);
 
+  /// Of the best pass, as it was added up.
   double getBound() const { return bestBound; }
+  /// A bound in spite of all rounding.
+  double getSafeBound() const { return safeBound; }
   /// Of the best bound.
   const std::vector<double> &getBestPrices() const { return bestPrices; }
   /// Prices and answer of the last pass.
@@ -42,12 +45,12 @@ public:
   int64_t getPasses() const { return passes; }
 
   /// Per value, at its place in the graph's vectors: 1 if every answer with it
-  /// costs more than `upper`.
+  /// costs more than `upper`, in spite of all rounding.
   std::vector<char> findHopeless(double upper);
 
 private:
-  template <bool isForward>
-  double sweep(std::vector<char> *hopeless, double upper);
+  template <bool isForward> double sweep(std::vector<double> *marginals);
+  double addUp(double &error);
   void round(int node);
   void addPrices();
   void judgeRounding();
@@ -62,7 +65,7 @@ private:
   /// Per link: the message to its node, negated. What reads it subtracts.
   std::vector<double> messages;
   std::vector<size_t> messageOffsets;
-  /// What the last backward sweep left at each node.
+  /// What messages leave at each node, when they were last added up.
   std::vector<double> residuals;
   std::vector<double> theta;
   std::vector<int> rounding;
@@ -73,6 +76,9 @@ private:
   std::vector<double> direction;
   std::vector<double> bestPrices;
   double bestBound = -forbidden;
+  double safeBound = -forbidden;
+  /// The usages of all spans, of the values that take most.
+  double usageSum = 0;
   double alpha = 0.3;
   double lastGainBound = -forbidden;
   /// Good prices were given, and messages have not converged with them yet.

@@ -34,10 +34,12 @@ void fix(Network &network, int node, Worklist &changed) {
       network.nodes[other].costs[value] +=
           network.getCost(edge, node, 0, value);
     changed.push(other);
+    network.precision.addRoundings(1);
     network.removeEdge(index);
   }
   network.subtractLeastUsages(node);
   network.constant += from.costs[0];
+  network.precision.addRoundings(1);
   network.undo.addElimination(node, from.ids, from.costs, {});
   from = {};
   from.isAlive = false;
@@ -96,6 +98,7 @@ bool block::eliminate(Network &network, int node, Worklist &changed) {
       }
     network.addTable(around[0].node, around[1].node, std::move(table));
   }
+  network.precision.addRoundings(3);
   for (const Undo::Neighbour &neighbour : around)
     changed.push(neighbour.node);
   for (int edge : edges)

@@ -127,7 +127,7 @@ void ForestMove::solveTree(const MoveRule &rule, const Assignment &answer,
     if (rule.noise > 0) {
       double least = *std::min_element(all, all + domain), most = least;
       for (int value = 0; value < domain; ++value)
-        if (all[value] < graph.getCap() / 2)
+        if (!graph.isForbidden(costs[value]))
           most = std::max(most, all[value]);
       for (int value = 0; value < domain; ++value)
         all[value] += rule.noise * (most - least) * random.uniform();

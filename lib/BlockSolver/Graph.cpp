@@ -3,7 +3,6 @@
 #include "lib/BlockSolver/Graph.h"
 
 #include <algorithm>
-#include <cmath>
 #include <string_view>
 
 using namespace parplan;
@@ -11,19 +10,23 @@ using namespace parplan::block;
 
 namespace {
 
-/// Largest finite cost of a network.
-double findLargestCost(const Network &network) {
-  double largest = 0;
-  auto look = [&](const std::vector<double> &costs) {
+/// What allowed answers of a network differ by at most.
+double findSpread(const Network &network) {
+  double spread = 0;
+  auto add = [&](const std::vector<double> &costs, double least) {
+    double most = least;
     for (double cost : costs)
       if (cost != forbidden)
-        largest = std::max(largest, std::abs(cost));
+        most = std::max(most, cost);
+    spread += most - least;
   };
   for (const Network::Node &node : network.nodes)
-    look(node.costs);
+    if (node.isAlive)
+      add(node.costs, *std::min_element(node.costs.begin(), node.costs.end()));
   for (const Network::Edge &edge : network.edges)
-    look(edge.table);
-  return largest;
+    if (edge.isAlive)
+      add(edge.table, 0);
+  return spread;
 }
 
 /// Tables that were stored before, by their bytes.
@@ -56,7 +59,8 @@ int pad(int size) { return (size + Graph::lanes - 1) & -Graph::lanes; }
 
 Graph::Graph(const Network &network) {
   constant = network.constant;
-  cap = std::max(1.0, 50 * findLargestCost(network));
+  double spread = findSpread(network);
+  cap = spread > 0 ? 2 * spread : 1;
   timeIds = network.timeIds;
   for (int64_t base : network.getBase())
     slack.push_back(static_cast<double>(network.limit - base));
@@ -75,8 +79,10 @@ Graph::Graph(const Network &network) {
     offsets.push_back(offsets.back() + pad(node.size()));
     ids.insert(ids.end(), node.ids.begin(), node.ids.end());
     ids.resize(offsets.back(), -1);
+    double least = *std::min_element(node.costs.begin(), node.costs.end());
+    constant += least;
     for (double cost : node.costs)
-      costs.push_back(std::min(cost, cap));
+      costs.push_back(cost - least);
     costs.resize(offsets.back(), 16 * cap); // never least
     for (const Network::Span &span : node.spans) {
       spans.push_back({span.begin, span.end, usages.size()});

@@ -17,8 +17,11 @@ namespace parplan::block {
 /// problem, which is that of the program. Vectors over values are padded to a
 /// multiple of `lanes`; equal tables are stored once.
 ///
-/// Costs that are forbidden are `cap` here: finite, and more than any sum of
-/// finite costs that matters. That relaxes the problem, so bounds stay bounds.
+/// No cost is negative: the least one of each node is part of the constant, and
+/// `reduce`, which must have been here, leaves tables with zeros. What is
+/// forbidden costs `cap`: finite, and more than any two allowed answers differ
+/// by. That relaxes the problem, so bounds stay bounds. Whether a pair is
+/// forbidden is asked of its entry alone (`isForbidden`).
 class Graph {
 public:
   static constexpr int lanes = 8;
@@ -88,6 +91,8 @@ public:
   const std::vector<int> &getTimeIds() const { return timeIds; }
   double getConstant() const { return constant; }
   double getCap() const { return cap; }
+  /// Of an entry of a table, or a sum of them.
+  bool isForbidden(double cost) const { return cost >= cap; }
   /// Entries of all different tables, with padding.
   size_t getPoolSize() const { return pool.size(); }
 

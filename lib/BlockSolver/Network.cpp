@@ -32,7 +32,7 @@ std::vector<int64_t> findPeakTimes(const Problem &problem) {
 
 } // namespace
 
-Network::Network(const Problem &problem) {
+Network::Network(const Problem &problem) : precision(problem) {
   limit = problem.usageLimit;
   std::vector<int64_t> times = findPeakTimes(problem);
   timeIds.resize(times.size());
@@ -96,6 +96,7 @@ int Network::addTable(int first, int second, std::vector<double> table) {
     edgeOfPair.emplace(getKey(first, second), found);
     return found;
   }
+  precision.addRoundings(1);
   Edge &edge = edges[found];
   edge.isNormal = false;
   size_t rows = nodes[first].ids.size(), columns = nodes[second].ids.size();

@@ -15,6 +15,30 @@
 
 namespace parplan::block {
 
+/// Whether sums of costs are exact, and by how much they may be wrong if not.
+///
+/// Multiples of a power of two add up exactly while sums stay below 2^53 times
+/// it, and all sums do if the largest costs of all nodes and edges together do.
+/// So it is for whole numbers, since problems have no more than that.
+class CostPrecision {
+public:
+  CostPrecision() = default;
+  explicit CostPrecision(const Problem &problem);
+
+  /// That the cost of an answer went through so many additions.
+  void addRoundings(int64_t count) { roundings += count; }
+
+  /// By how much the cost of an answer may be wrong.
+  double getError() const;
+
+private:
+  /// Divides all costs.
+  double unit = 0;
+  /// Sum of the magnitudes of the largest costs of all nodes and edges.
+  double sum = 0;
+  int64_t roundings = 0;
+};
+
 /// A problem whose nodes, values, edges and times become fewer, while its
 /// minimum stays the same. Times are numbered from 0 to `base.size()`.
 ///
@@ -67,6 +91,7 @@ struct Network {
   int64_t limit = 0;
   /// No answer fits.
   bool isInfeasible = false;
+  CostPrecision precision;
   Undo undo;
 
   explicit Network(const Problem &problem);

@@ -61,7 +61,7 @@ bool Search::keepIfBest() {
     episodeCost = answer.getCost();
     workOfGain = work;
   }
-  if (answer.getCost() >= bestCost || answer.getCost() >= graph.getCap() / 2)
+  if (answer.getCost() >= bestCost)
     return false;
   // What was added up is compared with what is.
   double cost = getCost(graph, answer.get());
@@ -69,6 +69,7 @@ bool Search::keepIfBest() {
     return false;
   best = answer.get();
   bestCost = cost;
+  ++gains;
   return true;
 }
 
@@ -218,7 +219,7 @@ void Search::repair() {
   }
   // A price that can matter: the cost so far, spread over the memory.
   int worst = answer.getWorstTime();
-  double least = 1e-6 * std::abs(answer.getCost()) /
+  double least = 1e-6 * std::abs(judge(graph, answer.get()).allowed) /
                  std::max(1.0, graph.getSlack()[worst]);
   double factor = isSmall() ? 1.15 : 1.06;
   if (repairs > 60)

@@ -33,6 +33,8 @@ public:
   const std::vector<int> &getBest() const { return best; }
   double getBestCost() const { return bestCost; }
   int64_t getEpisodes() const { return episodes; }
+  /// How often a move led to a better answer than any before.
+  int64_t getGains() const { return gains; }
 
 private:
   enum class Phase { begin, loosen, repair, polish };
@@ -81,6 +83,7 @@ private:
   int64_t workOfGain = 0;
   int64_t work = 0;
   int64_t episodes = 0;
+  int64_t gains = 0;
 };
 
 } // namespace parplan::block

@@ -28,9 +28,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Bounds lose this to rounding: sums of about 10^6 doubles are exact to
-/// 10^-10.
-constexpr double roundingError = 1e-9;
 constexpr int64_t firstWork = 4'000'000;
 constexpr int64_t lastWork = 200'000'000;
 
@@ -44,16 +41,20 @@ public:
   }
 
   Solution run(const std::function<void(const Progress &)> &report) {
-    Clock::duration longest{};
+    double longest = 0, next = 0;
     int64_t work = firstWork;
-    while (!isDone() && !isOver(longest)) {
+    while (!isDone() && !isOver(next)) {
       Clock::time_point begin = Clock::now();
       runRound(work);
       exchange();
       ++solution.progress.round;
-      work = std::min(lastWork, 2 * work);
       prune();
-      longest = std::max(longest, Clock::now() - begin);
+      std::chrono::duration<double> taken = Clock::now() - begin;
+      longest = std::max(longest, taken.count());
+      int64_t nextWork = std::min(lastWork, 2 * work);
+      next =
+          longest * static_cast<double>(nextWork) / static_cast<double>(work);
+      work = nextWork;
       updateProgress();
       if (report)
         report(solution.progress);
@@ -67,15 +68,23 @@ private:
     return std::chrono::duration<double>(Clock::now() - start).count();
   }
 
-  bool isDone() const {
-    return network.isInfeasible || graph->size() == 0 || solution.isOptimal();
-  }
+  bool isDone() const { return isClosed || solution.isOptimal(); }
 
-  bool isOver(Clock::duration longest) const {
+  /// `next`: what the next round would take.
+  bool isOver(double next) const {
     if (options.rounds > 0 && solution.progress.round >= options.rounds)
       return true;
-    double next = std::chrono::duration<double>(longest).count();
-    return getSeconds() + 1.2 * next > options.seconds;
+    return solution.progress.round > 0 &&
+           getSeconds() + 1.2 * next > options.seconds;
+  }
+
+  double getCostError() const { return network.precision.getError(); }
+
+  /// Nothing is left that costs less than the best answer.
+  void close() {
+    isClosed = true;
+    solution.lowerBound =
+        std::max(solution.lowerBound, solution.cost - getCostError());
   }
 
   void runRound(int64_t work) {
@@ -104,7 +113,7 @@ private:
     for (const std::unique_ptr<Search> &search : searches)
       if (search->getBestCost() < solution.cost)
         accept(search->getBest());
-    improveBound(dual->getBound());
+    improveBound(dual->getSafeBound());
     std::vector<int> best = restrict(solution.choices);
     double cost = best.empty() ? forbidden : getCost(*graph, best);
     for (const std::unique_ptr<Search> &search : searches)
@@ -114,7 +123,7 @@ private:
   void accept(const std::vector<int> &choices) {
     Choices whole = expand(choices);
     Evaluation evaluation = evaluate(problem, whole);
-    // Usages whose sums are beyond 2^53 are rounded in the graph.
+    // Costs that are no whole numbers are rounded in the graph.
     if (evaluation.peak <= problem.usageLimit &&
         evaluation.cost < solution.cost) {
       solution.cost = evaluation.cost;
@@ -124,8 +133,8 @@ private:
 
   void improveBound(double bound) {
     // Values were dropped that no better answer than the best one has.
-    double safe = bound - roundingError * std::abs(bound);
-    if (problem.costStep > 0 && std::isfinite(safe))
+    double safe = bound - getCostError();
+    if (problem.costStep > 0 && getCostError() == 0 && std::isfinite(safe))
       safe = std::ceil(safe / problem.costStep) * problem.costStep;
     safe = std::min(safe, solution.cost);
     if (safe > solution.lowerBound + 1e-6 * std::abs(safe))
@@ -164,8 +173,8 @@ private:
     if (isDone() || solution.choices.empty() || (round % 8 != 0 && round > 8) ||
         graph->size() == 0)
       return;
-    double upper = solution.cost * (1 + roundingError) + roundingError;
-    std::vector<char> hopeless = dual->findHopeless(upper);
+    std::vector<char> hopeless =
+        dual->findHopeless(solution.cost + getCostError());
     int64_t count = std::count(hopeless.begin(), hopeless.end(), 1);
     bool isWorthIt =
         count * 10 > graph->getValueCount() ||
@@ -179,22 +188,13 @@ private:
           from.costs[value] = forbidden;
         }
     reduce(network);
-    if (network.isInfeasible) {
-      // Nothing is left that costs less.
-      network.isInfeasible = false;
-      solution.lowerBound = solution.cost;
-      return;
-    }
     rebuild();
   }
 
   /// Graph, dual and searches of the network as it is now.
   void rebuild() {
-    if (network.isInfeasible) {
-      solution.lowerBound =
-          solution.choices.empty() ? forbidden : solution.cost;
-      return;
-    }
+    if (network.isInfeasible)
+      return close();
     // Prices go to the times that took over.
     std::vector<double> pricesById(network.timeHeirs.size(), 0);
     if (dual) {
@@ -216,8 +216,7 @@ private:
     dual = std::make_unique<Dual>(*graph, minPlus, prices);
     if (graph->size() == 0) {
       accept({});
-      solution.lowerBound = solution.cost;
-      return;
+      return close();
     }
     for (int i = 0; i < 2; ++i) {
       uint64_t seed = options.seed * 1000003 + ++searchCount;
@@ -254,6 +253,7 @@ private:
   std::unique_ptr<Dual> dual;
   std::unique_ptr<Search> searches[2];
   uint64_t searchCount = 0;
+  bool isClosed = false;
   int64_t roundOfGain = 0;
   bool isResting = false;
 };

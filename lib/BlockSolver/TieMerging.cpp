@@ -70,6 +70,7 @@ void merge(Network &network, int edge, int leader,
         from.costs[image[value]] +
         network.getCost(network.edges[edge], leader, value, image[value]);
   }
+  network.precision.addRoundings(2);
   network.undo.addMerge(follower, leader, std::move(ids), to.ids);
   network.removeEdge(edge);
 

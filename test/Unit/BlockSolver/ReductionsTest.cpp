@@ -12,8 +12,23 @@ using namespace parplan::block;
 
 namespace {
 
-/// The least cost of all answers of a network, each undone and judged by the
-/// problem; none may cost less there than here.
+/// Whether the limit holds at all times that a network has left.
+bool fits(const Network &network, const std::vector<int> &nodes,
+          const std::vector<int> &values) {
+  std::vector<int64_t> usage = network.getBase();
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    const Network::Node &node = network.nodes[nodes[i]];
+    for (size_t span = 0; span < node.spans.size(); ++span)
+      for (int time = node.spans[span].begin; time < node.spans[span].end;
+           ++time)
+        usage[time] += node.usages[span * node.ids.size() + values[i]];
+  }
+  return std::all_of(usage.begin(), usage.end(),
+                     [&](int64_t used) { return used <= network.limit; });
+}
+
+/// The least cost of all answers of a network that fit by its own times, each
+/// undone and judged by the problem: cost and memory must be the same there.
 double findMinimumThroughUndo(const Network &network, const Problem &problem) {
   if (network.isInfeasible)
     return forbidden;
@@ -44,8 +59,10 @@ double findMinimumThroughUndo(const Network &network, const Problem &problem) {
       network.undo.expand(choices);
       Evaluation evaluation = evaluate(problem, choices);
       EXPECT_EQ(evaluation.cost, cost);
-      if (evaluation.peak <= problem.usageLimit)
-        least = std::min(least, evaluation.cost);
+      bool isFitting = fits(network, nodes, values);
+      EXPECT_EQ(isFitting, evaluation.peak <= problem.usageLimit);
+      if (isFitting)
+        least = std::min(least, cost);
     }
     size_t node = 0;
     while (node < values.size() &&
@@ -54,14 +71,6 @@ double findMinimumThroughUndo(const Network &network, const Problem &problem) {
     if (node == values.size())
       return least;
   }
-}
-
-/// What the network says about memory is what the problem says.
-void expectSameTightness(const Network &network, const Problem &problem) {
-  std::vector<int64_t> base = network.getBase();
-  for (int64_t usage : base)
-    EXPECT_GE(usage, 0);
-  EXPECT_EQ(network.limit, problem.usageLimit);
 }
 
 struct RuleCase {
@@ -79,8 +88,6 @@ TEST_P(Rules, KeepTheMinimumOfRandomProblems) {
     reduce(network, GetParam().rules);
     ASSERT_EQ(findMinimumThroughUndo(network, problem), findMinimum(problem))
         << "seed " << seed;
-    if (!network.isInfeasible)
-      expectSameTightness(network, problem);
   }
 }
 

@@ -60,6 +60,52 @@ Problem block::makeSmallProblem(uint64_t seed) {
   return problem;
 }
 
+Problem block::makeRing(uint64_t seed, int nodes) {
+  Random random(seed);
+  Problem problem;
+  problem.costStep = 1;
+  problem.usageLimit = nodes * 9;
+  for (int i = 0; i < nodes; ++i) {
+    Node node{{}, {}, i, i + nodes / 3};
+    for (int value = 0; value < 6; ++value) {
+      node.costs.push_back(random.below(1000));
+      node.usages.push_back(random.below(60));
+    }
+    problem.nodes.push_back(std::move(node));
+    for (int step : {1, 2, 7}) {
+      Edge edge{i, (i + step) % nodes, {}};
+      for (int entry = 0; entry < 36; ++entry)
+        edge.costs.push_back(random.flip(0.1) ? forbidden : random.below(900));
+      problem.edges.push_back(std::move(edge));
+    }
+  }
+  return problem;
+}
+
+Problem block::makeGrid(uint64_t seed, int side) {
+  Random random(seed);
+  Problem problem;
+  problem.costStep = 1;
+  problem.usageLimit = side * side;
+  for (int i = 0; i < side * side; ++i) {
+    Node node{{}, {}, 0, 1};
+    for (int value = 0; value < 3; ++value) {
+      node.costs.push_back(8 + random.below(3));
+      node.usages.push_back(random.below(4));
+    }
+    problem.nodes.push_back(std::move(node));
+    for (int other : {i % side == side - 1 ? -1 : i + 1, i + side}) {
+      if (other < 0 || other >= side * side)
+        continue;
+      Edge edge{i, other, {}};
+      for (int entry = 0; entry < 9; ++entry)
+        edge.costs.push_back(random.flip(0.1) ? forbidden : random.below(2));
+      problem.edges.push_back(std::move(edge));
+    }
+  }
+  return problem;
+}
+
 double block::findMinimum(const Problem &problem) {
   Choices choices(problem.nodes.size(), 0);
   double least = forbidden;

@@ -12,6 +12,13 @@ namespace parplan::block {
 /// that are empty, and limits from hopeless to idle.
 Problem makeSmallProblem(uint64_t seed);
 
+/// A ring of nodes with chords, where neither reductions nor the dual suffice.
+Problem makeRing(uint64_t seed, int nodes);
+
+/// A square of nodes of three values, of equal costs but for a fifth, and a
+/// limit that binds: what every plan costs is far above any single cost.
+Problem makeGrid(uint64_t seed, int side);
+
 /// The least cost of all answers that fit; `forbidden` if there is none.
 double findMinimum(const Problem &problem);
 

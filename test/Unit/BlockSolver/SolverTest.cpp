@@ -13,29 +13,6 @@ using namespace parplan::block;
 
 namespace {
 
-/// A ring of nodes with chords, where neither reductions nor the dual suffice.
-Problem makeRing(uint64_t seed, int nodes) {
-  Random random(seed);
-  Problem problem;
-  problem.costStep = 1;
-  problem.usageLimit = nodes * 9;
-  for (int i = 0; i < nodes; ++i) {
-    Node node{{}, {}, i, i + nodes / 3};
-    for (int value = 0; value < 6; ++value) {
-      node.costs.push_back(random.below(1000));
-      node.usages.push_back(random.below(60));
-    }
-    problem.nodes.push_back(std::move(node));
-    for (int step : {1, 2, 7}) {
-      Edge edge{i, (i + step) % nodes, {}};
-      for (int entry = 0; entry < 36; ++entry)
-        edge.costs.push_back(random.flip(0.1) ? forbidden : random.below(900));
-      problem.edges.push_back(std::move(edge));
-    }
-  }
-  return problem;
-}
-
 SolverOptions makeRounds(int64_t rounds) {
   SolverOptions options;
   options.seconds = 1e6;
@@ -79,6 +56,86 @@ TEST(Solver, AnswersDependOnTheSeedAndTheRoundsAlone) {
   EXPECT_EQ(first.cost, second.cost);
   EXPECT_EQ(first.lowerBound, second.lowerBound);
   EXPECT_EQ(first.progress.passes, second.progress.passes);
+}
+
+TEST(Solver, OtherSeedsGiveOtherAnswers) {
+  Problem problem = makeRing(5, 60);
+  SolverOptions options = makeRounds(2);
+  Solution first = solve(problem, options);
+  options.seed = 2;
+  Solution second = solve(problem, options);
+  EXPECT_GT(first.progress.episodes, 0);
+  EXPECT_NE(first.choices, second.choices);
+}
+
+TEST(Solver, AnAnswerMovesWithWhatIsTakenFromAllCostsOfANode) {
+  // Where costs are negative, too, what is hopeless costs more than the best
+  // answer, not less.
+  constexpr double shift = 1e12;
+  for (uint64_t seed = 1; seed <= 3; ++seed) {
+    Problem problem = makeRing(seed, 60);
+    Solution plain = solve(problem, makeRounds(6));
+    for (double &cost : problem.nodes[3].costs)
+      cost -= shift;
+    Solution moved = solve(problem, makeRounds(6));
+    ASSERT_FALSE(plain.choices.empty());
+    ASSERT_FALSE(moved.choices.empty());
+    EXPECT_LT(moved.cost, 0);
+    EXPECT_LE(moved.lowerBound + shift, plain.cost);
+    EXPECT_LE(plain.lowerBound, moved.cost + shift);
+    EXPECT_NEAR(moved.lowerBound + shift, plain.lowerBound, 0.02 * plain.cost);
+    EXPECT_NEAR(moved.cost + shift, plain.cost, 0.02 * plain.cost);
+  }
+}
+
+TEST(Solver, BoundsHoldBesideCostsOfAnotherSize) {
+  // What is forbidden and what is dear passes through the same messages.
+  for (uint64_t seed = 1; seed <= 400; ++seed) {
+    Problem problem = makeSmallProblem(seed);
+    Random random(seed);
+    auto enlarge = [&](std::vector<double> &costs) {
+      for (double &cost : costs)
+        if (cost != forbidden && random.flip(0.5))
+          cost += static_cast<double>(random.below(1 << 30)) * 1000;
+    };
+    for (Node &node : problem.nodes)
+      enlarge(node.costs);
+    for (Edge &edge : problem.edges)
+      enlarge(edge.costs);
+    ASSERT_EQ(findFault(problem), std::nullopt);
+    double minimum = findMinimum(problem);
+    Solution solution = solve(problem, makeRounds(2));
+    ASSERT_LE(solution.lowerBound, minimum) << "seed " << seed;
+    ASSERT_EQ(solution.cost, minimum) << "seed " << seed;
+  }
+}
+
+TEST(Solver, FractionsLeaveTheBoundBelowThePlan) {
+  for (uint64_t seed = 1; seed <= 400; ++seed) {
+    Problem problem = makeSmallProblem(seed);
+    problem.costStep = 0;
+    for (Node &node : problem.nodes)
+      for (double &cost : node.costs)
+        cost *= 0.1;
+    for (Edge &edge : problem.edges)
+      for (double &cost : edge.costs)
+        cost *= 0.1;
+    double minimum = findMinimum(problem);
+    Solution solution = solve(problem, makeRounds(1));
+    ASSERT_LE(solution.lowerBound, minimum) << "seed " << seed;
+    if (minimum != forbidden) {
+      ASSERT_NEAR(solution.cost, minimum, 1e-9) << "seed " << seed;
+      ASSERT_LE(solution.lowerBound, solution.cost);
+    }
+  }
+}
+
+TEST(Solver, TheFirstRoundIsDoneHoweverLittleTimeThereIs) {
+  SolverOptions options;
+  options.seconds = 1e-9;
+  Solution solution = solve(makeRing(5, 60), options);
+  EXPECT_EQ(solution.progress.round, 1);
+  EXPECT_GT(solution.lowerBound, 0);
 }
 
 TEST(Solver, BoundsOnlyRiseAndCostsOnlyFall) {
@@ -133,9 +190,17 @@ TEST(Problem, FaultsAreNamed) {
   other.nodes[0].costs = {};
   EXPECT_EQ(findFault(other), "node 0 has no value");
   other = problem;
-  other.nodes[0].usages = {int64_t{1} << 61, int64_t{1} << 61};
+  other.nodes[0].usages = {largestSum, largestSum - 1};
   EXPECT_EQ(findFault(other),
             "the usages up to node 0 are too large to add up");
+  other = problem;
+  other.nodes[0].costs = {-1.0 * largestSum, forbidden};
+  EXPECT_EQ(findFault(other), "the costs up to node 0 are too large to add up");
+  other = problem;
+  other.nodes[0].costs = {0, 0.5 * largestSum};
+  EXPECT_EQ(findFault(other), std::nullopt);
+  other.edges[0].costs = {0.5 * largestSum, forbidden};
+  EXPECT_EQ(findFault(other), "the costs up to edge 0 are too large to add up");
 }
 
 } // namespace
