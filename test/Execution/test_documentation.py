@@ -15,6 +15,7 @@ LAYERS = {
     "lib/Cluster": ["lib/Support"],
     "lib/CostModel": ["lib/Cluster", "lib/Sharding", "lib/Support"],
     "lib/Pipeline": ["lib/Support"],
+    "lib/BlockSolver": ["lib/Support"],
     "lib/Planner": ["lib/CostModel", "lib/Cluster", "lib/Pipeline", "lib/Sharding", "lib/Support"],
     "lib/Simulator": ["lib/CostModel", "lib/Cluster", "lib/Sharding", "lib/Support"],
 }
