@@ -7,6 +7,15 @@
 using namespace parplan;
 using namespace parplan::block;
 
+void block::dropValues(Network &network, int node,
+                       const std::vector<char> &isKept, Worklist &changed) {
+  network.keepValues(node, isKept);
+  network.subtractLeastUsages(node);
+  changed.push(node);
+  for (int edge : network.getEdges(node))
+    changed.push(network.edges[edge].getOther(node));
+}
+
 bool block::removeForbidden(Network &network, int node, Worklist &changed) {
   Network::Node &from = network.nodes[node];
   if (std::find(from.costs.begin(), from.costs.end(), forbidden) ==
@@ -19,11 +28,7 @@ bool block::removeForbidden(Network &network, int node, Worklist &changed) {
     network.isInfeasible = true;
     return false;
   }
-  network.keepValues(node, isKept);
-  network.subtractLeastUsages(node);
-  changed.push(node);
-  for (int edge : network.getEdges(node))
-    changed.push(network.edges[edge].getOther(node));
+  dropValues(network, node, isKept, changed);
   return true;
 }
 

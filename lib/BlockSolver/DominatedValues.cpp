@@ -91,10 +91,6 @@ bool block::dropDominated(Network &network, int node, Worklist &changed) {
         isKept[worse] = 0;
   if (std::find(isKept.begin(), isKept.end(), 0) == isKept.end())
     return false;
-  network.keepValues(node, isKept);
-  network.subtractLeastUsages(node);
-  changed.push(node);
-  for (int edge : network.getEdges(node))
-    changed.push(network.edges[edge].getOther(node));
+  dropValues(network, node, isKept, changed);
   return true;
 }

@@ -40,6 +40,10 @@ private:
 // Every function returns whether it changed the network, and pushes the nodes
 // for which something may be possible now that was not before.
 
+/// Drops the values of a node that are not kept, at least one of them.
+void dropValues(Network &network, int node, const std::vector<char> &isKept,
+                Worklist &changed);
+
 /// Drops the values of a node that cost `forbidden`. A node without values
 /// makes the network infeasible.
 bool removeForbidden(Network &network, int node, Worklist &changed);
