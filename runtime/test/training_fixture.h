@@ -79,6 +79,23 @@ protected:
     EXPECT_EQ(std::system(("rm -rf " + folder).c_str()), 0);
   }
 
+  /// A scaled run on inputs that overflow at first: all ranks skip the same
+  /// steps, and the others are those of the reference.
+  void expectSkipsSteps(const std::string &name) {
+    for (float &value : x)
+      value *= 8;
+    writeData();
+    expectRun("PARPLAN_TEST_SCALED=1 " + program(name, "--steps 8"));
+    const int64_t skipped = std::stoll(metric("skipped_steps"));
+    EXPECT_GT(skipped, 0);
+    EXPECT_LT(skipped, 8);
+    const std::vector<double> losses = numbers("loss");
+    const Reference model = train(8, skipped);
+    ASSERT_EQ(losses.size(), 8u);
+    for (size_t i = 0; i < 8; ++i)
+      EXPECT_NEAR(losses[i], model.losses[i], 1e-5 * model.losses[i]);
+  }
+
   void write(const std::string &name, const std::string &bytes) {
     std::ofstream(folder + "/" + name, std::ios::binary) << bytes;
   }
