@@ -36,9 +36,7 @@ TEST_F(PipelineTest, CountsWhatEachStageDoes) {
       << contents(file("metrics.json"));
 }
 
-TEST_F(PipelineTest, AllStagesSkipTheSameSteps) {
-  expectSkipsSteps("four");
-}
+TEST_F(PipelineTest, AllStagesSkipTheSameSteps) { expectSkipsSteps("four"); }
 
 TEST_F(PipelineTest, ResumesOnThisPlanAndOnOthers) {
   const Reference model = train(12);
