@@ -35,6 +35,17 @@ int64_t SkipPrice::getBusiestBytes() const {
       *std::max_element(receivedBytes.begin(), receivedBytes.end()));
 }
 
+int64_t SkipPrice::getMostWaitingBytes() const {
+  return *std::max_element(waitingBytes.begin(), waitingBytes.end());
+}
+
+void SkipPrice::add(const SkipPrice &other) {
+  for (auto bytes : {&SkipPrice::sentBytes, &SkipPrice::receivedBytes,
+                     &SkipPrice::waitingBytes})
+    for (size_t position = 0; position < (this->*bytes).size(); ++position)
+      (this->*bytes)[position] += (other.*bytes)[position];
+}
+
 SkipPrice parplan::priceSkips(const PipelineSchedule &schedule,
                               const Timeline &timeline,
                               const std::vector<StageEdge> &edges,
@@ -59,10 +70,7 @@ SkipPrice parplan::priceSkips(const PipelineSchedule &schedule,
 bool parplan::isRelayCheaper(const SkipPrice &direct, const SkipPrice &relay,
                              std::optional<int64_t> mostWaitingBytes) {
   auto fits = [&](const SkipPrice &way) {
-    return !mostWaitingBytes ||
-           std::all_of(
-               way.waitingBytes.begin(), way.waitingBytes.end(),
-               [&](int64_t bytes) { return bytes <= *mostWaitingBytes; });
+    return !mostWaitingBytes || way.getMostWaitingBytes() <= *mostWaitingBytes;
   };
   if (fits(direct) != fits(relay))
     return fits(relay);

@@ -283,30 +283,3 @@ bool parplan::isTiedGradient(const Execution &execution,
          instance.firstUse >= 0 &&
          execution.runs[instance.firstUse].phase == Phase::weightGradient;
 }
-
-std::vector<StageTraffic> parplan::getTraffic(const PlanningProblem &problem,
-                                              const PlanningAnswer &answer,
-                                              const Execution &execution) {
-  std::vector<int64_t> copyBytes(execution.instances.size(), 0);
-  for (const Execution::Copy &copy : execution.copies)
-    copyBytes[copy.instance] +=
-        getLocalBytes(problem.values[execution.instances[copy.instance].value],
-                      answer.mesh, copy.layout);
-  std::map<std::pair<int, int>, int64_t> bytes;
-  for (auto [number, instance] : llvm::enumerate(execution.instances)) {
-    if (instance.sender < 0 || instance.sender == instance.stage)
-      continue;
-    Phase phase = execution.runs[instance.firstUse].phase;
-    if (phase == Phase::start || phase == Phase::end ||
-        isTiedGradient(execution, instance))
-      continue;
-    int64_t atRest = getLocalBytes(problem.values[instance.value], answer.mesh,
-                                   answer.rest[instance.value]);
-    bytes[{instance.sender, instance.stage}] +=
-        instance.isReadAtRest ? atRest : std::min(atRest, copyBytes[number]);
-  }
-  std::vector<StageTraffic> traffic;
-  for (auto [stages, sum] : bytes)
-    traffic.push_back({stages.first, stages.second, sum});
-  return traffic;
-}

@@ -94,18 +94,6 @@ std::vector<RunSeconds> getRunSeconds(const PlanningProblem &problem,
 bool isTiedGradient(const Execution &execution,
                     const Execution::Instance &instance);
 
-/// Bytes that cross from one stage to another for every micro-batch: the sum
-/// over the values that the first one sends, each in the layout in which fewer
-/// bytes cross.
-struct StageTraffic {
-  int from = 0;
-  int to = 0;
-  int64_t bytes = 0;
-};
-std::vector<StageTraffic> getTraffic(const PlanningProblem &problem,
-                                     const PlanningAnswer &answer,
-                                     const Execution &execution);
-
 } // namespace parplan
 
 #endif // PARPLAN_LIB_PLANNER_EXECUTION_H

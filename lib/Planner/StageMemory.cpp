@@ -9,6 +9,7 @@
 #include "Offload.h"
 #include "StageTimeline.h"
 #include "StepTime.h"
+#include "Traffic.h"
 
 #include "parplan/Pipeline/Transfers.h"
 #include "parplan/Planner/Evaluator.h"
@@ -18,6 +19,7 @@
 #include <array>
 #include <map>
 #include <set>
+#include <tuple>
 
 using namespace parplan;
 
@@ -250,25 +252,59 @@ private:
       timeline.add(first, first, transient);
   }
 
+  /// The index of a pass of a stage in the table of its position.
+  int64_t findPass(int stage, Phase phase, int64_t microBatch) const {
+    bool isSplit = splitsBackward(shape.kind);
+    PassKind kind = phase == Phase::forward          ? PassKind::forward
+                    : !isSplit                       ? PassKind::backward
+                    : phase == Phase::weightGradient ? PassKind::weightGradient
+                                                     : PassKind::inputGradient;
+    const auto &passes = schedule.passes[getPosition(shape, stage)];
+    return llvm::find(passes, Pass{kind, microBatch, getChunk(shape, stage)}) -
+           passes.begin();
+  }
+
   /// Per position and pass the messages that have been received and that a
-  /// later pass reads. What a pass reads itself is an instance of it.
+  /// later pass reads, or that are handed on later. What a pass reads itself is
+  /// an instance of it.
   std::vector<std::vector<int64_t>> getReceiveBytes() const {
     std::vector<std::vector<int64_t>> bytes;
     for (const std::vector<Pass> &passes : schedule.passes)
       bytes.emplace_back(passes.size(), 0);
     if (shape.positions == 1)
       return bytes;
+    std::vector<StageTraffic> traffic = getTraffic(problem, answer, execution);
     std::vector<StageEdge> edges;
-    std::vector<int64_t> edgeBytes;
-    for (const StageTraffic &traffic : getTraffic(problem, answer, execution)) {
-      edges.push_back({traffic.from, traffic.to});
-      edgeBytes.push_back(traffic.bytes);
-    }
+    for (const StageTraffic &part : traffic)
+      edges.push_back({part.from, part.to});
     Timeline timeline = simulate(schedule, planned.times, planned.latencies);
-    for (const Transfer &transfer : orderTransfers(schedule, timeline, edges))
-      for (int64_t pass = transfer.receiveBefore; pass < transfer.consumer;
-           ++pass)
-        bytes[transfer.destination][pass] += edgeBytes[transfer.edge];
+    std::vector<Transfer> transfers = orderTransfers(schedule, timeline, edges);
+    // When a position hands on to a stage what it has of a micro-batch.
+    std::map<std::tuple<int64_t, int64_t, int64_t>, int64_t> sends;
+    for (const Transfer &transfer : transfers) {
+      int64_t &last = sends[{transfer.source, edges[transfer.edge].destination,
+                             transfer.microBatch}];
+      last = std::max(last, transfer.sendBefore);
+    }
+    for (const Transfer &transfer : transfers) {
+      const StageTraffic &part = traffic[transfer.edge];
+      // Mostly the pass before which it has to be there.
+      bool isFirst = part.reader == part.to &&
+                     (part.from < part.to ? part.phase == Phase::forward
+                                          : part.phase == Phase::inputGradient);
+      int64_t read =
+          part.reader < 0 ? -1
+          : isFirst       ? transfer.consumer
+                    : findPass(part.reader, part.phase, transfer.microBatch);
+      int64_t handedOn = part.next < 0
+                             ? -1
+                             : sends.at({transfer.destination, part.next,
+                                         transfer.microBatch});
+      for (int64_t pass = transfer.receiveBefore;
+           pass < std::max(read, handedOn); ++pass)
+        if (pass != read)
+          bytes[transfer.destination][pass] += part.bytes;
+    }
     return bytes;
   }
 

@@ -9,6 +9,7 @@
 #include "Completion.h"
 #include "StageAssignment.h"
 #include "StageCuts.h"
+#include "Traffic.h"
 
 #include "parplan/Planner/Evaluator.h"
 
@@ -115,13 +116,33 @@ private:
     candidate.answer.stages = spreadStages(problem, units, stageOfUnit);
     candidate.answer.pipeline = PipelineChoice{
         shape, StageTimes(static_cast<size_t>(shape.getStageCount())), {}};
-    StepWork work = getStepWork(problem, candidate.answer, costs);
-    candidate.answer.pipeline->times = work.getTimes();
-    candidate.answer.pipeline->latencies = work.latencies;
-    candidate.seconds = getStepSeconds(
-        work, shape, candidate.answer.pipeline->times, work.latencies);
-    candidate.bytes = getPeakBytes(problem, candidate.answer);
+    candidate.answer.relayed.clear();
+    judge(candidate);
+    // Ways follow from the times of direct messages.
+    Candidate handing = candidate;
+    chooseWays(problem, handing.answer);
+    if (!handing.answer.relayed.empty()) {
+      judge(handing);
+      if (handing.seconds <= candidate.seconds * (1 + 1e-9))
+        candidate = std::move(handing);
+    }
+    if (candidate.bytes > request.memoryLimitBytes) {
+      relayUntilFits(problem, costs, candidate.answer,
+                     request.memoryLimitBytes);
+      judge(candidate);
+    }
     return candidate;
+  }
+
+  /// Sets the times of a candidate, and what it costs.
+  void judge(Candidate &candidate) {
+    PipelineChoice &pipeline = *candidate.answer.pipeline;
+    StepWork work = getStepWork(problem, candidate.answer, costs);
+    pipeline.times = work.getTimes();
+    pipeline.latencies = work.latencies;
+    candidate.seconds =
+        getStepSeconds(work, pipeline.shape, pipeline.times, work.latencies);
+    candidate.bytes = getPeakBytes(problem, candidate.answer);
   }
 
   void take(Candidate candidate) {

@@ -7,11 +7,13 @@
 #include "StepTime.h"
 
 #include "Offload.h"
+#include "Traffic.h"
 
 #include "parplan/Planner/Evaluator.h"
 #include "parplan/Support/Check.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 using namespace parplan;
@@ -104,19 +106,22 @@ static void addMessages(const PlanningProblem &problem,
   if (axis < 0)
     return;
   std::vector<int64_t> forward(work.latencies.size(), 0), backward = forward;
-  for (const StageTraffic &traffic : getTraffic(problem, answer, execution)) {
-    int64_t source = getPosition(shape, traffic.from);
-    int64_t target = getPosition(shape, traffic.to);
-    if (source == target)
-      continue;
-    double seconds = costs.getCollectiveSeconds(
-        CollectiveKind::send, answer.mesh, {axis}, traffic.bytes);
+  // All that goes along an edge is one message.
+  std::map<std::pair<int, int>, int64_t> edges;
+  for (const StageTraffic &traffic : getTraffic(problem, answer, execution))
+    edges[{traffic.from, traffic.to}] += traffic.bytes;
+  for (auto [edge, size] : edges) {
+    auto [from, to] = edge;
+    int64_t source = getPosition(shape, from);
+    int64_t target = getPosition(shape, to);
+    double seconds = costs.getCollectiveSeconds(CollectiveKind::send,
+                                                answer.mesh, {axis}, size);
     work.messageSeconds[source] += seconds;
     work.messageSeconds[target] += seconds;
-    auto &bytes = traffic.from < traffic.to ? forward : backward;
-    for (int boundary = std::min(traffic.from, traffic.to);
-         boundary < std::max(traffic.from, traffic.to); ++boundary)
-      bytes[boundary] += traffic.bytes;
+    auto &bytes = from < to ? forward : backward;
+    for (int boundary = std::min(from, to); boundary < std::max(from, to);
+         ++boundary)
+      bytes[boundary] += size;
   }
   // There and back, once per step.
   for (const Execution::Instance &instance : execution.instances) {

@@ -42,6 +42,7 @@ public:
       verifyGroups();
       verifyClones();
     }
+    verifyRelayed();
     verifyRecomputed();
     verifyTiers();
   }
@@ -110,6 +111,7 @@ private:
              concat("the plan has ", what, " for ", size, " of ", expected));
     };
     check(answer.stages.size(), problem.ops.size(), "stages of operators");
+    check(answer.relayed.size(), problem.ops.size(), "ways of messages");
     check(answer.recomputed.size(), problem.ops.size(), "recomputation");
     check(answer.tiers.size(), problem.values.size(), "tiers of values");
     if (answer.stages.empty() != !answer.pipeline)
@@ -204,6 +206,15 @@ private:
                          " is in every stage that reads it, and reads what " +
                          describe(producer) + " makes in one");
     }
+  }
+
+  void verifyRelayed() {
+    for (size_t op = 0; op < problem.ops.size(); ++op)
+      if (answer.isRelayed(op) &&
+          (answer.stages.empty() || answer.stages[op] < 0 ||
+           phases[op] == Phase::start || phases[op] == Phase::end))
+        fail("P14", describe(op) + " is in no stage from which passes could "
+                                   "hand its results on");
   }
 
   void verifyRecomputed() {

@@ -183,6 +183,8 @@ Json parplan::describeOperators(const PlanSummary &summary) {
                    {"algorithm", stringifyAlgorithm(algorithm).str()}};
     addAssignment(object, op, assignment, mesh);
     addExperts(object, problem, op);
+    if (answer.isRelayed(index))
+      object["relayed"] = true;
     object.update({{"inputs", std::move(inputs)},
                    {"outputs", std::move(outputs)},
                    {"recompute", nameRecomputation(summary, index)},

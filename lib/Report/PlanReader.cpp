@@ -57,6 +57,7 @@ public:
       answer.rest.push_back(Sharding::getReplicated(value.shape.size()));
     answer.gathersAgain.assign(problem.values.size(), false);
     answer.recomputed.assign(problem.ops.size(), false);
+    answer.relayed.assign(problem.ops.size(), false);
     answer.tiers.assign(problem.values.size(), MemoryTier::device);
     if (std::optional<int> axis = findStageAxis(mesh))
       answer.pipeline =
@@ -224,6 +225,7 @@ private:
     if (!object.is_object())
       return;
     answer.recomputed[index] = object.value("recompute", Json()) == "recompute";
+    answer.relayed[index] = object.value("relayed", Json()) == true;
     if (!answer.pipeline)
       return;
     JsonReader reader(object, file, path, codes::planMismatch, engine);

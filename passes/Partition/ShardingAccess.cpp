@@ -125,7 +125,7 @@ void copyOrigin(Operation *from, Operation *to) {
   for (llvm::StringRef name :
        {attributes::block, attributes::node, attributes::role,
         attributes::group, attributes::perMicroBatch, attributes::stage,
-        attributes::recompute})
+        attributes::recompute, attributes::relay})
     if (Attribute value = from->getAttr(name))
       to->setAttr(name, value);
 }

@@ -170,6 +170,15 @@ PositionUnroller::findPlace(Operation *op) {
 // Messages
 //===----------------------------------------------------------------------===//
 
+/// The edges of a value that goes to each of its readers along `direct`, or, as
+/// the plan says, from stage to stage.
+static std::vector<StageEdge> getWay(const ScheduleShape &shape, Value value,
+                                     const std::vector<StageEdge> &direct) {
+  return value.getDefiningOp()->hasAttr(attributes::relay)
+             ? getRelayEdges(shape, direct)
+             : direct;
+}
+
 std::vector<StageEdge> PositionUnroller::collectEdges() {
   // Per value and reading position the stages that read it.
   struct Readers {
@@ -211,29 +220,11 @@ std::vector<StageEdge> PositionUnroller::collectEdges() {
   std::vector<StageEdge> edges;
   for (auto &[key, ways] : direct)
     for (const std::vector<StageEdge> &way : ways)
-      for (const StageEdge &edge : chooseWay(values.at(key), way)) {
+      for (const StageEdge &edge : getWay(cut.shape, values.at(key), way)) {
         edges.push_back(edge);
         edgeValues.push_back(values.at(key));
       }
   return edges;
-}
-
-std::vector<StageEdge>
-PositionUnroller::chooseWay(Value value,
-                            const std::vector<StageEdge> &direct) const {
-  std::vector<StageEdge> relay = getRelayEdges(cut.shape, direct);
-  if (value.getDefiningOp()->hasAttr(attributes::relay))
-    return relay;
-  auto type = cast<RankedTensorType>(value.getType());
-  auto price = [&](const std::vector<StageEdge> &edges) {
-    return priceSkips(schedule, timeline, edges,
-                      type.getNumElements() *
-                          getElementBytes(type.getElementType()),
-                      cut.latencies);
-  };
-  return direct.size() > 1 && isRelayCheaper(price(direct), price(relay))
-             ? relay
-             : direct;
 }
 
 SendOp PositionUnroller::send(Value value, int64_t source, int64_t destination,

@@ -74,10 +74,6 @@ private:
 
   /// What position reads of what others make in the table.
   std::vector<StageEdge> collectEdges();
-  /// The edges of a value that several stages read, all in one direction: to
-  /// each of them, or from stage to stage.
-  std::vector<StageEdge> chooseWay(mlir::Value value,
-                                   const std::vector<StageEdge> &direct) const;
 
   /// Has everything there that `op` reads at `position`: ops without a stage
   /// are copied, and where `sends` allows it, other values come from their

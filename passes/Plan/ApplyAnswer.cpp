@@ -48,6 +48,9 @@ static void setPipeline(func::FuncOp function, const GraphProblem &graph,
     if (answer.pipeline && answer.getStage(index) >= 0)
       op->setAttr(attributes::stage,
                   builder.getI64IntegerAttr(answer.getStage(index)));
+    op->removeAttr(attributes::relay);
+    if (answer.isRelayed(index))
+      op->setAttr(attributes::relay, builder.getUnitAttr());
     op->removeAttr(attributes::recompute);
     if (answer.isRecomputed(index))
       op->setAttr(attributes::recompute, builder.getUnitAttr());

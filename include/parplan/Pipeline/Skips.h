@@ -37,6 +37,10 @@ struct SkipPrice {
 
   /// Bytes of a micro-batch over the busiest link.
   int64_t getBusiestBytes() const;
+  /// Where most waits.
+  int64_t getMostWaitingBytes() const;
+  /// Of two values.
+  void add(const SkipPrice &other);
 };
 
 /// Of a value of so many bytes that goes along `edges`.

@@ -52,6 +52,10 @@ struct PlanningAnswer {
   /// Per op its virtual stage; -1: in every stage that reads it. Empty: one
   /// stage.
   std::vector<int> stages;
+  /// Per op whether its results are handed on from stage to stage, in place of
+  /// going to each position that reads them from where they are made; empty: of
+  /// none.
+  std::vector<bool> relayed;
   /// Unset: there are no servers. They stand beside the ranks of the mesh.
   std::optional<ServerChoice> servers;
   /// Per op whether its results are made again for the backward pass, in place
@@ -78,6 +82,7 @@ struct PlanningAnswer {
   bool isRecomputed(size_t op) const {
     return op < recomputed.size() && recomputed[op];
   }
+  bool isRelayed(size_t op) const { return op < relayed.size() && relayed[op]; }
   /// 0 without stages.
   int getStage(size_t op) const { return stages.empty() ? 0 : stages[op]; }
   MemoryTier getTier(size_t value) const {
