@@ -96,6 +96,9 @@ inline constexpr llvm::StringLiteral microBatch = "parplan.micro_batch";
 /// On an op: stages behind the next one get its results from the stage before
 /// theirs, not from where they are made.
 inline constexpr llvm::StringLiteral relay = "parplan.relay";
+/// On an accumulate: what the micro-batches of a visit of its chunk contribute
+/// is added up before it is moved to where the sum lies.
+inline constexpr llvm::StringLiteral perVisit = "parplan.per_visit";
 /// On an op: its results are not kept for the backward pass but made again.
 inline constexpr llvm::StringLiteral recompute = "parplan.recompute";
 /// On an op: where a parameter or state rests, or where a single result waits

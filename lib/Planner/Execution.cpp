@@ -7,6 +7,7 @@
 #include "Execution.h"
 
 #include "parplan/Planner/Evaluator.h"
+#include "parplan/Planner/VisitSums.h"
 #include "parplan/Support/Check.h"
 
 #include <map>
@@ -245,6 +246,13 @@ std::vector<RunSeconds> parplan::getRunSeconds(const PlanningProblem &problem,
                                                const PlanCosts &costs) {
   std::vector<RunSeconds> seconds(execution.runs.size());
   ReshardCache reshards(answer.mesh);
+  // What is moved once per visit takes its share of every pass.
+  std::vector<int64_t> visits = getVisitCounts(problem, answer);
+  auto getShare = [&](int value) {
+    return visits[value] == 0 ? 1.0
+                              : static_cast<double>(visits[value]) /
+                                    static_cast<double>(problem.microBatches);
+  };
   for (auto [number, run] : llvm::enumerate(execution.runs)) {
     const PlanningOp &op = problem.ops[run.op];
     const FactorAssignment &assignment = answer.assignments[run.op];
@@ -260,8 +268,9 @@ std::vector<RunSeconds> parplan::getRunSeconds(const PlanningProblem &problem,
           getMadeSharding(op.rule, assignment, static_cast<int>(position));
       (op.accumulates ? seconds[number].once : each)
           .add(getPathSeconds(
-              reshards.get(value.shape, made, answer.rest[result]), answer.mesh,
-              value, costs));
+                   reshards.get(value.shape, made, answer.rest[result]),
+                   answer.mesh, value, costs),
+               getShare(result));
     }
   }
   // Constants are made in any layout, and inputs and parameters are loaded in
@@ -270,9 +279,11 @@ std::vector<RunSeconds> parplan::getRunSeconds(const PlanningProblem &problem,
     int index = execution.instances[copy.instance].value;
     const PlanningValue &value = problem.values[index];
     if (value.kind != ValueKind::constant)
-      seconds[copy.firstUse].each.add(getPathSeconds(
-          reshards.get(value.shape, answer.rest[index], copy.layout),
-          answer.mesh, value, costs));
+      seconds[copy.firstUse].each.add(
+          getPathSeconds(
+              reshards.get(value.shape, answer.rest[index], copy.layout),
+              answer.mesh, value, costs),
+          getShare(index));
   }
   return seconds;
 }

@@ -12,8 +12,10 @@
 #include "Traffic.h"
 
 #include "parplan/Pipeline/Transfers.h"
+#include "parplan/Pipeline/Visits.h"
 #include "parplan/Planner/Evaluator.h"
 #include "parplan/Planner/Panels.h"
+#include "parplan/Planner/VisitSums.h"
 
 #include <algorithm>
 #include <array>
@@ -47,6 +49,7 @@ public:
 
   StageMemory count() {
     received = getReceiveBytes();
+    addVisits();
     addRuns();
     for (size_t index = 0; index < execution.instances.size(); ++index)
       addInstance(static_cast<int>(index));
@@ -308,6 +311,30 @@ private:
     return bytes;
   }
 
+  /// What a visit adds up, whole, from its first pass to its last one.
+  void addVisits() {
+    std::vector<int64_t> counts = getVisitCounts(problem, answer);
+    std::vector<int64_t> bytesOf(shape.getStageCount(), 0);
+    for (auto [value, count] : llvm::enumerate(counts)) {
+      if (count == 0)
+        continue;
+      int producer = producers[value];
+      bytesOf[answer.getStage(producer)] += getLocalBytes(
+          problem.values[value], mesh,
+          getMadeSharding(problem.ops[producer].rule,
+                          answer.assignments[producer], /*result=*/0));
+    }
+    for (int64_t position = 0; position < shape.positions; ++position) {
+      std::vector<int64_t> &bytes =
+          visiting.emplace_back(schedule.passes[position].size(), 0);
+      for (const Visit &visit : findVisits(schedule, position))
+        if (visit.passes.size() > 1)
+          for (int64_t pass = visit.getFirst(); pass <= visit.getLast(); ++pass)
+            bytes[pass] +=
+                bytesOf[parplan::getStage(shape, position, visit.chunk)];
+    }
+  }
+
   void finish(int64_t position, StageMemory &memory) {
     StageMemory::Position result = positions[position];
     std::vector<int64_t> stages;
@@ -348,8 +375,9 @@ private:
     std::vector<int64_t> saved(stages.size(), 0), between = saved,
                                                   inFlight = saved;
     int64_t hostWaiting = 0;
-    for (auto [pass, waiting] :
-         llvm::zip_equal(schedule.passes[position], received[position])) {
+    for (auto [pass, waiting, visit] :
+         llvm::zip_equal(schedule.passes[position], received[position],
+                         visiting[position])) {
       size_t chunk = static_cast<size_t>(pass.chunk);
       Phase phase = pass.kind == PassKind::forward ? Phase::forward
                     : pass.kind == PassKind::weightGradient
@@ -359,7 +387,7 @@ private:
         --saved[chunk];
       if (phase == Phase::weightGradient)
         --between[chunk];
-      int64_t others = ofStep + waiting, waits = 0;
+      int64_t others = ofStep + waiting + visit, waits = 0;
       for (size_t other = 0; other < stages.size(); ++other) {
         const StageTimeline &timeline = timelines[stages[other]];
         others += saved[other] * timeline.getSaved() +
@@ -367,7 +395,8 @@ private:
         waits += (saved[other] + 1) * waitingBytes[stages[other]];
       }
       hostWaiting = std::max(hostWaiting, waits);
-      offer(others, gradientsOfStep, peaks[chunk][static_cast<int>(phase)]);
+      offer(others, gradientsOfStep + visit,
+            peaks[chunk][static_cast<int>(phase)]);
       if (phase == Phase::forward && hasBackward(shape.kind))
         ++saved[chunk];
       if (pass.kind == PassKind::inputGradient)
@@ -389,6 +418,8 @@ private:
   std::vector<int> producers;
   std::vector<StageTimeline> timelines;
   std::vector<std::vector<int64_t>> received;
+  /// Per position and pass the gradients that its visits have added up.
+  std::vector<std::vector<int64_t>> visiting;
   struct Persistent {
     int64_t bytes = 0, gradientBytes = 0;
   };

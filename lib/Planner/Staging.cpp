@@ -12,6 +12,7 @@
 #include "Traffic.h"
 
 #include "parplan/Planner/Evaluator.h"
+#include "parplan/Planner/VisitSums.h"
 
 #include <tuple>
 
@@ -117,7 +118,15 @@ private:
     candidate.answer.pipeline = PipelineChoice{
         shape, StageTimes(static_cast<size_t>(shape.getStageCount())), {}};
     candidate.answer.relayed.clear();
+    candidate.answer.perVisit.clear();
     judge(candidate);
+    Candidate visiting = candidate;
+    reducePerVisit(visiting.answer);
+    if (!visiting.answer.perVisit.empty()) {
+      judge(visiting);
+      if (isBetter(visiting, candidate))
+        candidate = std::move(visiting);
+    }
     // Ways follow from the times of direct messages.
     Candidate handing = candidate;
     chooseWays(problem, handing.answer);
@@ -134,6 +143,14 @@ private:
     return candidate;
   }
 
+  /// Fewer bytes, and more memory: all sums that can be or none.
+  void reducePerVisit(PlanningAnswer &visiting) const {
+    for (int op : findVisitSums(problem, visiting)) {
+      visiting.perVisit.resize(problem.ops.size(), false);
+      visiting.perVisit[op] = true;
+    }
+  }
+
   /// Sets the times of a candidate, and what it costs.
   void judge(Candidate &candidate) {
     PipelineChoice &pipeline = *candidate.answer.pipeline;
@@ -145,14 +162,16 @@ private:
     candidate.bytes = getPeakBytes(problem, candidate.answer);
   }
 
+  /// What fits first, by time; else what is smaller.
+  bool isBetter(const Candidate &first, const Candidate &second) const {
+    bool fits = first.bytes <= request.memoryLimitBytes;
+    if (fits != (second.bytes <= request.memoryLimitBytes))
+      return fits;
+    return fits ? first.seconds < second.seconds * (1 - 1e-9)
+                : first.bytes < second.bytes;
+  }
+
   void take(Candidate candidate) {
-    auto isBetter = [&](const Candidate &first, const Candidate &second) {
-      bool fits = first.bytes <= request.memoryLimitBytes;
-      if (fits != (second.bytes <= request.memoryLimitBytes))
-        return fits;
-      return fits ? first.seconds < second.seconds * (1 - 1e-9)
-                  : first.bytes < second.bytes;
-    };
     if (!best || isBetter(candidate, *best))
       best = std::move(candidate);
   }

@@ -9,6 +9,7 @@
 #include "Offload.h"
 #include "StepTime.h"
 
+#include "parplan/Planner/VisitSums.h"
 #include "parplan/Support/Check.h"
 
 #include <map>
@@ -43,6 +44,7 @@ public:
       verifyClones();
     }
     verifyRelayed();
+    verifyVisits();
     verifyRecomputed();
     verifyTiers();
   }
@@ -112,6 +114,7 @@ private:
     };
     check(answer.stages.size(), problem.ops.size(), "stages of operators");
     check(answer.relayed.size(), problem.ops.size(), "ways of messages");
+    check(answer.perVisit.size(), problem.ops.size(), "visits of sums");
     check(answer.recomputed.size(), problem.ops.size(), "recomputation");
     check(answer.tiers.size(), problem.values.size(), "tiers of values");
     if (answer.stages.empty() != !answer.pipeline)
@@ -215,6 +218,16 @@ private:
            phases[op] == Phase::start || phases[op] == Phase::end))
         fail("P14", describe(op) + " is in no stage from which passes could "
                                    "hand its results on");
+  }
+
+  void verifyVisits() {
+    std::vector<int> sums = findVisitSums(problem, answer);
+    for (size_t op = 0; op < problem.ops.size(); ++op)
+      if (answer.isPerVisit(op) &&
+          !llvm::is_contained(sums, static_cast<int>(op)))
+        fail("P15", describe(op) + " is no sum of gradients that an "
+                                   "interleaved schedule could reduce once "
+                                   "per visit");
   }
 
   void verifyRecomputed() {

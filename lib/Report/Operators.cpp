@@ -11,6 +11,7 @@
 #include "parplan/Planner/Candidates.h"
 #include "parplan/Planner/ClusterCosts.h"
 #include "parplan/Planner/Evaluator.h"
+#include "parplan/Planner/VisitSums.h"
 
 using namespace parplan;
 
@@ -131,6 +132,10 @@ Json parplan::describeOperators(const PlanSummary &summary) {
   ReshardCache reshards(mesh);
   auto copies = getCopies(problem, answer);
   std::vector<size_t> leaders = findLeaders(problem);
+  std::vector<int64_t> visits = getVisitCounts(problem, answer);
+  auto countMoves = [&](int value, int64_t repeat) {
+    return visits[value] > 0 ? visits[value] : repeat;
+  };
 
   Json operators = Json::array();
   for (auto [index, op] : llvm::enumerate(problem.ops)) {
@@ -152,7 +157,7 @@ Json parplan::describeOperators(const PlanSummary &summary) {
           addCollectives(
               collectives,
               reshards.get(value.shape, answer.rest[operand], copy.layout),
-              value, mesh, copy.repeat);
+              value, mesh, countMoves(operand, copy.repeat));
     }
     for (auto [position, result] : llvm::enumerate(op.results)) {
       const PlanningValue &value = problem.values[result];
@@ -166,7 +171,8 @@ Json parplan::describeOperators(const PlanSummary &summary) {
                                   getMadeSharding(op.rule, assignment,
                                                   static_cast<int>(position)),
                                   answer.rest[result]),
-                     value, mesh, getResultRepeat(problem, op));
+                     value, mesh,
+                     countMoves(result, getResultRepeat(problem, op)));
     }
     for (const PanelCall &call : getInnerCalls(problem, op, assignment, mesh))
       collectives.push_back({{"kind", stringifyCollectiveKind(call.kind)},
@@ -185,6 +191,8 @@ Json parplan::describeOperators(const PlanSummary &summary) {
     addExperts(object, problem, op);
     if (answer.isRelayed(index))
       object["relayed"] = true;
+    if (answer.isPerVisit(index))
+      object["per_visit"] = true;
     object.update({{"inputs", std::move(inputs)},
                    {"outputs", std::move(outputs)},
                    {"recompute", nameRecomputation(summary, index)},

@@ -58,6 +58,7 @@ public:
     answer.gathersAgain.assign(problem.values.size(), false);
     answer.recomputed.assign(problem.ops.size(), false);
     answer.relayed.assign(problem.ops.size(), false);
+    answer.perVisit.assign(problem.ops.size(), false);
     answer.tiers.assign(problem.values.size(), MemoryTier::device);
     if (std::optional<int> axis = findStageAxis(mesh))
       answer.pipeline =
@@ -225,6 +226,7 @@ private:
     if (!object.is_object())
       return;
     answer.recomputed[index] = object.value("recompute", Json()) == "recompute";
+    answer.perVisit[index] = object.value("per_visit", Json()) == true;
     answer.relayed[index] = object.value("relayed", Json()) == true;
     if (!answer.pipeline)
       return;

@@ -7,6 +7,7 @@
 #include "passes/Pipeline/PositionUnroller.h"
 
 #include "parplan/Pipeline/Skips.h"
+#include "parplan/Pipeline/Visits.h"
 #include "parplan/Support/Check.h"
 #include "passes/Partition/ShardingAccess.h"
 
@@ -32,6 +33,7 @@ PositionUnroller::PositionUnroller(func::FuncOp step, const PipelineCut &cut,
 
 void PositionUnroller::run() {
   classify();
+  findVisitSums();
   createWriters();
   writePrologue();
   sendBeforeTable();
@@ -375,12 +377,58 @@ void PositionUnroller::writePass(int64_t position, size_t index) {
     return getOrder(left) < getOrder(right);
   });
   for (Operation *op : ops) {
+    if (endsOfVisits.contains(op) && !visitPasses[position][index].isLast)
+      continue;
     require(op->getOperands(), position, pass.microBatch, /*sends=*/false);
     if (isInTable(op))
       writers[position]->write(op, pass.microBatch);
     else
       writers[position]->writeOnce(op);
+    addToVisit(op, position, index);
   }
+}
+
+void PositionUnroller::findVisitSums() {
+  for (int64_t position = 0; position < cut.shape.positions; ++position) {
+    std::vector<VisitPass> &passes =
+        visitPasses.emplace_back(schedule.passes[position].size(), VisitPass());
+    for (const Visit &visit : findVisits(schedule, position))
+      for (size_t number = 0; number < visit.passes.size(); ++number)
+        passes[visit.passes[number]] = {number == 0 ? -1
+                                                    : visit.passes[number - 1],
+                                        number + 1 == visit.passes.size()};
+  }
+  auto isOfVisits = [&](PassKind kind) {
+    return kind == PassKind::backward || kind == PassKind::weightGradient;
+  };
+  for (auto sum : body.getOps<AccumulateOp>()) {
+    std::optional<VisitSum> found = findVisitSum(sum);
+    if (!found || !isInTable(sum))
+      continue;
+    // All of it runs in the passes that make visits.
+    Operation *maker = found->leaf.getDefiningOp();
+    PassKey pass = getPass(maker);
+    if (!isInTable(maker) || !isOfVisits(pass.second) ||
+        llvm::any_of(found->ops, [&](Operation *op) {
+          return !isInTable(op) || getPass(op) != pass;
+        }))
+      continue;
+    visitLeaves.insert(found->leaf);
+    endsOfVisits.insert(found->ops.begin(), found->ops.end());
+  }
+}
+
+void PositionUnroller::addToVisit(Operation *op, int64_t position,
+                                  size_t index) {
+  int64_t previous = visitPasses[position][index].previous;
+  if (previous < 0)
+    return;
+  ProgramWriter &writer = *writers[position];
+  const std::vector<Pass> &passes = schedule.passes[position];
+  for (OpResult result : op->getResults())
+    if (visitLeaves.contains(result))
+      writer.addUp(result, passes[previous].microBatch,
+                   passes[index].microBatch);
 }
 
 void PositionUnroller::writeOwnPart(Operation *op, int64_t position) {

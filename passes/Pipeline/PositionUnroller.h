@@ -17,6 +17,7 @@
 #include "passes/Pipeline/ProgramWriter.h"
 #include "passes/Pipeline/StageFlow.h"
 #include "passes/Pipeline/StepSegments.h"
+#include "passes/Pipeline/VisitSums.h"
 
 #include "parplan/Pipeline/Transfers.h"
 
@@ -65,6 +66,10 @@ private:
   void sendBeforeTable();
   void writeTable(int64_t position, mlir::ArrayRef<Transfer> transfers);
   void writePass(int64_t position, size_t index);
+  /// The sums of the passes of a position that are moved once per visit.
+  void findVisitSums();
+  /// Adds what `op` made in a pass to what the visit has so far.
+  void addToVisit(mlir::Operation *op, int64_t position, size_t index);
   void writeEnd();
   /// A sum that is pending over the positions: each adds what it has.
   void writeOwnPart(mlir::Operation *op, int64_t position);
@@ -99,6 +104,16 @@ private:
   /// Of updates and what follows from them.
   llvm::DenseMap<mlir::Operation *, llvm::SmallSetVector<int64_t, 4>> homes;
   std::map<PassKey, std::vector<mlir::Operation *>> passOps;
+  /// Values that a visit adds up, and ops that follow at its end.
+  llvm::DenseSet<mlir::Value> visitLeaves;
+  llvm::DenseSet<mlir::Operation *> endsOfVisits;
+  /// Per position, of every pass the one before it in its visit (-1: none), and
+  /// whether it is the last one.
+  struct VisitPass {
+    int64_t previous = -1;
+    bool isLast = true;
+  };
+  std::vector<std::vector<VisitPass>> visitPasses;
   /// Ops that run once per step, by their place in the table.
   llvm::DenseMap<mlir::Operation *, std::pair<int64_t, size_t>> places;
   std::map<std::pair<int64_t, size_t>, std::vector<mlir::Operation *>> onceOps;

@@ -161,13 +161,28 @@ void ProgramWriter::write(Operation *op, int64_t index) {
   // The first contribution is no copy.
   Value contribution = lookup(op->getOperand(0), index);
   Value result = op->getResult(0);
-  if (index > 0) {
+  if (once.contains(result)) {
     auto sum =
         builder.create<AddOp>(op->getLoc(), once.lookup(result), contribution);
     sum->setDiscardableAttrs(op->getDiscardableAttrDictionary());
     contribution = sum;
   }
   once.map(result, contribution);
+}
+
+void ProgramWriter::addUp(Value value, int64_t before, int64_t index) {
+  Operation *maker = lookup(value, index).getDefiningOp();
+  auto sum = builder.create<AddOp>(maker->getLoc(), lookup(value, before),
+                                   maker->getResult(0));
+  // Of one result, as every gradient of a weight that is added up here.
+  PARPLAN_CHECK(maker->getNumResults() == 1, "an op with ",
+                maker->getNumResults(), " results is added up in a visit");
+  for (StringRef name : {attributes::node, attributes::block, attributes::role,
+                         attributes::stage, attributes::microBatch,
+                         attributes::globalType, attributes::shardings})
+    if (Attribute attribute = maker->getAttr(name))
+      sum->setAttr(name, attribute);
+  microBatches[index].map(value, sum.getResult());
 }
 
 Operation *ProgramWriter::writeOnce(Operation *op, bool front) {

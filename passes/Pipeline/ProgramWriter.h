@@ -32,6 +32,9 @@ public:
 
   /// Copies an op of a micro-batch, or adds to a sum what that contributes.
   void write(mlir::Operation *op, int64_t index);
+  /// Adds what a value is of micro-batch `before` to what it is of `index`,
+  /// which is from then on the sum of both.
+  void addUp(mlir::Value value, int64_t before, int64_t index);
   /// Copies an op that runs once per step; in `front` of all that others wrote.
   mlir::Operation *writeOnce(mlir::Operation *op, bool front = false);
   /// Says that `value` is `made`: for all micro-batches without an index.

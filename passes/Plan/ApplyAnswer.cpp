@@ -51,6 +51,9 @@ static void setPipeline(func::FuncOp function, const GraphProblem &graph,
     op->removeAttr(attributes::relay);
     if (answer.isRelayed(index))
       op->setAttr(attributes::relay, builder.getUnitAttr());
+    op->removeAttr(attributes::perVisit);
+    if (answer.isPerVisit(index))
+      op->setAttr(attributes::perVisit, builder.getUnitAttr());
     op->removeAttr(attributes::recompute);
     if (answer.isRecomputed(index))
       op->setAttr(attributes::recompute, builder.getUnitAttr());

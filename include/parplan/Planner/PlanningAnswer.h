@@ -56,6 +56,9 @@ struct PlanningAnswer {
   /// going to each position that reads them from where they are made; empty: of
   /// none.
   std::vector<bool> relayed;
+  /// Per op whether it is a sum over micro-batches of what a visit moves once
+  /// (`VisitSums.h`); empty: none is.
+  std::vector<bool> perVisit;
   /// Unset: there are no servers. They stand beside the ranks of the mesh.
   std::optional<ServerChoice> servers;
   /// Per op whether its results are made again for the backward pass, in place
@@ -83,6 +86,9 @@ struct PlanningAnswer {
     return op < recomputed.size() && recomputed[op];
   }
   bool isRelayed(size_t op) const { return op < relayed.size() && relayed[op]; }
+  bool isPerVisit(size_t op) const {
+    return op < perVisit.size() && perVisit[op];
+  }
   /// 0 without stages.
   int getStage(size_t op) const { return stages.empty() ? 0 : stages[op]; }
   MemoryTier getTier(size_t value) const {

@@ -112,6 +112,14 @@ func.func @table() attributes {parplan.pass_table = "F0 B0"} {
 
 // -----
 
+func.func @per_visit(%x: tensor<4xf32>) {
+  // expected-error@+1 {{'parplan.per_visit' must be a unit attribute}}
+  %y = parplan.accumulate %x {parplan.per_visit = 1 : i64} : tensor<4xf32>
+  return
+}
+
+// -----
+
 func.func @relay(%x: tensor<4xf32>) {
   // expected-error@+1 {{'parplan.relay' must be a unit attribute}}
   %y = parplan.neg %x {parplan.relay = 1 : i64} : tensor<4xf32>

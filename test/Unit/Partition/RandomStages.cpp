@@ -62,6 +62,10 @@ public:
         place(&op, number++ >= firstBackward);
       else if (op.getNumOperands() > 0 && random.chance(70))
         setStage(&op, random.below(shape.getStageCount()));
+    // Drawn last, so that all else is what it was.
+    for (Operation &op : getOps())
+      if (isa<AccumulateOp>(op) && random.chance(50))
+        op.setAttr(attributes::perVisit, builder.getUnitAttr());
   }
 
 private:
