@@ -288,6 +288,32 @@ std::vector<RunSeconds> parplan::getRunSeconds(const PlanningProblem &problem,
   return seconds;
 }
 
+std::vector<int> parplan::findSummedOps(const PlanningProblem &problem,
+                                        llvm::ArrayRef<int> producers,
+                                        int accumulate) {
+  std::vector<int> found, open = {accumulate};
+  while (!open.empty()) {
+    int number = open.back();
+    open.pop_back();
+    const PlanningOp &op = problem.ops[number];
+    bool isPassedOn = number == accumulate || op.role == OpRole::gradientSum ||
+                      op.operands.size() == 1;
+    bool isMade = llvm::all_of(op.operands, [&](int operand) {
+      return producers[operand] >= 0 &&
+             problem.ops[producers[operand]].perMicroBatch &&
+             !problem.ops[producers[operand]].accumulates;
+    });
+    if (!isPassedOn || !isMade) {
+      found.push_back(number);
+      continue;
+    }
+    for (int operand : op.operands)
+      if (!llvm::is_contained(open, producers[operand]))
+        open.push_back(producers[operand]);
+  }
+  return found;
+}
+
 bool parplan::isTiedGradient(const Execution &execution,
                              const Execution::Instance &instance) {
   return instance.sender >= 0 && instance.sender != instance.stage &&

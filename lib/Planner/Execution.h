@@ -94,6 +94,12 @@ std::vector<RunSeconds> getRunSeconds(const PlanningProblem &problem,
 bool isTiedGradient(const Execution &execution,
                     const Execution::Instance &instance);
 
+/// The ops whose results a sum over micro-batches adds up, one for each reader
+/// of a weight: with stages, each of them is summed up by itself where it is
+/// made, so that bits do not depend on the cuts.
+std::vector<int> findSummedOps(const PlanningProblem &problem,
+                               llvm::ArrayRef<int> producers, int accumulate);
+
 } // namespace parplan
 
 #endif // PARPLAN_LIB_PLANNER_EXECUTION_H

@@ -19,7 +19,12 @@ class ChainBuilder {
 public:
   ChainBuilder(const PlanningProblem &problem, const PlanningAnswer &answer,
                const PlanCosts &costs, const StageUnits &units)
-      : problem(problem), answer(answer), costs(costs), units(units) {}
+      : problem(problem), answer(answer), costs(costs), units(units),
+        producers(problem.values.size(), -1) {
+    for (auto [index, op] : llvm::enumerate(problem.ops))
+      for (int result : op.results)
+        producers[result] = static_cast<int>(index);
+  }
 
   /// Every unit as a stage of its own gives the parts of the chain.
   StageChain run() {
@@ -109,7 +114,7 @@ private:
       if (unit < 0)
         continue;
       if (problem.ops[made.op].accumulates)
-        chain.units[unit].permanentBytes += getBytes(instance.value);
+        addSums(made.op, unit, getBytes(instance.value), unitOf);
       else if (made.phase == Phase::forward &&
                (last == Phase::inputGradient ||
                 last == Phase::weightGradient) &&
@@ -126,6 +131,17 @@ private:
             problem.values[execution.instances[copy.instance].value],
             answer.mesh, copy.layout);
     }
+  }
+
+  /// Every reader of a weight sums up its part of the gradient where it is.
+  void addSums(int accumulate, int unit, int64_t bytes,
+               llvm::ArrayRef<int> unitOf) {
+    if (problem.microBatches == 1) {
+      chain.units[unit].permanentBytes += bytes;
+      return;
+    }
+    for (int op : findSummedOps(problem, producers, accumulate))
+      chain.units[unitOf[op] < 0 ? unit : unitOf[op]].permanentBytes += bytes;
   }
 
   /// All values that cross a boundary are one message.
@@ -156,6 +172,7 @@ private:
   const PlanningAnswer &answer;
   const PlanCosts &costs;
   const StageUnits &units;
+  std::vector<int> producers;
   StageChain chain;
 };
 

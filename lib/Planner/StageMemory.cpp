@@ -181,11 +181,17 @@ private:
     bool isOfStep = maker && !maker->accumulates && !maker->perMicroBatch &&
                     (isTraining(problem) || problem.microBatches > 1);
     int firstPass = timeline.getBegin(Phase::forward);
+    int64_t count = 1;
+    if (isSum && answer.pipeline)
+      count = countSums(producers[instance.value], instance.stage);
     if (isSum || (isOfStep && first < afterPasses && last >= firstPass)) {
       // Exists during all passes.
-      persistent[instance.stage].bytes += bytes;
+      persistent[instance.stage].bytes += count * bytes;
       if (ofGradient)
-        persistent[instance.stage].gradientBytes += bytes;
+        persistent[instance.stage].gradientBytes += count * bytes;
+      // Several sums are added up after the passes.
+      if (count > 1)
+        timeline.add(afterPasses, afterPasses, count * bytes, ofGradient);
       if (first < firstPass)
         timeline.add(first, firstPass - 1, bytes, ofGradient);
       if (last >= afterPasses)
@@ -197,6 +203,14 @@ private:
       return;
     }
     timeline.add(first, last, bytes, ofGradient);
+  }
+
+  /// What readers on a stage contribute to a gradient has a sum each.
+  int64_t countSums(int accumulate, int stage) const {
+    return std::max<int64_t>(
+        1,
+        llvm::count_if(findSummedOps(problem, producers, accumulate),
+                       [&](int op) { return answer.getStage(op) == stage; }));
   }
 
   /// Down after the last reader of the forward pass, up before the first one of
