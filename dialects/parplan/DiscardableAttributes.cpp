@@ -266,10 +266,11 @@ ParplanDialect::verifyOperationAttribute(Operation *op,
                         {roles::forward, roles::loss, roles::inputGradient,
                          roles::weightGradient, roles::gradientSum,
                          roles::optimizer});
-  bool isUnit =
-      name == attributes::perMicroBatch || name == attributes::forwardOnly ||
-      name == attributes::gatherAgain || name == attributes::recompute ||
-      name == attributes::relay || name == attributes::perVisit;
+  bool isUnit = name == attributes::perMicroBatch ||
+                name == attributes::forwardOnly ||
+                name == attributes::gatherAgain ||
+                name == attributes::recompute || name == attributes::relay ||
+                name == attributes::perVisit || name == attributes::inPieces;
   if (isUnit && !isa<UnitAttr>(value))
     return op->emitOpError() << "'" << name << "' must be a unit attribute";
   bool isInteger = name == attributes::block || name == attributes::node ||

@@ -101,6 +101,9 @@ inline constexpr llvm::StringLiteral relay = "parplan.relay";
 inline constexpr llvm::StringLiteral perVisit = "parplan.per_visit";
 /// On an op: its results are not kept for the backward pass but made again.
 inline constexpr llvm::StringLiteral recompute = "parplan.recompute";
+/// On an update: the parameter rests in the pieces in which it is updated, and
+/// is gathered in each step.
+inline constexpr llvm::StringLiteral inPieces = "parplan.in_pieces";
 /// On an op: where a parameter or state rests, or where a single result waits
 /// for the backward pass.
 inline constexpr llvm::StringLiteral tier = "parplan.tier";

@@ -165,6 +165,7 @@ private:
       PlanningAnswer answer = layouts;
       answer.recomputed = getRecomputed(problem, answer, resort.recompute);
       answer.tiers = getTiers(problem, answer, resort.offload);
+      answer.inPieces = findUpdatedPieces(problem, answer);
       if (int axis = findPipelineAxis(answer.mesh); axis >= 0)
         if (auto fault = cutIntoStages(problem, request, costs,
                                        answer.mesh.getAxis(axis).size, deadline,

@@ -39,13 +39,46 @@ bool parplan::isOnHost(const PlanningProblem &problem,
   });
 }
 
+std::vector<bool> parplan::findUpdatedPieces(const PlanningProblem &problem,
+                                             const PlanningAnswer &answer) {
+  if (answer.tiers.empty())
+    return {};
+  std::vector<bool> inPieces(problem.values.size(), false);
+  auto isTrained = [&](int value) {
+    return value >= 0 && problem.values[value].kind == ValueKind::parameter;
+  };
+  for (auto [index, op] : llvm::enumerate(problem.ops))
+    for (int result : op.results)
+      if (int variable = problem.values[result].updates;
+          isTrained(variable) && op.role == OpRole::optimizer)
+        inPieces[variable] =
+            isOnHost(problem, answer, static_cast<int>(index)) &&
+            !answer.assignments[index].storage.empty() &&
+            !answer.rest[variable].isStored() &&
+            answer.getTier(variable) == MemoryTier::device;
+  for (auto [index, op] : llvm::enumerate(problem.ops))
+    for (auto [position, operand] : llvm::enumerate(op.operands)) {
+      bool isOwnUpdate = llvm::any_of(op.results, [&](int result) {
+        return problem.values[result].updates == operand;
+      });
+      if (!isOwnUpdate && inPieces[operand] &&
+          getUseSharding(op.rule, answer.assignments[index],
+                         static_cast<int>(position))
+              .isStored())
+        inPieces[operand] = false;
+    }
+  return inPieces;
+}
+
 int64_t parplan::getUpdatedBytes(const PlanningProblem &problem,
                                  const PlanningAnswer &answer, int value,
                                  int update) {
   Sharding sharding = answer.rest[value];
   // A parameter that is streamed rests whole.
   if (update >= 0 && isOnHost(problem, answer, update) &&
-      !sharding.isStored() && answer.getTier(value) == MemoryTier::device)
+      !sharding.isStored() && answer.getTier(value) == MemoryTier::device &&
+      (problem.values[value].kind != ValueKind::parameter ||
+       answer.restsInPieces(value)))
     sharding.storage = answer.assignments[update].storage;
   return getLocalBytes(problem.values[value], answer.mesh, sharding);
 }

@@ -27,9 +27,14 @@ std::vector<int> getNewValues(const PlanningProblem &problem);
 MemoryTier getRestingTier(const PlanningAnswer &answer, int variable,
                           int newValue);
 
+/// Per value whether it is a parameter that can rest in the pieces in which it
+/// is updated off the device: nothing but the update reads pieces of it.
+std::vector<bool> findUpdatedPieces(const PlanningProblem &problem,
+                                    const PlanningAnswer &answer);
+
 /// Bytes of a rank's part of `value` where its update `update` (-1: none) is
-/// off the device: of parameters and gradients that are updated in pieces
-/// (ZeRO) the piece.
+/// off the device: of gradients that are updated in pieces (ZeRO) the piece,
+/// and of parameters that rest so.
 int64_t getUpdatedBytes(const PlanningProblem &problem,
                         const PlanningAnswer &answer, int value, int update);
 

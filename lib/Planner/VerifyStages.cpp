@@ -117,6 +117,7 @@ private:
     check(answer.perVisit.size(), problem.ops.size(), "visits of sums");
     check(answer.recomputed.size(), problem.ops.size(), "recomputation");
     check(answer.tiers.size(), problem.values.size(), "tiers of values");
+    check(answer.inPieces.size(), problem.values.size(), "pieces of values");
     if (answer.stages.empty() != !answer.pipeline)
       fail("P3", answer.pipeline ? "the plan has a pipeline and no stages"
                                  : "the plan has stages and no pipeline");
@@ -260,6 +261,12 @@ private:
         fail("P8",
              "value '" + value.name + "' replaces a state in another tier");
     }
+    std::vector<bool> possible = findUpdatedPieces(problem, answer);
+    for (auto [index, value] : llvm::enumerate(problem.values))
+      if (answer.restsInPieces(index) && (possible.empty() || !possible[index]))
+        fail("P16", "value '" + value.name +
+                        "' is not updated off the device in pieces that "
+                        "nothing else reads, and cannot rest in them");
   }
 
   const PlanningProblem &problem;

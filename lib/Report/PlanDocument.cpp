@@ -68,6 +68,8 @@ Json describeParameters(const PlanSummary &summary) {
                                    : nameOptimizerTier(*training);
     if (!training)
       continue;
+    if (summary.answer.restsInPieces(index))
+      object["rests_in_pieces"] = true;
     auto known = training->parameters.find(value.name);
     if (known == training->parameters.end())
       continue;

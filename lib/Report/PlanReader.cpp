@@ -56,6 +56,7 @@ public:
     for (const PlanningValue &value : problem.values)
       answer.rest.push_back(Sharding::getReplicated(value.shape.size()));
     answer.gathersAgain.assign(problem.values.size(), false);
+    answer.inPieces.assign(problem.values.size(), false);
     answer.recomputed.assign(problem.ops.size(), false);
     answer.relayed.assign(problem.ops.size(), false);
     answer.perVisit.assign(problem.ops.size(), false);
@@ -189,6 +190,9 @@ private:
       std::string path = key + "[" + std::to_string(index) + "]";
       readSharding((*list)[index], path, value);
       readTier((*list)[index], path, value);
+      const Json &object = (*list)[index];
+      answer.inPieces[value] =
+          object.is_object() && object.value("rests_in_pieces", Json()) == true;
     }
   }
 

@@ -26,7 +26,8 @@ bool isOnDevice(Operation *op) {
   return !tier || tier.getValue() == tiers::device;
 }
 
-/// A variable whose pieces are updated off the device and gathered then.
+/// A variable whose pieces are updated off the device and gathered then, and
+/// that is to rest in them.
 struct Cycle {
   Operation *variable;
   ShardSliceOp slice;
@@ -86,8 +87,6 @@ void turn(Cycle cycle) {
   SmallVector<Operation *> path;
   Operation *reader = nullptr;
   collectPath(cycle.variable, cycle.slice, path, reader);
-  if (!reader)
-    return;
   auto function = cycle.update->getParentOfType<func::FuncOp>();
   Attribute stored = getSharding(piece);
   function.setResultAttr(cycle.returned->getOperandNumber(),
@@ -100,6 +99,13 @@ void turn(Cycle cycle) {
   cycle.variable->setAttr(attributes::shardings,
                           ArrayAttr::get(cycle.update->getContext(), {stored}));
   cycle.slice.erase();
+  // What nothing reads needs no gathering.
+  if (!reader) {
+    for (Operation *op : llvm::reverse(path))
+      op->erase();
+    cycle.gather.erase();
+    return;
+  }
   cycle.gather->moveBefore(reader);
   becomePartOf(reader, cycle.gather);
   for (Operation *op : path)
@@ -112,8 +118,15 @@ struct KeepUpdatedPiecesPass
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       SmallVector<Cycle> cycles;
       for (auto update : function.getOps<OptimizerUpdateOp>())
-        if (std::optional<Cycle> cycle = findCycle(update))
-          cycles.push_back(*cycle);
+        if (update->hasAttr(attributes::inPieces)) {
+          if (std::optional<Cycle> cycle = findCycle(update)) {
+            cycles.push_back(*cycle);
+            continue;
+          }
+          update.emitOpError("is to leave the parameter in its pieces, but "
+                             "does not slice, replace and gather it alone");
+          signalPassFailure();
+        }
       for (const Cycle &cycle : cycles)
         turn(cycle);
       Operation *terminator = function.getBody().front().getTerminator();

@@ -50,8 +50,9 @@ def SplitServers : Pass<"parplan-split-servers", "::mlir::ModuleOp"> {
 def KeepUpdatedPieces : Pass<"parplan-keep-updated-pieces", "::mlir::ModuleOp"> {
   let summary = "Lets parameters rest in the pieces that are updated";
   let description = [{
-    In: updates with `parplan.tier` that read a piece of a parameter which rests
-    whole on the device, and whose new piece is gathered.
+    In: updates with `parplan.in_pieces`, a decision of the plan, and
+    `parplan.tier` that read a piece of a parameter which rests whole on the
+    device, and whose new piece is gathered. Others fail.
 
     Out: the parameter rests in pieces, which an update off the device reads where
     they rest, and is gathered before its first reader, once per step. So the

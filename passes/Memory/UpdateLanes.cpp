@@ -153,6 +153,8 @@ private:
   void describeTier(Operation *op) {
     if (Attribute tier = op->getAttr(attributes::tier))
       text << " in " << tier;
+    if (op->hasAttr(attributes::inPieces))
+      text << " in pieces";
   }
 
   bool addUpdate() {

@@ -94,9 +94,15 @@ void parplan::applyAnswer(func::FuncOp function, const GraphProblem &graph,
   }
 
   for (auto [op, description, assignment] :
-       llvm::zip_equal(graph.ops, graph.problem.ops, answer.assignments))
+       llvm::zip_equal(graph.ops, graph.problem.ops, answer.assignments)) {
     op->setAttr(attributes::factors,
                 FactorsAttr::get(symbol, mesh, description.rule, assignment));
+    op->removeAttr(attributes::inPieces);
+    for (int result : description.results)
+      if (int variable = graph.problem.values[result].updates;
+          variable >= 0 && answer.restsInPieces(variable))
+        op->setAttr(attributes::inPieces, builder.getUnitAttr());
+  }
   setPipeline(function, graph, answer);
   Block &body = function.getBody().front();
   for (Operation &op : body.without_terminator()) {

@@ -79,6 +79,14 @@ struct PlanningAnswer {
   ///   both              host       host    host
   std::vector<MemoryTier> tiers;
 
+  /// Per value whether it is a parameter that rests between steps in the pieces
+  /// in which it is updated off the device, and is gathered from them in each
+  /// step. `rest` is how it lies in the passes. Empty: none is.
+  std::vector<bool> inPieces;
+
+  bool restsInPieces(size_t value) const {
+    return value < inPieces.size() && inPieces[value];
+  }
   bool isGatheredAgain(size_t value) const {
     return value < gathersAgain.size() && gathersAgain[value];
   }

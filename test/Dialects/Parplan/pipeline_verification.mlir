@@ -120,6 +120,14 @@ func.func @per_visit(%x: tensor<4xf32>) {
 
 // -----
 
+func.func @in_pieces(%x: tensor<4xf32>) {
+  // expected-error@+1 {{'parplan.in_pieces' must be a unit attribute}}
+  %y = parplan.neg %x {parplan.in_pieces = 1 : i64} : tensor<4xf32>
+  return
+}
+
+// -----
+
 func.func @relay(%x: tensor<4xf32>) {
   // expected-error@+1 {{'parplan.relay' must be a unit attribute}}
   %y = parplan.neg %x {parplan.relay = 1 : i64} : tensor<4xf32>

@@ -179,6 +179,35 @@ TEST(Offload, MovesPiecesOfWhatReplicasUpdateInPieces) {
     int64_t pieces = 4 * 16 * 64 * 4 / 2;
     EXPECT_EQ(result.evaluation.offload, (OffloadBytes{pieces, pieces, 0, 0}));
     EXPECT_EQ(result.evaluation.hostBytes, 3 * pieces);
+    // That parameters rest in them is a decision of its own.
+    PlanningAnswer answer = *result.answer;
+    EXPECT_EQ(llvm::count(answer.inPieces, true), 4);
+    answer.inPieces.clear();
+    EXPECT_TRUE(verifyAnswer(problem, answer).empty());
+    PlanEvaluation whole = evaluatePlan(problem, answer, SimpleCosts());
+    EXPECT_EQ(whole.hostBytes, 4 * pieces);
+    EXPECT_GT(whole.offload.hostToDevice, pieces);
+  }
+}
+
+TEST(Offload, LeavesNothingInPiecesThatIsUpdatedOnTheDevice) {
+  PlanningProblem problem = makeBlocks(2, 2);
+  PlanRequest request = makeRequest();
+  request.deviceCount = 2;
+  request.dataSize = 2;
+  request.tensorSize = 1;
+  request.zeroStage = 1;
+  PlanResult result = solveChecked(problem, request);
+  PlanningAnswer answer = *result.answer;
+  EXPECT_TRUE(answer.inPieces.empty());
+  for (auto [index, value] : llvm::enumerate(problem.values)) {
+    if (value.kind != ValueKind::parameter)
+      continue;
+    answer.inPieces.assign(problem.values.size(), false);
+    answer.inPieces[index] = true;
+    std::vector<std::string> problems = verifyAnswer(problem, answer);
+    ASSERT_EQ(problems.size(), 1u);
+    EXPECT_NE(problems[0].find("(P16)"), std::string::npos);
   }
 }
 
