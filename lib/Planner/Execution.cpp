@@ -296,8 +296,13 @@ std::vector<int> parplan::findSummedOps(const PlanningProblem &problem,
     int number = open.back();
     open.pop_back();
     const PlanningOp &op = problem.ops[number];
-    bool isPassedOn = number == accumulate || op.role == OpRole::gradientSum ||
-                      op.operands.size() == 1;
+    // Sums, and casts of them.
+    bool isCast = op.operands.size() == 1 &&
+                  op.role == OpRole::weightGradient &&
+                  problem.values[op.operands[0]].shape ==
+                      problem.values[op.results[0]].shape;
+    bool isPassedOn =
+        number == accumulate || op.role == OpRole::gradientSum || isCast;
     bool isMade = llvm::all_of(op.operands, [&](int operand) {
       return producers[operand] >= 0 &&
              problem.ops[producers[operand]].perMicroBatch &&
