@@ -167,6 +167,12 @@ private:
         std::min(result.boundWithoutLimitSeconds, bound);
   }
 
+  /// Says why a space has no layouts, or none was found.
+  void refuseLayouts(const Minimum &fastest) {
+    refuse(fastest.isExact ? "no layout satisfies every operator"
+                           : "the graph is too wide for exact elimination");
+  }
+
   void plan(const MeshProblem &meshProblem, Clock::time_point end) {
     const CostNetwork &network = meshProblem.getNetwork();
     Minimum fastest = minimise(meshProblem, network, {}, request.tableLimit);
@@ -174,10 +180,8 @@ private:
     double bound = fastest.lowerBound;
     if (network.getCost(fastest.choices) == CostNetwork::forbidden) {
       if (!fastest.isExact)
-        lowerBound = std::min(lowerBound, bound);
-      return refuse(fastest.isExact
-                        ? "no layout satisfies every operator"
-                        : "the graph is too wide for exact elimination");
+        leaveOut(bound);
+      return refuseLayouts(fastest);
     }
     result.boundWithoutLimitSeconds =
         std::min(result.boundWithoutLimitSeconds, bound);
@@ -219,7 +223,7 @@ private:
     result.boundWithoutLimitSeconds =
         std::min(result.boundWithoutLimitSeconds, bound);
     if (network.getCost(fastest.choices) == CostNetwork::forbidden)
-      return refuse("no layout satisfies every operator");
+      return refuseLayouts(fastest);
     bool isRefused = false;
     std::optional<CompletedPlan> best;
     double bestCost = 0;
