@@ -67,10 +67,6 @@ bool confirmModel(const std::string &planSha256, const std::string &modelSha256,
 bool confirmOrder(const Frontend &frontend, const std::string &planPath,
                   DiagnosticEngine &engine);
 
-/// Where no plan fits, `lastResorts` recomputes, and cuts the model into
-/// stages, as far as the request leaves that open.
-enum class SearchEffort { usual, lastResorts };
-
 /// What is known of plans where none was found.
 struct PlanLack {
   /// The smallest estimated peak of memory, where only these are too large.

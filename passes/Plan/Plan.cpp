@@ -50,7 +50,8 @@ struct Plan : public parplan::impl::PlanBase<Plan> {
     if (!request)
       return signalPassFailure();
     CostModel model(*machines, Precision::fp32);
-    PlanResult result = findPlan(graph.problem, *request, ClusterCosts(model));
+    PlanResult result = searchPlan(graph.problem, *request, ClusterCosts(model),
+                                   SearchEffort::usual);
     if (!result.answer) {
       InFlightDiagnostic error = getOperation().emitError("no plan fits ");
       error << int64_t(gpus) << " devices of " << request->memoryLimitBytes

@@ -136,9 +136,21 @@ PlanResult solveGatheringAgain(const PlanningProblem &problem,
 PlanResult findLastResort(const PlanningProblem &problem,
                           const PlanRequest &request, const PlanCosts &costs);
 
-/// `solveGatheringAgain`, and where no plan fits `findLastResort`.
-PlanResult findPlan(const PlanningProblem &problem, const PlanRequest &request,
-                    const PlanCosts &costs);
+/// Where nothing else fits, `lastResorts` cut the model into stages, make
+/// values again and have them on other tiers, as far as a request leaves that
+/// open.
+enum class SearchEffort { usual, lastResorts };
+
+/// `solveGatheringAgain` or `findLastResort`.
+PlanResult searchPlan(const PlanningProblem &problem,
+                      const PlanRequest &request, const PlanCosts &costs,
+                      SearchEffort effort);
+
+/// Seconds that every plan takes that `searchPlan` could find: its ops alone. 0
+/// where the time budget does not suffice to find that.
+double getLeastSeconds(const PlanningProblem &problem,
+                       const PlanRequest &request, const PlanCosts &costs,
+                       SearchEffort effort);
 
 /// The same as `solve` by trying every combination: the oracle of the tests.
 /// Only for a few ops.

@@ -486,18 +486,18 @@ TEST(Pipeline, IsTakenWhereNothingElseFits) {
   request.tensorSize = 1;
   request.zeroStage = 0;
   request.memoryLimitBytes = noLimit;
-  PlanResult replicas = findPlan(problem, request, SimpleCosts());
+  PlanResult replicas = choosePlanOf(problem, request, SimpleCosts());
   ASSERT_TRUE(replicas.answer);
   EXPECT_FALSE(replicas.answer->pipeline);
   request.memoryLimitBytes = replicas.evaluation.peakBytes * 3 / 4;
-  PlanResult found = findPlan(problem, request, SimpleCosts());
+  PlanResult found = choosePlanOf(problem, request, SimpleCosts());
   ASSERT_TRUE(found.answer);
   EXPECT_TRUE(found.answer->pipeline);
   EXPECT_TRUE(verifyAnswer(problem, *found.answer).empty());
   EXPECT_LE(found.evaluation.peakBytes, request.memoryLimitBytes);
   EXPECT_FALSE(found.certificate.exact);
   request.pipelineSize = 1;
-  EXPECT_FALSE(findPlan(problem, request, SimpleCosts()).answer);
+  EXPECT_FALSE(choosePlanOf(problem, request, SimpleCosts()).answer);
 }
 
 TEST(Pipeline, IsVerified) {

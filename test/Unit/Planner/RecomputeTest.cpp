@@ -65,7 +65,7 @@ PlanRequest makeRequest() {
 PlanResult solveChecked(const PlanningProblem &problem,
                         const PlanRequest &request) {
   EXPECT_EQ(verifyProblem(problem), std::nullopt);
-  PlanResult result = findPlan(problem, request, SimpleCosts());
+  PlanResult result = choosePlanOf(problem, request, SimpleCosts());
   for (const std::string &refusal : result.refusals)
     ADD_FAILURE() << refusal;
   EXPECT_TRUE(result.answer);
@@ -241,13 +241,13 @@ TEST(Offload, NeedsATier) {
   PlanRequest request = makeRequest();
   request.offload = OffloadChoice{MemoryTier::nvme, MemoryTier::device, false};
   request.nvmeLimitBytes = 0;
-  PlanResult result = findPlan(problem, request, SimpleCosts());
+  PlanResult result = choosePlanOf(problem, request, SimpleCosts());
   EXPECT_FALSE(result.answer);
   ASSERT_EQ(result.refusals.size(), 1u);
   EXPECT_NE(result.refusals[0].find("of NVMe, and has 0 B"), std::string::npos)
       << result.refusals[0];
   request.nvmeLimitBytes = 64;
-  result = findPlan(problem, request, SimpleCosts());
+  result = choosePlanOf(problem, request, SimpleCosts());
   EXPECT_FALSE(result.answer);
   ASSERT_EQ(result.refusals.size(), 1u);
   EXPECT_NE(result.refusals[0].find("offload=none is nearest"),

@@ -2,6 +2,8 @@
 
 #include "TestProblems.h"
 
+#include "parplan/Planner/PlanChoice.h"
+
 using namespace parplan;
 using namespace parplan::test;
 
@@ -308,4 +310,59 @@ PlanningProblem parplan::test::makeMlp(int64_t batch, int64_t width,
   int h = builder.addProduct(x, up, "up");
   builder.markOutput(builder.addProduct(h, down, "down"));
   return std::move(builder.problem);
+}
+
+namespace {
+
+class OneProblem : public CandidateOracle {
+public:
+  OneProblem(const PlanningProblem &problem, const PlanRequest &request,
+             const PlanCosts &costs)
+      : problem(problem), request(request), costs(costs) {}
+
+  bool prepare(const PlanCandidate &) override { return true; }
+
+  PlanResult search(const PlanCandidate &candidate, int64_t limitBytes,
+                    double seconds) override {
+    PlanRequest limited = request;
+    limited.memoryLimitBytes = limitBytes;
+    limited.timeBudgetSeconds = seconds;
+    PlanResult result = searchPlan(problem, limited, costs, candidate.effort);
+    if (!first)
+      first = result;
+    return result;
+  }
+
+  std::optional<ProgramNeed> lower(const PlanCandidate &,
+                                   const PlanResult &plan) override {
+    return ProgramNeed{plan.evaluation.peakBytes, std::nullopt};
+  }
+
+  double getLeastSeconds(const PlanCandidate &candidate,
+                         double seconds) override {
+    PlanRequest limited = request;
+    limited.timeBudgetSeconds = seconds;
+    return parplan::getLeastSeconds(problem, limited, costs, candidate.effort);
+  }
+
+  std::optional<PlanResult> first;
+
+private:
+  const PlanningProblem &problem;
+  const PlanRequest &request;
+  const PlanCosts &costs;
+};
+
+} // namespace
+
+PlanResult parplan::test::choosePlanOf(const PlanningProblem &problem,
+                                       const PlanRequest &request,
+                                       const PlanCosts &costs) {
+  OneProblem oracle(problem, request, costs);
+  int64_t microBatches = problem.microBatches;
+  PlanChoice choice =
+      choosePlan(listCandidates(microBatches, /*orders=*/1, /*positions=*/1,
+                                isTraining(problem)),
+                 request.memoryLimitBytes, request.timeBudgetSeconds, oracle);
+  return choice.candidate ? choice.plan : *oracle.first;
 }

@@ -5,6 +5,7 @@
 
 #include "parplan/Planner/PlanCosts.h"
 #include "parplan/Planner/PlanningProblem.h"
+#include "parplan/Planner/Solver.h"
 
 #include <functional>
 
@@ -90,6 +91,12 @@ private:
 
 /// Two products after each other: column and row parallel with one all-reduce.
 PlanningProblem makeMlp(int64_t batch, int64_t width, int64_t hidden);
+
+/// What `choosePlan` chooses for one problem, in the usual way or by last
+/// resorts, whose programs need what estimates say. Without an answer, what the
+/// first search said.
+PlanResult choosePlanOf(const PlanningProblem &problem,
+                        const PlanRequest &request, const PlanCosts &costs);
 
 } // namespace parplan::test
 

@@ -1,4 +1,4 @@
-//===- FindPlan.cpp - A plan of what a request leaves open ----------------===//
+//===- LastResort.cpp - Plans where nothing else fits ---------------------===//
 //
 // Part of parplan. No MLIR in this library.
 //
@@ -17,15 +17,21 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// The numbers of positions that a request allows.
-std::vector<int64_t> getPositionCounts(const PlanRequest &request) {
-  if (request.pipelineSize)
-    return {*request.pipelineSize};
-  std::vector<int64_t> counts;
-  for (int64_t count = 1; count <= request.deviceCount; ++count)
-    if (request.deviceCount % count == 0)
-      counts.push_back(count);
-  return counts;
+/// The request for every number of positions that it allows.
+std::vector<PlanRequest> getResorts(const PlanRequest &request) {
+  std::vector<PlanRequest> resorts;
+  for (int64_t count = 1; count <= request.deviceCount; ++count) {
+    if (request.deviceCount % count != 0 ||
+        request.pipelineSize.value_or(count) != count)
+      continue;
+    resorts.push_back(request);
+    resorts.back().mayResort = true;
+    resorts.back().pipelineSize = count;
+  }
+  // What does not divide the devices is refused with the nearest that does.
+  if (resorts.empty())
+    resorts.push_back(request);
+  return resorts;
 }
 
 } // namespace
@@ -44,14 +50,11 @@ PlanResult parplan::findLastResort(const PlanningProblem &problem,
   Clock::time_point deadline = getDeadline(shareOfSearch);
   PlanResult best;
   double bound = CostNetwork::forbidden;
-  std::vector<int64_t> counts = getPositionCounts(request);
-  for (auto [index, count] : llvm::enumerate(counts)) {
-    PlanRequest resort = request;
-    resort.mayResort = true;
-    resort.pipelineSize = count;
+  std::vector<PlanRequest> resorts = getResorts(request);
+  for (auto [index, resort] : llvm::enumerate(resorts)) {
     std::chrono::duration<double> left = deadline - Clock::now();
     resort.timeBudgetSeconds = std::max(0.0, left.count()) /
-                               static_cast<double>(counts.size() - index);
+                               static_cast<double>(resorts.size() - index);
     if (best.answer && left.count() <= 0) {
       bound = std::min(bound,
                        getLeastSeconds(problem, resort, costs, getDeadline(1)));
@@ -77,22 +80,25 @@ PlanResult parplan::findLastResort(const PlanningProblem &problem,
   return best;
 }
 
-PlanResult parplan::findPlan(const PlanningProblem &problem,
-                             const PlanRequest &request,
-                             const PlanCosts &costs) {
-  Clock::time_point start = Clock::now();
-  PlanResult result = solveGatheringAgain(problem, request, costs);
-  constexpr int64_t unknown = std::numeric_limits<int64_t>::max();
-  bool isTooLarge =
-      result.smallestBytes != unknown || result.leastBytes != unknown;
-  if (result.answer || !isTooLarge)
-    return result;
-  PlanRequest rest = request;
-  std::chrono::duration<double> spent = Clock::now() - start;
-  rest.timeBudgetSeconds =
-      std::max(0.0, request.timeBudgetSeconds - spent.count());
-  PlanResult resort = findLastResort(problem, rest, costs);
-  if (!resort.answer)
-    resort.smallestBytes = std::min(resort.smallestBytes, result.smallestBytes);
-  return resort;
+PlanResult parplan::searchPlan(const PlanningProblem &problem,
+                               const PlanRequest &request,
+                               const PlanCosts &costs, SearchEffort effort) {
+  return effort == SearchEffort::usual
+             ? solveGatheringAgain(problem, request, costs)
+             : findLastResort(problem, request, costs);
+}
+
+double parplan::getLeastSeconds(const PlanningProblem &problem,
+                                const PlanRequest &request,
+                                const PlanCosts &costs, SearchEffort effort) {
+  Clock::time_point deadline =
+      Clock::now() +
+      std::chrono::duration_cast<Clock::duration>(
+          std::chrono::duration<double>(request.timeBudgetSeconds));
+  if (effort == SearchEffort::usual)
+    return getLeastSeconds(problem, request, costs, deadline);
+  double least = CostNetwork::forbidden;
+  for (const PlanRequest &resort : getResorts(request))
+    least = std::min(least, getLeastSeconds(problem, resort, costs, deadline));
+  return least;
 }

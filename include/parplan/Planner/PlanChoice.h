@@ -1,0 +1,108 @@
+//===- PlanChoice.h - Which of several problems is planned ------*- C++ -*-===//
+//
+// Part of parplan. No MLIR in this library.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PARPLAN_PLANNER_PLANCHOICE_H
+#define PARPLAN_PLANNER_PLANCHOICE_H
+
+#include "parplan/Planner/Solver.h"
+
+#include <compare>
+#include <map>
+
+namespace parplan {
+
+/// How a step is cut, how its sequences lie, and how hard a plan of that is
+/// looked for.
+struct PlanCandidate {
+  int64_t microBatches = 1;
+  /// In zig-zag order over so many ranks; 1: in the model's order.
+  int64_t zigzag = 1;
+  SearchEffort effort = SearchEffort::usual;
+
+  auto operator<=>(const PlanCandidate &) const = default;
+};
+
+/// Candidates that are compared with each other.
+using CandidateRound = std::vector<PlanCandidate>;
+
+/// Rounds, each for where nothing of those before fits. `counts` ascend;
+/// `orders` begins with the model's. A step has as few micro-batches as fit. In
+/// a pipeline more of them make the bubble smaller and products less efficient:
+/// there numbers from `positions` (of a forward pass, from the least) to eight
+/// times as many are compared, and the others follow. The last round has the
+/// last resorts of all numbers.
+std::vector<CandidateRound> listCandidates(llvm::ArrayRef<int64_t> counts,
+                                           llvm::ArrayRef<int64_t> orders,
+                                           int64_t positions, bool isTraining);
+
+/// What a program needs, which is known only when it is there.
+struct ProgramNeed {
+  int64_t peakBytes = 0;
+  /// Which other tier is too small for it.
+  std::optional<std::string> refusal;
+};
+
+/// Whoever knows the problems of candidates.
+class CandidateOracle {
+public:
+  virtual ~CandidateOracle() = default;
+
+  /// Makes the problem of a candidate; false where a step cannot be cut or
+  /// ordered so. The others are asked of what is prepared.
+  virtual bool prepare(const PlanCandidate &candidate) = 0;
+  /// The plan of a search within so many bytes a device, or what it lacks.
+  virtual PlanResult search(const PlanCandidate &candidate, int64_t limitBytes,
+                            double seconds) = 0;
+  /// Makes the program of a plan. Nothing after a fault that ends everything.
+  virtual std::optional<ProgramNeed> lower(const PlanCandidate &candidate,
+                                           const PlanResult &plan) = 0;
+  /// Seconds that every plan of a candidate takes, known without a search; 0
+  /// where so much time does not suffice.
+  virtual double getLeastSeconds(const PlanCandidate &candidate,
+                                 double seconds) = 0;
+};
+
+/// The candidate whose program fits, or what all of them lack.
+struct PlanChoice {
+  std::optional<PlanCandidate> candidate;
+  /// Of `candidate`, with a certificate for all candidates.
+  PlanResult plan;
+  /// The fastest that the first search found of every candidate.
+  std::map<PlanCandidate, double> seconds;
+  /// Lowering failed.
+  bool isFault = false;
+
+  /// The least memory over all candidates: of programs, by estimates of plans,
+  /// of what every plan needs.
+  static constexpr int64_t unknown = std::numeric_limits<int64_t>::max();
+  int64_t leastProgramBytes = unknown;
+  int64_t leastEstimateBytes = unknown;
+  int64_t leastBytes = unknown;
+  std::optional<std::string> tierRefusal;
+
+  /// What memory lacks; nothing where nothing was refused for it.
+  std::optional<std::string> describeLack() const;
+};
+
+/// Searches the candidates of a round, and lowers the fastest plan. How much
+/// memory a program takes is an estimate before: of a plan whose program is too
+/// large another is searched with that much less, and the fastest is lowered
+/// again, of whatever candidate; where every estimate is too large, the plans
+/// with the smallest ones are. The first program that fits is the choice.
+///
+/// The lower bound is that of all candidates, whatever estimates say; what was
+/// not searched counts with its least time. Outside of it are last resorts as
+/// long as something else fits, and multiples of a number of micro-batches that
+/// counts.
+///
+/// `seconds` are for all searches together; the first candidate is searched in
+/// any case.
+PlanChoice choosePlan(llvm::ArrayRef<CandidateRound> rounds, int64_t limitBytes,
+                      double seconds, CandidateOracle &oracle);
+
+} // namespace parplan
+
+#endif // PARPLAN_PLANNER_PLANCHOICE_H

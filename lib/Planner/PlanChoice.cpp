@@ -1,0 +1,292 @@
+//===- PlanChoice.cpp - Which of several problems is planned --------------===//
+//
+// Part of parplan. No MLIR in this library.
+//
+//===----------------------------------------------------------------------===//
+
+#include "parplan/Planner/PlanChoice.h"
+
+#include "parplan/Support/Text.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+using namespace parplan;
+
+/// Of the ascending `counts` those that a pipeline is compared with; the least
+/// above, or the most there are, where none is in the range.
+static std::vector<int64_t> getComparedCounts(llvm::ArrayRef<int64_t> counts,
+                                              int64_t positions,
+                                              bool isTraining) {
+  constexpr int64_t most = 8;
+  std::vector<int64_t> compared;
+  for (int64_t count : counts)
+    if ((!isTraining || count >= positions) && count <= most * positions)
+      compared.push_back(count);
+  if (compared.empty()) {
+    const auto *above = llvm::lower_bound(counts, positions);
+    compared.push_back(above == counts.end() ? counts.back() : *above);
+  }
+  return compared;
+}
+
+std::vector<CandidateRound>
+parplan::listCandidates(llvm::ArrayRef<int64_t> counts,
+                        llvm::ArrayRef<int64_t> orders, int64_t positions,
+                        bool isTraining) {
+  std::vector<CandidateRound> rounds;
+  auto add = [&](llvm::ArrayRef<int64_t> some, SearchEffort effort) {
+    CandidateRound &round = rounds.emplace_back();
+    for (int64_t count : some)
+      for (int64_t zigzag : orders)
+        round.push_back({count, zigzag, effort});
+  };
+  std::vector<int64_t> first = {counts.front()};
+  if (positions > 1)
+    first = getComparedCounts(counts, positions, isTraining);
+  add(first, SearchEffort::usual);
+  for (int64_t count : counts)
+    if (!llvm::is_contained(first, count))
+      add(count, SearchEffort::usual);
+  add(counts, SearchEffort::lastResorts);
+  return rounds;
+}
+
+std::optional<std::string> PlanChoice::describeLack() const {
+  if (leastProgramBytes != unknown)
+    return "the smallest that was lowered takes " +
+           formatBytes(leastProgramBytes);
+  if (tierRefusal)
+    return tierRefusal;
+  if (leastEstimateBytes != unknown)
+    return "the smallest that was found needs " +
+           formatBytes(leastEstimateBytes);
+  if (leastBytes != unknown)
+    return "every plan needs " + formatBytes(leastBytes) + " or more";
+  return std::nullopt;
+}
+
+namespace {
+
+/// A candidate that was searched.
+struct Trial {
+  PlanCandidate candidate;
+  PlanResult found;
+  double boundSeconds = std::numeric_limits<double>::infinity();
+  int64_t budgetBytes = 0;
+  /// What the last plan that was lowered seemed to need.
+  int64_t loweredBytes = PlanChoice::unknown;
+  int attempts = 0;
+  bool isSmallest = false;
+  /// Nothing more comes of it.
+  bool isClosed = false;
+
+  bool hasPlan() const { return !isClosed && found.answer; }
+  double getSeconds() const { return found.evaluation.stepTimeSeconds; }
+};
+
+/// Of equal times that in zig-zag order is better, in which no rank waits for
+/// another. Sums in another order differ in their last digits.
+bool isBetter(const Trial &trial, const Trial &other) {
+  double seconds = trial.getSeconds(), least = other.getSeconds();
+  if (std::abs(seconds - least) <= 1e-9 * seconds)
+    return trial.candidate.zigzag > 1 && other.candidate.zigzag == 1;
+  return seconds < least;
+}
+
+class Chooser {
+public:
+  Chooser(llvm::ArrayRef<CandidateRound> rounds, int64_t limitBytes,
+          double seconds, CandidateOracle &oracle)
+      : rounds(rounds), limitBytes(limitBytes), oracle(oracle),
+        deadline(Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                    std::chrono::duration<double>(seconds))) {}
+
+  PlanChoice run() {
+    for (const CandidateRound &round : rounds) {
+      if (!trials.empty() && getSecondsLeft() <= 0)
+        break;
+      open(round);
+      while (Trial *trial = findNext()) {
+        std::optional<ProgramNeed> need =
+            oracle.lower(trial->candidate, trial->found);
+        choice.isFault = !need;
+        if (!need)
+          return std::move(choice);
+        if (!need->refusal && need->peakBytes <= limitBytes) {
+          take(*trial);
+          return std::move(choice);
+        }
+        shrink(*trial, *need);
+      }
+      // With more micro-batches or last resorts only memory gets less.
+      if (!choice.describeLack())
+        break;
+    }
+    return std::move(choice);
+  }
+
+private:
+  using Clock = std::chrono::steady_clock;
+
+  double getSecondsLeft() const {
+    return std::chrono::duration<double>(deadline - Clock::now()).count();
+  }
+
+  void search(Trial &trial, int64_t budgetBytes, double seconds) {
+    constexpr double leastSeconds = 0.01;
+    trial.budgetBytes = budgetBytes;
+    trial.found = oracle.search(trial.candidate, budgetBytes,
+                                std::max(seconds, leastSeconds));
+    if (trial.found.answer)
+      return;
+    choice.leastEstimateBytes =
+        std::min(choice.leastEstimateBytes, trial.found.smallestBytes);
+    choice.leastBytes = std::min(choice.leastBytes, trial.found.leastBytes);
+  }
+
+  /// Those of a round that are possible, as long as there is time.
+  std::vector<PlanCandidate> prepare(const CandidateRound &round) {
+    std::vector<PlanCandidate> possible;
+    for (const PlanCandidate &candidate : round) {
+      if (!possible.empty() && getSecondsLeft() <= 0)
+        break;
+      if (candidate.microBatches >= impossibleCount)
+        continue;
+      if (oracle.prepare(candidate))
+        possible.push_back(candidate);
+      else if (candidate.zigzag == 1)
+        // Nor can it be cut into more.
+        impossibleCount = candidate.microBatches;
+    }
+    return possible;
+  }
+
+  /// Searches candidates as long as there is time. Of several as much is left
+  /// for what follows, of one what bounds of others take.
+  void open(const CandidateRound &round) {
+    std::vector<PlanCandidate> possible = prepare(round);
+    double rest = possible.size() > 1 ? 1 : 0.1;
+    for (auto [index, candidate] : llvm::enumerate(possible)) {
+      double left = getSecondsLeft();
+      if (!trials.empty() && left <= 0)
+        return;
+      double shares = static_cast<double>(possible.size() - index) + rest;
+      Trial &trial = trials.emplace_back();
+      trial.candidate = candidate;
+      search(trial, limitBytes, left / shares);
+      trial.boundSeconds = trial.found.boundWithoutLimitSeconds;
+      if (!trial.hasPlan())
+        continue;
+      trial.boundSeconds = std::min(trial.boundSeconds,
+                                    trial.found.certificate.lowerBoundSeconds);
+      choice.seconds[candidate] = trial.getSeconds();
+    }
+  }
+
+  /// The fastest plan; where nothing fits by its estimate, the smallest.
+  Trial *findNext() {
+    Trial *best = nullptr;
+    for (Trial &trial : trials)
+      if (trial.hasPlan() && (!best || isBetter(trial, *best)))
+        best = &trial;
+    if (best)
+      return best;
+    for (Trial &trial : trials) {
+      // No estimate is wrong by half.
+      if (trial.isClosed || trial.found.smallestBytes >= trial.loweredBytes ||
+          trial.found.smallestBytes / 2 > limitBytes)
+        continue;
+      if (!best || trial.found.smallestBytes < best->found.smallestBytes)
+        best = &trial;
+    }
+    if (!best)
+      return nullptr;
+    best->isSmallest = true;
+    search(*best, best->found.smallestBytes, getSecondsLeft());
+    if (best->hasPlan())
+      return best;
+    best->isClosed = true;
+    return findNext();
+  }
+
+  /// After a program that did not fit.
+  void shrink(Trial &trial, const ProgramNeed &need) {
+    constexpr int mostAttempts = 8;
+    if (need.refusal)
+      choice.tierRefusal = need.refusal;
+    else
+      choice.leastProgramBytes =
+          std::min(choice.leastProgramBytes, need.peakBytes);
+    trial.isClosed =
+        need.refusal || trial.isSmallest || ++trial.attempts == mostAttempts;
+    if (trial.isClosed)
+      return;
+    // The next plan must be smaller, by the estimate too.
+    trial.loweredBytes = trial.found.evaluation.peakBytes;
+    int64_t budgetBytes =
+        std::min(trial.budgetBytes - (need.peakBytes - limitBytes),
+                 trial.loweredBytes - 1);
+    search(trial, std::max<int64_t>(1, budgetBytes), getSecondsLeft());
+  }
+
+  void take(Trial &trial) {
+    choice.candidate = trial.candidate;
+    choice.plan = std::move(trial.found);
+    double bound = getBound(trial.candidate.effort);
+    Certificate &certificate = choice.plan.certificate;
+    if (certificate.upperBoundSeconds <= bound * (1 + 1e-9))
+      return;
+    certificate.lowerBoundSeconds =
+        std::min(certificate.lowerBoundSeconds, bound);
+    certificate.exact = false;
+  }
+
+  /// Of all candidates up to an effort. A certificate of the search is about
+  /// estimates of memory, and where it was made smaller about plans within
+  /// that: neither bounds the others.
+  double getBound(SearchEffort effort) {
+    double bound = std::numeric_limits<double>::infinity();
+    std::vector<PlanCandidate> counted;
+    for (const Trial &trial : trials) {
+      bound = std::min(bound, trial.boundSeconds);
+      counted.push_back(trial.candidate);
+    }
+    // What is counted, or cuts a step of that further.
+    auto isOutside = [&](const PlanCandidate &candidate) {
+      return llvm::any_of(counted, [&](const PlanCandidate &other) {
+        return candidate.microBatches % other.microBatches == 0 &&
+               candidate.zigzag == other.zigzag &&
+               candidate.effort == other.effort;
+      });
+    };
+    for (const CandidateRound &round : rounds)
+      for (const PlanCandidate &candidate : round) {
+        if (candidate.effort > effort || isOutside(candidate) ||
+            candidate.microBatches >= impossibleCount)
+          continue;
+        bound = std::min(bound,
+                         oracle.getLeastSeconds(candidate, getSecondsLeft()));
+        counted.push_back(candidate);
+      }
+    return bound;
+  }
+
+  llvm::ArrayRef<CandidateRound> rounds;
+  int64_t limitBytes;
+  CandidateOracle &oracle;
+  Clock::time_point deadline;
+  std::vector<Trial> trials;
+  /// A step cannot be cut into so many.
+  int64_t impossibleCount = std::numeric_limits<int64_t>::max();
+  PlanChoice choice;
+};
+
+} // namespace
+
+PlanChoice parplan::choosePlan(llvm::ArrayRef<CandidateRound> rounds,
+                               int64_t limitBytes, double seconds,
+                               CandidateOracle &oracle) {
+  return Chooser(rounds, limitBytes, seconds, oracle).run();
+}
