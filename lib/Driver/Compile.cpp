@@ -5,15 +5,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/parplan/ParplanOps.h"
-#include "lib/Driver/Backend.h"
 #include "lib/Driver/Commands.h"
 #include "lib/Driver/Force.h"
 #include "lib/Driver/ForceRules.h"
 #include "lib/Driver/Frontend.h"
 #include "lib/Driver/IRDumper.h"
-#include "lib/Driver/MicroBatches.h"
-#include "lib/Driver/Planning.h"
-#include "lib/Driver/SequenceOrder.h"
+#include "lib/Driver/PlanModel.h"
 #include "lib/Driver/TrainingSpec.h"
 #include "lib/Report/PlanDocument.h"
 #include "parplan/Planner/ClusterCosts.h"
@@ -21,126 +18,9 @@
 #include "parplan/Support/Files.h"
 #include "parplan/Support/Text.h"
 
-#include <chrono>
-
 using namespace parplan;
 
 namespace {
-
-class Stopwatch {
-public:
-  double getSeconds() const {
-    return std::chrono::duration<double>(Clock::now() - start).count();
-  }
-
-private:
-  using Clock = std::chrono::steady_clock;
-  Clock::time_point start = Clock::now();
-};
-
-/// A plan, and the program of one rank that carries it out.
-struct PlannedProgram {
-  Plan plan;
-  LoweredProgram lowered;
-};
-
-/// Where memory decided, a faster plan may exist whose arena fits though its
-/// estimated peak does not: then only `boundSeconds` is certain.
-void weakenCertificate(Certificate &certificate, double boundSeconds) {
-  if (certificate.upperBoundSeconds <= boundSeconds * (1 + 1e-9))
-    return;
-  certificate.lowerBoundSeconds =
-      std::min(certificate.lowerBoundSeconds, boundSeconds);
-  certificate.exact = false;
-}
-
-/// Which tier besides the device is too small for a rank of a program.
-std::optional<std::string> findSmallTier(const Cluster &cluster,
-                                         const Prediction &prediction) {
-  PlanEvaluation needs;
-  for (const RankPrediction &rank : prediction.ranks) {
-    needs.hostBytes = std::max(needs.hostBytes, rank.hostPeakBytes);
-    needs.nvmeBytes = std::max(needs.nvmeBytes, rank.nvmePeakBytes);
-  }
-  PlanRequest limits;
-  setTierLimits(cluster, limits);
-  return parplan::findSmallTier(limits, needs);
-}
-
-/// Plans and lowers until the program fits. The planner's sum of live bytes is
-/// an estimate of the arena, which is known only after fusion and packing: when
-/// the arena is larger than the limit, the plan is made again with that much
-/// less; when every estimate is, the plan with the smallest one is tried. The
-/// first try is `first`, where there is one. `leastArenaBytes` is that of all
-/// programs so far.
-std::optional<PlannedProgram>
-planAndLower(const Frontend &frontend, std::optional<Plan> first,
-             const CompileOptions &options, const Cluster &cluster,
-             int64_t memoryLimitBytes, const Stopwatch &searchTime,
-             SearchEffort effort, int64_t &leastArenaBytes, IRDumper &dumper,
-             DiagnosticEngine &engine) {
-  constexpr int attempts = 8;
-  CostModel model(cluster, getPrecision(options));
-  ClusterCosts costs(model);
-  bool isGiven = !options.planPath.empty();
-  std::string modelSha256 =
-      isGiven ? frontend.model.info->computeSha256() : std::string();
-  int64_t budget = memoryLimitBytes;
-  int64_t arenaBytes = 0;
-  double boundSeconds = std::numeric_limits<double>::infinity();
-  PlanLack lack;
-  for (int attempt = 0; attempt < attempts; ++attempt) {
-    bool isSmallest = lack.smallestBytes.has_value();
-    CompileOptions attemptOptions = options;
-    attemptOptions.timeBudgetSeconds =
-        std::max(options.timeBudgetSeconds - searchTime.getSeconds(), 0.01);
-    std::optional<Plan> plan = std::exchange(first, std::nullopt);
-    if (!plan)
-      plan = makePlan(frontend, attemptOptions, cluster, modelSha256, costs,
-                      budget, isSmallest ? nullptr : &lack, engine, effort);
-    if (!plan && !isSmallest && lack.smallestBytes) {
-      // No estimate is that wrong.
-      if (*lack.smallestBytes / 2 > memoryLimitBytes) {
-        reportNoPlanFits(options, memoryLimitBytes,
-                         "the smallest that was found needs " +
-                             formatBytes(*lack.smallestBytes),
-                         engine);
-        return std::nullopt;
-      }
-      budget = *lack.smallestBytes;
-      continue;
-    }
-    if (!plan)
-      return std::nullopt;
-    boundSeconds = std::min(boundSeconds, plan->boundWithoutLimitSeconds);
-    std::optional<LoweredProgram> lowered =
-        lower(frontend, plan->answer, costs, dumper, engine);
-    if (!lowered)
-      return std::nullopt;
-    arenaBytes = lowered->prediction.getPeakBytes();
-    leastArenaBytes = std::min(leastArenaBytes, arenaBytes);
-    if (auto tier = findSmallTier(cluster, lowered->prediction)) {
-      reportNoPlanFits(options, memoryLimitBytes, *tier, engine);
-      return std::nullopt;
-    }
-    if (arenaBytes <= memoryLimitBytes) {
-      if (!isGiven)
-        weakenCertificate(plan->certificate, boundSeconds);
-      return PlannedProgram{std::move(*plan), std::move(*lowered)};
-    }
-    if (isGiven || isSmallest)
-      break;
-    // The next plan must be smaller, by the estimate too.
-    budget =
-        std::max<int64_t>(1, std::min(budget - (arenaBytes - memoryLimitBytes),
-                                      plan->evaluation.peakBytes - 1));
-  }
-  reportNoPlanFits(options, memoryLimitBytes,
-                   "the smallest that was lowered takes " +
-                       formatBytes(leastArenaBytes),
-                   engine);
-  return std::nullopt;
-}
 
 ImportOptions getImportOptions(const CompileOptions &options) {
   ImportOptions import;
@@ -149,22 +29,6 @@ ImportOptions getImportOptions(const CompileOptions &options) {
   import.globalBatch = options.globalBatch;
   import.needWeights = options.emit == EmitStage::executable;
   return import;
-}
-
-/// A model with its plan, for the number of micro-batches of the plan.
-struct PlannedModel {
-  Frontend frontend;
-  PlannedProgram program;
-  double importSeconds = 0;
-  double searchSeconds = 0;
-  std::optional<SequenceSummary> sequence;
-};
-
-bool lacksMemoryOnly(const DiagnosticEngine &engine) {
-  return llvm::all_of(engine.getDiagnostics(), [](const Diagnostic &entry) {
-    return entry.severity != Severity::error ||
-           entry.code.number == codes::noPlanFits.number;
-  });
 }
 
 /// A plan that is given was made for one step. Reports what the options ask for
@@ -218,89 +82,48 @@ bool adoptPlan(const CompileOptions &options, FrontendOptions &request,
   return !engine.hasErrors();
 }
 
-/// Runs the frontend and plans. Unless micro-batches are forced, a step or
-/// forward pass has as few as possible, and more when no plan fits; on a forced
-/// pipeline it has as many as make it fastest. Where no number fits, all are
-/// tried again with last resorts, as long as there is time.
+/// Takes the plan of `--plan` and lowers it.
 std::optional<PlannedModel>
-planModel(mlir::MLIRContext &context, const CompileOptions &options,
-          const Cluster &cluster, int64_t memoryLimitBytes, IRDumper &dumper,
-          DiagnosticEngine &engine) {
-  FrontendOptions request{getImportOptions(options), options.training,
-                          options.force.microBatches.value_or(0),
-                          options.precision};
-  setWorkers(request, options.force.servers);
-  if (!options.planPath.empty() && !adoptPlan(options, request, engine))
+planAsGiven(mlir::MLIRContext &context, const CompileOptions &options,
+            FrontendOptions request, const Cluster &cluster,
+            int64_t memoryLimitBytes, IRDumper &dumper,
+            DiagnosticEngine &engine) {
+  Stopwatch importTime;
+  if (!adoptPlan(options, request, engine))
     return std::nullopt;
-  Stopwatch searchTime;
-  std::vector<int64_t> counts = {request.microBatches};
-  if (counts.front() == 0 && options.force.pipelineSize.value_or(1) > 1) {
-    counts = rankMicroBatchCounts(context, options, request, cluster,
-                                  memoryLimitBytes, engine);
-    if (counts.empty())
-      return std::nullopt;
+  std::optional<SimplifiedModel> model =
+      simplifyModel(context, request, dumper, engine);
+  if (!model)
+    return std::nullopt;
+  std::optional<Frontend> frontend =
+      finishFrontend(std::move(*model), request, dumper, engine);
+  if (!frontend || !confirmOrder(*frontend, options.planPath, engine))
+    return std::nullopt;
+  double importSeconds = importTime.getSeconds();
+  Stopwatch planTime;
+  CostModel costModel(cluster, getPrecision(options));
+  ClusterCosts costs(costModel);
+  std::optional<PlanResult> plan = takePlan(
+      *frontend, options, frontend->model.info->computeSha256(), costs, engine);
+  std::optional<LoweredProgram> lowered;
+  if (plan)
+    lowered = lower(*frontend, *plan->answer, costs, dumper, engine);
+  if (!lowered)
+    return std::nullopt;
+  int64_t bytes = lowered->prediction.getPeakBytes();
+  std::optional<std::string> lack = findSmallTier(cluster, lowered->prediction);
+  if (!lack && bytes > memoryLimitBytes)
+    lack = "the plan takes " + formatBytes(bytes);
+  if (lack) {
+    reportNoPlanFits(options, memoryLimitBytes, *lack, engine);
+    return std::nullopt;
   }
-  // What said that memory does not suffice, for the fewest micro-batches.
-  std::optional<DiagnosticEngine> lack;
-  double importSeconds = 0;
-  int64_t leastArenaBytes = std::numeric_limits<int64_t>::max();
-  for (size_t index = 0; index < 2 * counts.size(); ++index) {
-    int64_t count = counts[index % counts.size()];
-    SearchEffort effort =
-        index < counts.size() ? SearchEffort::usual : SearchEffort::lastResorts;
-    if (index > 0 && searchTime.getSeconds() > options.timeBudgetSeconds)
-      break;
-    if (effort == SearchEffort::lastResorts && !options.planPath.empty())
-      break;
-    if (index == counts.size()) {
-      CompileOptions rest = options;
-      rest.timeBudgetSeconds -= searchTime.getSeconds();
-      counts = rankLastResorts(context, rest, request, cluster,
-                               memoryLimitBytes, counts);
-      index = counts.size();
-      count = counts.front();
-    }
-    request.microBatches = count;
-    DiagnosticEngine attempt;
-    Stopwatch importTime;
-    std::optional<SimplifiedModel> model =
-        simplifyModel(context, request, dumper, attempt);
-    importSeconds += importTime.getSeconds();
-    if (model && count == 0)
-      counts = getMicroBatchCounts(*model);
-    std::optional<OrderedModel> ordered;
-    if (model)
-      ordered = orderSequence(
-          std::move(*model), options, request,
-          {cluster, memoryLimitBytes,
-           std::max(options.timeBudgetSeconds - searchTime.getSeconds(), 0.01),
-           effort},
-          dumper, attempt);
-    std::optional<PlannedProgram> program;
-    if (ordered)
-      program = planAndLower(ordered->frontend, std::move(ordered->plan),
-                             options, cluster, memoryLimitBytes, searchTime,
-                             effort, leastArenaBytes, dumper, attempt);
-    if (program) {
-      engine.append(std::move(attempt));
-      weakenCertificate(program->plan.certificate, ordered->othersBoundSeconds);
-      return PlannedModel{std::move(ordered->frontend), std::move(*program),
-                          importSeconds, searchTime.getSeconds(),
-                          std::move(ordered->order)};
-    }
-    bool lacksMemory = lacksMemoryOnly(attempt);
-    if (!lack || lacksMemory)
-      lack = std::move(attempt);
-    if (lacksMemory)
-      continue;
-    if (index == 0 || index >= counts.size())
-      break;
-    // That the batch cannot be cut further is no fault of the model: go on with
-    // last resorts for the numbers that are possible.
-    counts.resize(index--);
-  }
-  engine.append(std::move(*lack));
-  return std::nullopt;
+  std::optional<SequenceSummary> sequence;
+  if (request.zigzag > 1)
+    sequence = {request.zigzag, ""};
+  return PlannedModel{std::move(*frontend), std::move(*plan),
+                      std::move(*lowered),  std::move(sequence),
+                      importSeconds,        planTime.getSeconds()};
 }
 
 std::optional<TrainingSummary> describeTraining(const CompileOptions &options,
@@ -399,8 +222,17 @@ CommandResult parplan::compile(const CompileOptions &options,
   IRDumper dumper(options.dumpDirectory, engine);
   int64_t memoryLimitBytes =
       options.memoryLimitBytes.value_or(cluster->getDevice().memoryBytes);
+  FrontendOptions request{getImportOptions(options), options.training,
+                          options.force.microBatches.value_or(0),
+                          options.precision};
+  if (options.planPath.empty())
+    setWorkers(request, options.force.servers);
   std::optional<PlannedModel> planned =
-      planModel(*context, options, *cluster, memoryLimitBytes, dumper, engine);
+      options.planPath.empty()
+          ? planModel(*context, options, request, *cluster, memoryLimitBytes,
+                      dumper, engine)
+          : planAsGiven(*context, options, std::move(request), *cluster,
+                        memoryLimitBytes, dumper, engine);
   if (!planned)
     return result;
   const Frontend &frontend = planned->frontend;
@@ -410,8 +242,8 @@ CommandResult parplan::compile(const CompileOptions &options,
                    ", planned in " + formatSeconds(planned->searchSeconds) +
                    "\n";
 
-  const Plan &plan = planned->program.plan;
-  const std::optional<ServerChoice> &servers = plan.answer.servers;
+  const PlanResult &plan = planned->plan;
+  const std::optional<ServerChoice> &servers = plan.answer->servers;
   int64_t globalBatch = frontend.globalBatch *
                         (servers && servers->staleness ? servers->workers : 1);
   std::map<std::string, int64_t> dimensions = options.dimensions;
@@ -429,10 +261,10 @@ CommandResult parplan::compile(const CompileOptions &options,
                       describeTraining(options, frontend),
                       planned->sequence,
                       frontend.graph.problem,
-                      plan.answer,
+                      *plan.answer,
                       plan.evaluation,
                       plan.certificate,
-                      planned->program.lowered.prediction,
+                      planned->lowered.prediction,
                       {planned->searchSeconds, 1, options.seed.value_or(0)}};
   Json document = toJson(summary);
 
@@ -442,8 +274,7 @@ CommandResult parplan::compile(const CompileOptions &options,
       !directory->writeFile("plan.json", printJson(document), engine))
     return result;
   if (options.emit != EmitStage::plan &&
-      !emitProgram(frontend, planned->program.lowered, options, *directory,
-                   engine))
+      !emitProgram(frontend, planned->lowered, options, *directory, engine))
     return result;
   if (!directory->commit(engine))
     return result;

@@ -52,26 +52,14 @@ void parplan::reportNoPlanFits(const CompileOptions &options,
       ", "));
 }
 
-/// Says why no plan was found: memory, or what was forced.
-static void reportNoPlan(const PlanResult &result,
-                         const CompileOptions &options,
-                         int64_t memoryLimitBytes, DiagnosticEngine &engine) {
-  constexpr int64_t unknown = std::numeric_limits<int64_t>::max();
-  if (result.smallestBytes != unknown)
-    return reportNoPlanFits(options, memoryLimitBytes,
-                            "the smallest that was found needs " +
-                                formatBytes(result.smallestBytes),
-                            engine);
-  if (result.leastBytes != unknown && result.leastBytes > memoryLimitBytes)
-    return reportNoPlanFits(options, memoryLimitBytes,
-                            "every plan needs " +
-                                formatBytes(result.leastBytes) + " or more",
-                            engine);
+void parplan::reportNoPlanPossible(const CompileOptions &options,
+                                   const std::vector<std::string> &refusals,
+                                   DiagnosticEngine &engine) {
   DiagnosticBuilder error =
       engine.error(codes::noPlanPossible, Location::inFile(options.modelPath));
   error << "no plan for " << options.gpus
         << " devices was found that does what is asked for";
-  for (const std::string &refusal : result.refusals)
+  for (const std::string &refusal : refusals)
     error.note(refusal);
 }
 
@@ -178,7 +166,6 @@ static PlanRequest getRequest(const CompileOptions &options,
   if (force.servers)
     keepOnServers(*force.servers, request);
   request.devicesPerNode = cluster.getDevicesPerNode();
-  request.timeBudgetSeconds = options.timeBudgetSeconds;
   return request;
 }
 
@@ -203,11 +190,11 @@ static int64_t getStateBytes(const PlanningProblem &problem) {
 /// all, which differ by what the servers change of the plan.
 static void addServers(const PlanningProblem &problem,
                        const ServerChoice &servers, const PlanCosts &costs,
-                       Plan &plan) {
+                       PlanResult &plan) {
   double before = plan.evaluation.stepTimeSeconds;
   double saved = before - plan.evaluation.computeSeconds;
-  plan.answer.servers = servers;
-  plan.evaluation = evaluatePlan(problem, plan.answer, costs);
+  plan.answer->servers = servers;
+  plan.evaluation = evaluatePlan(problem, *plan.answer, costs);
   double after = plan.evaluation.stepTimeSeconds;
   auto shift = [&](double bound) {
     return bound < before ? std::max(0.0, bound - saved) : after;
@@ -218,68 +205,61 @@ static void addServers(const PlanningProblem &problem,
   plan.boundWithoutLimitSeconds = shift(plan.boundWithoutLimitSeconds);
 }
 
-std::optional<Plan>
-parplan::makePlan(const Frontend &frontend, const CompileOptions &options,
-                  const Cluster &cluster, const std::string &modelSha256,
-                  const PlanCosts &costs, int64_t memoryLimitBytes,
-                  PlanLack *lack, DiagnosticEngine &engine,
-                  SearchEffort effort) {
+std::optional<PlanResult> parplan::takePlan(const Frontend &frontend,
+                                            const CompileOptions &options,
+                                            const std::string &modelSha256,
+                                            const PlanCosts &costs,
+                                            DiagnosticEngine &engine) {
   const PlanningProblem &problem = frontend.graph.problem;
-  Plan plan;
-  double objectiveSeconds = 0;
-  if (!options.planPath.empty()) {
-    std::optional<PlanningAnswer> answer =
-        readPlanFile(problem, options, modelSha256, engine);
-    if (!answer)
-      return std::nullopt;
-    plan.answer = std::move(*answer);
-  } else {
-    if (!checkForceOnModel(options.force, options.gpus, problem,
-                           frontend.loopObstacle, options.modelPath, engine))
-      return std::nullopt;
-    PlanRequest request = getRequest(options, cluster, memoryLimitBytes);
-    if (request.servers)
-      request.memoryLimitBytes += getStateBytes(problem);
-    PlanResult result = effort == SearchEffort::lastResorts
-                            ? findLastResort(problem, request, costs)
-                            : solveGatheringAgain(problem, request, costs);
-    if (!result.answer && lack) {
-      lack->boundSeconds = result.boundWithoutLimitSeconds;
-      if (result.smallestBytes != std::numeric_limits<int64_t>::max()) {
-        lack->smallestBytes = result.smallestBytes;
-        return std::nullopt;
-      }
-    }
-    if (!result.answer) {
-      reportNoPlan(result, options, memoryLimitBytes, engine);
-      return std::nullopt;
-    }
-    plan.answer = std::move(*result.answer);
-    objectiveSeconds = result.objectiveSeconds;
-    plan.certificate = result.certificate;
-    plan.boundWithoutLimitSeconds = result.boundWithoutLimitSeconds;
-  }
-
-  // The evaluator has the last word on every answer.
-  bool isOurs = options.planPath.empty();
-  for (const std::string &violation : verifyAnswer(problem, plan.answer))
-    engine.error(
-        isOurs ? codes::internalError : codes::planRefuted,
-        Location::inFile(isOurs ? options.modelPath : options.planPath))
+  PlanResult plan;
+  plan.answer = readPlanFile(problem, options, modelSha256, engine);
+  if (!plan.answer)
+    return std::nullopt;
+  for (const std::string &violation : verifyAnswer(problem, *plan.answer))
+    engine.error(codes::planRefuted, Location::inFile(options.planPath))
         << violation;
   if (engine.hasErrors())
     return std::nullopt;
-  plan.evaluation = evaluatePlan(problem, plan.answer, costs);
-  if (isOurs) {
-    double layoutSeconds = getLayoutSeconds(problem, plan.answer, costs);
-    double difference = std::abs(layoutSeconds - objectiveSeconds);
-    PARPLAN_CHECK(difference <= 1e-9 * layoutSeconds,
-                  "solver and evaluator disagree on the seconds of layouts");
-    if (options.force.servers)
-      addServers(problem, *options.force.servers, costs, plan);
-  } else {
-    // A plan that was given comes without a bound from this search.
-    plan.certificate.upperBoundSeconds = plan.evaluation.stepTimeSeconds;
-  }
+  plan.evaluation = evaluatePlan(problem, *plan.answer, costs);
+  plan.certificate.upperBoundSeconds = plan.evaluation.stepTimeSeconds;
   return plan;
+}
+
+PlanResult parplan::searchPlan(const Frontend &frontend,
+                               const CompileOptions &options,
+                               const Cluster &cluster, const PlanCosts &costs,
+                               SearchEffort effort, int64_t memoryLimitBytes,
+                               double seconds, DiagnosticEngine &engine) {
+  const PlanningProblem &problem = frontend.graph.problem;
+  if (!checkForceOnModel(options.force, options.gpus, problem,
+                         frontend.loopObstacle, options.modelPath, engine))
+    return {};
+  PlanRequest request = getRequest(options, cluster, memoryLimitBytes);
+  request.timeBudgetSeconds = seconds;
+  if (request.servers)
+    request.memoryLimitBytes += getStateBytes(problem);
+  PlanResult plan = searchPlan(problem, request, costs, effort);
+  if (!plan.answer)
+    return plan;
+  // The evaluator has the last word on every answer.
+  std::vector<std::string> violations = verifyAnswer(problem, *plan.answer);
+  PARPLAN_CHECK(violations.empty(),
+                "the evaluator refuses a plan: ", violations.front());
+  plan.evaluation = evaluatePlan(problem, *plan.answer, costs);
+  double layoutSeconds = getLayoutSeconds(problem, *plan.answer, costs);
+  double difference = std::abs(layoutSeconds - plan.objectiveSeconds);
+  PARPLAN_CHECK(difference <= 1e-9 * layoutSeconds,
+                "solver and evaluator disagree on the seconds of layouts");
+  if (options.force.servers)
+    addServers(problem, *options.force.servers, costs, plan);
+  return plan;
+}
+
+double parplan::getLeastSeconds(const Frontend &frontend,
+                                const CompileOptions &options,
+                                const Cluster &cluster, const PlanCosts &costs,
+                                SearchEffort effort, double seconds) {
+  PlanRequest request = getRequest(options, cluster, /*memoryLimitBytes=*/0);
+  request.timeBudgetSeconds = seconds;
+  return getLeastSeconds(frontend.graph.problem, request, costs, effort);
 }

@@ -12,11 +12,8 @@
 #include "lib/Report/PlanDocument.h"
 #include "parplan/Cluster/Cluster.h"
 #include "parplan/Planner/PlanCosts.h"
-#include "parplan/Planner/PlanningAnswer.h"
 #include "parplan/Planner/Solver.h"
 #include "parplan/Support/Json.h"
-
-#include <limits>
 
 namespace parplan {
 
@@ -33,6 +30,11 @@ std::optional<Cluster> chooseCluster(const CompileOptions &options,
 void reportNoPlanFits(const CompileOptions &options, int64_t memoryLimitBytes,
                       const std::string &reason, DiagnosticEngine &engine);
 
+/// Reports that there is no plan whatever memory there is, and why.
+void reportNoPlanPossible(const CompileOptions &options,
+                          const std::vector<std::string> &refusals,
+                          DiagnosticEngine &engine);
+
 /// The numbers of ranks that may share a sequence, by the options.
 std::vector<int64_t> getContextSizes(const PlanningProblem &problem,
                                      const CompileOptions &options,
@@ -43,16 +45,6 @@ void setTierLimits(const Cluster &cluster, PlanRequest &request);
 
 /// What products are computed in.
 Precision getPrecision(const CompileOptions &options);
-
-/// A plan with what it costs.
-struct Plan {
-  PlanningAnswer answer;
-  PlanEvaluation evaluation;
-  Certificate certificate;
-  /// No plan whose parameters fit is faster. The certificate of the search is
-  /// about estimated peaks of memory; this is not.
-  double boundWithoutLimitSeconds = 0;
-};
 
 /// What the plan.json at `path` says of itself; reports what is wrong with it.
 std::optional<PlanClaims> readPlanClaims(const std::string &path,
@@ -67,24 +59,26 @@ bool confirmModel(const std::string &planSha256, const std::string &modelSha256,
 bool confirmOrder(const Frontend &frontend, const std::string &planPath,
                   DiagnosticEngine &engine);
 
-/// What is known of plans where none was found.
-struct PlanLack {
-  /// The smallest estimated peak of memory, where only these are too large.
-  std::optional<int64_t> smallestBytes;
-  /// No plan is faster, whatever memory it needs.
-  double boundSeconds = std::numeric_limits<double>::infinity();
-};
+/// Takes the plan of `--plan`, which must be of a model with `modelSha256`, if
+/// the evaluator confirms it. It comes without a bound.
+std::optional<PlanResult> takePlan(const Frontend &frontend,
+                                   const CompileOptions &options,
+                                   const std::string &modelSha256,
+                                   const PlanCosts &costs,
+                                   DiagnosticEngine &engine);
 
-/// Searches for the best plan within `memoryLimitBytes`, or takes that of
-/// `--plan`, which must be of a model with `modelSha256`; the evaluator
-/// confirms either. Reports E40xx where there is none; with `lack`, it fills
-/// that in, and reports nothing where only the estimated peaks of memory are
-/// too large.
-std::optional<Plan>
-makePlan(const Frontend &frontend, const CompileOptions &options,
-         const Cluster &cluster, const std::string &modelSha256,
-         const PlanCosts &costs, int64_t memoryLimitBytes, PlanLack *lack,
-         DiagnosticEngine &engine, SearchEffort effort = SearchEffort::usual);
+/// Searches within so many bytes a device, and seconds; a plan is confirmed by
+/// the evaluator. Reports what the model does not allow of `--force`.
+PlanResult searchPlan(const Frontend &frontend, const CompileOptions &options,
+                      const Cluster &cluster, const PlanCosts &costs,
+                      SearchEffort effort, int64_t memoryLimitBytes,
+                      double seconds, DiagnosticEngine &engine);
+
+/// Seconds that every such plan takes, whatever memory; 0 where so much time
+/// does not suffice to find that.
+double getLeastSeconds(const Frontend &frontend, const CompileOptions &options,
+                       const Cluster &cluster, const PlanCosts &costs,
+                       SearchEffort effort, double seconds);
 
 } // namespace parplan
 

@@ -9,9 +9,8 @@
 #include "lib/Driver/Force.h"
 #include "lib/Driver/ForceRules.h"
 #include "lib/Driver/IRDumper.h"
-#include "lib/Driver/Planning.h"
+#include "lib/Driver/PlanModel.h"
 #include "lib/Driver/Replay.h"
-#include "lib/Driver/SequenceOrder.h"
 #include "parplan/Planner/ClusterCosts.h"
 #include "parplan/Planner/Evaluator.h"
 #include "parplan/Support/DiagnosticCodes.h"
@@ -90,26 +89,6 @@ std::string compare(const std::string &spec, const PlanEvaluation &plan,
   return text;
 }
 
-/// The plan that is best for other options, in whatever order of the sequence.
-std::optional<Plan> planOtherwise(Replay &replay, const CompileOptions &options,
-                                  const PlanClaims &claims,
-                                  const PlanCosts &costs,
-                                  DiagnosticEngine &engine,
-                                  DiagnosticEngine &reasons) {
-  IRDumper dumper("", engine);
-  FrontendOptions request = replay.request;
-  request.zigzag = 1;
-  std::optional<OrderedModel> ordered = orderSequence(
-      std::move(replay.model), options, request,
-      {replay.cluster, claims.memoryLimitBytes, options.timeBudgetSeconds},
-      dumper, engine);
-  if (!ordered || ordered->plan)
-    return ordered ? std::move(ordered->plan) : std::nullopt;
-  return makePlan(ordered->frontend, options, replay.cluster,
-                  claims.modelSha256, costs, claims.memoryLimitBytes,
-                  /*lack=*/nullptr, reasons);
-}
-
 } // namespace
 
 CommandResult parplan::explainWhyNot(const std::string &planPath,
@@ -132,7 +111,7 @@ CommandResult parplan::explainWhyNot(const std::string &planPath,
   options.precision = getComputePrecision(claims);
 
   std::optional<PlanEvaluation> plan;
-  std::optional<Plan> other;
+  std::optional<PlanResult> other;
   if (!reasons.hasErrors() && !engine.hasErrors()) {
     IRDumper dumper("", engine);
     std::optional<Replay> replay =
@@ -151,11 +130,13 @@ CommandResult parplan::explainWhyNot(const std::string &planPath,
     ClusterCosts costs(model);
     const PlanningProblem &problem = replay->frontend.graph.problem;
     plan = evaluatePlan(problem, replay->answer, costs);
-    if (checkForceOnCluster(options.force, replay->cluster, reasons)) {
-      other = planOtherwise(*replay, options, claims, costs, engine, reasons);
-      if (engine.hasErrors())
-        return result;
-    }
+    // In whatever order of the sequence.
+    FrontendOptions request = replay->request;
+    request.zigzag = 1;
+    if (checkForceOnCluster(options.force, replay->cluster, reasons))
+      other = planWithoutProgram(*replay->context, std::move(replay->model),
+                                 options, request, replay->cluster,
+                                 claims.memoryLimitBytes, reasons);
   }
   if (!isAnswer(reasons)) {
     engine.append(std::move(reasons));
@@ -165,7 +146,7 @@ CommandResult parplan::explainWhyNot(const std::string &planPath,
   if (other) {
     result.text = compare(spec, *plan, other->evaluation);
     answer["planned_step_time_s"] = plan->stepTimeSeconds;
-    answer["alternative"] = describe(other->answer.mesh, other->evaluation);
+    answer["alternative"] = describe(other->answer->mesh, other->evaluation);
   } else {
     result.text =
         "with " + escapeName(spec) + " there is no plan\n" + reasons.render();
