@@ -5,6 +5,7 @@
 #include "lib/Driver/ForceRules.h"
 #include "parplan/Cluster/Presets.h"
 #include "parplan/Planner/Evaluator.h"
+#include "parplan/Planner/Servers.h"
 #include "parplan/Support/Check.h"
 #include "parplan/Support/DiagnosticCodes.h"
 #include "parplan/Support/Files.h"
@@ -50,6 +51,19 @@ void parplan::reportNoPlanFits(const CompileOptions &options,
   error.help(joinText(
       {"use more devices", "devices with more memory", "or a smaller batch"},
       ", "));
+}
+
+void parplan::reportServersTooSmall(const CompileOptions &options,
+                                    const ServerChoice &servers,
+                                    int64_t memoryLimitBytes, int64_t bytes,
+                                    DiagnosticEngine &engine) {
+  std::string more = std::to_string(servers.servers + 1);
+  DiagnosticBuilder error =
+      engine.error(codes::noPlanFits, Location::inFile(options.modelPath));
+  error << "no plan for " << options.gpus << " devices fits "
+        << formatBytes(memoryLimitBytes) << " per device; each of "
+        << servers.servers << " servers needs " << formatBytes(bytes);
+  error.help("use servers=" + more + ", or devices with more memory");
 }
 
 void parplan::reportNoPlanPossible(const CompileOptions &options,
@@ -176,33 +190,19 @@ std::vector<int64_t> parplan::getContextSizes(const PlanningProblem &problem,
                          getRequest(options, cluster, /*memoryLimitBytes=*/0));
 }
 
-/// The workers' share of what the search thinks that they keep.
-static int64_t getStateBytes(const PlanningProblem &problem) {
-  int64_t bytes = 0;
-  for (const PlanningValue &value : problem.values)
-    if (value.kind == ValueKind::state)
-      bytes += getLocalBytes(value, Mesh(),
-                             Sharding::getReplicated(value.shape.size()));
-  return bytes;
-}
-
-/// The plan of the workers, with servers: bounds of theirs become bounds of
-/// all, which differ by what the servers change of the plan.
-static void addServers(const PlanningProblem &problem,
-                       const ServerChoice &servers, const PlanCosts &costs,
-                       PlanResult &plan) {
-  double before = plan.evaluation.stepTimeSeconds;
-  double saved = before - plan.evaluation.computeSeconds;
-  plan.answer->servers = servers;
-  plan.evaluation = evaluatePlan(problem, *plan.answer, costs);
-  double after = plan.evaluation.stepTimeSeconds;
-  auto shift = [&](double bound) {
-    return bound < before ? std::max(0.0, bound - saved) : after;
-  };
-  plan.certificate.upperBoundSeconds = after;
-  plan.certificate.lowerBoundSeconds =
-      shift(plan.certificate.lowerBoundSeconds);
-  plan.boundWithoutLimitSeconds = shift(plan.boundWithoutLimitSeconds);
+/// Reports that servers are too few for the variables, if they are. What else
+/// they need is known of their program alone.
+static bool checkServerMemory(const PlanningProblem &problem,
+                              const CompileOptions &options,
+                              int64_t memoryLimitBytes,
+                              DiagnosticEngine &engine) {
+  if (!options.force.servers)
+    return true;
+  int64_t bytes = getVariableBytes(problem, *options.force.servers);
+  if (bytes > memoryLimitBytes)
+    reportServersTooSmall(options, *options.force.servers, memoryLimitBytes,
+                          bytes, engine);
+  return bytes <= memoryLimitBytes;
 }
 
 std::optional<PlanResult> parplan::takePlan(const Frontend &frontend,
@@ -234,10 +234,10 @@ PlanResult parplan::searchPlan(const Frontend &frontend,
   if (!checkForceOnModel(options.force, options.gpus, problem,
                          frontend.loopObstacle, options.modelPath, engine))
     return {};
+  if (!checkServerMemory(problem, options, memoryLimitBytes, engine))
+    return {};
   PlanRequest request = getRequest(options, cluster, memoryLimitBytes);
   request.timeBudgetSeconds = seconds;
-  if (request.servers)
-    request.memoryLimitBytes += getStateBytes(problem);
   PlanResult plan = searchPlan(problem, request, costs, effort);
   if (!plan.answer)
     return plan;
@@ -250,8 +250,6 @@ PlanResult parplan::searchPlan(const Frontend &frontend,
   double difference = std::abs(layoutSeconds - plan.objectiveSeconds);
   PARPLAN_CHECK(difference <= 1e-9 * layoutSeconds,
                 "solver and evaluator disagree on the seconds of layouts");
-  if (options.force.servers)
-    addServers(problem, *options.force.servers, costs, plan);
   return plan;
 }
 

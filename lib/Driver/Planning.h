@@ -35,6 +35,12 @@ void reportNoPlanPossible(const CompileOptions &options,
                           const std::vector<std::string> &refusals,
                           DiagnosticEngine &engine);
 
+/// Reports that a server needs `bytes`, which no plan of the workers changes.
+void reportServersTooSmall(const CompileOptions &options,
+                           const ServerChoice &servers,
+                           int64_t memoryLimitBytes, int64_t bytes,
+                           DiagnosticEngine &engine);
+
 /// The numbers of ranks that may share a sequence, by the options.
 std::vector<int64_t> getContextSizes(const PlanningProblem &problem,
                                      const CompileOptions &options,

@@ -74,10 +74,8 @@ int64_t parplan::getLeastBytes(const PlanningProblem &problem,
     if (value.kind == ValueKind::input && value.batchDimension >= 0)
       bytes *= problem.microBatches;
     bool isElsewhere =
-        (isState && request.servers) ||
-        (mayWait &&
-         ((isState && offload.optimizer != MemoryTier::device) ||
-          (isParameter && offload.parameters != MemoryTier::device)));
+        mayWait && ((isState && offload.optimizer != MemoryTier::device) ||
+                    (isParameter && offload.parameters != MemoryTier::device));
     if (!isElsewhere)
       sum += bytes;
     else if (isParameter)

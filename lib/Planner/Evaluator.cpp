@@ -2,12 +2,13 @@
 
 #include "parplan/Planner/Evaluator.h"
 
-#include "ServerTime.h"
 #include "StageMemory.h"
 #include "StepTime.h"
+#include "VerifyServers.h"
 #include "VerifyStages.h"
 
 #include "parplan/Planner/Panels.h"
+#include "parplan/Planner/Servers.h"
 
 using namespace parplan;
 
@@ -96,8 +97,11 @@ std::vector<std::string> parplan::verifyAnswer(const PlanningProblem &problem,
                              "' is on factor '" + op.rule.factors[factor].name +
                              "', which is not the batch");
   }
+  verifyServersMesh(answer, problems);
   if (!problems.empty())
     return problems;
+  if (answer.servers)
+    verifyServed(problem, answer, problems);
 
   ReshardCache reshards(mesh);
   auto check = [&](int index, const std::string &what, const Sharding &from,
@@ -258,6 +262,11 @@ static void addLayouts(const PlanningProblem &problem,
 double parplan::getLayoutSeconds(const PlanningProblem &problem,
                                  const PlanningAnswer &answer,
                                  const PlanCosts &costs) {
+  if (answer.servers) {
+    WorkersProblem workers = getWorkersProblem(problem);
+    return getLayoutSeconds(workers.problem, getWorkersAnswer(workers, answer),
+                            costs);
+  }
   PlanningAnswer kept = answer;
   kept.gathersAgain.clear();
   PlanEvaluation evaluation;
@@ -265,10 +274,9 @@ double parplan::getLayoutSeconds(const PlanningProblem &problem,
   return evaluation.stepTimeSeconds;
 }
 
-/// Of the plan of the workers, where there are servers.
-static PlanEvaluation evaluateWorkers(const PlanningProblem &problem,
-                                      const PlanningAnswer &answer,
-                                      const PlanCosts &costs) {
+static PlanEvaluation evaluateAlone(const PlanningProblem &problem,
+                                    const PlanningAnswer &answer,
+                                    const PlanCosts &costs) {
   PlanEvaluation evaluation;
   if (!isPlain(answer)) {
     StepWork work = getStepWork(problem, answer, costs);
@@ -293,11 +301,27 @@ static PlanEvaluation evaluateWorkers(const PlanningProblem &problem,
   return evaluation;
 }
 
+/// The workers, and what the servers add to them.
+static PlanEvaluation evaluateWithServers(const PlanningProblem &problem,
+                                          const PlanningAnswer &answer,
+                                          const PlanCosts &costs) {
+  const ServerChoice &servers = *answer.servers;
+  WorkersProblem workers = getWorkersProblem(problem);
+  PlanEvaluation evaluation =
+      evaluateAlone(workers.problem, getWorkersAnswer(workers, answer), costs);
+  ServerSeconds seconds = getServerSeconds(problem, servers, costs);
+  double own = evaluation.stepTimeSeconds;
+  evaluation.stepTimeSeconds = seconds.getStep(servers, own);
+  evaluation.optimizerSeconds += seconds.update;
+  // Waiting for servers counts as communication.
+  evaluation.dataCommunicationSeconds +=
+      evaluation.stepTimeSeconds - own - seconds.update;
+  return evaluation;
+}
+
 PlanEvaluation parplan::evaluatePlan(const PlanningProblem &problem,
                                      const PlanningAnswer &answer,
                                      const PlanCosts &costs) {
-  PlanEvaluation evaluation = evaluateWorkers(problem, answer, costs);
-  if (answer.servers)
-    addServers(problem, answer, costs, evaluation);
-  return evaluation;
+  return answer.servers ? evaluateWithServers(problem, answer, costs)
+                        : evaluateAlone(problem, answer, costs);
 }

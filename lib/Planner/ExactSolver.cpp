@@ -4,6 +4,7 @@
 #include "MeshProblem.h"
 #include "PricedMemory.h"
 #include "Refusals.h"
+#include "ServersSearch.h"
 
 #include "parplan/Planner/Evaluator.h"
 #include "parplan/Planner/Solver.h"
@@ -395,5 +396,11 @@ double parplan::getLeastSeconds(const PlanningProblem &problem,
 
 PlanResult parplan::solve(const PlanningProblem &problem,
                           const PlanRequest &request, const PlanCosts &costs) {
+  if (request.servers)
+    return searchWorkers(
+        problem, request, costs,
+        [&](const PlanningProblem &workers, const PlanRequest &asked) {
+          return solve(workers, asked, costs);
+        });
   return Search(problem, request, costs).run();
 }

@@ -47,6 +47,7 @@ PlanResult parplan::solveByExhaustion(const PlanningProblem &problem,
     std::vector<size_t> digits(sizes.size(), 0);
     PlanningAnswer answer;
     answer.mesh = mesh;
+    answer.servers = request.servers;
     answer.assignments.resize(assignments.size());
     answer.rest.resize(rests.size());
     do {

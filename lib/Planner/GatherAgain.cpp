@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Completion.h"
+#include "ServersSearch.h"
 
 #include "parplan/Planner/Evaluator.h"
 #include "parplan/Planner/Solver.h"
@@ -16,6 +17,12 @@ using namespace parplan;
 PlanResult parplan::solveGatheringAgain(const PlanningProblem &problem,
                                         const PlanRequest &request,
                                         const PlanCosts &costs) {
+  if (request.servers)
+    return searchWorkers(
+        problem, request, costs,
+        [&](const PlanningProblem &workers, const PlanRequest &asked) {
+          return solveGatheringAgain(workers, asked, costs);
+        });
   using Clock = std::chrono::steady_clock;
   Clock::time_point start = Clock::now();
   PlanResult result = solve(problem, request, costs);

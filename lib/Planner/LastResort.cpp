@@ -5,8 +5,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "Completion.h"
+#include "ServersSearch.h"
 
 #include "parplan/Planner/CostNetwork.h"
+#include "parplan/Planner/Servers.h"
 #include "parplan/Planner/Solver.h"
 
 #include <algorithm>
@@ -39,6 +41,12 @@ std::vector<PlanRequest> getResorts(const PlanRequest &request) {
 PlanResult parplan::findLastResort(const PlanningProblem &problem,
                                    const PlanRequest &request,
                                    const PlanCosts &costs) {
+  if (request.servers)
+    return searchWorkers(
+        problem, request, costs,
+        [&](const PlanningProblem &workers, const PlanRequest &asked) {
+          return findLastResort(workers, asked, costs);
+        });
   Clock::time_point start = Clock::now();
   auto getDeadline = [&](double share) {
     return start + std::chrono::duration_cast<Clock::duration>(
@@ -91,6 +99,13 @@ PlanResult parplan::searchPlan(const PlanningProblem &problem,
 double parplan::getLeastSeconds(const PlanningProblem &problem,
                                 const PlanRequest &request,
                                 const PlanCosts &costs, SearchEffort effort) {
+  if (const std::optional<ServerChoice> &servers = request.servers) {
+    PlanRequest asked = request;
+    asked.servers.reset();
+    double own = getLeastSeconds(getWorkersProblem(problem).problem, asked,
+                                 costs, effort);
+    return getServerSeconds(problem, *servers, costs).getStep(*servers, own);
+  }
   Clock::time_point deadline =
       Clock::now() +
       std::chrono::duration_cast<Clock::duration>(

@@ -93,7 +93,7 @@ public:
     return isSum ? starts.at(segments[producer]) : producer;
   }
   int getEnd(int value) const {
-    return problem.values[value].isOutput
+    return problem.values[value].isOutput || problem.values[value].isServed
                ? static_cast<int>(problem.ops.size()) - 1
                : lastUses[value];
   }

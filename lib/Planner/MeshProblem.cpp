@@ -217,9 +217,10 @@ void MeshProblem::addValues() {
     int end = static_cast<int>(problem.ops.size()) - 1;
     bool persistent = description.kind != ValueKind::activation;
     int first = persistent ? 0 : std::max(writers[value].op, 0);
-    int last = persistent || description.isOutput ? end
-               : readers[value].empty()           ? first
-                                                  : readers[value].back().op;
+    bool isKept = persistent || description.isOutput || description.isServed;
+    int last = isKept                   ? end
+               : readers[value].empty() ? first
+                                        : readers[value].back().op;
     liveRanges.emplace_back(first, last);
     restBytes.emplace_back();
     for (const Sharding &rest : rests[value])

@@ -140,7 +140,7 @@ CopyReader parplan::getCopyReader(const PlanningOp &op) {
 
 bool parplan::isTraining(const PlanningProblem &problem) {
   return llvm::any_of(problem.values, [](const PlanningValue &value) {
-    return value.updates >= 0;
+    return value.updates >= 0 || value.isServed;
   });
 }
 

@@ -1,5 +1,6 @@
 //===- RestCandidates.cpp - Where values may lie between their uses -------===//
 
+#include "parplan/Planner/Servers.h"
 #include "parplan/Planner/Solver.h"
 
 using namespace parplan;
@@ -12,7 +13,7 @@ public:
   RestCandidates(const PlanningProblem &problem, const Mesh &mesh,
                  const MeshAxes &axes)
       : problem(problem), mesh(mesh), axes(axes), made(problem.values.size()),
-        used(problem.values.size()) {}
+        used(problem.values.size()), terms(problem.values.size()) {}
 
   void addOp(const PlanningOp &op,
              llvm::ArrayRef<FactorAssignment> assignments) {
@@ -25,6 +26,10 @@ public:
         addSpread(made[result], op, assignment, op.rule.results[position],
                   sharding);
         add(made[result], std::move(sharding));
+        if (problem.values[result].isServed)
+          add(terms[result],
+              getTerms(getMadeSharding(op.rule, assignment,
+                                       static_cast<int>(position))));
       }
       for (auto [position, operand] : llvm::enumerate(op.operands)) {
         Sharding sharding =
@@ -43,8 +48,13 @@ public:
     Sharding replicated = Sharding::getReplicated(value.shape.size());
     if (value.kind == ValueKind::constant)
       return {replicated};
-    std::vector<Sharding> list;
     bool isLoaded = value.kind != ValueKind::activation;
+    if (value.isServed && isLoaded)
+      return {replicated};
+    // What workers read as well may lie as it likes.
+    if (value.isServed && used[index].empty())
+      return terms[index];
+    std::vector<Sharding> list;
     for (const Sharding &sharding : made[index])
       add(list, sharding);
     for (const Sharding &sharding : used[index])
@@ -162,6 +172,8 @@ private:
   const Mesh &mesh;
   const MeshAxes &axes;
   std::vector<std::vector<Sharding>> made, used;
+  /// Of gradients that servers take.
+  std::vector<std::vector<Sharding>> terms;
 };
 
 /// Leaves the layouts of a trained parameter, or of its cast, that the stage

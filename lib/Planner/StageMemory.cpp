@@ -175,7 +175,7 @@ private:
       persistent[instance.stage].bytes += problem.microBatches * bytes;
       return;
     }
-    if (value.isOutput)
+    if (value.isOutput || value.isServed)
       last = timeline.getEnd(Phase::end) - 1;
     bool isSum = maker && maker->accumulates && problem.microBatches > 1;
     bool isOfStep = maker && !maker->accumulates && !maker->perMicroBatch &&

@@ -27,6 +27,10 @@ struct PlanningValue {
   int64_t elementBytes = 4;
   /// Returned by the step: complete and not stored at rest.
   bool isOutput = false;
+  /// Only in the problem of workers (Servers.h). A parameter that servers send:
+  /// whole on every worker. Or a gradient that they take, as the terms that
+  /// workers have of it: whole, pending or complete, to the end of the step.
+  bool isServed = false;
   /// The dimension that carries the batch, or -1.
   int batchDimension = -1;
   /// The dimension that carries the positions of a sequence, or -1.
@@ -110,7 +114,7 @@ bool mayReshard(const PlanningValue &value, const Mesh &mesh,
 /// What an op is as a reader.
 CopyReader getCopyReader(const PlanningOp &op);
 
-/// True for graphs that replace parameters.
+/// True for graphs that replace parameters, or have servers do so.
 bool isTraining(const PlanningProblem &problem);
 
 /// Per op its segment of the step: with several micro-batches a segment runs

@@ -468,40 +468,4 @@ TEST(Problem, ReadsMicroBatchesThroughAnAccumulateOnly) {
             std::string::npos);
 }
 
-/// What a step takes beside sums of gradients and updates, and a message of the
-/// layer's 1024 bytes to one of `servers`, by the prices of SimpleCosts.
-double getMessageSeconds(int64_t servers) {
-  return 0.001 + 1024.0 / static_cast<double>(servers) / 1000;
-}
-
-TEST(Training, AStepWithServersTakesOneMessageMoreThanThereAreWorkers) {
-  PlanningProblem problem = makeTrainedLayer(/*microBatches=*/1);
-  PlanResult workers = solveChecked(problem, makeRequest(4, 1, 0));
-  PlanEvaluation before = workers.evaluation;
-  PlanningAnswer answer = *workers.answer;
-  answer.servers = ServerChoice{/*servers=*/2, std::nullopt, /*workers=*/4};
-  PlanEvaluation after = evaluatePlan(problem, answer, SimpleCosts());
-  EXPECT_NEAR(after.stepTimeSeconds,
-              before.computeSeconds + before.optimizerSeconds / 2 +
-                  5 * getMessageSeconds(2),
-              1e-9);
-  EXPECT_EQ(after.optimizerBytes, 0);
-}
-
-TEST(Training, WithoutACommonStepTheServersOrAWorkerAreTheSlowest) {
-  PlanningProblem problem = makeTrainedLayer(/*microBatches=*/1);
-  PlanResult worker = solveChecked(problem, makeRequest(1, 1, 0));
-  PlanEvaluation alone = worker.evaluation;
-  auto getSeconds = [&](int64_t workers, int64_t servers) {
-    PlanningAnswer answer = *worker.answer;
-    answer.servers = ServerChoice{servers, /*staleness=*/1, workers};
-    return evaluatePlan(problem, answer, SimpleCosts()).stepTimeSeconds;
-  };
-  EXPECT_NEAR(getSeconds(2, 1),
-              alone.computeSeconds + alone.optimizerSeconds +
-                  2 * getMessageSeconds(1),
-              1e-9);
-  EXPECT_NEAR(getSeconds(1000, 1), 1000 * getMessageSeconds(1), 1e-9);
-}
-
 } // namespace
