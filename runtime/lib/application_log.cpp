@@ -47,6 +47,9 @@ std::string faultOf(const ApplicationLog &log) {
   if (log.workers < 1 || log.order.size() % workers != 0 ||
       log.order.size() != log.seen.size())
     return "its lists of applications have different lengths";
+  // Then there are no more workers than applications.
+  if (log.order.empty())
+    return "";
   std::vector<int64_t> last(workers, -1);
   std::vector<size_t> pushes(workers);
   for (size_t i = 0; i < log.order.size(); ++i) {

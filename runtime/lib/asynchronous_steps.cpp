@@ -185,6 +185,10 @@ int64_t AsynchronousSteps::lead(const TrainingState &state, int64_t steps) {
   WorkerProgress progress(workers, run.program.staleness, steps, first);
   for (answerAll(progress); !progress.isDone(); answerAll(progress)) {
     const int worker = nextWorker(progress);
+    // Where workers met that had not met in the log, a push has seen too much.
+    const size_t step = before + static_cast<size_t>(progress.finished(worker));
+    if (replays && progress.seen(worker) != givenSeen[worker][step])
+      failReplay(static_cast<int64_t>(step));
     log.order.push_back(worker);
     log.seen.push_back(progress.seen(worker));
     tellServers(noteApply, worker);
@@ -228,11 +232,7 @@ bool AsynchronousSteps::mayHaveAnswer(const WorkerProgress &progress,
   const std::vector<int64_t> &seen = givenSeen[worker];
   const size_t next = before + static_cast<size_t>(progress.finished(worker));
   const int64_t wanted = next < seen.size() ? seen[next] : progress.version();
-  if (!progress.mayHaveAnswer(worker, wanted))
-    return false;
-  if (wanted != progress.version())
-    failReplay();
-  return true;
+  return progress.mayHaveAnswer(worker, wanted);
 }
 
 /// The worker whose push is applied next.
@@ -241,7 +241,7 @@ int AsynchronousSteps::nextWorker(WorkerProgress &progress) {
     return !replays || worker == givenOrder[log.order.size()];
   };
   if (replays && !progress.computes(givenOrder[log.order.size()]))
-    failReplay();
+    failReplay(static_cast<int64_t>(log.order.size()) / workers);
   for (;;) {
     const auto found = std::find_if(announced.begin(), announced.end(), isNext);
     if (found != announced.end()) {
@@ -252,16 +252,43 @@ int AsynchronousSteps::nextWorker(WorkerProgress &progress) {
     const Note note = world.hear();
     announced.push_back(note.from);
     const bool stop = run.options.savesWhenPreempted() && preemptionRequested();
-    if ((note.number || stop) && !replays)
-      progress.endSoon();
+    if (!note.number && !stop)
+      continue;
+    // What is repeated ends where the workers of the log could have ended; the
+    // last step is such an end.
+    int64_t end = progress.begun();
+    while (replays && !hasMet(static_cast<int64_t>(before) + end))
+      ++end;
+    progress.endAfter(end);
   }
 }
 
-void AsynchronousSteps::failReplay() const {
+bool AsynchronousSteps::hasMet(int64_t count) const {
+  const size_t applications = static_cast<size_t>(count * workers);
+  if (applications > givenOrder.size())
+    return false;
+  std::vector<int64_t> pushes(static_cast<size_t>(workers));
+  for (size_t i = 0; i < applications; ++i)
+    ++pushes[givenOrder[i]];
+  return std::all_of(pushes.begin(), pushes.end(),
+                     [&](int64_t made) { return made == count; });
+}
+
+void AsynchronousSteps::failReplay(int64_t count) const {
+  const int64_t most = static_cast<int64_t>(givenOrder.size()) / workers;
+  int64_t below = std::min(count, most), above = std::max<int64_t>(count, 1);
+  while (below > 0 && !hasMet(below))
+    --below;
+  while (above < most && !hasMet(above))
+    ++above;
+  std::string met = std::to_string(givenFirst + above);
+  if (below > 0 && below != above)
+    met = std::to_string(givenFirst + below) + " and " + met;
   fail(exitDisagreement,
        "--replay " + quoted(run.options.replayFile) +
            ": the workers of the log did not meet where those of this run do; "
-           "give the --checkpoint-every that it ran with");
+           "they can have met after step " +
+           met + "; give the --checkpoint-every that it ran with");
 }
 
 /// That the log to be repeated is of this run, and goes as far.
@@ -279,6 +306,9 @@ void AsynchronousSteps::requireSteps(const TrainingState &state,
              std::to_string(givenFirst +
                             static_cast<int64_t>(givenOrder.size() / workers)) +
              "; --steps is beyond it");
+  const int64_t last = static_cast<int64_t>(applications) / workers;
+  if (!hasMet(last))
+    failReplay(last);
 }
 
 /// Rank 0 gets what was applied in the last steps.

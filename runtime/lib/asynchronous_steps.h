@@ -58,7 +58,11 @@ private:
   void answerAll(WorkerProgress &progress);
   bool mayHaveAnswer(const WorkerProgress &progress, int worker) const;
   int nextWorker(WorkerProgress &progress);
-  [[noreturn]] void failReplay() const;
+  /// Whether all workers of the log had made so many steps, and none more, at
+  /// one time: there they can meet again.
+  bool hasMet(int64_t count) const;
+  /// Says where the workers of the log met around step `count`, if not there.
+  [[noreturn]] void failReplay(int64_t count) const;
   void requireSteps(const TrainingState &state, size_t applications) const;
   void collectNumbers(Made &made, int64_t steps);
   void collectLog(int64_t steps);

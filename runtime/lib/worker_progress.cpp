@@ -56,12 +56,14 @@ void WorkerProgress::answer(int worker) {
   states[worker].waits = false;
 }
 
-void WorkerProgress::endSoon() {
-  int64_t begun = 0;
+int64_t WorkerProgress::begun() const {
+  int64_t most = 0;
   for (const State &state : states)
-    begun = std::max(begun, state.finished + (state.waits ? 0 : 1));
-  steps = std::min(steps, begun);
+    most = std::max(most, state.finished + (state.waits ? 0 : 1));
+  return std::min(most, steps);
 }
+
+void WorkerProgress::endAfter(int64_t count) { steps = std::min(steps, count); }
 
 } // namespace runtime
 } // namespace parplan

@@ -43,8 +43,12 @@ public:
   void answer(int worker);
   bool isLast(int worker) const { return states[worker].finished == steps; }
 
+  /// The most steps that a worker has finished or begun.
+  int64_t begun() const;
+  /// Makes no more steps than so many, of which as many have begun at most.
+  void endAfter(int64_t count);
   /// Makes no more steps than those that have begun.
-  void endSoon();
+  void endSoon() { endAfter(begun()); }
   int64_t stepCount() const { return steps; }
 
 private:

@@ -175,6 +175,10 @@ TEST_F(AsynchronousServerTest, LogsThatDoNotFitAreRefused) {
   const std::string replay =
       "--communicator local --replay " + file("log.json");
   expectLog(replay + " --steps 3");
+  // Fewer steps, where all workers have made as many.
+  expectLog(replay + " --steps 1");
+  expectFailure(program("free", replay + " --steps 2"), 78,
+                "they can have met after step 1 and 3");
   expectFailure(program("free", replay + " --steps 4"), 64,
                 "the log ends after step 3; --steps is beyond it");
   expectFailure(program("free", replay + " --steps 3 --checkpoint-dir " +

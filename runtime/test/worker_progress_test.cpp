@@ -92,6 +92,19 @@ TEST(WorkerProgressTest, EndsSoonAfterTheStepsThatHaveBegun) {
   EXPECT_TRUE(progress.isDone());
 }
 
+TEST(WorkerProgressTest, EndsAfterAStepThatIsYetToBegin) {
+  WorkerProgress progress(2, 1, 100, 0);
+  progress.apply(0);
+  progress.answer(0);
+  EXPECT_EQ(progress.begun(), 2);
+  progress.endAfter(3);
+  EXPECT_EQ(progress.stepCount(), 3);
+  // It is no longer put off.
+  progress.endAfter(5);
+  EXPECT_EQ(progress.stepCount(), 3);
+  EXPECT_FALSE(progress.isLast(0));
+}
+
 class ApplicationLogTest : public testing::Test {
 protected:
   ~ApplicationLogTest() override { unlink(path.c_str()); }
