@@ -55,9 +55,6 @@ bool adoptPlan(const CompileOptions &options, FrontendOptions &request,
   if (options.globalBatch)
     compare("a global batch of", std::to_string(claims->batch),
             std::to_string(*options.globalBatch));
-  if (options.force.microBatches)
-    compare("micro-batches", std::to_string(claims->microBatches),
-            std::to_string(*options.force.microBatches));
   request.microBatches = claims->microBatches;
   if (isTraining || claims->microBatches > 1)
     request.import.globalBatch = claims->batch;

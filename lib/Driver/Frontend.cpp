@@ -75,10 +75,10 @@ static void checkElementTypes(mlir::func::FuncOp function,
 
 void parplan::setWorkers(FrontendOptions &options,
                          const std::optional<ServerChoice> &servers) {
-  if (!servers || !servers->staleness || !options.training)
-    return;
-  options.workers = servers->workers;
-  options.training->countsLabels = true;
+  bool areAlone = servers && servers->staleness && options.training;
+  options.workers = areAlone ? servers->workers : 1;
+  if (options.training)
+    options.training->countsLabels = areAlone;
 }
 
 /// The model with the batch of one micro-batch. A symbolic batch is bound to

@@ -44,6 +44,24 @@ parplan::findSmallTier(const Cluster &cluster, const Prediction &prediction) {
 
 namespace {
 
+/// That a server needs more than fits, and more than every worker: no other
+/// plan of the workers makes it smaller.
+std::optional<std::string>
+findSmallServer(const std::optional<ServerChoice> &servers,
+                const Prediction &prediction, int64_t memoryLimitBytes) {
+  if (!servers)
+    return std::nullopt;
+  int64_t ofServers = 0, ofWorkers = 0;
+  for (int64_t rank = 0; rank < servers->getRankCount(); ++rank) {
+    int64_t bytes = prediction.getRank(rank).peakBytes;
+    int64_t &most = rank < servers->workers ? ofWorkers : ofServers;
+    most = std::max(most, bytes);
+  }
+  if (ofServers <= std::max(ofWorkers, memoryLimitBytes))
+    return std::nullopt;
+  return describeServerNeed(*servers, ofServers);
+}
+
 /// The problems of a model. Each is imported and finished once.
 class ModelCandidates : public CandidateOracle {
 public:
@@ -256,8 +274,9 @@ class LoweredCandidates : public ModelCandidates {
 public:
   LoweredCandidates(mlir::MLIRContext &context, const CompileOptions &options,
                     const FrontendOptions &request, const Cluster &cluster,
-                    IRDumper &dumper)
-      : ModelCandidates(context, options, request, cluster), dumper(dumper) {}
+                    int64_t memoryLimitBytes, IRDumper &dumper)
+      : ModelCandidates(context, options, request, cluster),
+        memoryLimitBytes(memoryLimitBytes), dumper(dumper) {}
 
   std::optional<ProgramNeed> lower(const PlanCandidate &candidate,
                                    const PlanResult &plan) override {
@@ -267,8 +286,13 @@ public:
                              dumper, engine);
     if (!lowered)
       return std::nullopt;
-    return ProgramNeed{lowered->prediction.getPeakBytes(),
-                       parplan::findSmallTier(cluster, lowered->prediction)};
+    const Prediction &prediction = lowered->prediction;
+    ProgramNeed need{prediction.getPeakBytes(),
+                     parplan::findSmallTier(cluster, prediction)};
+    if (!need.refusal)
+      need.refusal =
+          findSmallServer(plan.answer->servers, prediction, memoryLimitBytes);
+    return need;
   }
 
   /// Of the last plan that was lowered.
@@ -286,6 +310,7 @@ private:
       finishFrontend(std::move(*simplified), step, dumper, ignored);
   }
 
+  int64_t memoryLimitBytes;
   IRDumper &dumper;
   std::optional<PlanCandidate> dumped;
 };
@@ -307,7 +332,8 @@ parplan::planModel(mlir::MLIRContext &context, const CompileOptions &options,
     return std::nullopt;
   }
   double firstSeconds = time.getSeconds();
-  LoweredCandidates candidates(context, options, request, cluster, dumper);
+  LoweredCandidates candidates(context, options, request, cluster,
+                               memoryLimitBytes, dumper);
   PlanChoice choice = candidates.choose(std::move(*first), std::move(said),
                                         memoryLimitBytes, engine);
   engine.append(std::move(candidates.engine));

@@ -48,22 +48,16 @@ void parplan::reportNoPlanFits(const CompileOptions &options,
       engine.error(codes::noPlanFits, Location::inFile(options.modelPath));
   error << "no plan for " << options.gpus << " devices fits "
         << formatBytes(memoryLimitBytes) << " per device; " << reason;
-  error.help(joinText(
-      {"use more devices", "devices with more memory", "or a smaller batch"},
-      ", "));
+  error.help(joinText({options.force.servers ? "use more devices or servers"
+                                             : "use more devices",
+                       "devices with more memory", "or a smaller batch"},
+                      ", "));
 }
 
-void parplan::reportServersTooSmall(const CompileOptions &options,
-                                    const ServerChoice &servers,
-                                    int64_t memoryLimitBytes, int64_t bytes,
-                                    DiagnosticEngine &engine) {
-  std::string more = std::to_string(servers.servers + 1);
-  DiagnosticBuilder error =
-      engine.error(codes::noPlanFits, Location::inFile(options.modelPath));
-  error << "no plan for " << options.gpus << " devices fits "
-        << formatBytes(memoryLimitBytes) << " per device; each of "
-        << servers.servers << " servers needs " << formatBytes(bytes);
-  error.help("use servers=" + more + ", or devices with more memory");
+std::string parplan::describeServerNeed(const ServerChoice &servers,
+                                        int64_t bytes) {
+  return "each of " + std::to_string(servers.servers) + " servers needs " +
+         formatBytes(bytes);
 }
 
 void parplan::reportNoPlanPossible(const CompileOptions &options,
@@ -200,8 +194,8 @@ static bool checkServerMemory(const PlanningProblem &problem,
     return true;
   int64_t bytes = getVariableBytes(problem, *options.force.servers);
   if (bytes > memoryLimitBytes)
-    reportServersTooSmall(options, *options.force.servers, memoryLimitBytes,
-                          bytes, engine);
+    reportNoPlanFits(options, memoryLimitBytes,
+                     describeServerNeed(*options.force.servers, bytes), engine);
   return bytes <= memoryLimitBytes;
 }
 

@@ -35,11 +35,8 @@ void reportNoPlanPossible(const CompileOptions &options,
                           const std::vector<std::string> &refusals,
                           DiagnosticEngine &engine);
 
-/// Reports that a server needs `bytes`, which no plan of the workers changes.
-void reportServersTooSmall(const CompileOptions &options,
-                           const ServerChoice &servers,
-                           int64_t memoryLimitBytes, int64_t bytes,
-                           DiagnosticEngine &engine);
+/// That a server needs `bytes`.
+std::string describeServerNeed(const ServerChoice &servers, int64_t bytes);
 
 /// The numbers of ranks that may share a sequence, by the options.
 std::vector<int64_t> getContextSizes(const PlanningProblem &problem,

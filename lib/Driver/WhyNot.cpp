@@ -26,6 +26,7 @@ bool isAnswer(const DiagnosticEngine &engine) {
   return llvm::all_of(engine.getDiagnostics(), [](const Diagnostic &entry) {
     return entry.severity != Severity::error ||
            entry.code.number == codes::impossibleForce.number ||
+           entry.code.number == codes::badMicroBatches.number ||
            entry.code.number == codes::noPlanFits.number ||
            entry.code.number == codes::noPlanPossible.number;
   });
@@ -89,6 +90,17 @@ std::string compare(const std::string &spec, const PlanEvaluation &plan,
   return text;
 }
 
+/// The model for a plan for the workers of a request: those without a common
+/// step have samples of their own.
+std::optional<SimplifiedModel> getModelFor(Replay &replay,
+                                           const FrontendOptions &request,
+                                           IRDumper &dumper,
+                                           DiagnosticEngine &reasons) {
+  if (request.workers == replay.request.workers)
+    return std::move(replay.model);
+  return simplifyModel(*replay.context, request, dumper, reasons);
+}
+
 } // namespace
 
 CommandResult parplan::explainWhyNot(const std::string &planPath,
@@ -130,13 +142,17 @@ CommandResult parplan::explainWhyNot(const std::string &planPath,
     ClusterCosts costs(model);
     const PlanningProblem &problem = replay->frontend.graph.problem;
     plan = evaluatePlan(problem, replay->answer, costs);
-    // In whatever order of the sequence.
-    FrontendOptions request = replay->request;
-    request.zigzag = 1;
-    if (checkForceOnCluster(options.force, replay->cluster, reasons))
-      other = planWithoutProgram(*replay->context, std::move(replay->model),
-                                 options, request, replay->cluster,
-                                 claims.memoryLimitBytes, reasons);
+    if (checkForceOnCluster(options.force, replay->cluster, reasons) &&
+        checkServerPrecision(options, reasons)) {
+      // In whatever order of the sequence.
+      FrontendOptions request = replay->request;
+      request.zigzag = 1;
+      setWorkers(request, options.force.servers);
+      if (auto simplified = getModelFor(*replay, request, dumper, reasons))
+        other = planWithoutProgram(*replay->context, std::move(*simplified),
+                                   options, request, replay->cluster,
+                                   claims.memoryLimitBytes, reasons);
+    }
   }
   if (!isAnswer(reasons)) {
     engine.append(std::move(reasons));

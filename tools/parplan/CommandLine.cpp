@@ -127,6 +127,12 @@ public:
         fail("--seed", *words.seed, "a number");
     }
     options.planPath = words.plan.value_or("");
+    if (words.plan && !words.forces.empty())
+      engine.error(codes::conflictingOptions)
+              .help("leave --force out, or --plan")
+          << "--plan and --force: a plan that is given has decided what "
+             "--force "
+             "asks for";
     options.dumpDirectory = words.dumpIr.value_or("");
     options.outputDirectory =
         words.output.value_or(getDefaultOutput(options.modelPath));

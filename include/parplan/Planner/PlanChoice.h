@@ -41,7 +41,8 @@ std::vector<CandidateRound> listCandidates(llvm::ArrayRef<int64_t> counts,
 /// What a program needs, which is known only when it is there.
 struct ProgramNeed {
   int64_t peakBytes = 0;
-  /// Which other tier is too small for it.
+  /// Why no other plan of the candidate helps: another tier or a server is too
+  /// small.
   std::optional<std::string> refusal;
 };
 
