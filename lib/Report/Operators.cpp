@@ -11,6 +11,7 @@
 #include "parplan/Planner/Candidates.h"
 #include "parplan/Planner/ClusterCosts.h"
 #include "parplan/Planner/Evaluator.h"
+#include "parplan/Planner/Servers.h"
 #include "parplan/Planner/VisitSums.h"
 
 using namespace parplan;
@@ -89,6 +90,25 @@ void addAssignment(Json &object, const PlanningOp &op,
   }
 }
 
+/// What ranks of the mesh run and keep themselves: with servers they hand
+/// gradients over as these are made, and reduce nothing.
+struct WorkersPart {
+  std::vector<bool> runs;
+  std::vector<Sharding> rest;
+
+  WorkersPart(const PlanningProblem &problem, const PlanningAnswer &answer)
+      : runs(problem.ops.size(), !answer.servers), rest(answer.rest) {
+    if (!answer.servers)
+      return;
+    WorkersProblem workers = getWorkersProblem(problem);
+    PlanningAnswer own = getWorkersAnswer(workers, answer);
+    for (int op : workers.ops)
+      runs[op] = true;
+    for (auto [value, layout] : llvm::zip_equal(workers.values, own.rest))
+      rest[value] = layout;
+  }
+};
+
 /// Slots for tokens are static: one per token and expert, so that none is ever
 /// dropped (S19). Nothing for ops that hand out no tokens.
 void addExperts(Json &object, const PlanningProblem &problem,
@@ -136,6 +156,7 @@ Json parplan::describeOperators(const PlanSummary &summary) {
   auto countMoves = [&](int value, int64_t repeat) {
     return visits[value] > 0 ? visits[value] : repeat;
   };
+  WorkersPart part(problem, answer);
 
   Json operators = Json::array();
   for (auto [index, op] : llvm::enumerate(problem.ops)) {
@@ -153,7 +174,7 @@ Json parplan::describeOperators(const PlanSummary &summary) {
           llvm::ArrayRef(op.operands).take_front(position), operand);
       for (const ValueCopy &copy : copies[operand])
         if (!repeated && copy.firstUse == static_cast<int>(index) &&
-            value.kind != ValueKind::constant)
+            value.kind != ValueKind::constant && part.runs[index])
           addCollectives(
               collectives,
               reshards.get(value.shape, answer.rest[operand], copy.layout),
@@ -170,7 +191,7 @@ Json parplan::describeOperators(const PlanSummary &summary) {
                      reshards.get(value.shape,
                                   getMadeSharding(op.rule, assignment,
                                                   static_cast<int>(position)),
-                                  answer.rest[result]),
+                                  part.rest[result]),
                      value, mesh,
                      countMoves(result, getResultRepeat(problem, op)));
     }

@@ -118,6 +118,10 @@ Json describePrediction(const PlanSummary &summary) {
     if (op.role != OpRole::optimizer)
       flops +=
           getFlops(op) * static_cast<double>(getRepeat(summary.problem, op));
+  // Without a common step the problem is that of one of the workers.
+  if (const auto &servers = summary.answer.servers;
+      servers && servers->staleness)
+    flops *= static_cast<double>(servers->workers);
   double peak = summary.cluster.getDevice().getMatrixPeak(summary.precision) *
                 static_cast<double>(summary.cluster.deviceCount);
 

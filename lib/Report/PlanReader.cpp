@@ -22,13 +22,16 @@ static std::optional<ServerChoice> readServers(const Json &document,
     return std::nullopt;
   ServerChoice choice;
   int64_t ranks = cluster->getInteger("gpus", 2).value_or(2);
-  const Json &list = document["servers"].value("ranks", Json());
-  choice.servers = static_cast<int64_t>(list.size());
+  const Json list = document["servers"].value("ranks", Json());
+  choice.servers = list.is_array() ? static_cast<int64_t>(list.size()) : 0;
   choice.workers = ranks - choice.servers;
-  if (choice.servers < 1 || choice.workers < 1) {
+  Json last = Json::array();
+  for (int64_t rank = choice.workers; rank < ranks; ++rank)
+    last.push_back(rank);
+  if (choice.servers < 1 || choice.workers < 1 || list != last) {
     engine.error(codes::planMismatch, Location::inFile(file))
-        << "field 'servers.ranks': " << choice.servers << " servers of "
-        << ranks << " devices";
+        << "field 'servers.ranks': not the last ones of " << ranks
+        << " devices, with a worker before them";
     return std::nullopt;
   }
   if (object->getChoice("mode", {"sync", "async"}).value_or("sync") == "async")
@@ -50,8 +53,14 @@ public:
       return std::nullopt;
     answer.servers = readServers(document, file, engine);
     // One of the workers.
-    if (answer.servers && answer.servers->staleness)
+    if (answer.servers && answer.servers->staleness) {
+      if (mesh.getRankCount() != answer.servers->workers) {
+        fail("mesh.axes") << mesh.getRankCount() << " ranks, beside which are "
+                          << answer.servers->workers << " workers";
+        return std::nullopt;
+      }
       mesh = Mesh();
+    }
     answer.mesh = mesh;
     for (const PlanningValue &value : problem.values)
       answer.rest.push_back(Sharding::getReplicated(value.shape.size()));

@@ -62,20 +62,28 @@ static void setPipeline(func::FuncOp function, const GraphProblem &graph,
 
 /// Servers stand beside the ranks of the plan; without a common step these are
 /// one worker of several.
-static Mesh addServers(const PlanningAnswer &answer) {
+static Mesh getMeshWithServers(const PlanningAnswer &answer) {
   std::vector<MeshAxis> axes = answer.mesh.getAxes().vec();
   if (!answer.servers)
     return answer.mesh;
   if (answer.servers->staleness || axes.empty())
     axes = {{"dp0", answer.servers->workers, AxisRole::data}};
-  axes.push_back({"ps0", answer.servers->servers, AxisRole::server});
+  // Plans that users give name their axes as they like.
+  std::string name;
+  for (int number = 0; name.empty(); ++number) {
+    name = "ps" + std::to_string(number);
+    for (const MeshAxis &axis : axes)
+      if (axis.name == name)
+        name.clear();
+  }
+  axes.push_back({name, answer.servers->servers, AxisRole::server});
   return Mesh(std::move(axes));
 }
 
 void parplan::applyAnswer(func::FuncOp function, const GraphProblem &graph,
                           const PlanningAnswer &answer) {
   const Mesh &mesh = answer.mesh;
-  FlatSymbolRefAttr symbol = setMesh(function, addServers(answer));
+  FlatSymbolRefAttr symbol = setMesh(function, getMeshWithServers(answer));
   Builder builder(function.getContext());
   function->removeAttr(attributes::staleness);
   if (answer.servers && answer.servers->staleness)
