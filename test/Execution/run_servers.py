@@ -22,7 +22,9 @@ from run_inference import execute, read_json
 from run_training import LOSS_TOLERANCE, check_weights, compile_step, read_safetensors
 from verdicts import Verdicts
 
-CONFIGURATIONS = [(3, 2, "parameter-server=async"), (6, 4, "parameter-server=async:staleness=2,servers=2")]
+# Ranks, workers, the task of the model, micro-batches, and what is forced.
+CONFIGURATIONS = [(3, 2, 0, 1, "parameter-server=async"), (6, 4, 0, 1, "parameter-server=async:staleness=2,servers=2"),
+                  (4, 2, 1, 2, "parameter-server=async,servers=2,micro-batches=2")]
 SEEDS = (1, 2, 3)
 STEPS = 6
 EPSILON = 1e-5
@@ -73,30 +75,61 @@ def differentiate(parameters, features, labels):
     return loss, gradients
 
 
-class Replay:
-    """Applies what a log says to the model's first weights, by SGD."""
+class Updates:
+    """The optimizer of a task: SGD, or AdamW as PyTorch has it, which counts applications."""
 
-    def __init__(self, folder, task, workers, clip_norm):
+    def __init__(self, specification):
+        kind, keys = specification.split(":")
+        self.values = {key: float(value) for key, value in (entry.split("=") for entry in keys.split(","))}
+        self.has_moments = kind == "adamw"
+        self.moments, self.count = {}, 0
+
+    def step(self, parameters, gradients):
+        self.count += 1
+        rate = self.values["lr"]
+        if not self.has_moments:
+            return {name: parameters[name] - rate * gradients[name] for name in parameters}
+        updated = {}
+        betas = self.values["beta1"], self.values["beta2"]
+        for name, gradient in gradients.items():
+            first, second = self.moments.get(name, (0, 0))
+            first = betas[0] * first + (1 - betas[0]) * gradient
+            second = betas[1] * second + (1 - betas[1]) * gradient ** 2
+            self.moments[name] = first, second
+            first, second = (moment / (1 - beta ** self.count) for moment, beta in zip((first, second), betas))
+            kept = parameters[name] * (1 - rate * self.values["weight_decay"])
+            updated[name] = kept - rate * first / (numpy.sqrt(second) + self.values["eps"])
+        return updated
+
+
+class Replay:
+    """Applies what a log says to the model's first weights."""
+
+    def __init__(self, folder, task, workers, micro_batches, clip_norm):
         initial = numpy.load(os.path.join(folder, "initial.npz"))
         self.versions = [{name: initial[name].astype(numpy.float64) for name in initial.files}]
         self.features = numpy.load(os.path.join(folder, task["data"], "features.npy")).astype(numpy.float64)
         self.labels = numpy.load(os.path.join(folder, task["data"], "labels.npy"))
         self.batch, self.workers, self.clip_norm = task["global_batch"], workers, clip_norm
-        self.rate = float(task["optimizer"].split("lr=")[1])
+        self.micro_batches = micro_batches
+        self.updates = Updates(task["optimizer"])
         # Per step and worker the loss and the labels that it is the mean over.
         self.losses = [[None] * workers for _ in range(STEPS)]
         self.steps = [0] * workers
 
     def apply(self, worker, seen):
-        step, share = self.steps[worker], self.batch // self.workers
+        step, part = self.steps[worker], self.batch // self.micro_batches
+        share = part // self.workers
         self.steps[worker] += 1
-        rows = (step * self.batch + worker * share + numpy.arange(share)) % len(self.features)
+        # Each worker has a share of every micro-batch.
+        firsts = step * self.batch + worker * share + part * numpy.arange(self.micro_batches)
+        rows = (firsts[:, None] + numpy.arange(share)).ravel() % len(self.features)
         loss, gradients = differentiate(self.versions[seen], self.features[rows], self.labels[rows])
         self.losses[step][worker] = (loss, (self.labels[rows] >= 0).sum())
         norm = sum((gradient ** 2).sum() for gradient in gradients.values()) ** 0.5
         scale = min(1, self.clip_norm / (norm + 1e-6))
-        latest = self.versions[-1]
-        self.versions.append({name: latest[name] - self.rate * scale * gradients[name] for name in latest})
+        scaled = {name: scale * gradient for name, gradient in gradients.items()}
+        self.versions.append(self.updates.step(self.versions[-1], scaled))
 
     def get_losses(self):
         return [sum(loss * count for loss, count in row) / max(sum(count for _, count in row), 1) for row in self.losses]
@@ -117,10 +150,10 @@ def check_log(order, seen, workers, staleness):
         last[worker] = number + 1
 
 
-def check(parplan, models, ranks, workers, specification, work):
+def check(parplan, models, ranks, workers, number, micro_batches, specification, work):
     folder = os.path.join(models, "mlp")
     case = read_json(os.path.join(folder, "case.json"))
-    task = dict(case["train"][0], clip_norm=3.0)
+    task = dict(case["train"][number], clip_norm=3.0)
     out = os.path.join(work, "out")
     plan = compile_step(parplan, folder, case, task, ranks, specification, "fp32", out)
     data = os.path.join(folder, task["data"])
@@ -132,7 +165,7 @@ def check(parplan, models, ranks, workers, specification, work):
         order, seen = (sum(log[key], []) for key in ("order", "seen"))
         check_log(order, seen, workers, plan["servers"]["staleness"])
         orders.add(tuple(order))
-        replay = Replay(folder, task, workers, task["clip_norm"])
+        replay = Replay(folder, task, workers, micro_batches, task["clip_norm"])
         for worker, version in zip(order, seen):
             replay.apply(worker, version)
         for step, (loss, wanted) in enumerate(zip(metrics["loss"], replay.get_losses())):
@@ -157,10 +190,11 @@ def main():
     parser.add_argument("--models", required=True, help="folder with one folder per model")
     options = parser.parse_args()
     verdicts = Verdicts()
-    for ranks, workers, specification in CONFIGURATIONS:
+    for ranks, workers, number, micro_batches, specification in CONFIGURATIONS:
         with tempfile.TemporaryDirectory(prefix="parplan-") as work:
             verdicts.check(f"mlp, {ranks} ranks, {specification}",
-                           lambda: check(os.path.abspath(options.parplan), options.models, ranks, workers, specification, work))
+                           lambda: check(os.path.abspath(options.parplan), options.models, ranks, workers, number, micro_batches,
+                                         specification, work))
     verdicts.end()
 
 
