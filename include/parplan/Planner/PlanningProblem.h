@@ -70,7 +70,8 @@ struct PlanningOp {
   /// Of attention whose sequence lies in zig-zag order over so many ranks, more
   /// than one: it can only be a ring over as many.
   int64_t zigzag = 1;
-  /// Equal blocks of the model share a number; -1 outside blocks.
+  /// Equal blocks of the model are numbered one after the other; -1 outside of
+  /// them.
   int64_t block = -1;
   /// Ops of a group are decided together: the leader by choice, the others by
   /// inference from it. -1: a group of its own.
