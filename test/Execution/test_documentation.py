@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks what the documentation says against the tree: links, numbers of constraints, diagnostics, and who includes whom."""
+"""Checks what the documentation says against the tree: links, numbers of constraints, diagnostics, and which folder includes which."""
 import glob
 import os
 import re
@@ -8,31 +8,6 @@ import sys
 import unittest
 
 ROOT = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
-# From the bottom up: a folder may include itself, what the runtime's kernels look like, and what it lists here.
-LAYERS = {
-    "lib/Support": [],
-    "lib/Sharding": ["lib/Support"],
-    "lib/Cluster": ["lib/Support"],
-    "lib/CostModel": ["lib/Cluster", "lib/Sharding", "lib/Support"],
-    "lib/Pipeline": ["lib/Support"],
-    "lib/BlockSolver": ["lib/Support"],
-    "lib/Planner": ["lib/CostModel", "lib/Cluster", "lib/Pipeline", "lib/Sharding", "lib/Support"],
-    "lib/Simulator": ["lib/CostModel", "lib/Cluster", "lib/Sharding", "lib/Support"],
-}
-WITHOUT_MLIR = list(LAYERS)
-SHARED = list(LAYERS)
-LAYERS |= {
-    "dialects/parplan": ["lib/Sharding", "lib/CostModel", "lib/Support"],
-    "dialects/exec": ["dialects/parplan", *SHARED],
-    "lib/Import": ["dialects/parplan", *SHARED],
-    "lib/Interpreter": ["dialects/parplan", *SHARED],
-    "passes/Simplify": ["dialects/parplan", *SHARED],
-    "passes/Plan": ["dialects/parplan", *SHARED],
-    "passes/Partition": ["dialects/parplan", *SHARED],
-    "passes/Schedule": ["dialects/parplan", "dialects/exec", *SHARED],
-    "lib/Report": SHARED,
-    "lib/Target": ["dialects/parplan", "dialects/exec", *SHARED],
-}
 
 
 def read(path):
@@ -52,12 +27,47 @@ def get_includes(path):
 
 
 def get_folder(include):
-    """The folder of LAYERS that an include from the root belongs to."""
+    """The folder of CMakeLists.txt that an include from the root belongs to."""
     public = re.match(r"parplan/(\w+)/", include)
     if public:
         return "lib/" + public.group(1)
-    own = re.match(r"((?:lib|passes|dialects)/\w+)/", include)
+    own = re.match(r"((?:lib|passes|dialects|tools)/[\w-]+)/", include)
     return own.group(1) if own else None
+
+
+class Layers:
+    """What CMake's files say of the compiler's folders: their order, and what each links."""
+
+    def __init__(self):
+        text = read(os.path.join(ROOT, "CMakeLists.txt"))
+        groups = re.findall(r"parplan_add_folders\(([^)]*)\)", text)
+        self.folders = [folder for group in groups for folder in group.split() if "/" in folder]
+        self.homes, self.linked, self.without_mlir = {}, {folder: set() for folder in self.folders}, []
+        for folder in self.folders:
+            text = read(os.path.join(ROOT, folder, "CMakeLists.txt"))
+            calls = re.findall(r"parplan_add_(?:library|tool)\(([^)]*)\)", text)
+            for call in calls:
+                self.homes[call.split()[0]] = folder
+                for names in re.findall(r"\bLINK\b((?:\s+(?!DEPENDS\b)\S+)*)", call):
+                    self.linked[folder].update(names.split())
+            if not any("MLIR" in call.split() for call in calls):
+                self.without_mlir.append(folder)
+
+    def get_includable(self, folder):
+        """The folders behind what a folder links, directly or not."""
+        found, rest = set(), [folder]
+        while rest:
+            for name in self.linked[rest.pop()]:
+                home = self.homes.get(name)
+                if home and home not in found:
+                    found.add(home)
+                    rest.append(home)
+        return found
+
+    @staticmethod
+    def list_sources(folder):
+        public = {folder.replace("lib/", "include/parplan/")} - {folder}
+        return list_sources(folder, *public)
 
 
 class Documentation(unittest.TestCase):
@@ -69,27 +79,46 @@ class Documentation(unittest.TestCase):
                                     f"{os.path.relpath(path, ROOT)} links to {target}")
 
     def test_every_number_that_code_cites_is_specified(self):
-        specified = set(re.findall(r"\*\*([SE]\d+)\*\*", read(os.path.join(ROOT, "docs/spec.md"))))
-        for path in list_sources("dialects", "passes", "include/parplan/Sharding", "lib/Sharding", "lib/Interpreter"):
-            for number in re.findall(r"\b([SE]\d\d?)\b", read(path)):
+        specified = set(re.findall(r"\*\*([SPE]\d+)\*\*", read(os.path.join(ROOT, "docs/spec.md"))))
+        for path in list_sources("dialects", "passes", "include/parplan", "lib/Sharding", "lib/Planner", "lib/Interpreter"):
+            for number in re.findall(r"\b([SPE]\d\d?)\b", read(path)):
                 self.assertIn(number, specified, f"{os.path.relpath(path, ROOT)} cites {number}")
 
     def test_diagnostics_are_listed(self):
         script = os.path.join(ROOT, "scripts/document-diagnostics")
         self.assertEqual(subprocess.run([sys.executable, script, "--check"], check=False).returncode, 0)
 
-    def test_includes_point_down(self):
-        for folder, allowed in LAYERS.items():
-            public = folder.replace("lib/", "include/parplan/") if folder.startswith("lib/") else folder
-            for path in list_sources(folder, *({public} - {folder})):
+    def test_every_folder_is_built(self):
+        layers = Layers()
+        for parent in ("lib", "dialects", "passes", "tools"):
+            for folder in sorted(os.listdir(os.path.join(ROOT, parent))):
+                if os.path.isdir(os.path.join(ROOT, parent, folder)):
+                    self.assertIn(f"{parent}/{folder}", layers.folders)
+
+    def test_links_point_down(self):
+        layers = Layers()
+        for place, folder in enumerate(layers.folders):
+            for other in layers.get_includable(folder) - {folder}:
+                self.assertLess(layers.folders.index(other), place, f"{folder} links {other}")
+
+    def test_folders_include_what_they_link(self):
+        layers = Layers()
+        for folder in layers.folders:
+            allowed = layers.get_includable(folder) | {folder}
+            for path in layers.list_sources(folder):
                 for include in get_includes(path):
                     target = get_folder(include)
-                    if target and target != folder:
+                    if target:
                         self.assertIn(target, allowed, f"{os.path.relpath(path, ROOT)} includes {include}")
 
     def test_no_mlir_where_none_is_needed(self):
-        for folder in WITHOUT_MLIR:
-            for path in list_sources(folder, folder.replace("lib/", "include/parplan/")):
+        layers = Layers()
+        for folder in ("lib/Cluster", "lib/CostModel", "lib/Planner", "lib/Simulator", "lib/Pipeline"):
+            self.assertIn(folder, layers.without_mlir)
+        for folder in layers.without_mlir:
+            if folder.startswith("tools/"):
+                continue
+            for path in layers.list_sources(folder):
                 self.assertFalse([include for include in get_includes(path) if include.startswith(("mlir/", "dialects/"))],
                                  os.path.relpath(path, ROOT))
 
