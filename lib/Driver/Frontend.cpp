@@ -296,5 +296,6 @@ std::optional<Frontend> parplan::finishFrontend(SimplifiedModel simplified,
   });
   std::optional<std::string> fault = verifyProblem(frontend.graph.problem);
   PARPLAN_CHECK(!fault, "the planning problem is incomplete: ", *fault);
+  dumper.dump(frontend.graph.problem);
   return frontend;
 }

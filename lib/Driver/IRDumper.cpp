@@ -2,6 +2,7 @@
 
 #include "lib/Driver/IRDumper.h"
 
+#include "parplan/Planner/ProblemFile.h"
 #include "parplan/Support/Files.h"
 
 #include "llvm/Support/FileSystem.h"
@@ -10,11 +11,18 @@
 
 using namespace parplan;
 
-void IRDumper::dump(mlir::ModuleOp module, llvm::StringRef phase) {
+bool IRDumper::makeDirectory() {
   if (directory.empty() || engine.hasErrors())
+    return false;
+  std::error_code failure = llvm::sys::fs::create_directories(directory);
+  if (failure)
+    reportWriteError(engine, directory, failure.value());
+  return !failure;
+}
+
+void IRDumper::dump(mlir::ModuleOp module, llvm::StringRef phase) {
+  if (!makeDirectory())
     return;
-  if (std::error_code failure = llvm::sys::fs::create_directories(directory))
-    return reportWriteError(engine, directory, failure.value());
   std::string text, path;
   llvm::raw_string_ostream(path)
       << directory << '/' << llvm::format("%02d", count++) << '-' << phase
@@ -24,4 +32,10 @@ void IRDumper::dump(mlir::ModuleOp module, llvm::StringRef phase) {
   flags.elideLargeElementsAttrs();
   module.print(stream, flags);
   writeFileAtomically(path, text, engine);
+}
+
+void IRDumper::dump(const PlanningProblem &problem) {
+  if (makeDirectory())
+    writeFileAtomically(directory + "/problem.json", printProblem(problem),
+                        engine);
 }
