@@ -5,6 +5,7 @@
 #include "mapped_file.h"
 
 #include <algorithm>
+#include <map>
 
 namespace parplan {
 namespace runtime {
@@ -44,26 +45,29 @@ template <typename Read> void readMembers(JsonReader &reader, Read read) {
 /// What is wrong with a log; empty: a run can have it.
 std::string faultOf(const ApplicationLog &log) {
   const size_t workers = static_cast<size_t>(log.workers);
-  if (log.workers < 1 || log.order.size() % workers != 0 ||
-      log.order.size() != log.seen.size())
+  if (log.workers < 1 || log.order.size() != log.seen.size() ||
+      (log.order.size() % workers != 0 && !log.isOfFailure))
     return "its lists of applications have different lengths";
-  // Then there are no more workers than applications.
   if (log.order.empty())
     return "";
-  std::vector<int64_t> last(workers, -1);
-  std::vector<size_t> pushes(workers);
+  // No more workers than were given can be known here.
+  std::map<int32_t, int64_t> last;
+  std::map<int32_t, size_t> pushes;
   for (size_t i = 0; i < log.order.size(); ++i) {
     const std::string place = "application " + std::to_string(i);
     if (log.order[i] < 0 || log.order[i] >= log.workers)
       return place + " is of a worker that there is not";
-    const size_t worker = static_cast<size_t>(log.order[i]);
-    if (log.seen[i] > static_cast<int64_t>(i) || log.seen[i] <= last[worker])
+    const int32_t worker = log.order[i];
+    const auto known = last.find(worker);
+    const int64_t least = known == last.end() ? 0 : known->second + 1;
+    if (log.seen[i] > static_cast<int64_t>(i) || log.seen[i] < least)
       return place + " has seen what cannot be";
     last[worker] = static_cast<int64_t>(i);
     ++pushes[worker];
   }
-  for (size_t count : pushes)
-    if (count != pushes[0])
+  for (const auto &made : pushes)
+    if (!log.isOfFailure &&
+        (made.second != pushes.begin()->second || pushes.size() != workers))
       return "its workers have made different numbers of steps";
   return "";
 }
@@ -81,6 +85,9 @@ bool readApplicationLog(const std::string &path, ApplicationLog &log,
   readMembers(reader, [&](const std::string &name) {
     if (name == "first_step") {
       log.firstStep = reader.integer();
+    } else if (name == "failure") {
+      log.isOfFailure = true;
+      reader.skip();
     } else if (name != "parameter_server") {
       reader.skip();
     } else {

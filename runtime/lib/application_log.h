@@ -20,6 +20,8 @@ struct ApplicationLog {
   /// seen.
   std::vector<int32_t> order;
   std::vector<int64_t> seen;
+  /// It ends somewhere: workers have made different numbers of steps.
+  bool isOfFailure = false;
 };
 
 /// Reads the log in the metrics of a run. False, with the reason, when there is

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <type_traits>
 #include <unistd.h>
+#include <utility>
 
 namespace parplan {
 namespace runtime {
@@ -24,11 +24,22 @@ enum NoteKind : int32_t {
   noteApply,
   noteAnswer,
   noteEnd,
-  // From the first server to a worker with its answer: whether the run goes on
-  // and how many steps were made.
+  // From the first server to a worker with its answer: whether the run goes on.
   noteGoOn,
-  noteStop
+  noteStop,
+  // To rank 0. From the first server: what was applied; from the other workers:
+  // the numbers of a step, one after the other.
+  noteApplied,
+  noteLoss,
+  noteGradientNorm,
+  noteWeight
 };
+
+int64_t bitsOf(double value) {
+  int64_t bits;
+  std::memcpy(&bits, &value, sizeof bits);
+  return bits;
+}
 
 } // namespace
 
@@ -48,10 +59,14 @@ ApplicationLog requireLog(const Program &program, const Options &options) {
 }
 
 AsynchronousSteps::AsynchronousSteps(Run &run, EngineRank &rank, World &world,
-                                     Dataset &data, const StepNumbers &numbers)
+                                     Dataset &data, const StepNumbers &numbers,
+                                     StepRecord::Report report)
     : run(run), rank(rank), world(world), data(data), numbers(numbers),
       workers(workerCount(run.program)), leader(workers),
-      replays(!run.options.replayFile.empty()) {
+      replays(!run.options.replayFile.empty()),
+      record(workers, std::move(report)) {
+  if (world.rank() == 0)
+    run.metrics.applications.workers = workers;
   if (world.rank() < workers)
     rank.announcePushes(
         [](void *context) {
@@ -63,38 +78,37 @@ AsynchronousSteps::AsynchronousSteps(Run &run, EngineRank &rank, World &world,
         this);
   if (world.rank() != leader || !replays)
     return;
-  const ApplicationLog given = requireLog(run.program, run.options);
-  givenFirst = given.firstStep;
-  givenOrder = given.order;
+  given = requireLog(run.program, run.options);
   givenSeen.resize(static_cast<size_t>(workers));
   for (size_t i = 0; i < given.order.size(); ++i)
     givenSeen[given.order[i]].push_back(given.seen[i]);
 }
 
-AsynchronousSteps::Made AsynchronousSteps::make(TrainingState &state,
-                                                int64_t steps,
-                                                Progress *progress,
-                                                std::string &order) {
-  Made made;
-  const int64_t count = world.rank() < workers ? compute(state, progress, made)
+void AsynchronousSteps::make(TrainingState &state, int64_t steps,
+                             Progress *progress, std::string &order) {
+  if (world.rank() == 0) {
+    ApplicationLog &log = run.metrics.applications;
+    const size_t most = log.order.size() + static_cast<size_t>(steps * workers);
+    log.order.reserve(most);
+    log.seen.reserve(most);
+  }
+  const int64_t count = world.rank() < workers   ? compute(state, progress)
                         : world.rank() == leader ? lead(state, steps)
                                                  : follow(state);
   order = digest;
-  collectNumbers(made, count);
-  collectLog(count);
   stops = count < steps;
   state.step += count;
   state.samples += count * data.batch();
   state.taken += count * workers;
-  return made;
 }
 
 // --- workers
 // ------------------------------------------------------------------------
 
 int64_t AsynchronousSteps::compute(const TrainingState &state,
-                                   Progress *progress, Made &made) {
-  own.clear();
+                                   Progress *progress) {
+  const bool root = world.rank() == 0;
+  const int64_t recorded = record.steps();
   TrainingState now = state;
   for (bool goesOn = true; goesOn;) {
     const int64_t start = monotonicNanoseconds();
@@ -108,41 +122,57 @@ int64_t AsynchronousSteps::compute(const TrainingState &state,
     const OwnNumbers result = numbers.readOwn(rank);
     requireFinite("the loss", result.loss, now.step);
     requireFinite("the gradient norm", result.gradientNorm, now.step);
-    own.push_back(result);
+    if (!root)
+      tellNumbers(result);
     finishStep(now, data.batch(), /*overflow=*/false);
     if (progress)
       progress->update(now.step, result.loss);
-    goesOn = world.hear().kind == noteGoOn;
-    if (world.rank() == 0)
-      made.seconds.push_back((monotonicNanoseconds() - start) * 1e-9);
+    goesOn = awaitAnswer();
+    if (root)
+      record.add(0, result, (monotonicNanoseconds() - start) * 1e-9);
   }
-  return static_cast<int64_t>(own.size());
+  const int64_t made = now.step - state.step;
+  while (root && record.steps() < recorded + made)
+    hearOfOthers(world.hear());
+  return made;
 }
 
-/// Rank 0's results become the means over the workers.
-void AsynchronousSteps::collectNumbers(Made &made, int64_t steps) {
-  if (world.rank() >= workers)
-    return;
-  std::vector<OwnNumbers> all(own);
-  std::vector<double> weights(world.rank() == 0 ? own.size() : 0);
-  if (world.rank() == 0)
-    made.results.resize(own.size());
-  for (int worker = 0; worker < workers; ++worker) {
-    if (world.rank() != 0 && world.rank() != worker)
-      continue;
-    world.sendToRoot(worker, own.data(), all.data(),
-                     steps * static_cast<int64_t>(sizeof(OwnNumbers)));
-    for (size_t step = 0; step < made.results.size(); ++step) {
-      weights[step] += all[step].weight;
-      made.results[step].loss += all[step].weight * all[step].loss;
-      made.results[step].gradientNorm +=
-          all[step].weight * all[step].gradientNorm;
-    }
-  }
-  for (size_t step = 0; step < made.results.size(); ++step) {
-    const double weight = weights[step] > 0 ? weights[step] : 1;
-    made.results[step].loss /= weight;
-    made.results[step].gradientNorm /= weight;
+void AsynchronousSteps::tellNumbers(const OwnNumbers &result) {
+  world.tell(0, noteLoss, bitsOf(result.loss));
+  world.tell(0, noteGradientNorm, bitsOf(result.gradientNorm));
+  world.tell(0, noteWeight, bitsOf(result.weight));
+}
+
+/// Whether the run goes on.
+bool AsynchronousSteps::awaitAnswer() {
+  Note note = world.hear();
+  while (hearOfOthers(note))
+    note = world.hear();
+  return note.kind == noteGoOn;
+}
+
+/// On rank 0. False for a note to rank 0 as a worker.
+bool AsynchronousSteps::hearOfOthers(const Note &note) {
+  double value;
+  std::memcpy(&value, &note.number, sizeof value);
+  ApplicationLog &log = run.metrics.applications;
+  switch (note.kind) {
+  case noteApplied:
+    log.order.push_back(static_cast<int32_t>(note.number % workers));
+    log.seen.push_back(note.number / workers);
+    return true;
+  case noteLoss:
+    record.told(note.from).loss = value;
+    return true;
+  case noteGradientNorm:
+    record.told(note.from).gradientNorm = value;
+    return true;
+  case noteWeight:
+    record.told(note.from).weight = value;
+    record.add(note.from, record.told(note.from));
+    return true;
+  default:
+    return false;
   }
 }
 
@@ -175,25 +205,23 @@ void AsynchronousSteps::answer(int worker) {
 }
 
 int64_t AsynchronousSteps::lead(const TrainingState &state, int64_t steps) {
-  const size_t most = log.order.size() + static_cast<size_t>(steps * workers);
-  log.order.reserve(most);
-  log.seen.reserve(most);
-  before = log.order.size() / static_cast<size_t>(workers);
-  const int64_t first = static_cast<int64_t>(log.order.size());
+  const int64_t first = applied;
+  before = static_cast<size_t>(applied / workers);
   if (replays)
-    requireSteps(state, most);
+    requireSteps(state, static_cast<size_t>(applied + steps * workers));
   WorkerProgress progress(workers, run.program.staleness, steps, first);
   for (answerAll(progress); !progress.isDone(); answerAll(progress)) {
     const int worker = nextWorker(progress);
     // Where workers met that had not met in the log, a push has seen too much.
     const size_t step = before + static_cast<size_t>(progress.finished(worker));
-    if (replays && progress.seen(worker) != givenSeen[worker][step])
+    const int64_t seen = progress.seen(worker);
+    if (isGiven() && seen != givenSeen[worker][step])
       failReplay(static_cast<int64_t>(step));
-    log.order.push_back(worker);
-    log.seen.push_back(progress.seen(worker));
     tellServers(noteApply, worker);
     apply(state, worker, progress.finished(worker), progress.version() - first);
     progress.apply(worker);
+    ++applied;
+    world.tell(0, noteApplied, seen * workers + worker);
   }
   tellServers(noteEnd, progress.stepCount());
   return progress.stepCount();
@@ -229,19 +257,25 @@ bool AsynchronousSteps::mayHaveAnswer(const WorkerProgress &progress,
                                       int worker) const {
   if (!replays)
     return progress.mayHaveAnswer(worker);
+  // Behind the log it depends on what was applied alone, as in a run.
   const std::vector<int64_t> &seen = givenSeen[worker];
   const size_t next = before + static_cast<size_t>(progress.finished(worker));
-  const int64_t wanted = next < seen.size() ? seen[next] : progress.version();
-  return progress.mayHaveAnswer(worker, wanted);
+  return next < seen.size() ? progress.mayHaveAnswer(worker, seen[next])
+                            : progress.mayHaveAnswer(worker);
+}
+
+/// Whether --replay says which push is applied next.
+bool AsynchronousSteps::isGiven() const {
+  return static_cast<size_t>(applied) < given.order.size();
 }
 
 /// The worker whose push is applied next.
 int AsynchronousSteps::nextWorker(WorkerProgress &progress) {
   const auto isNext = [&](int worker) {
-    return !replays || worker == givenOrder[log.order.size()];
+    return !isGiven() || worker == given.order[applied];
   };
-  if (replays && !progress.computes(givenOrder[log.order.size()]))
-    failReplay(static_cast<int64_t>(log.order.size()) / workers);
+  if (isGiven() && !progress.computes(given.order[applied]))
+    failReplay(applied / workers);
   for (;;) {
     const auto found = std::find_if(announced.begin(), announced.end(), isNext);
     if (found != announced.end()) {
@@ -265,25 +299,27 @@ int AsynchronousSteps::nextWorker(WorkerProgress &progress) {
 
 bool AsynchronousSteps::hasMet(int64_t count) const {
   const size_t applications = static_cast<size_t>(count * workers);
-  if (applications > givenOrder.size())
+  const bool isBehind = applications > given.order.size();
+  if (isBehind && !given.isOfFailure)
     return false;
   std::vector<int64_t> pushes(static_cast<size_t>(workers));
-  for (size_t i = 0; i < applications; ++i)
-    ++pushes[givenOrder[i]];
-  return std::all_of(pushes.begin(), pushes.end(),
-                     [&](int64_t made) { return made == count; });
+  for (size_t i = 0; i < std::min(applications, given.order.size()); ++i)
+    ++pushes[given.order[i]];
+  return std::all_of(pushes.begin(), pushes.end(), [&](int64_t made) {
+    return isBehind ? made <= count : made == count;
+  });
 }
 
 void AsynchronousSteps::failReplay(int64_t count) const {
-  const int64_t most = static_cast<int64_t>(givenOrder.size()) / workers;
+  const int64_t most = static_cast<int64_t>(given.order.size()) / workers;
   int64_t below = std::min(count, most), above = std::max<int64_t>(count, 1);
   while (below > 0 && !hasMet(below))
     --below;
-  while (above < most && !hasMet(above))
+  while ((above < most || given.isOfFailure) && !hasMet(above))
     ++above;
-  std::string met = std::to_string(givenFirst + above);
+  std::string met = std::to_string(given.firstStep + above);
   if (below > 0 && below != above)
-    met = std::to_string(givenFirst + below) + " and " + met;
+    met = std::to_string(given.firstStep + below) + " and " + met;
   fail(exitDisagreement,
        "--replay " + quoted(run.options.replayFile) +
            ": the workers of the log did not meet where those of this run do; "
@@ -296,41 +332,21 @@ void AsynchronousSteps::requireSteps(const TrainingState &state,
                                      size_t applications) const {
   const std::string refusal = "--replay " + quoted(run.options.replayFile);
   const int64_t first = state.step - static_cast<int64_t>(before);
-  if (givenFirst != first)
-    fail(exitDisagreement,
-         refusal + ": the log begins after step " + std::to_string(givenFirst) +
-             ", this run after step " + std::to_string(first));
-  if (applications > givenOrder.size())
-    fail(exitOptionValue,
-         refusal + ": the log ends after step " +
-             std::to_string(givenFirst +
-                            static_cast<int64_t>(givenOrder.size() / workers)) +
-             "; --steps is beyond it");
+  if (given.firstStep != first)
+    fail(exitDisagreement, refusal + ": the log begins after step " +
+                               std::to_string(given.firstStep) +
+                               ", this run after step " +
+                               std::to_string(first));
+  if (applications > given.order.size() && !given.isOfFailure)
+    fail(
+        exitOptionValue,
+        refusal + ": the log ends after step " +
+            std::to_string(given.firstStep +
+                           static_cast<int64_t>(given.order.size() / workers)) +
+            "; --steps is beyond it");
   const int64_t last = static_cast<int64_t>(applications) / workers;
   if (!hasMet(last))
     failReplay(last);
-}
-
-/// Rank 0 gets what was applied in the last steps.
-void AsynchronousSteps::collectLog(int64_t steps) {
-  if (world.rank() != 0 && world.rank() != leader)
-    return;
-  const size_t count = static_cast<size_t>(steps * workers);
-  ApplicationLog &to = run.metrics.applications;
-  const bool root = world.rank() == 0;
-  if (root) {
-    to.workers = workers;
-    to.order.resize(to.order.size() + count);
-    to.seen.resize(to.seen.size() + count);
-  }
-  const auto bring = [&](auto &from, auto &all) {
-    using Entry = typename std::decay_t<decltype(all)>::value_type;
-    world.sendToRoot(leader, root ? nullptr : &*(from.end() - count),
-                     root ? &*(all.end() - count) : nullptr,
-                     static_cast<int64_t>(count * sizeof(Entry)));
-  };
-  bring(log.order, to.order);
-  bring(log.seen, to.seen);
 }
 
 } // namespace runtime

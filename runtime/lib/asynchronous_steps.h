@@ -5,7 +5,8 @@
 // gets is one version of the parameters: the first server takes pushes as they
 // are announced and tells the others. Who goes on when is WorkerProgress's
 // matter. All ranks meet again after some steps, with the same parameters
-// everywhere, to save what they have.
+// everywhere, to save what they have. Rank 0 hears of every step and every
+// application while the run goes on: one that fails has them in its metrics.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,6 +19,7 @@
 #include "run.h"
 #include "schedule.h"
 #include "step_numbers.h"
+#include "step_record.h"
 #include "worker_progress.h"
 
 namespace parplan {
@@ -28,29 +30,27 @@ ApplicationLog requireLog(const Program &program, const Options &options);
 
 class AsynchronousSteps {
 public:
+  /// `report` is called on rank 0 with the means over the workers of every
+  /// step.
   AsynchronousSteps(Run &run, EngineRank &rank, World &world, Dataset &data,
-                    const StepNumbers &numbers);
+                    const StepNumbers &numbers, StepRecord::Report report);
 
-  /// What rank 0 knows after some steps.
-  struct Made {
-    /// Of each step: means over the workers.
-    std::vector<StepResult> results;
-    /// Seconds that rank 0's own step took.
-    std::vector<double> seconds;
-  };
   /// Makes `steps` steps, or fewer when the run is asked to end, which `state`
   /// counts then. Collective.
-  Made make(TrainingState &state, int64_t steps, Progress *progress,
+  void make(TrainingState &state, int64_t steps, Progress *progress,
             std::string &order);
   /// Whether the run was asked to end. The same on all ranks.
   bool stopWanted() const { return stops; }
 
 private:
   // What ranks do, by what they are; each gives the number of steps made.
-  int64_t compute(const TrainingState &state, Progress *progress, Made &made);
+  int64_t compute(const TrainingState &state, Progress *progress);
   int64_t lead(const TrainingState &state, int64_t steps);
   int64_t follow(const TrainingState &state);
 
+  void tellNumbers(const OwnNumbers &result);
+  bool awaitAnswer();
+  bool hearOfOthers(const Note &note);
   void tellServers(int32_t kind, int64_t number);
   void apply(const TrainingState &state, int worker, int64_t finished,
              int64_t applied);
@@ -58,14 +58,14 @@ private:
   void answerAll(WorkerProgress &progress);
   bool mayHaveAnswer(const WorkerProgress &progress, int worker) const;
   int nextWorker(WorkerProgress &progress);
+  bool isGiven() const;
   /// Whether all workers of the log had made so many steps, and none more, at
-  /// one time: there they can meet again.
+  /// one time: there they can meet again. Or the log of a failed run ends
+  /// before.
   bool hasMet(int64_t count) const;
   /// Says where the workers of the log met around step `count`, if not there.
   [[noreturn]] void failReplay(int64_t count) const;
   void requireSteps(const TrainingState &state, size_t applications) const;
-  void collectNumbers(Made &made, int64_t steps);
-  void collectLog(int64_t steps);
 
   Run &run;
   EngineRank &rank;
@@ -80,18 +80,18 @@ private:
 
   // Of a worker. Servers have no order of communication of their own.
   std::string digest;
-  std::vector<OwnNumbers> own;
+  // Of rank 0.
+  StepRecord record;
 
-  // Of the leader: what was applied in this run, and steps before the ones that
-  // are made now.
-  ApplicationLog log;
+  // Of the leader: pushes that were applied in this run, and steps before the
+  // ones that are made now.
+  int64_t applied = 0;
   size_t before = 0;
   /// Workers whose pushes are announced, in that order.
   std::vector<int> announced;
   // What --replay repeats, and for each worker what its pushes have seen.
-  std::vector<int32_t> givenOrder;
+  ApplicationLog given;
   std::vector<std::vector<int64_t>> givenSeen;
-  int64_t givenFirst = 0;
 };
 
 } // namespace runtime

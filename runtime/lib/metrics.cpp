@@ -61,7 +61,7 @@ std::string perRank(const Metrics &metrics, Text text) {
   return list + "]";
 }
 
-/// "[" + rows of `width` numbers + "]".
+/// "[" + rows of `width` numbers, the last one of what is left + "]".
 template <typename Number>
 std::string rowsText(const std::vector<Number> &numbers, size_t width) {
   std::string text = "[";
@@ -69,7 +69,8 @@ std::string rowsText(const std::vector<Number> &numbers, size_t width) {
     text += (i % width != 0 ? ","
              : i == 0       ? "["
                             : ",[") +
-            std::to_string(numbers[i]) + (i % width + 1 == width ? "]" : "");
+            std::to_string(numbers[i]) +
+            (i % width + 1 == width || i + 1 == numbers.size() ? "]" : "");
   return text + "]";
 }
 

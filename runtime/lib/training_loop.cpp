@@ -34,8 +34,11 @@ public:
                 ? run.options.steps
                 : (data.samples() + data.batch() - 1) / data.batch();
     if (run.program.staleness >= 0)
-      asynchronous.reset(
-          new AsynchronousSteps(run, rank, world, data, numbers));
+      asynchronous.reset(new AsynchronousSteps(
+          run, rank, world, data, numbers,
+          [this](const StepResult &result, double seconds) {
+            record(result, seconds);
+          }));
   }
 
   ExitCode train(std::string &order);
@@ -43,7 +46,6 @@ public:
 private:
   void reserveMetrics();
   void commonStep(Progress *progress, std::string &order);
-  void freeSteps(int64_t end, Progress *progress, std::string &order);
   void record(const StepResult &result, double seconds);
   int64_t nextMeeting() const;
   bool stopWanted();
@@ -85,14 +87,6 @@ void Loop::commonStep(Progress *progress, std::string &order) {
   finishStep(state, data.batch(), result.overflow);
   if (progress)
     progress->update(state.step, result.loss);
-}
-
-/// Steps up to `end` of workers that do not wait for each other.
-void Loop::freeSteps(int64_t end, Progress *progress, std::string &order) {
-  const AsynchronousSteps::Made made =
-      asynchronous->make(state, end - state.step, progress, order);
-  for (size_t i = 0; i < made.results.size(); ++i)
-    record(made.results[i], made.seconds[i]);
 }
 
 /// On rank 0.
@@ -150,7 +144,8 @@ ExitCode Loop::train(std::string &order) {
   bool stop = stopWanted();
   while (state.step < steps && !stop) {
     if (asynchronous)
-      freeSteps(nextMeeting(), progress.get(), order);
+      asynchronous->make(state, nextMeeting() - state.step, progress.get(),
+                         order);
     else
       commonStep(progress.get(), order);
     stop = stopWanted();

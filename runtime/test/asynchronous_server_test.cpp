@@ -24,10 +24,10 @@ protected:
     return log;
   }
   /// What a run does that applies pushes as the log says. Losses are the means
-  /// over the labels of all workers.
+  /// over the labels of all workers, of the steps that all have made.
   Reference repeat(const ApplicationLog &log) {
     std::vector<Reference> versions = {start()};
-    const size_t steps = log.order.size() / workers;
+    const size_t steps = log.order.size();
     std::vector<size_t> finished(workers);
     std::vector<double> losses(steps), norms(steps), counts(steps);
     for (size_t i = 0; i < log.order.size(); ++i) {
@@ -45,7 +45,8 @@ protected:
              static_cast<double>(i + 1));
     }
     Reference model = versions.back();
-    for (size_t step = 0; step < steps; ++step) {
+    const size_t made = *std::min_element(finished.begin(), finished.end());
+    for (size_t step = 0; step < made; ++step) {
       model.losses.push_back(losses[step] / counts[step]);
       model.norms.push_back(norms[step] / counts[step]);
     }
@@ -169,6 +170,10 @@ TEST_F(AsynchronousServerTest, LogsThatDoNotFitAreRefused) {
                     "\"seen\":[[0]]}}");
   expectFailure(program("free", "--replay " + file("log.json")), 78,
                 "the log is of 1 workers, the plan of 3");
+  write("log.json", "{\"parameter_server\":{\"workers\":3,\"order\":[[0,1]],"
+                    "\"seen\":[[0,0]]}}");
+  expectFailure(program("free", "--replay " + file("log.json")), 65,
+                "its lists of applications have different lengths");
   write("log.json", "{\"first_step\":0,\"parameter_server\":{\"workers\":3,"
                     "\"order\":[[0,1,2],[1,1,0],[2,0,2]],"
                     "\"seen\":[[0,0,0],[2,4,1],[3,6,7]]}}");
@@ -190,6 +195,47 @@ TEST_F(AsynchronousServerTest, AnyWorkersLossCanEndTheRun) {
   for (const char *form : {"", "--communicator local "})
     expectFailure("PARPLAN_TEST_NAN=2 " + program("free", form), 65,
                   "rank 2: error: the loss of step 1 is NaN");
+}
+
+TEST_F(AsynchronousServerTest, AFailedRunSaysWhatItDid) {
+  for (const char *form : {"", "--communicator local "}) {
+    const std::string command =
+        program("free", std::string(form) + "--steps 12 ");
+    expectFailure(
+        "PARPLAN_CHAOS=3 PARPLAN_TEST_NAN=2 PARPLAN_TEST_NAN_STEP=8 " + command,
+        65, "rank 2: error: the loss of step 8 is NaN");
+    ApplicationLog log;
+    std::string reason;
+    ASSERT_TRUE(readApplicationLog(file("metrics.json"), log, reason))
+        << reason;
+    EXPECT_TRUE(log.isOfFailure);
+    // Another worker is a step behind at most, and rank 0 has heard what was
+    // applied before its own last push.
+    const std::vector<double> losses = numbers("loss"),
+                              norms = numbers("gradient_norm");
+    EXPECT_GE(losses.size(), 4u);
+    EXPECT_GE(log.order.size(), 4u * workers);
+    const Reference model = repeat(log);
+    for (size_t i = 0; i < std::min(losses.size(), model.losses.size()); ++i) {
+      EXPECT_NEAR(losses[i], model.losses[i], 2e-6);
+      EXPECT_NEAR(norms[i], model.norms[i], 2e-6);
+    }
+    // What is known is repeated, and the run goes on by itself.
+    EXPECT_EQ(
+        std::rename(file("metrics.json").c_str(), file("log.json").c_str()), 0);
+    expectRun("PARPLAN_CHAOS=9 " + command + " --replay " + file("log.json"));
+    ApplicationLog again;
+    ASSERT_TRUE(readApplicationLog(file("metrics.json"), again, reason))
+        << reason;
+    ASSERT_EQ(again.order.size(), 12u * workers);
+    again.order.resize(log.order.size());
+    again.seen.resize(log.seen.size());
+    EXPECT_EQ(again.order, log.order);
+    EXPECT_EQ(again.seen, log.seen);
+    std::vector<double> repeated = numbers("loss");
+    repeated.resize(losses.size());
+    EXPECT_EQ(repeated, losses);
+  }
 }
 
 TEST_F(AsynchronousServerTest, EndsWhenItIsAskedTo) {

@@ -6,7 +6,8 @@
 // itself.
 //
 // PARPLAN_TEST_SCALED: with loss scaling; a gradient above 65504 overflows.
-// PARPLAN_TEST_NAN: NUMBER; the loss of this worker becomes NaN.
+// PARPLAN_TEST_NAN: NUMBER; the loss of this worker becomes NaN, in step
+// PARPLAN_TEST_NAN_STEP and those behind it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -68,8 +69,11 @@ void workerStep(Rank &rank) {
   Communicator &all = rank.communicator(2);
   const auto at = [&](int64_t offset) { return rank.at<float>(offset); };
   computeOwnGradients(rank, compute, !isCommon);
-  const char *bad = std::getenv("PARPLAN_TEST_NAN");
-  if (bad && std::atoi(bad) == rank.rank())
+  const char *bad = std::getenv("PARPLAN_TEST_NAN"),
+             *since = std::getenv("PARPLAN_TEST_NAN_STEP");
+  static int steps[RANKS];
+  if (bad && std::atoi(bad) == rank.rank() &&
+      ++steps[rank.rank()] >= (since ? std::atoi(since) : 1))
     map<1>(compute, {{loss, 4}}, {1}, SetKernel{at(loss), NAN});
   if (!isCommon)
     map<1>(compute, {{model::norm, 5}}, {1},
