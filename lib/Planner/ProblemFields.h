@@ -16,88 +16,88 @@
 
 namespace parplan {
 
-/// `visitFields` calls `fields(name, reference)` for every field of an entry,
-/// which may be constant.
+/// `visitFields` calls `fields(name, references...)` for every field of entries
+/// of one type, which may be constant.
 template <typename Entry, typename Type>
 concept EntryOf = std::same_as<std::remove_const_t<Entry>, Type>;
 
-template <typename Fields, EntryOf<Factor> Entry>
-void visitFields(Fields &fields, Entry &factor) {
-  fields("name", factor.name);
-  fields("size", factor.size);
-  fields("kind", factor.kind);
-  fields("numbered", factor.isNumbered);
+template <typename Fields, EntryOf<Factor>... Entry>
+void visitFields(Fields &fields, Entry &...factor) {
+  fields("name", factor.name...);
+  fields("size", factor.size...);
+  fields("kind", factor.kind...);
+  fields("numbered", factor.isNumbered...);
 }
 
-template <typename Fields, EntryOf<WorkTerm> Entry>
-void visitFields(Fields &fields, Entry &term) {
-  fields("coefficient", term.coefficient);
-  fields("factors", term.factors);
+template <typename Fields, EntryOf<WorkTerm>... Entry>
+void visitFields(Fields &fields, Entry &...term) {
+  fields("coefficient", term.coefficient...);
+  fields("factors", term.factors...);
 }
 
-template <typename Fields, EntryOf<ShardingRule> Entry>
-void visitFields(Fields &fields, Entry &rule) {
-  fields("factors", rule.factors);
-  fields("operands", rule.operands);
-  fields("results", rule.results);
-  fields("linearity", rule.linearity);
-  fields("flat", rule.flat);
-  fields("panel_factors", rule.panelFactors);
+template <typename Fields, EntryOf<ShardingRule>... Entry>
+void visitFields(Fields &fields, Entry &...rule) {
+  fields("factors", rule.factors...);
+  fields("operands", rule.operands...);
+  fields("results", rule.results...);
+  fields("linearity", rule.linearity...);
+  fields("flat", rule.flat...);
+  fields("panel_factors", rule.panelFactors...);
 }
 
-template <typename Fields, EntryOf<OpWork> Entry>
-void visitFields(Fields &fields, Entry &work) {
-  fields("kind", work.kind);
-  fields("flops", work.flops);
-  fields("transcendentals", work.transcendentals);
-  fields("rows", work.rows);
-  fields("columns", work.columns);
-  fields("contracted", work.contracted);
-  fields("batch", work.batch);
+template <typename Fields, EntryOf<OpWork>... Entry>
+void visitFields(Fields &fields, Entry &...work) {
+  fields("kind", work.kind...);
+  fields("flops", work.flops...);
+  fields("transcendentals", work.transcendentals...);
+  fields("rows", work.rows...);
+  fields("columns", work.columns...);
+  fields("contracted", work.contracted...);
+  fields("batch", work.batch...);
 }
 
-template <typename Fields, EntryOf<PlanningValue> Entry>
-void visitFields(Fields &fields, Entry &value) {
-  fields("name", value.name);
-  fields("kind", value.kind);
-  fields("shape", value.shape);
-  fields("element_bytes", value.elementBytes);
-  fields("output", value.isOutput);
-  fields("served", value.isServed);
-  fields("batch_dimension", value.batchDimension);
-  fields("sequence_dimension", value.sequenceDimension);
-  fields("kept_dimension", value.keptDimension);
-  fields("updates", value.updates);
+template <typename Fields, EntryOf<PlanningValue>... Entry>
+void visitFields(Fields &fields, Entry &...value) {
+  fields("name", value.name...);
+  fields("kind", value.kind...);
+  fields("shape", value.shape...);
+  fields("element_bytes", value.elementBytes...);
+  fields("output", value.isOutput...);
+  fields("served", value.isServed...);
+  fields("batch_dimension", value.batchDimension...);
+  fields("sequence_dimension", value.sequenceDimension...);
+  fields("kept_dimension", value.keptDimension...);
+  fields("updates", value.updates...);
 }
 
 /// What ops may have in common.
-template <typename Fields, EntryOf<PlanningOp> Entry>
-void visitForm(Fields &fields, Entry &op) {
-  fields("type", op.type);
-  fields("rule", op.rule);
-  fields("work", op.work);
-  fields("batch_factor", op.batchFactor);
-  fields("sequence_factor", op.sequenceFactor);
-  fields("expert_factor", op.expertFactor);
-  fields("key_factor", op.keyFactor);
-  fields("head_factor", op.headFactor);
-  fields("zigzag", op.zigzag);
-  fields("leader", op.isLeader);
-  fields("role", op.role);
-  fields("per_micro_batch", op.perMicroBatch);
-  fields("accumulates", op.accumulates);
-  fields("coupled_reductions", op.coupledReductions);
+template <typename Fields, EntryOf<PlanningOp>... Entry>
+void visitForm(Fields &fields, Entry &...op) {
+  fields("type", op.type...);
+  fields("rule", op.rule...);
+  fields("work", op.work...);
+  fields("batch_factor", op.batchFactor...);
+  fields("sequence_factor", op.sequenceFactor...);
+  fields("expert_factor", op.expertFactor...);
+  fields("key_factor", op.keyFactor...);
+  fields("head_factor", op.headFactor...);
+  fields("zigzag", op.zigzag...);
+  fields("leader", op.isLeader...);
+  fields("role", op.role...);
+  fields("per_micro_batch", op.perMicroBatch...);
+  fields("accumulates", op.accumulates...);
+  fields("coupled_reductions", op.coupledReductions...);
 }
 
 /// All others.
-template <typename Fields, EntryOf<PlanningOp> Entry>
-void visitPlace(Fields &fields, Entry &op) {
-  fields("node", op.node);
-  fields("node_index", op.nodeIndex);
-  fields("operands", op.operands);
-  fields("results", op.results);
-  fields("block", op.block);
-  fields("group", op.group);
+template <typename Fields, EntryOf<PlanningOp>... Entry>
+void visitPlace(Fields &fields, Entry &...op) {
+  fields("node", op.node...);
+  fields("node_index", op.nodeIndex...);
+  fields("operands", op.operands...);
+  fields("results", op.results...);
+  fields("block", op.block...);
+  fields("group", op.group...);
 }
 
 } // namespace parplan

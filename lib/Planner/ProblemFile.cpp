@@ -327,17 +327,37 @@ std::string printList(const char *name, const std::vector<std::string> &lines) {
   return text + "]";
 }
 
-/// The first field of two objects that differs.
-std::string describeDifference(const Json &one, const Json &other) {
-  for (const Json *object : {&one, &other})
-    for (const auto &item : object->items()) {
-      const std::string &name = item.key();
-      Json left = one.value(name, Json()), right = other.value(name, Json());
-      if (left != right)
-        return name + " is " + printLine(left) + " and " + printLine(right);
-    }
-  return "";
-}
+/// Looks for the first field in which two entries differ.
+class FieldComparison {
+public:
+  template <typename Type>
+  void operator()(const char *name, const Type &one, const Type &other) {
+    if (difference.empty() && !areEqual(one, other))
+      difference = std::string(name) + " is " + printLine(write(one)) +
+                   " and " + printLine(write(other));
+  }
+
+  /// Empty: there is none.
+  std::string difference;
+
+private:
+  template <typename Type>
+  static bool areEqual(const Type &one, const Type &other) {
+    return one == other;
+  }
+  template <Record Type>
+  static bool areEqual(const Type &one, const Type &other) {
+    FieldComparison comparison;
+    visitFields(comparison, one, other);
+    return comparison.difference.empty();
+  }
+  template <typename Type>
+  requires Record<typename Type::value_type>
+  static bool areEqual(const Type &one, const Type &other) {
+    return std::equal(one.begin(), one.end(), other.begin(), other.end(),
+                      areEqual<typename Type::value_type>);
+  }
+};
 
 } // namespace
 
@@ -391,21 +411,22 @@ parplan::findDifference(const PlanningProblem &one,
       one.fixedBytes != other.fixedBytes)
     return "numbers of micro-batches, or fixed bytes, differ";
   for (auto [index, pair] :
-       llvm::enumerate(llvm::zip(one.values, other.values)))
-    if (auto what = describeDifference(write(std::get<0>(pair)),
-                                       write(std::get<1>(pair)));
-        !what.empty())
-      return concat("value ", index, " '", std::get<0>(pair).name, "': ", what);
+       llvm::enumerate(llvm::zip(one.values, other.values))) {
+    const auto &[left, right] = pair;
+    FieldComparison comparison;
+    visitFields(comparison, left, right);
+    if (!comparison.difference.empty())
+      return concat("value ", index, " '", left.name,
+                    "': ", comparison.difference);
+  }
   for (auto [index, pair] : llvm::enumerate(llvm::zip(one.ops, other.ops))) {
     const auto &[left, right] = pair;
-    auto what = describeDifference(writeUnusual(formOf, left),
-                                   writeUnusual(formOf, right));
-    if (what.empty())
-      what = describeDifference(writeUnusual(placeOf, left),
-                                writeUnusual(placeOf, right));
-    if (!what.empty())
+    FieldComparison comparison;
+    visitForm(comparison, left, right);
+    visitPlace(comparison, left, right);
+    if (!comparison.difference.empty())
       return concat("operator ", index, " '", left.node, "' (", left.type,
-                    "): ", what);
+                    "): ", comparison.difference);
   }
   if (one.values.size() != other.values.size() ||
       one.ops.size() != other.ops.size())

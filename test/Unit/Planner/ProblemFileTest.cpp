@@ -84,7 +84,7 @@ TEST(ProblemFile, TellsTheFirstDifference) {
   other = makeUnusual();
   other.values[1].elementBytes = 1;
   EXPECT_EQ(findDifference(problem, other),
-            "value 1 '': element_bytes is null and 1");
+            "value 1 '': element_bytes is 4 and 1");
   other = makeUnusual();
   other.ops.pop_back();
   EXPECT_EQ(findDifference(problem, other),

@@ -1,0 +1,104 @@
+//===- ScaledProblem.h - Steps of any number of micro-batches ---*- C++ -*-===//
+//
+// Part of parplan. No MLIR in this library.
+//
+// Importing a model and making a step of it takes longer than most of planning,
+// and a search wants to know the step for every number of micro-batches. Steps
+// of different numbers differ in nothing but sizes that grow with those of a
+// micro-batch: two of them give all others.
+//
+// Example: a product reads [b, 64] and makes [b, 256], of micro-batches of b
+// samples. Its steps for b = 2 and b = 3 have the factor m = 2 and m = 3, so
+// that with b samples it is m = 2 + (b - 2) * 1, and the rest as it is.
+//
+// A micro-batch of a single sample is another step: what is broadcast along the
+// batch, and what rules split of it, is not there. So is a step of a single
+// micro-batch, in which nothing is summed.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PARPLAN_PLANNER_SCALEDPROBLEM_H
+#define PARPLAN_PLANNER_SCALEDPROBLEM_H
+
+#include "parplan/Planner/Folding.h"
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace parplan {
+
+/// Two problems that differ in sizes alone, as a function of a number.
+class AffineProblem {
+public:
+  /// From the problems for two different numbers; nullopt, and what differs,
+  /// where that is more than shapes, sizes of factors and coefficients of work.
+  static std::optional<AffineProblem> make(PlanningProblem one, int64_t first,
+                                           const PlanningProblem &other,
+                                           int64_t second, std::string &reason);
+
+  /// On the line through both; nullopt where a size is no whole number.
+  std::optional<PlanningProblem> get(int64_t number) const;
+
+private:
+  enum class Place { shape, factor, flops, transcendentals };
+  /// A size that is not the same in both.
+  struct Growth {
+    Place place;
+    /// Of the value or op, and in it.
+    int entry, position;
+    double difference;
+  };
+
+  template <typename Visit>
+  static void visitSizes(PlanningProblem &problem, Visit visit);
+
+  PlanningProblem base;
+  int64_t first = 1, distance = 1;
+  std::vector<Growth> growths;
+};
+
+/// What a search asks of a model.
+class ScaledProblem {
+public:
+  /// The step of so many micro-batches of so many samples; nullopt where there
+  /// is none. It is asked at most once for each.
+  using Extract = std::function<std::optional<PlanningProblem>(
+      int64_t microBatches, int64_t samples)>;
+
+  /// Steps of `globalBatch` samples in as many micro-batches as one of
+  /// `counts`. `isFree`: `extract` can make micro-batches of any size, also
+  /// where that does not divide the batch.
+  ScaledProblem(int64_t globalBatch, std::vector<int64_t> counts, bool isFree,
+                Extract extract);
+
+  /// Ascending.
+  llvm::ArrayRef<int64_t> getCounts() const { return counts; }
+  int64_t getSamples(int64_t count) const { return globalBatch / count; }
+
+  /// What extraction gives for one of the counts; nullopt where that fails.
+  std::optional<PlanningProblem> get(int64_t count);
+
+  /// Why problems are extracted one by one, where they are.
+  const std::optional<std::string> &getObstacle() const { return obstacle; }
+
+private:
+  void prepare();
+
+  int64_t globalBatch;
+  std::vector<int64_t> counts;
+  bool isFree;
+  Extract extract;
+  bool isPrepared = false;
+  /// Of several micro-batches of several samples.
+  std::optional<AffineProblem> affine;
+  std::optional<std::string> obstacle;
+  /// What was extracted for itself.
+  std::map<int64_t, std::optional<PlanningProblem>> others;
+};
+
+} // namespace parplan
+
+#endif // PARPLAN_PLANNER_SCALEDPROBLEM_H

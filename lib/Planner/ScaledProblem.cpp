@@ -1,0 +1,148 @@
+//===- ScaledProblem.cpp - Steps of any number of micro-batches -----------===//
+//
+// Part of parplan. No MLIR in this library.
+//
+//===----------------------------------------------------------------------===//
+
+#include "parplan/Planner/ScaledProblem.h"
+
+#include "parplan/Planner/ProblemFile.h"
+
+#include "parplan/Support/Check.h"
+
+#include <cmath>
+
+using namespace parplan;
+
+/// Of micro-batches from which all others follow. A single sample is another
+/// step.
+static constexpr int64_t firstSamples = 2, secondSamples = 3;
+/// Of a step in which micro-batches are summed.
+static constexpr int64_t someMicroBatches = 2;
+
+/// Calls `visit(place, entry, position, size)` for all that may grow, in an
+/// order that depends on the structure alone.
+template <typename Visit>
+void AffineProblem::visitSizes(PlanningProblem &problem, Visit visit) {
+  for (auto [entry, value] : llvm::enumerate(problem.values))
+    for (auto [position, size] : llvm::enumerate(value.shape))
+      visit(Place::shape, entry, position, size);
+  for (auto [entry, op] : llvm::enumerate(problem.ops)) {
+    for (auto [position, factor] : llvm::enumerate(op.rule.factors))
+      visit(Place::factor, entry, position, factor.size);
+    for (auto [position, term] : llvm::enumerate(op.work.flops))
+      visit(Place::flops, entry, position, term.coefficient);
+    for (auto [position, term] : llvm::enumerate(op.work.transcendentals))
+      visit(Place::transcendentals, entry, position, term.coefficient);
+  }
+}
+
+std::optional<AffineProblem> AffineProblem::make(PlanningProblem one,
+                                                 int64_t first,
+                                                 const PlanningProblem &other,
+                                                 int64_t second,
+                                                 std::string &reason) {
+  AffineProblem made;
+  made.first = first;
+  made.distance = second - first;
+  // With the sizes of the other one, the first one is the other one.
+  std::vector<double> sizes;
+  PlanningProblem exchanged = other;
+  visitSizes(exchanged, [&](Place, size_t, size_t, auto size) {
+    sizes.push_back(static_cast<double>(size));
+  });
+  size_t next = 0;
+  exchanged = one;
+  visitSizes(
+      exchanged, [&](Place place, size_t entry, size_t position, auto &size) {
+        double wanted = next < sizes.size() ? sizes[next] : 0;
+        ++next;
+        double difference = wanted - static_cast<double>(size);
+        if (difference != 0)
+          made.growths.push_back({place, static_cast<int>(entry),
+                                  static_cast<int>(position), difference});
+        size = static_cast<std::remove_reference_t<decltype(size)>>(wanted);
+      });
+  exchanged.microBatches = other.microBatches;
+  if (auto difference = findDifference(exchanged, other)) {
+    reason = *difference;
+    return std::nullopt;
+  }
+  made.base = std::move(one);
+  return made;
+}
+
+std::optional<PlanningProblem> AffineProblem::get(int64_t number) const {
+  PlanningProblem problem = base;
+  bool isWhole = true;
+  auto grow = [&](auto &size, const Growth &growth) {
+    double more = growth.difference * static_cast<double>(number - first);
+    isWhole &= std::fmod(more, static_cast<double>(distance)) == 0;
+    size += static_cast<std::remove_reference_t<decltype(size)>>(
+        more / static_cast<double>(distance));
+  };
+  for (const Growth &growth : growths) {
+    int position = growth.position;
+    if (growth.place == Place::shape) {
+      grow(problem.values[growth.entry].shape[position], growth);
+      continue;
+    }
+    PlanningOp &op = problem.ops[growth.entry];
+    if (growth.place == Place::factor)
+      grow(op.rule.factors[position].size, growth);
+    else if (growth.place == Place::flops)
+      grow(op.work.flops[position].coefficient, growth);
+    else
+      grow(op.work.transcendentals[position].coefficient, growth);
+  }
+  if (!isWhole)
+    return std::nullopt;
+  return problem;
+}
+
+ScaledProblem::ScaledProblem(int64_t globalBatch, std::vector<int64_t> counts,
+                             bool isFree, Extract extract)
+    : globalBatch(globalBatch), counts(std::move(counts)), isFree(isFree),
+      extract(std::move(extract)) {}
+
+void ScaledProblem::prepare() {
+  isPrepared = true;
+  if (!isFree) {
+    obstacle = "the model has a batch of its own";
+    return;
+  }
+  auto one = extract(someMicroBatches, firstSamples),
+       other = extract(someMicroBatches, secondSamples);
+  if (!one || !other) {
+    obstacle = "there is no step of " +
+               std::to_string(one ? secondSamples : firstSamples) +
+               " samples a micro-batch";
+    return;
+  }
+  std::string reason;
+  affine = AffineProblem::make(std::move(*one), firstSamples, *other,
+                               secondSamples, reason);
+  if (!affine)
+    obstacle = reason;
+}
+
+std::optional<PlanningProblem> ScaledProblem::get(int64_t count) {
+  PARPLAN_CHECK(llvm::is_contained(counts, count),
+                "a step of another number of micro-batches: ", count);
+  int64_t samples = getSamples(count);
+  if (count > 1 && samples >= firstSamples) {
+    if (!isPrepared)
+      prepare();
+    std::optional<PlanningProblem> problem;
+    if (affine)
+      problem = affine->get(samples);
+    if (problem) {
+      problem->microBatches = count;
+      return problem;
+    }
+  }
+  auto [place, isNew] = others.try_emplace(count);
+  if (isNew)
+    place->second = extract(count, samples);
+  return place->second;
+}

@@ -1,0 +1,103 @@
+//===- ScaledProblemTest.cpp - One step, any number of micro-batches ------===//
+
+#include "TestProblems.h"
+
+#include "parplan/Planner/ProblemFile.h"
+#include "parplan/Planner/ScaledProblem.h"
+
+#include <gtest/gtest.h>
+
+using namespace parplan;
+using namespace parplan::test;
+
+namespace {
+
+/// A step of a model, as extraction would make it. Steps of single samples lack
+/// the norm of the input.
+PlanningProblem makeStep(int64_t microBatches, int64_t samples) {
+  ProblemBuilder builder;
+  builder.problem.microBatches = microBatches;
+  int input = builder.addInput({samples * 4, 16});
+  if (samples > 1)
+    input = builder.addNorm({input});
+  int hidden = builder.addProduct(input, builder.addParameter({16, 32}));
+  builder.markOutput(builder.addAccumulate(
+      builder.addProduct(hidden, builder.addParameter({32, 16}))));
+  builder.problem.ops.front().work.transcendentals = {
+      {static_cast<double>(3 * samples - 1), {0}}};
+  return std::move(builder.problem);
+}
+
+class Asked {
+public:
+  ScaledProblem make(std::vector<int64_t> counts, bool isFree = true) {
+    return ScaledProblem(24, std::move(counts), isFree,
+                         [this](int64_t count, int64_t samples) {
+                           asked.push_back({count, samples});
+                           return std::optional(makeStep(count, samples));
+                         });
+  }
+  std::vector<std::pair<int64_t, int64_t>> asked;
+};
+
+std::optional<std::string> compare(ScaledProblem &problem, int64_t count) {
+  auto scaled = problem.get(count);
+  return scaled ? findDifference(*scaled,
+                                 makeStep(count, problem.getSamples(count)))
+                : "there is none";
+}
+
+TEST(ScaledProblem, EqualsExtractionForEveryCount) {
+  Asked asked;
+  ScaledProblem problem = asked.make({1, 2, 3, 4, 6, 8, 12, 24});
+  for (int64_t count : problem.getCounts())
+    EXPECT_EQ(compare(problem, count), std::nullopt) << count;
+  EXPECT_EQ(problem.getObstacle(), std::nullopt);
+}
+
+TEST(ScaledProblem, ExtractsTwoStepsForAllButTheEnds) {
+  Asked asked;
+  ScaledProblem problem = asked.make({1, 2, 3, 4, 6, 8, 12, 24});
+  for (int64_t count : {2, 3, 4, 6, 8, 12})
+    EXPECT_TRUE(problem.get(count));
+  EXPECT_EQ(asked.asked.size(), 2u);
+  for (int round = 0; round < 2; ++round)
+    for (int64_t count : {1, 24})
+      EXPECT_TRUE(problem.get(count));
+  EXPECT_EQ(asked.asked.size(), 4u);
+}
+
+TEST(ScaledProblem, ExtractsOneByOneWhatIsBoundToSizes) {
+  Asked asked;
+  ScaledProblem problem = asked.make({4, 12}, /*isFree=*/false);
+  EXPECT_EQ(compare(problem, 4), std::nullopt);
+  EXPECT_EQ(compare(problem, 12), std::nullopt);
+  EXPECT_EQ(asked.asked,
+            (std::vector<std::pair<int64_t, int64_t>>{{4, 6}, {12, 2}}));
+  EXPECT_EQ(problem.getObstacle(), "the model has a batch of its own");
+}
+
+TEST(AffineProblem, TellsWhatElseDiffers) {
+  PlanningProblem other = makeStep(2, 3);
+  other.ops.back().node = "another";
+  std::string reason;
+  EXPECT_FALSE(AffineProblem::make(makeStep(2, 2), 2, other, 3, reason));
+  EXPECT_NE(reason.find("node is"), std::string::npos) << reason;
+  EXPECT_FALSE(
+      AffineProblem::make(makeStep(2, 1), 1, makeStep(2, 2), 2, reason));
+  EXPECT_FALSE(
+      AffineProblem::make(makeStep(2, 2), 2, makeStep(2, 1), 1, reason));
+}
+
+TEST(AffineProblem, HasNoPartsOfSizes) {
+  std::string reason;
+  auto affine =
+      AffineProblem::make(makeStep(2, 2), 2, makeStep(2, 4), 6, reason);
+  ASSERT_TRUE(affine);
+  EXPECT_TRUE(affine->get(4));
+  EXPECT_FALSE(
+      AffineProblem::make(makeStep(2, 2), 2, makeStep(2, 3), 10, reason)
+          ->get(3));
+}
+
+} // namespace
