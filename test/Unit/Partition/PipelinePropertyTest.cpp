@@ -10,6 +10,7 @@
 #include "Outcomes.h"
 #include "RandomPlan.h"
 #include "RandomStages.h"
+#include "StepCase.h"
 
 #include "passes/Memory/Passes.h"
 #include "passes/Partition/Passes.h"
@@ -35,50 +36,19 @@ uint64_t readSetting(const char *name, uint64_t usual) {
   return text ? std::strtoull(text, nullptr, 10) : usual;
 }
 
-MLIRContext &getContext() {
-  static MLIRContext *context = [] {
-    DialectRegistry registry;
-    registry.insert<ParplanDialect, func::FuncDialect>();
-    auto *created = new MLIRContext(registry, MLIRContext::Threading::DISABLED);
-    created->loadAllAvailableDialects();
-    return created;
-  }();
-  return *context;
-}
-
-/// One random step, its values on one rank, and the programs of its positions.
-class Case {
+/// A random step with a plan, cut into the programs of its positions.
+class Case : public StepCase {
 public:
-  explicit Case(uint64_t seed)
-      : random(seed), handler(&getContext(), [&](Diagnostic &diagnostic) {
-          messages += diagnostic.str() + "\n";
-          return success();
-        }) {
-    step = makeRandomStepUpTo(getContext(), random, /*mostMicroBatches=*/6);
-    func::FuncOp function = getFunctions(*step.module).front();
-    Builder builder(&getContext());
-    // Every position has some of them.
-    for (unsigned index = 0; index < function.getNumArguments(); ++index)
-      function.setArgAttr(index, attributes::name,
-                          builder.getStringAttr("a" + Twine(index)));
-    for (unsigned index = 0; index < function.getNumResults(); ++index)
-      if (!function.getResultAttr(index, attributes::variable))
-        function.setResultAttr(index, attributes::name,
-                               builder.getStringAttr("r" + Twine(index)));
-    runOnOne();
+  explicit Case(uint64_t seed) : StepCase(seed, /*mostMicroBatches=*/6) {
+    func::FuncOp function = getFunctions().front();
     int64_t positions = random.between(2, 4);
     ScheduleShape shape = pickSchedule(random, positions, step.microBatches);
     writeRandomPlan(*step.module, random, positions);
     writeRandomStages(function, shape, random);
   }
 
-  static std::vector<func::FuncOp> getFunctions(ModuleOp module) {
-    auto functions = module.getOps<func::FuncOp>();
-    return {functions.begin(), functions.end()};
-  }
-
   bool compile() {
-    planned = step.module->clone();
+    planned = print();
     PassManager manager(&getContext());
     buildPartitionPipeline(manager);
     buildPipelinePipeline(manager);
@@ -90,80 +60,14 @@ public:
     return succeeded(memory.run(*step.module));
   }
 
-  /// Interprets all positions; what is wrong, or nothing.
-  std::string findFault() {
-    if (expected.empty())
-      return "one rank: " + messages;
-    std::vector<func::FuncOp> functions = getFunctions(*step.module);
-    std::vector<std::vector<Tensor>> arguments;
-    for (func::FuncOp function : functions) {
-      arguments.emplace_back();
-      for (unsigned index = 0; index < function.getNumArguments(); ++index)
-        arguments.back().push_back(values.at(
-            function.getArgAttrOfType<StringAttr>(index, attributes::name)
-                .str()));
-    }
-    auto results = interpretPositions(functions, arguments, step.initializers,
-                                      checkBlocks);
-    if (failed(results))
-      return messages;
-    std::map<std::string, int> found;
-    for (auto [function, own] : llvm::zip_equal(functions, *results))
-      for (const Outcome &outcome : getOutcomes(function, own)) {
-        std::string name = getKey(outcome);
-        ++found[name];
-        std::string fault =
-            compare(expected.at(name), outcome.value, step.tolerance);
-        if (!fault.empty())
-          return function.getSymName().str() + " " + name + " " + fault;
-      }
-    for (auto &[name, value] : expected)
-      if (found[name] == 0)
-        return "no position has " + name;
-    return "";
-  }
+  std::string findFault() { return StepCase::findFault(checkBlocks); }
 
-  std::string print() {
-    std::string text = "planned:\n";
-    llvm::raw_string_ostream stream(text);
-    planned->print(stream);
-    stream << "\ncompiled:\n";
-    step.module->print(stream);
-    return text;
+  std::string describe() {
+    return "planned:\n" + planned + "\ncompiled:\n" + print();
   }
-
-  Random random;
-  std::string messages;
-  ScopedDiagnosticHandler handler;
-  Graph step;
-  OwningOpRef<ModuleOp> planned;
 
 private:
-  static std::string getKey(const Outcome &outcome) {
-    if (!outcome.variable)
-      return outcome.name;
-    std::string text;
-    llvm::raw_string_ostream(text) << outcome.variable;
-    return text;
-  }
-
-  void runOnOne() {
-    OwningOpRef<ModuleOp> whole = step.module->clone();
-    PassManager manager(&getContext());
-    buildPipelinePipeline(manager);
-    if (failed(manager.run(*whole)))
-      return;
-    func::FuncOp function = getFunctions(*whole).front();
-    for (auto [index, value] : llvm::enumerate(step.arguments))
-      values["a" + std::to_string(index)] = value;
-    FailureOr<std::vector<Tensor>> results =
-        interpret(function, step.arguments, step.initializers);
-    if (succeeded(results))
-      for (const Outcome &outcome : getOutcomes(function, *results))
-        expected[getKey(outcome)] = outcome.value;
-  }
-
-  std::map<std::string, Tensor> values, expected;
+  std::string planned;
 };
 
 TEST(PipelineProperty, PositionsTogetherTrainAsOneTrains) {
@@ -175,9 +79,9 @@ TEST(PipelineProperty, PositionsTogetherTrainAsOneTrains) {
     Case test(seed);
     bool isCompiled = test.compile();
     EXPECT_TRUE(isCompiled)
-        << "seed " << seed << ": " << test.messages << test.print();
+        << "seed " << seed << ": " << test.messages << test.describe();
     std::string fault = isCompiled ? test.findFault() : "";
-    EXPECT_EQ(fault, "") << "seed " << seed << "\n" << test.print();
+    EXPECT_EQ(fault, "") << "seed " << seed << "\n" << test.describe();
     if (testing::Test::HasFailure())
       return;
     exact += test.step.tolerance == 0;
@@ -326,12 +230,11 @@ TEST_P(PipelineMutants, AreNoticed) {
   int planted = 0, noticed = 0;
   for (uint64_t seed = 0; seed < stepCount && planted < 100; ++seed) {
     Case test(seed);
-    if (!test.compile() ||
-        !GetParam().plant(Case::getFunctions(*test.step.module), test.random))
+    if (!test.compile() || !GetParam().plant(test.getFunctions(), test.random))
       continue;
     ++planted;
     if (GetParam().isOfOrder) {
-      PassManager manager(&getContext());
+      PassManager manager(&Case::getContext());
       manager.addPass(createVerifyPipeline());
       noticed += failed(manager.run(*test.step.module));
     } else {
