@@ -191,8 +191,10 @@ double ServerSeconds::getStep(const ServerChoice &servers, double own) const {
   auto count = static_cast<double>(servers.servers);
   if (!servers.staleness)
     return own + update + 2 * std::max(workers, count) * message;
-  return std::max(own + update + 2 * count * message,
-                  workers * (update + 2 * message));
+  double push = count * message, turn = update + 2 * push;
+  if (*servers.staleness == 0)
+    return std::max(workers * turn, own + workers * (update + push) + push);
+  return std::max(workers * turn, own + turn);
 }
 
 /// A message to or from one of the servers, as far as ranks are from each

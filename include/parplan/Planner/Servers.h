@@ -59,9 +59,11 @@ struct ServerSeconds {
   /// falls when that grows, so it takes bounds of one to bounds of the other.
   /// * Together: own, the updates, and the messages of the busiest link, first
   ///   all gradients, then all new values.
-  /// * Without a common step the slower of a worker (own, its messages, the
-  ///   update it waits for) and of a server, which receives, updates and
-  ///   answers worker by worker.
+  /// * Without a common step servers receive from, update for and answer one
+  ///   worker after the other, whose link carries what goes to all of them. So
+  ///   a step takes as long as all of that, or as a worker with its turn alone.
+  ///   With a staleness of 0 all turns wait for the first worker to compute,
+  ///   and its next one for all updates.
   double getStep(const ServerChoice &servers, double own) const;
 };
 

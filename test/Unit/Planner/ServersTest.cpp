@@ -166,23 +166,43 @@ TEST(Servers, TogetherWaitForTheBusiestLink) {
   }
 }
 
-TEST(Servers, ApplyPushesOneAfterTheOther) {
+TEST(Servers, ServeOneWorkerAfterTheOther) {
   PlanningProblem step = makeStep({});
-  double update = 16 * 16 / 1000.0, message = getMessageSeconds(1);
+  for (int64_t count : {1, 2}) {
+    // A worker's link carries what goes to all of them.
+    double push = count * getMessageSeconds(count);
+    double turn = 16 * 16 / 1000.0 / count + 2 * push;
+    auto getEvaluation = [&](int64_t workers) {
+      ServerChoice servers = makeServers(count, workers, /*staleness=*/1);
+      return solve(step, makeRequest(workers, servers), SimpleCosts())
+          .evaluation;
+    };
+    PlanEvaluation few = getEvaluation(2);
+    EXPECT_NEAR(few.stepTimeSeconds, few.computeSeconds + turn, 1e-9);
+    EXPECT_NEAR(getEvaluation(1000).stepTimeSeconds, 1000 * turn, 1e-9);
+  }
+}
+
+TEST(Servers, WaitForTheFirstWorkerWithoutStaleness) {
+  PlanningProblem step = makeStep({});
+  double update = 16 * 16 / 1000.0, push = getMessageSeconds(1);
   auto getEvaluation = [&](int64_t workers) {
-    ServerChoice servers = makeServers(1, workers, /*staleness=*/1);
+    ServerChoice servers = makeServers(1, workers, /*staleness=*/0);
     return solve(step, makeRequest(workers, servers), SimpleCosts()).evaluation;
   };
-  PlanEvaluation few = getEvaluation(2);
-  EXPECT_NEAR(few.stepTimeSeconds, few.computeSeconds + update + 2 * message,
+  // The first worker computes alone, and gets the next version when the pushes
+  // of all are applied.
+  PlanEvaluation few = getEvaluation(3);
+  EXPECT_NEAR(few.stepTimeSeconds,
+              few.computeSeconds + 3 * (push + update) + push, 1e-9);
+  EXPECT_NEAR(getEvaluation(1000).stepTimeSeconds, 1000 * (update + 2 * push),
               1e-9);
-  EXPECT_NEAR(getEvaluation(1000).stepTimeSeconds,
-              1000 * (update + 2 * message), 1e-9);
 }
 
 TEST(Servers, NeverTakeLessWhereWorkersTakeMore) {
   for (std::optional<int64_t> staleness :
-       {std::optional<int64_t>(), std::optional<int64_t>(2)})
+       {std::optional<int64_t>(), std::optional<int64_t>(0),
+        std::optional<int64_t>(2)})
     for (int64_t count : {1, 3}) {
       ServerChoice servers = makeServers(count, 5, staleness);
       ServerSeconds seconds{0.5, 0.25};
@@ -231,7 +251,7 @@ TEST(Servers, FindWhatExhaustiveSearchFinds) {
         pick({0, 1}) == 0 ? static_cast<const PlanCosts &>(simple) : slow;
     std::optional<int64_t> staleness;
     if (pick({0, 1, 2}) == 0)
-      staleness = 1;
+      staleness = pick({0, 1});
     PlanRequest request =
         makeRequest(0, makeServers(pick({1, 2}), pick({2, 3, 4}), staleness));
     PlanResult best = solveByExhaustion(step, request, costs);
