@@ -6,6 +6,8 @@
 
 #include "dialects/exec/ExecOps.h"
 
+#include "parplan/Sharding/ServerPositions.h"
+
 #include "llvm/ADT/SmallSet.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -47,7 +49,7 @@ int64_t ProgramOp::getPositionCount() {
 int64_t ProgramOp::getPositionOf(int64_t rank) {
   Mesh mesh = getMesh().getMesh();
   if (mesh.getServerCount() > 0)
-    return mesh.isServer(rank);
+    return getServersPosition(mesh, rank);
   std::optional<int> axis = getPipelineAxis();
   return axis ? mesh.getCoordinate(rank, *axis) : 0;
 }

@@ -6,6 +6,8 @@
 
 #include "dialects/parplan/OpFamilies.h"
 
+#include "parplan/Sharding/ServerPositions.h"
+
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
 using namespace mlir;
@@ -48,9 +50,9 @@ static LogicalResult verifyServerMessage(Operation *op,
     return op->emitOpError()
            << point.getAxes() << " is not the workers and the servers (P9)";
   auto peer = static_cast<int64_t>(point.getPeer());
-  bool isServer = position == 1;
-  bool isAnyWorker =
-      isServer && peer == -1 && function->hasAttr(attributes::staleness);
+  bool isServer = position == serverPosition;
+  bool isAnyWorker = isServer && peer == servedWorker &&
+                     function->hasAttr(attributes::staleness);
   if (isAnyWorker || (peer >= 0 && peer < mesh.getRankCount() &&
                       mesh.isServer(peer) != isServer))
     return success();

@@ -7,6 +7,7 @@
 #include "parplan/Interpreter/Interpreter.h"
 
 #include "lib/Interpreter/Machine.h"
+#include "parplan/Sharding/ServerPositions.h"
 
 #include <deque>
 #include <map>
@@ -228,7 +229,7 @@ private:
       return {position};
     SmallVector<int64_t> members;
     for (int64_t rank = 0; rank < mesh.getRankCount(); ++rank)
-      if (mesh.isServer(rank) == (position == 1))
+      if (getServersPosition(mesh, rank) == position)
         members.push_back(rank);
     return members;
   }

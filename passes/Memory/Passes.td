@@ -91,4 +91,19 @@ def InsertTransfers : Pass<"parplan-insert-transfers", "::mlir::ModuleOp"> {
   }];
 }
 
+def VerifyMemory : Pass<"parplan-verify-memory", "::mlir::ModuleOp"> {
+  let summary = "Checks where values are read, and who keeps variables";
+  let description = [{
+    Checks that
+    * every value is read in the tier in which it is, and transfers change that
+      (P19);
+    * a variable gets its new value where it rests (P19);
+    * workers have neither updates nor states, and take new values of parameters
+      from servers alone (P20);
+    * servers hear of other servers alone in collectives (P20);
+    * what goes from workers to a server, and back, is received as it is sent
+      (P20).
+  }];
+}
+
 #endif // PARPLAN_PASSES_MEMORY_PASSES_TD

@@ -21,6 +21,7 @@ void buildMemoryPipeline(mlir::OpPassManager &manager, int64_t bucketBytes) {
   manager.addPass(createPrefetchGathers());
   // Last: uploads are for readers in their final places.
   manager.addPass(createInsertTransfers());
+  manager.addPass(createVerifyMemory());
 }
 
 } // namespace parplan

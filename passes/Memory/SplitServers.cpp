@@ -5,16 +5,15 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/Memory/Passes.h"
+#include "passes/Memory/ServedOps.h"
 #include "passes/Partition/Layouts.h"
 
 #include "dialects/parplan/ParplanOps.h"
+#include "parplan/Sharding/ServerPositions.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
-
-#include "llvm/ADT/MapVector.h"
-#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 
@@ -28,9 +27,6 @@ namespace {
 RankedTensorType getTensorType(Value value) {
   return cast<RankedTensorType>(value.getType());
 }
-
-/// What stands in the place of a worker where the servers serve one at a time.
-constexpr int64_t servedWorker = -1;
 
 /// How a value lies on the servers, or the workers.
 enum class Layout {
@@ -48,7 +44,7 @@ public:
       : main(main), mesh(meshOp.getMesh().getMesh()),
         meshName(FlatSymbolRefAttr::get(meshOp.getSymNameAttr())),
         isAsync(main->hasAttr(attributes::staleness)),
-        workers(main.getContext()), servers(main.getContext()) {
+        workers(main.getContext()), servers(main.getContext()), served(main) {
     Builder builder(main.getContext());
     SmallVector<StringAttr> names;
     for (const MeshAxis &axis : mesh.getAxes())
@@ -62,8 +58,13 @@ public:
   }
 
   LogicalResult run() {
-    findServed();
+    if (failed(served.verify()))
+      return failure();
     createServer();
+    workers.setInsertionPointToStart(&main.getBody().front());
+    for (BlockArgument argument : main.getArguments())
+      if (served.isPushed(argument))
+        push(argument);
     // Sends are inserted on the way.
     for (Operation *op : getOps())
       if (served.contains(op)) {
@@ -71,7 +72,7 @@ public:
           return failure();
       } else {
         for (Value result : op->getResults())
-          if (pushed.contains(result))
+          if (served.isPushed(result))
             push(result);
       }
     if (failed(splitResults()))
@@ -89,45 +90,6 @@ private:
     for (Operation &op : main.getBody().front().without_terminator())
       ops.push_back(&op);
     return ops;
-  }
-
-  //===--------------------------------------------------------------------===//
-  // Whose work it is
-  //===--------------------------------------------------------------------===//
-
-  bool isServed(Value value) const {
-    Operation *op = value.getDefiningOp();
-    return op && served.contains(op);
-  }
-
-  /// What follows from gradients of a rank, or from updates alone; and what of
-  /// all that is read there workers have to send.
-  void findServed() {
-    for (Operation &op : main.getBody().front().without_terminator()) {
-      bool isFirst = isAsync ? isa<OptimizerUpdateOp>(op)
-                             : llvm::any_of(op.getOperands(), [](Value value) {
-                                 return value.getDefiningOp<PackOp>();
-                               });
-      if (isFirst || llvm::any_of(op.getOperands(),
-                                  [&](Value value) { return isServed(value); }))
-        served.insert(&op);
-    }
-    for (Operation *op : served)
-      for (Value operand : op->getOperands())
-        if (!isServed(operand) && !canMake(operand))
-          pushed.insert(operand);
-  }
-
-  /// Variables, constants, numbers of the schedule and what follows from them.
-  bool canMake(Value value) {
-    if (auto argument = dyn_cast<BlockArgument>(value))
-      return bool(
-          main.getArgAttr(argument.getArgNumber(), attributes::schedule));
-    Operation *op = value.getDefiningOp();
-    return isa<BucketParameterOp, ConstantOp>(op) ||
-           (isPure(op) && op->getNumOperands() > 0 && !isServed(value) &&
-            llvm::all_of(op->getOperands(),
-                         [&](Value operand) { return canMake(operand); }));
   }
 
   //===--------------------------------------------------------------------===//
@@ -185,14 +147,16 @@ private:
   /// Each server its piece of `value`, of every worker.
   void push(Value value) {
     RankedTensorType type = getTensorType(value);
-    workers.setInsertionPointAfterValue(value);
+    if (value.getDefiningOp())
+      workers.setInsertionPointAfterValue(value);
     SmallVector<Value> pieces(mesh.getServerCount(), value);
     if (type.getRank() > 0 && pieces.size() > 1) {
       auto parts = workers.create<UnpackOp>(
           value.getLoc(), SmallVector<Type>(pieces.size(), getPieceType(type)),
           value, getOffsets(type));
       annotate(parts, getPieceType(type), Layout::whole);
-      copyOrigin(value.getDefiningOp(), parts);
+      if (Operation *maker = value.getDefiningOp())
+        copyOrigin(maker, parts);
       llvm::copy(parts.getOutputs(), pieces.begin());
     }
     for (auto [server, piece] : llvm::enumerate(pieces))
@@ -234,8 +198,10 @@ private:
     for (StringRef name : {attributes::microBatches, attributes::staleness})
       if (Attribute value = main->getAttr(name))
         server->setAttr(name, value);
-    main->setAttr(attributes::position, builder.getI64IntegerAttr(0));
-    server->setAttr(attributes::position, builder.getI64IntegerAttr(1));
+    main->setAttr(attributes::position,
+                  builder.getI64IntegerAttr(workerPosition));
+    server->setAttr(attributes::position,
+                    builder.getI64IntegerAttr(serverPosition));
   }
 
   /// The value on the servers.
@@ -278,6 +244,8 @@ private:
     if (auto sum = dyn_cast<AllReduceOp>(op);
         sum && received.count(sum.getInput()))
       return addUp(sum);
+    if (isa<CollectiveOpInterface>(op))
+      return op->emitOpError("goes over workers, behind what servers take");
     // Sums over pieces are added up over the servers for the first that reads
     // more than terms.
     bool isTerm = isa<SquareSumOp>(op) && mesh.getServerCount() > 1;
@@ -347,7 +315,7 @@ private:
     Results own, theirs;
     for (auto [index, value] : llvm::enumerate(end->getOperands())) {
       DictionaryAttr dictionary = main.getResultAttrDict(index);
-      if (!isServed(value)) {
+      if (!served.contains(value)) {
         own.values.push_back(value);
         own.attributes.push_back(dictionary);
         continue;
@@ -392,9 +360,7 @@ private:
   //===--------------------------------------------------------------------===//
 
   void cleanUp() {
-    auto ops = served.takeVector();
-    for (Operation *op : llvm::reverse(ops))
-      op->erase();
+    served.erase();
     SmallVector<Operation *> left = getOps();
     for (Operation *op : llvm::reverse(left))
       if (isOpTriviallyDead(op))
@@ -435,8 +401,7 @@ private:
   /// The workers with which a server speaks, by their ranks.
   SmallVector<int64_t> peers;
   OpBuilder workers, servers;
-  llvm::SetVector<Operation *> served;
-  llvm::DenseSet<Value> pushed;
+  ServedOps served;
   /// Per pushed value what came of each of `peers`.
   llvm::DenseMap<Value, SmallVector<Value>> received;
   /// From values of the workers to those of the servers.

@@ -11,6 +11,7 @@
 #include "passes/Schedule/Variables.h"
 
 #include "dialects/parplan/ParplanOps.h"
+#include "parplan/Sharding/ServerPositions.h"
 #include "parplan/Support/Check.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -53,7 +54,7 @@ public:
         return failure();
     // Of servers, whose program serves one worker after the other.
     if (getServerAxis(getOnlyMesh(function->getParentOp())) &&
-        placement.getProgram().getPosition() == 1)
+        placement.getProgram().getPosition() == serverPosition)
       placement.getProgram().setStalenessAttr(
           function->getAttrOfType<IntegerAttr>(attributes::staleness));
     return success();

@@ -140,3 +140,72 @@ func.func @main(%ga: tensor<16xf32>, %rate: tensor<f32> {parplan.schedule = "lea
     {parplan.shardings = [#parts]} : tensor<16xf32>, tensor<16xf32>, tensor<f32>
   return %na : tensor<16xf32>
 }
+
+// -----
+
+#whole = #parplan.sharding<@mesh, [{}]>
+parplan.mesh @mesh <["dp0"=2 data, "ps0"=1 server]>
+parplan.initializer @a "a" : tensor<16xf32> in "" at 0 length 64
+// Nothing is updated by workers in silence.
+func.func @main(%ga: tensor<16xf32>, %rate: tensor<f32> {parplan.schedule = "learning_rate"})
+    -> (tensor<16xf32> {parplan.variable = #parplan.variable<@a>, parplan.global_type = tensor<16xf32>, parplan.sharding = #whole})
+    attributes {parplan.micro_batches = 1 : i64} {
+  // expected-note@+1 {{of the parameter #parplan.variable<@a>}}
+  %a = parplan.parameter @a {parplan.global_type = tensor<16xf32>, parplan.shardings = [#whole]} : tensor<16xf32>
+  %half = parplan.neg %a {parplan.shardings = [#whole]} : tensor<16xf32>
+  %twice = parplan.neg %half {parplan.shardings = [#whole]} : tensor<16xf32>
+  // expected-error@+1 {{would stay with the workers: its gradient is in no bucket that servers take}}
+  %na = parplan.optimizer_update sgd %a, %twice learning_rate %rate betas 0.9, 0.999 epsilon 1.0e-8 weight_decay 0.0 momentum 0.0
+    : tensor<16xf32>, tensor<16xf32>, tensor<f32>
+  %read = parplan.neg %na : tensor<16xf32>
+  return %read : tensor<16xf32>
+}
+
+// -----
+
+#whole = #parplan.sharding<@mesh, [{}]>
+#number = #parplan.sharding<@mesh, []>
+parplan.mesh @mesh <["dp0"=2 data, "ps0"=1 server]>
+parplan.initializer @a "a" : tensor<16xf32> in "" at 0 length 64
+func.func @main(%ga: tensor<16xf32>, %rate: tensor<f32> {parplan.schedule = "learning_rate"})
+    -> (tensor<16xf32> {parplan.variable = #parplan.variable<@a>, parplan.global_type = tensor<16xf32>, parplan.sharding = #whole},
+        tensor<f64> {parplan.name = "squares", parplan.global_type = tensor<f64>, parplan.sharding = #number})
+    attributes {parplan.micro_batches = 1 : i64} {
+  %a = parplan.parameter @a {parplan.global_type = tensor<16xf32>, parplan.shardings = [#whole]} : tensor<16xf32>
+  %pa = parplan.neg %ga {parplan.shardings = [#parplan.sharding<@mesh, [{}], partial = sum{"dp0"}>]} : tensor<16xf32>
+  %ra = parplan.all_reduce sum %pa axes <"dp0"> to <@mesh, [{}]> {parplan.global_type = tensor<16xf32>} : tensor<16xf32> -> tensor<16xf32>
+  %sa = parplan.square_sum %ra {parplan.shardings = [#parplan.sharding<@mesh, [], partial = sum{"dp0"}>]} : tensor<16xf32>
+  %total = parplan.sum %sa {parplan.shardings = [#parplan.sharding<@mesh, [], partial = sum{"dp0"}>]} : tensor<f64>
+  // expected-error@+1 {{goes over workers, behind what servers take}}
+  %all = parplan.all_reduce sum %total axes <"dp0"> to <@mesh, []> {parplan.global_type = tensor<f64>} : tensor<f64> -> tensor<f64>
+  %na = parplan.optimizer_update sgd %a, %ra learning_rate %rate betas 0.9, 0.999 epsilon 1.0e-8 weight_decay 0.0 momentum 0.0
+    {parplan.shardings = [#whole]} : tensor<16xf32>, tensor<16xf32>, tensor<f32>
+  return %na, %all : tensor<16xf32>, tensor<f64>
+}
+
+// -----
+
+#whole = #parplan.sharding<@mesh, [{}]>
+#number = #parplan.sharding<@mesh, []>
+parplan.mesh @mesh <["dp0"=2 data, "ps0"=1 server]>
+parplan.initializer @a "a" : tensor<16xf32> in "" at 0 length 64
+// What updates read of a batch is sent, too.
+// CHECK-LABEL: func.func @main
+// CHECK-SAME: (%[[G:.*]]: tensor<16xf32>, %[[S:.*]]: tensor<f32>)
+// CHECK-NEXT: parplan.send %[[S]] to 2
+// CHECK: %[[PACK:.*]] = parplan.pack
+// CHECK-NEXT: parplan.send %[[PACK]] to 2
+// CHECK-LABEL: func.func @server
+// CHECK-SAME: (%{{[^,]*}}: tensor<f32> {{[^,]*}}) ->
+// CHECK: %[[SCALE:.*]] = parplan.receive from -1 {{.*}} : tensor<f32>
+// CHECK-NEXT: %[[SUM:.*]] = parplan.receive from -1 {{.*}} : tensor<16xf32>
+// CHECK: parplan.optimizer_update sgd %{{.*}}, %[[SUM]] learning_rate %{{.*}} scale %[[SCALE]]
+func.func @main(%ga: tensor<16xf32>, %scale: tensor<f32>, %rate: tensor<f32> {parplan.schedule = "learning_rate"})
+    -> (tensor<16xf32> {parplan.variable = #parplan.variable<@a>, parplan.global_type = tensor<16xf32>, parplan.sharding = #whole})
+    attributes {parplan.micro_batches = 1 : i64, parplan.staleness = 0 : i64} {
+  %a = parplan.parameter @a {parplan.global_type = tensor<16xf32>, parplan.shardings = [#whole]} : tensor<16xf32>
+  %ra = parplan.neg %ga {parplan.shardings = [#whole]} : tensor<16xf32>
+  %na = parplan.optimizer_update sgd %a, %ra learning_rate %rate scale %scale betas 0.9, 0.999 epsilon 1.0e-8 weight_decay 0.0 momentum 0.0
+    {parplan.shardings = [#whole]} : tensor<16xf32>, tensor<16xf32>, tensor<f32>, tensor<f32>
+  return %na : tensor<16xf32>
+}
