@@ -295,7 +295,7 @@ TEST(Pipeline, OrdersPassesForWhatMessagesTake) {
 TEST(Pipeline, HoldsWhatArrivesStagesBeforeItIsRead) {
   // What the first stage makes, which is large, is read by the last one, too.
   const int64_t widths[] = {8, 64, 8, 8, 64};
-  auto getPeaks = [&](bool skips) {
+  auto getPeaks = [&](bool skips, bool handsOn = false) {
     ProblemBuilder builder;
     builder.problem.microBatches = 8;
     int value = builder.addInput({8, 8}), first = -1;
@@ -326,15 +326,20 @@ TEST(Pipeline, HoldsWhatArrivesStagesBeforeItIsRead) {
         FreeMessages());
     PlanningAnswer answer =
         cutAt(builder.problem, *result.answer, {0, 1, 2, 3}, FreeMessages());
+    answer.relayed.assign(builder.problem.ops.size(), false);
+    answer.relayed[0] = handsOn;
     return evaluatePlan(builder.problem, answer, FreeMessages())
         .positionPeakBytes;
   };
-  std::vector<int64_t> chain = getPeaks(false), skip = getPeaks(true);
+  std::vector<int64_t> chain = getPeaks(false), skip = getPeaks(true),
+                       handed = getPeaks(true, /*handsOn=*/true);
   int64_t block = 8 * 64 * 4;
   EXPECT_EQ(skip[1], chain[1]);
   // When the last stage begins its first backward pass, the first one has made
   // three more.
   EXPECT_EQ(skip[3], chain[3] + 3 * block);
+  // From the stage before, the next one comes with what that makes itself.
+  EXPECT_EQ(handed[3], chain[3] + block);
 }
 
 TEST(Pipeline, HoldsWhatTheScheduleHasInFlight) {
