@@ -45,10 +45,24 @@ def FuseElementwise : Pass<"parplan-fuse-elementwise", "::mlir::ModuleOp"> {
   let dependentDialects = ["::parplan::exec::ExecDialect"];
 }
 
+def DelayKernels : Pass<"parplan-delay-kernels", "::mlir::ModuleOp"> {
+  let summary = "Moves kernels to their first reader where that keeps fewer bytes";
+  let description = [{
+    In: as parplan-fuse-elementwise leaves it.
+
+    A kernel that only later ops read runs right before the first of them if what
+    it reads takes no more bytes on the way than what it makes, and fewer at
+    first: others read that too, in whose place it can write as the last one.
+    Nothing moves over what communicates or goes to another tier.
+
+    Out: the same ops in another order.
+  }];
+}
+
 def ToExec : Pass<"parplan-to-exec", "::mlir::ModuleOp"> {
   let summary = "Places buffers and orders launches, communication and events";
   let description = [{
-    In: as parplan-fuse-elementwise leaves it.
+    In: as parplan-delay-kernels leaves it.
 
     @main, or the function of every pipeline position, becomes an `exec.program`:
     statements in program order, collectives on the communication stream, sends

@@ -15,6 +15,8 @@ void buildSchedulePipeline(mlir::OpPassManager &manager) {
   manager.addPass(createLegalizeLayouts());
   // Before placement: what is fused away needs no buffer.
   manager.addPass(createFuseElementwise());
+  // After fusion, which asks for few ops and not for their order.
+  manager.addPass(createDelayKernels());
   // The verifier of exec.program looks at each program,
   manager.addPass(createToExec());
   // and this closes the phase.
