@@ -160,7 +160,7 @@ private:
 
   void tryAll(llvm::ArrayRef<Resort> resorts) {
     for (const Resort &resort : resorts) {
-      if (fits() && std::chrono::steady_clock::now() > deadline)
+      if (fits() && request.isOver(deadline))
         return;
       PlanningAnswer answer = layouts;
       answer.recomputed = getRecomputed(problem, answer, resort.recompute);

@@ -86,14 +86,25 @@ public:
       result.leastBytes = least;
       return std::move(result);
     }
-    for (const PlanSpace &space : getSpaces(problem, request))
+    for (const PlanSpace &space : getSpaces(problem, request)) {
       visit(space);
+      report();
+    }
     if (result.answer)
       certify();
     return std::move(result);
   }
 
 private:
+  /// Spaces that are left may have faster plans: there is no bound yet.
+  void report() const {
+    SearchProgress progress;
+    if (result.answer)
+      progress.bestSeconds = result.evaluation.stepTimeSeconds;
+    progress.explored = result.certificate.explored;
+    request.control.report(progress);
+  }
+
   static Clock::duration toDuration(double seconds) {
     return std::chrono::duration_cast<Clock::duration>(
         std::chrono::duration<double>(seconds));
@@ -133,7 +144,7 @@ private:
     }
     // One space is looked at in any case.
     bool hasLooked = result.certificate.explored > 0;
-    if (hasLooked && Clock::now() > end)
+    if (hasLooked && request.isOver(end))
       return leaveOut(computeBound);
     double mostOptimizerSeconds =
         mayUpdateOnHost(problem, request)
@@ -309,7 +320,7 @@ private:
       return choices;
     }
     bool stopped = false;
-    auto isLate = [&] { return stopped |= Clock::now() > end; };
+    auto isLate = [&] { return stopped |= request.isOver(end); };
     auto enumeration = elimination->enumerate(
         [&](const std::vector<int> &answer) {
           return isLate() || getPeak(answer).first <= request.memoryLimitBytes;

@@ -26,7 +26,7 @@ PlanResult parplan::solveGatheringAgain(const PlanningProblem &problem,
   using Clock = std::chrono::steady_clock;
   Clock::time_point start = Clock::now();
   PlanResult result = solve(problem, request, costs);
-  if (needsCompletion(request))
+  if (needsCompletion(request) || request.control.isStopped())
     return result;
   // Large problems ask only when there is no plan.
   constexpr size_t mostOps = 2000;

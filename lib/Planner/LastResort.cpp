@@ -61,6 +61,8 @@ PlanResult parplan::findLastResort(const PlanningProblem &problem,
   std::vector<PlanRequest> resorts = getResorts(request);
   for (auto [index, resort] : llvm::enumerate(resorts)) {
     std::chrono::duration<double> left = deadline - Clock::now();
+    if (request.control.isStopped())
+      left = left.zero();
     resort.timeBudgetSeconds = std::max(0.0, left.count()) /
                                static_cast<double>(resorts.size() - index);
     if (best.answer && left.count() <= 0) {

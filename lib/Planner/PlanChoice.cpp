@@ -131,6 +131,8 @@ private:
   using Clock = std::chrono::steady_clock;
 
   double getSecondsLeft() const {
+    if (oracle.isStopped())
+      return 0;
     return std::chrono::duration<double>(deadline - Clock::now()).count();
   }
 
@@ -191,7 +193,7 @@ private:
     for (Trial &trial : trials)
       if (trial.hasPlan() && (!best || isBetter(trial, *best)))
         best = &trial;
-    if (best)
+    if (best || oracle.isStopped())
       return best;
     for (Trial &trial : trials) {
       // No estimate is wrong by half.

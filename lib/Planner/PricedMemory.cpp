@@ -84,7 +84,7 @@ parplan::findSmallerPlan(const MeshProblem &meshProblem, size_t opCount,
     std::optional<int> peak = tryPrice(high);
     if (!peak)
       break;
-    if (Clock::now() > deadline)
+    if (request.isOver(deadline))
       return found;
     for (double &weight : weights)
       weight *= number / (number + 1.0);
@@ -93,7 +93,8 @@ parplan::findSmallerPlan(const MeshProblem &meshProblem, size_t opCount,
   }
   double low =
       high - std::log2(static_cast<double>(request.memoryLimitBytes) + 1) - 20;
-  for (int step = 0; step < steps && found && Clock::now() < deadline; ++step) {
+  for (int step = 0; step < steps && found && !request.isOver(deadline);
+       ++step) {
     double middle = (low + high) / 2;
     (tryPrice(middle) ? low : high) = middle;
   }

@@ -48,7 +48,7 @@ public:
       }
       estimates.push_back(
           {shape, findCuts(chain, shape, request.memoryLimitBytes, deadline)});
-      if (std::chrono::steady_clock::now() > deadline)
+      if (request.isOver(deadline))
         break;
     }
     // What fits first, by time; then the smallest.
@@ -93,7 +93,7 @@ private:
       if (!mayFit)
         return;
       limit -= over;
-      if (std::chrono::steady_clock::now() > deadline)
+      if (request.isOver(deadline))
         return;
       found = findCuts(chain, shape, limit, deadline);
     }

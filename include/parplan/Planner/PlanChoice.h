@@ -64,6 +64,8 @@ public:
   /// where so much time does not suffice.
   virtual double getLeastSeconds(const PlanCandidate &candidate,
                                  double seconds) = 0;
+  /// The choice is to end as if its time were over.
+  virtual bool isStopped() const { return false; }
 };
 
 /// The candidate whose program fits, or what all of them lack.

@@ -9,7 +9,9 @@
 
 #include "parplan/Planner/Candidates.h"
 #include "parplan/Planner/PlanCosts.h"
+#include "parplan/Planner/SearchControl.h"
 
+#include <chrono>
 #include <limits>
 #include <string>
 #include <vector>
@@ -88,6 +90,13 @@ struct PlanRequest {
   /// Largest table of the elimination: 2^24 costs are 128 MiB. A graph that
   /// needs larger ones is planned by relaxed elimination and local search.
   int64_t tableLimit = int64_t(1) << 24;
+  /// Who waits for the search.
+  SearchControl control;
+
+  /// Nothing more is to be looked at.
+  bool isOver(std::chrono::steady_clock::time_point deadline) const {
+    return control.isStopped() || std::chrono::steady_clock::now() > deadline;
+  }
 };
 
 struct PlanResult {
