@@ -81,51 +81,69 @@ void parplan::setWorkers(FrontendOptions &options,
     options.training->countsLabels = areAlone;
 }
 
+/// For how many samples the module of a step of `batch` samples is made, where
+/// the model leaves that open: of a training step, those of a micro-batch. In a
+/// single sample an op that mixes samples could not be told: the phase that
+/// cuts the batch looks for it in two, and cuts those. What cannot be cut is
+/// left to who reports that, and forward passes are compared with the whole.
+static int64_t getModuleSamples(const FrontendOptions &options, int64_t batch) {
+  bool isCut = options.microBatches > 1;
+  int64_t parts = options.workers * (isCut ? options.microBatches : 1);
+  if (batch % parts != 0 || (isCut && !options.training))
+    return batch;
+  int64_t samples = batch / parts;
+  return samples == 1 && batch > 1 ? 2 : samples;
+}
+
 /// The model with the batch of one micro-batch. A symbolic batch is bound to
 /// it; a fixed one is left to the phase that cuts it, which gets its size.
 static bool importStep(mlir::MLIRContext &context, FrontendOptions &options,
                        SimplifiedModel &model, DiagnosticEngine &engine) {
-  model.model = importModel(context, options.import, engine);
-  if (!model.model || engine.hasErrors())
-    return false;
-  const ModelInfo &info = *model.model.info;
-  int64_t modelBatch = info.batch.value_or(1);
-  model.globalBatch = options.import.globalBatch.value_or(modelBatch);
-  if (model.globalBatch % options.workers != 0) {
-    engine.error(codes::badMicroBatches, Location::inFile(options.import.path))
-        << model.globalBatch << " samples for " << options.workers
-        << " workers: each has a whole number of them";
-    return false;
-  }
-  model.globalBatch /= options.workers;
-  if (options.microBatches == 0)
-    options.microBatches = getMicroBatchCounts(model).front();
-  model.microBatches = options.microBatches;
-  int64_t batch = model.globalBatch / options.microBatches;
-  bool isFixed = info.batchSymbol.empty();
-  if (model.globalBatch % options.microBatches != 0 ||
-      (isFixed && modelBatch % batch != 0)) {
-    DiagnosticBuilder error = engine.error(
-        codes::badMicroBatches, Location::inFile(options.import.path));
-    error << options.microBatches << " micro-batches of " << model.globalBatch
-          << " samples";
-    if (isFixed)
-      error << " do not fit the model's fixed batch of " << modelBatch;
-    error << ": a micro-batch has a whole number of samples"
-          << (isFixed ? " that divides the model's batch" : "");
-    return false;
-  }
-  model.microBatchSize = batch;
-  if (modelBatch == model.globalBatch)
-    model.whole = model.getMain().getFunctionType();
-  // In single samples an op that mixes them could not be told: the phase that
-  // cuts the batch looks for it in the whole batch, and cuts that.
-  if (isFixed || batch == modelBatch || batch == 1)
-    return true;
-  options.import.dims.erase(info.batchSymbol);
-  options.import.globalBatch = batch;
-  model.model = importModel(context, options.import, engine);
-  return model.model && !engine.hasErrors();
+  ImportOptions import = options.import;
+  std::optional<int64_t> bound;
+  import.chooseSamples = [&](int64_t batch) { bound = batch;
+  return getModuleSamples(options, batch);
+};
+model.model = importModel(context, import, engine);
+if (!model.model || engine.hasErrors())
+  return false;
+const ModelInfo &info = *model.model.info;
+int64_t modelBatch = info.batch.value_or(1);
+model.globalBatch = import.globalBatch.value_or(bound.value_or(modelBatch));
+if (model.globalBatch % options.workers != 0) {
+  engine.error(codes::badMicroBatches, Location::inFile(import.path))
+      << model.globalBatch << " samples for " << options.workers
+      << " workers: each has a whole number of them";
+  return false;
+}
+model.globalBatch /= options.workers;
+if (options.microBatches == 0)
+  options.microBatches = getMicroBatchCounts(model).front();
+model.microBatches = options.microBatches;
+int64_t batch = model.globalBatch / options.microBatches;
+bool isFixed = info.batchSymbol.empty();
+if (model.globalBatch % options.microBatches != 0 ||
+    (isFixed && modelBatch % batch != 0)) {
+  DiagnosticBuilder error =
+      engine.error(codes::badMicroBatches, Location::inFile(import.path));
+  error << options.microBatches << " micro-batches of " << model.globalBatch
+        << " samples";
+  if (isFixed)
+    error << " do not fit the model's fixed batch of " << modelBatch;
+  error << ": a micro-batch has a whole number of samples"
+        << (isFixed ? " that divides the model's batch" : "");
+  return false;
+}
+model.microBatchSize = batch;
+if (modelBatch == model.globalBatch)
+  model.whole = model.getMain().getFunctionType();
+if (isFixed || batch == modelBatch || batch == 1)
+  return true;
+import.chooseSamples = [&](int64_t) { return batch;
+}
+;
+model.model = importModel(context, import, engine);
+return model.model && !engine.hasErrors();
 }
 
 /// Reports inputs and outputs of a forward pass that are not, in the dimension
@@ -216,7 +234,7 @@ static bool train(Frontend &frontend, TrainingOptions options,
                      codes::doubtfulTraining, engine))
     return false;
   frontend.parameters = listParameters(module);
-  return runPhase(
+  return runChecks(
       module, "train",
       [](mlir::OpPassManager &manager) { manager.addPass(createVerifyStep()); },
       engine);

@@ -13,13 +13,14 @@ using namespace parplan;
 using BuildPasses = llvm::function_ref<void(mlir::OpPassManager &)>;
 
 static bool runPasses(mlir::ModuleOp module, llvm::StringRef phase,
-                      BuildPasses build, DiagnosticEngine &engine) {
+                      BuildPasses build, DiagnosticEngine &engine,
+                      bool verifies = true) {
   mlir::PassManager manager(module.getContext());
   // Once per phase: after every pass it would take longer than the passes.
   manager.enableVerifier(false);
   build(manager);
   if (mlir::succeeded(manager.run(module)) &&
-      mlir::succeeded(mlir::verify(module)))
+      (!verifies || mlir::succeeded(mlir::verify(module))))
     return !engine.hasErrors();
   if (!engine.hasErrors())
     engine.error(codes::internalError) << "phase " << phase.str() << " failed";
@@ -30,7 +31,7 @@ static bool runPasses(mlir::ModuleOp module, llvm::StringRef phase,
 static bool runPhaseWith(mlir::ModuleOp module, llvm::StringRef phase,
                          BuildPasses build,
                          llvm::function_ref<void(mlir::Diagnostic &)> warn,
-                         DiagnosticEngine &engine) {
+                         DiagnosticEngine &engine, bool verifies = true) {
   mlir::ScopedDiagnosticHandler handler(
       module.getContext(), [&](mlir::Diagnostic &diagnostic) {
         if (diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error)
@@ -40,13 +41,20 @@ static bool runPhaseWith(mlir::ModuleOp module, llvm::StringRef phase,
           warn(diagnostic);
         return mlir::success();
       });
-  return runPasses(module, phase, build, engine);
+  return runPasses(module, phase, build, engine, verifies);
 }
 
 bool parplan::runPhase(mlir::ModuleOp module, llvm::StringRef phase,
                        BuildPasses build, DiagnosticEngine &engine) {
   return runPhaseWith(
       module, phase, build, [](mlir::Diagnostic &) {}, engine);
+}
+
+bool parplan::runChecks(mlir::ModuleOp module, llvm::StringRef phase,
+                        BuildPasses build, DiagnosticEngine &engine) {
+  return runPhaseWith(
+      module, phase, build, [](mlir::Diagnostic &) {}, engine,
+      /*verifies=*/false);
 }
 
 /// The index of the node at `location`, if there is one.

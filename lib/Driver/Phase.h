@@ -25,6 +25,11 @@ bool runPhase(mlir::ModuleOp module, llvm::StringRef phase,
               llvm::function_ref<void(mlir::OpPassManager &)> build,
               DiagnosticEngine &engine);
 
+/// The same for passes that change nothing, in a module that is verified.
+bool runChecks(mlir::ModuleOp module, llvm::StringRef phase,
+               llvm::function_ref<void(mlir::OpPassManager &)> build,
+               DiagnosticEngine &engine);
+
 /// The same for passes that leave the model as it is where something does not
 /// allow what they do: `obstacle` is the first that they warn of, with the node
 /// that it is about.

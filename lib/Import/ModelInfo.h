@@ -10,6 +10,7 @@
 #include "parplan/Support/Diagnostics.h"
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -29,6 +30,9 @@ struct ImportOptions {
   std::map<std::string, int64_t, std::less<>> dims = {};
   /// Binds a symbolic batch; with a fixed batch B it must be a multiple of B.
   std::optional<int64_t> globalBatch = std::nullopt;
+  /// For how many samples the module is made, of so many that a symbolic batch
+  /// is bound to; without it, for all.
+  std::function<int64_t(int64_t)> chooseSamples = nullptr;
   /// Files of weights must exist and be long enough. Without it they are never
   /// opened, except for small integers that shapes may depend on.
   bool needWeights = false;

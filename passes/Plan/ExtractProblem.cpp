@@ -51,6 +51,7 @@ public:
         value.sequenceDimension = hasSequence(argument) ? 1 : -1;
       }
     }
+    graph.problem.ops.reserve(body.getOperations().size());
     for (Operation &op : body.without_terminator())
       addOperation(op);
     for (auto [index, result] :

@@ -200,8 +200,9 @@ public:
       : graph(graph), location(Location::inFile(file)),
         isInitializer(isInitializer), diagnostics(diagnostics) {}
 
-  std::optional<BoundInputs> bind(const DimBindings &dims,
-                                  std::optional<int64_t> globalBatch) {
+  std::optional<BoundInputs>
+  bind(const DimBindings &dims, std::optional<int64_t> globalBatch,
+       const std::function<int64_t(int64_t)> &chooseSamples) {
     size_t before = diagnostics.getErrorCount();
     result.bindings = dims;
     collectSymbols();
@@ -210,6 +211,10 @@ public:
     reportUnbound();
     if (diagnostics.getErrorCount() != before)
       return std::nullopt;
+    if (!result.batchSymbol.empty() && chooseSamples) {
+      int64_t &size = result.bindings[result.batchSymbol];
+      size = chooseSamples(size);
+    }
     for (int i = 0; i < int(isInitializer.size()); ++i)
       if (!isInitializer[i])
         bindInput(graph.input(i));
@@ -368,14 +373,14 @@ private:
 };
 } // namespace
 
-std::optional<BoundInputs> bindInputs(const onnx::GraphProto &graph,
-                                      const std::string &file,
-                                      const DimBindings &dims,
-                                      std::optional<int64_t> globalBatch,
-                                      const std::vector<bool> &isInitializer,
-                                      DiagnosticEngine &diagnostics) {
+std::optional<BoundInputs>
+bindInputs(const onnx::GraphProto &graph, const std::string &file,
+           const DimBindings &dims, std::optional<int64_t> globalBatch,
+           const std::function<int64_t(int64_t)> &chooseSamples,
+           const std::vector<bool> &isInitializer,
+           DiagnosticEngine &diagnostics) {
   return InputBinder(graph, file, isInitializer, diagnostics)
-      .bind(dims, globalBatch);
+      .bind(dims, globalBatch, chooseSamples);
 }
 
 } // namespace parplan::importer

@@ -9,6 +9,7 @@
 
 #include "parplan/Support/Diagnostics.h"
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -74,13 +75,15 @@ struct BoundInputs {
 /// dimension of the first input of rank one or more; the inputs that share its
 /// symbol, or its size, have it too. Reports every symbol without size, every
 /// binding that the model does not know, every size that cannot be.
-/// `isInitializer` says for each input whether an initializer gives its value.
-std::optional<BoundInputs> bindInputs(const onnx::GraphProto &graph,
-                                      const std::string &file,
-                                      const DimBindings &dims,
-                                      std::optional<int64_t> globalBatch,
-                                      const std::vector<bool> &isInitializer,
-                                      DiagnosticEngine &diagnostics);
+/// A symbolic batch that has a size gets the one of `chooseSamples` in its
+/// place, if there is such a function. `isInitializer` says for each input
+/// whether an initializer gives its value.
+std::optional<BoundInputs>
+bindInputs(const onnx::GraphProto &graph, const std::string &file,
+           const DimBindings &dims, std::optional<int64_t> globalBatch,
+           const std::function<int64_t(int64_t)> &chooseSamples,
+           const std::vector<bool> &isInitializer,
+           DiagnosticEngine &diagnostics);
 
 /// The shape that a value info declares, with -1 where it says nothing or a
 /// symbol has no size. None if it declares no rank.

@@ -60,6 +60,7 @@ std::optional<ImportedGraph> importGraph(const ImportOptions &options,
   SweepOptions sweepOptions;
   sweepOptions.dims = options.dims;
   sweepOptions.globalBatch = options.globalBatch;
+  sweepOptions.chooseSamples = options.chooseSamples;
   sweepOptions.needWeights = options.needWeights;
   std::unique_ptr<SweptModel> swept =
       sweepModel(*model, sweepOptions, diagnostics);

@@ -120,7 +120,7 @@ private:
         isInitializer[input->second] = true;
     std::optional<BoundInputs> bound =
         bindInputs(graph, model.path, options.dims, options.globalBatch,
-                   isInitializer, diagnostics);
+                   options.chooseSamples, isInitializer, diagnostics);
     if (!bound)
       return false;
     result->batch = bound->batch;

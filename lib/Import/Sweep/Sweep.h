@@ -21,6 +21,7 @@ namespace parplan::importer {
 struct SweepOptions {
   DimBindings dims;
   std::optional<int64_t> globalBatch;
+  std::function<int64_t(int64_t)> chooseSamples;
   /// Fail if a file of weights is missing or too short.
   bool needWeights = false;
   /// Keep the value of every name of the main graph, for tests.

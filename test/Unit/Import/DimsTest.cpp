@@ -67,6 +67,19 @@ TEST(Dims, BindingsGiveShapes) {
               HasSubstr("return %0:float[6, 7]"));
 }
 
+TEST(Dims, ModulesOfOtherSamplesAreMadeWhereTheBatchIsSymbolic) {
+  ImportOptions options;
+  options.dims = {{"batch", 12}, {"length", 7}};
+  options.chooseSamples = [](int64_t batch) { return batch / 4; };
+  EXPECT_THAT(importText(dynamic, 20, options).graph,
+              HasSubstr("return %0:float[3, 7]"));
+  options.dims = {};
+  EXPECT_THAT(importText("g (float[8, 2] x) => (float[8, 2] y) { y = Relu(x) }",
+                         20, options)
+                  .graph,
+              HasSubstr("return %0:float[8, 2]"));
+}
+
 TEST(Dims, UnknownNameIsRefusedWithTheNearest) {
   ImportOptions options;
   options.dims = {{"batch", 4}, {"length", 7}, {"lenght", 7}};
