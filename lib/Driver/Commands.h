@@ -44,9 +44,16 @@ CommandResult checkPlan(const std::string &planPath,
                         const std::map<std::string, int64_t> &dimensions,
                         DiagnosticEngine &engine);
 
-/// Says in words what a plan does and costs, and which parameters it trains.
+/// Says in words what a plan does and costs, what binds it, and which
+/// parameters it trains. Without `modelPath` the model is where the plan says,
+/// if at all.
 CommandResult explainPlan(const std::string &planPath,
+                          const std::string &modelPath,
                           DiagnosticEngine &engine);
+
+/// Says what differs between two plans of a model, and what that costs.
+CommandResult diffPlans(const std::string &before, const std::string &after,
+                        DiagnosticEngine &engine);
 
 /// Says what `spec`, as `--force` takes it, would cost in place of what the
 /// plan does, or why it is impossible. Without `modelPath` the model is where

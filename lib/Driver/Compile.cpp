@@ -18,6 +18,8 @@
 #include "parplan/Support/Files.h"
 #include "parplan/Support/Text.h"
 
+#include <cmath>
+
 using namespace parplan;
 
 namespace {
@@ -112,7 +114,7 @@ planAsGiven(mlir::MLIRContext &context, const CompileOptions &options,
   if (!lack && bytes > memoryLimitBytes)
     lack = "the plan takes " + formatBytes(bytes);
   if (lack) {
-    reportNoPlanFits(options, memoryLimitBytes, *lack, engine);
+    reportNoPlanFits(options, memoryLimitBytes, *lack, {}, engine);
     return std::nullopt;
   }
   std::optional<SequenceSummary> sequence;
@@ -169,6 +171,34 @@ std::string describeOrder(const std::optional<SequenceSummary> &sequence) {
     return "\nthe sequence is in the model's order: " + sequence->reason;
   return "\nthe sequence is in zig-zag order over " +
          std::to_string(sequence->zigzag) + " ranks";
+}
+
+/// An output with the plan alone.
+std::optional<OutputDirectory> makeDirectoryOf(const Json &plan,
+                                               const CompileOptions &options,
+                                               DiagnosticEngine &engine) {
+  std::optional<OutputDirectory> directory =
+      OutputDirectory::create(options.outputDirectory, "plan.json", engine);
+  if (!directory || !directory->writeFile("plan.json", printJson(plan), engine))
+    return std::nullopt;
+  return directory;
+}
+
+/// The plan alone, whatever came of the rest. False where not even that can be
+/// written.
+bool writeInterrupted(const Json &document, const PlanResult &plan,
+                      const CompileOptions &options, DiagnosticEngine &engine) {
+  std::optional<OutputDirectory> directory =
+      makeDirectoryOf(document, options, engine);
+  if (!directory || !directory->commit(engine))
+    return false;
+  double hundredths = std::ceil(plan.certificate.getGap() * 1e4 - 1e-6);
+  engine.error(codes::interrupted, Location::inFile(options.modelPath))
+      << "interrupted; the best plan so far, with "
+      << formatSeconds(plan.evaluation.stepTimeSeconds)
+      << " a step and a gap of " << formatNumber(hundredths / 100)
+      << " %, is written to " << escapeName(options.outputDirectory);
+  return true;
 }
 
 std::string describe(const PlanSummary &summary, const std::string &directory) {
@@ -257,24 +287,37 @@ CommandResult parplan::compile(const CompileOptions &options,
                       frontend.microBatches,
                       describeTraining(options, frontend),
                       planned->sequence,
+                      options.forceEntries,
                       frontend.graph.problem,
                       *plan.answer,
                       plan.evaluation,
                       plan.certificate,
                       planned->lowered.prediction,
                       {planned->searchSeconds, 1, options.seed.value_or(0)}};
+  CostModel costModel(*cluster, getPrecision(options));
+  summary.opSeconds =
+      getOpSeconds(summary.problem, summary.answer, ClusterCosts(costModel));
   Json document = toJson(summary);
 
   std::optional<OutputDirectory> directory =
-      OutputDirectory::create(options.outputDirectory, "plan.json", engine);
-  if (!directory ||
-      !directory->writeFile("plan.json", printJson(document), engine))
+      makeDirectoryOf(document, options, engine);
+  if (!directory)
     return result;
-  if (options.emit != EmitStage::plan &&
-      !emitProgram(frontend, planned->lowered, options, *directory, engine))
-    return result;
-  if (!directory->commit(engine))
-    return result;
+  // An interrupted compiler has an error of its own.
+  DiagnosticEngine said;
+  bool isEmitted =
+      options.emit == EmitStage::plan || options.control.isStopped() ||
+      emitProgram(frontend, planned->lowered, options, *directory, said);
+  bool isInterrupted = options.control.isStopped();
+  if (isInterrupted) {
+    directory->discard();
+    if (!writeInterrupted(document, plan, options, engine))
+      return result;
+  } else {
+    engine.append(std::move(said));
+    if (!isEmitted || !directory->commit(engine))
+      return result;
+  }
   result.text += describe(summary, options.outputDirectory);
   result.document = {{"output", sanitize(options.outputDirectory)},
                      {"plan", std::move(document)}};

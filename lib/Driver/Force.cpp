@@ -296,6 +296,14 @@ ForceOptions parplan::parseForce(std::string_view text, int64_t gpus,
   return ForceParser(gpus, isTraining, engine).parse(text);
 }
 
+std::vector<std::string> parplan::splitForce(std::string_view text) {
+  std::vector<std::string> entries;
+  for (std::string_view entry : splitEntries(text))
+    if (!entry.empty())
+      entries.emplace_back(entry);
+  return entries;
+}
+
 std::vector<std::string> parplan::printOffload(const OffloadChoice &choice) {
   std::vector<std::string> values;
   auto add = [&](const std::string &what, MemoryTier tier) {

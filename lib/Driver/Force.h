@@ -19,6 +19,9 @@ namespace parplan {
 ForceOptions parseForce(std::string_view text, int64_t gpus, bool isTraining,
                         DiagnosticEngine &engine);
 
+/// The entries of such a list, without those that are empty.
+std::vector<std::string> splitForce(std::string_view text);
+
 /// The values of `offload` that ask for a choice; none for no offload.
 std::vector<std::string> printOffload(const OffloadChoice &choice);
 

@@ -75,6 +75,8 @@ struct CompileOptions {
   std::map<std::string, int64_t> dimensions;
   std::optional<int64_t> globalBatch;
   ForceOptions force;
+  /// The entries that `force` is of, as they were given.
+  std::vector<std::string> forceEntries;
   /// Without it, a forward pass. Its micro-batches are the planner's to choose
   /// unless `force` says.
   std::optional<TrainingOptions> training;
@@ -90,6 +92,8 @@ struct CompileOptions {
   EmitStage emit = EmitStage::executable;
   /// Where the module goes after each phase; empty: nowhere.
   std::string dumpDirectory;
+  /// Who waits for the search.
+  SearchControl control;
 };
 
 } // namespace parplan

@@ -2,11 +2,14 @@
 
 #include "lib/Driver/PlanModel.h"
 
+#include "lib/Driver/Force.h"
 #include "lib/Driver/ForceRules.h"
 #include "lib/Driver/IRDumper.h"
-#include "parplan/Planner/ClusterCosts.h"
+#include "lib/Driver/ModelCandidates.h"
+#include "parplan/Support/DiagnosticCodes.h"
 #include "parplan/Support/Text.h"
-#include "passes/Order/Passes.h"
+
+#include <ctime>
 
 using namespace parplan;
 
@@ -62,213 +65,6 @@ findSmallServer(const std::optional<ServerChoice> &servers,
   return describeServerNeed(*servers, ofServers);
 }
 
-/// The problems of a model. Each is imported and finished once.
-class ModelCandidates : public CandidateOracle {
-public:
-  ModelCandidates(mlir::MLIRContext &context, const CompileOptions &options,
-                  const FrontendOptions &request, const Cluster &cluster)
-      : context(context), options(options), request(request), cluster(cluster),
-        costModel(cluster, getPrecision(options)), costs(costModel) {}
-
-  /// Chooses among the candidates of a model, whose first import is `first`, of
-  /// which `said` was said. Reports where none fits.
-  PlanChoice choose(SimplifiedModel first, DiagnosticEngine said,
-                    int64_t memoryLimitBytes, DiagnosticEngine &engine) {
-    Stopwatch time;
-    PlanCandidate least{first.microBatches};
-    std::vector<int64_t> counts = {first.microBatches};
-    if (request.microBatches == 0)
-      counts = getMicroBatchCounts(first);
-    std::vector<int64_t> orders = {1};
-    if (hasCausalAttention(first.getMain()))
-      llvm::append_range(orders, getSharers());
-    Imported &imported = models[least.microBatches];
-    imported.model = std::move(first);
-    imported.engine = std::move(said);
-    const std::optional<Frontend> &plain = finish(least).frontend;
-    if (!plain) {
-      reportImpossible(least, engine);
-      return {};
-    }
-    if (!checkForceOnModel(options.force, options.gpus, plain->graph.problem,
-                           plain->loopObstacle, options.modelPath, engine))
-      return {};
-    std::vector<CandidateRound> rounds =
-        listCandidates(counts, orders, options.force.pipelineSize.value_or(1),
-                       request.training.has_value());
-    PlanChoice choice =
-        choosePlan(rounds, memoryLimitBytes,
-                   options.timeBudgetSeconds - time.getSeconds(), *this);
-    if (choice.candidate || choice.isFault)
-      return choice;
-    if (auto lack = choice.describeLack())
-      reportNoPlanFits(options, memoryLimitBytes, *lack, engine);
-    else
-      reportImpossible(rounds.front().front(), engine);
-    return choice;
-  }
-
-  bool prepare(const PlanCandidate &candidate) override {
-    return finish(candidate).frontend.has_value();
-  }
-
-  PlanResult search(const PlanCandidate &candidate, int64_t limitBytes,
-                    double seconds) override {
-    Finished &finished = finish(candidate);
-    PlanResult result =
-        searchPlan(*finished.frontend, options, cluster, costs,
-                   candidate.effort, limitBytes, seconds, finished.engine);
-    if (!result.answer && finished.refusals.empty())
-      finished.refusals = result.refusals;
-    return result;
-  }
-
-  /// There is no program: the estimate of memory is taken for it.
-  std::optional<ProgramNeed> lower(const PlanCandidate &,
-                                   const PlanResult &plan) override {
-    return ProgramNeed{plan.evaluation.peakBytes, std::nullopt};
-  }
-
-  double getLeastSeconds(const PlanCandidate &candidate,
-                         double seconds) override {
-    if (seconds <= 0)
-      return 0;
-    const Finished &finished = finish(candidate);
-    return finished.frontend
-               ? parplan::getLeastSeconds(*finished.frontend, options, cluster,
-                                          costs, candidate.effort, seconds)
-               : std::numeric_limits<double>::infinity();
-  }
-
-  /// In which order the sequence lies; nothing where ranks could not share it.
-  std::optional<SequenceSummary> describe(const PlanChoice &choice) {
-    const PlanCandidate &chosen = *choice.candidate;
-    std::optional<std::string> obstacle;
-    bool isShared = false;
-    for (const auto &[key, finished] : frontends) {
-      isShared |= key.first == chosen.microBatches && finished.isShared;
-      if (key.first == chosen.microBatches && !obstacle)
-        obstacle = finished.obstacle;
-    }
-    if (!isShared)
-      return std::nullopt;
-    return describeSequence(chosen, choice.seconds, obstacle);
-  }
-
-  /// With what was said of it.
-  Frontend take(const PlanCandidate &candidate, DiagnosticEngine &engine) {
-    Finished &finished = finish(candidate);
-    engine.append(std::move(models.at(candidate.microBatches).engine));
-    engine.append(std::move(finished.engine));
-    return std::move(*finished.frontend);
-  }
-
-  double getImportSeconds() const { return importSeconds; }
-
-protected:
-  struct Imported {
-    std::optional<SimplifiedModel> model;
-    DiagnosticEngine engine;
-  };
-
-  struct Finished {
-    /// Nothing where a step cannot be cut or ordered so.
-    std::optional<Frontend> frontend;
-    DiagnosticEngine engine;
-    /// In zig-zag order: ranks could share the sequence; what does not allow
-    /// that it lies so.
-    bool isShared = false;
-    std::optional<std::string> obstacle;
-    /// Why no plan was found.
-    std::vector<std::string> refusals;
-  };
-
-  /// The options of the frontend for a candidate.
-  FrontendOptions getOptions(const PlanCandidate &candidate) const {
-    FrontendOptions step = request;
-    step.microBatches = candidate.microBatches;
-    step.zigzag = candidate.zigzag;
-    return step;
-  }
-
-  const std::optional<SimplifiedModel> &
-  simplify(const PlanCandidate &candidate) {
-    auto [place, isNew] = models.try_emplace(candidate.microBatches);
-    Imported &imported = place->second;
-    if (isNew) {
-      Stopwatch time;
-      IRDumper silent("", imported.engine);
-      imported.model = simplifyModel(context, getOptions(candidate), silent,
-                                     imported.engine);
-      importSeconds += time.getSeconds();
-    }
-    return imported.model;
-  }
-
-  Finished &finish(const PlanCandidate &candidate) {
-    auto [place, isNew] =
-        frontends.try_emplace({candidate.microBatches, candidate.zigzag});
-    Finished &finished = place->second;
-    const std::optional<SimplifiedModel> &simplified = simplify(candidate);
-    if (!isNew || !simplified)
-      return finished;
-    if (candidate.zigzag > 1) {
-      const Finished &plain = finish({candidate.microBatches});
-      finished.isShared =
-          plain.frontend &&
-          llvm::is_contained(
-              getContextSizes(plain.frontend->graph.problem, options, cluster),
-              candidate.zigzag);
-      if (!finished.isShared)
-        return finished;
-    }
-    Stopwatch time;
-    IRDumper silent("", finished.engine);
-    finished.frontend = finishFrontend(
-        simplified->clone(), getOptions(candidate), silent, finished.engine);
-    importSeconds += time.getSeconds();
-    if (finished.frontend && finished.frontend->orderObstacle) {
-      finished.obstacle = std::move(finished.frontend->orderObstacle);
-      finished.frontend.reset();
-    }
-    return finished;
-  }
-
-  mlir::MLIRContext &context;
-  const CompileOptions &options;
-  const FrontendOptions &request;
-  const Cluster &cluster;
-  CostModel costModel;
-  ClusterCosts costs;
-
-private:
-  /// The numbers of ranks that may go round with a sequence, but one.
-  std::vector<int64_t> getSharers() const {
-    const std::optional<ServerChoice> &servers = options.force.servers;
-    int64_t ranks = servers ? servers->workers : options.gpus;
-    std::vector<int64_t> sharers;
-    for (int64_t count = 2; count <= ranks; ++count)
-      if (ranks % count == 0)
-        sharers.push_back(count);
-    return sharers;
-  }
-
-  /// Why there is no plan, where it is not memory.
-  void reportImpossible(const PlanCandidate &candidate,
-                        DiagnosticEngine &engine) {
-    Finished &finished = finish(candidate);
-    engine.append(std::move(models.at(candidate.microBatches).engine));
-    engine.append(std::move(finished.engine));
-    if (!engine.hasErrors())
-      reportNoPlanPossible(options, finished.refusals, engine);
-  }
-
-  /// By the number of micro-batches; and the order.
-  std::map<int64_t, Imported> models;
-  std::map<std::pair<int64_t, int64_t>, Finished> frontends;
-  double importSeconds = 0;
-};
-
 /// The same with the programs of plans.
 class LoweredCandidates : public ModelCandidates {
 public:
@@ -315,13 +111,20 @@ private:
   std::optional<PlanCandidate> dumped;
 };
 
-} // namespace
+/// How a model that was imported is asked for near the given request.
+struct NearModel {
+  int64_t batch = 1;
+  /// Empty where the batch is fixed.
+  std::string batchSymbol;
+  bool isBatchFree = false;
+};
 
 std::optional<PlannedModel>
-parplan::planModel(mlir::MLIRContext &context, const CompileOptions &options,
-                   const FrontendOptions &request, const Cluster &cluster,
-                   int64_t memoryLimitBytes, IRDumper &dumper,
-                   DiagnosticEngine &engine) {
+planModel(mlir::MLIRContext &context, const CompileOptions &options,
+          const FrontendOptions &request, const Cluster &cluster,
+          int64_t memoryLimitBytes, IRDumper &dumper,
+          llvm::function_ref<WaysOut(const NearModel &)> findWays,
+          DiagnosticEngine &engine) {
   Stopwatch time;
   DiagnosticEngine said;
   IRDumper silent("", said);
@@ -332,13 +135,19 @@ parplan::planModel(mlir::MLIRContext &context, const CompileOptions &options,
     return std::nullopt;
   }
   double firstSeconds = time.getSeconds();
+  const ModelInfo &info = *first->model.info;
+  NearModel near{first->globalBatch * request.workers, info.batchSymbol,
+                 options.globalBatch || !info.batchSymbol.empty()};
   LoweredCandidates candidates(context, options, request, cluster,
                                memoryLimitBytes, dumper);
   PlanChoice choice = candidates.choose(std::move(*first), std::move(said),
                                         memoryLimitBytes, engine);
   engine.append(std::move(candidates.engine));
-  if (!choice.candidate)
+  if (!choice.candidate) {
+    candidates.refuse(
+        choice, memoryLimitBytes, [&] { return findWays(near); }, engine);
     return std::nullopt;
+  }
   double importSeconds = firstSeconds + candidates.getImportSeconds();
   std::optional<SequenceSummary> sequence = candidates.describe(choice);
   return PlannedModel{candidates.take(*choice.candidate, engine),
@@ -349,16 +158,106 @@ parplan::planModel(mlir::MLIRContext &context, const CompileOptions &options,
                       time.getSeconds() - importSeconds};
 }
 
-std::optional<PlanResult>
-parplan::planWithoutProgram(mlir::MLIRContext &context, SimplifiedModel model,
-                            const CompileOptions &options,
-                            const FrontendOptions &request,
-                            const Cluster &cluster, int64_t memoryLimitBytes,
-                            DiagnosticEngine &engine) {
+/// Plans what is near a request, as long as there is time.
+class NearPlanner {
+public:
+  NearPlanner(mlir::MLIRContext &context, const CompileOptions &options,
+              const FrontendOptions &request, int64_t memoryLimitBytes,
+              const NearModel &model)
+      : context(context), options(options), request(request),
+        memoryLimitBytes(memoryLimitBytes), model(model) {}
+
+  NearAttempt plan(const NearRequest &near) {
+    double left = getSecondsLeft();
+    if (left <= 0 || options.control.isStopped())
+      return {};
+    DiagnosticEngine engine;
+    CompileOptions asked = options;
+    asked.control.listener = nullptr;
+    asked.timeBudgetSeconds = left;
+    asked.gpus = near.gpus;
+    asked.forceEntries = near.forces;
+    asked.force = parseForce(joinText(near.forces, ","), near.gpus,
+                             options.training.has_value(), engine);
+    std::optional<Cluster> cluster = chooseCluster(asked, engine);
+    if (engine.hasErrors() ||
+        !checkForceOnCluster(asked.force, *cluster, engine) ||
+        !checkServerPrecision(asked, engine))
+      return {};
+    FrontendOptions step = request;
+    step.microBatches = asked.force.microBatches.value_or(0);
+    setWorkers(step, asked.force.servers);
+    if (near.batch != model.batch) {
+      step.import.globalBatch = near.batch;
+      step.import.dims.erase(model.batchSymbol);
+    }
+    IRDumper silent("", engine);
+    std::optional<PlannedModel> planned = planModel(
+        context, asked, step, *cluster, memoryLimitBytes, silent,
+        [](const NearModel &) { return WaysOut(); }, engine);
+    if (planned)
+      return {NearAttempt::Outcome::fits,
+              planned->lowered.prediction.getPeakBytes(),
+              planned->plan.evaluation.stepTimeSeconds};
+    bool isRefused =
+        llvm::all_of(engine.getDiagnostics(), [](const Diagnostic &entry) {
+          return entry.severity != Severity::error ||
+                 entry.code.exitCode == ExitCode::noPlan;
+        });
+    // A search that was cut short says nothing.
+    if (!isRefused || getSecondsLeft() <= 0)
+      return {};
+    return {NearAttempt::Outcome::nothing};
+  }
+
+private:
+  /// On a machine with much else to do, more of them pass for the same work.
+  double getSecondsLeft() const {
+    constexpr double mostWork = 10, most = 30;
+    double work = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
+    return std::min(mostWork - work, most - time.getSeconds());
+  }
+
+  Stopwatch time;
+  std::clock_t start = std::clock();
+  mlir::MLIRContext &context;
+  const CompileOptions &options;
+  const FrontendOptions &request;
+  int64_t memoryLimitBytes;
+  const NearModel &model;
+};
+
+} // namespace
+
+std::optional<PlannedModel>
+parplan::planModel(mlir::MLIRContext &context, const CompileOptions &options,
+                   const FrontendOptions &request, const Cluster &cluster,
+                   int64_t memoryLimitBytes, IRDumper &dumper,
+                   DiagnosticEngine &engine) {
+  auto findWays = [&](const NearModel &model) {
+    constexpr int64_t mostTimes = 64;
+    NearPlanner planner(context, options, request, memoryLimitBytes, model);
+    return findWaysOut(
+        {options.forceEntries, options.gpus, model.batch},
+        {std::min(mostTimes * options.gpus, maxDevices), model.isBatchFree},
+        [&](const NearRequest &near) { return planner.plan(near); });
+  };
+  return ::planModel(context, options, request, cluster, memoryLimitBytes,
+                     dumper, findWays, engine);
+}
+
+PlanChoice parplan::planWithoutProgram(mlir::MLIRContext &context,
+                                       SimplifiedModel model,
+                                       const CompileOptions &options,
+                                       const FrontendOptions &request,
+                                       const Cluster &cluster,
+                                       int64_t memoryLimitBytes,
+                                       DiagnosticEngine &engine) {
   ModelCandidates candidates(context, options, request, cluster);
   PlanChoice choice = candidates.choose(std::move(model), DiagnosticEngine(),
                                         memoryLimitBytes, engine);
   if (!choice.candidate)
-    return std::nullopt;
-  return std::move(choice.plan);
+    candidates.refuse(
+        choice, memoryLimitBytes, [] { return WaysOut(); }, engine);
+  return choice;
 }

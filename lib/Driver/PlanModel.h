@@ -40,19 +40,20 @@ struct PlannedModel {
 
 /// Imports the model for every number of micro-batches and every order of its
 /// sequence that it is planned with, and chooses among them (`choosePlan`).
-/// Reports where the model is at fault, and where no plan fits.
+/// Reports where the model is at fault; and where no plan fits, with what of
+/// the request is too much, and with what near it one does (`findWaysOut`).
 std::optional<PlannedModel>
 planModel(mlir::MLIRContext &context, const CompileOptions &options,
           const FrontendOptions &request, const Cluster &cluster,
           int64_t memoryLimitBytes, IRDumper &dumper, DiagnosticEngine &engine);
 
-/// The same for a model that has its number of micro-batches, by the estimate
-/// of memory: without a program.
-std::optional<PlanResult>
-planWithoutProgram(mlir::MLIRContext &context, SimplifiedModel model,
-                   const CompileOptions &options,
-                   const FrontendOptions &request, const Cluster &cluster,
-                   int64_t memoryLimitBytes, DiagnosticEngine &engine);
+/// The same for a model that is imported, by the estimate of memory: without a
+/// program.
+PlanChoice planWithoutProgram(mlir::MLIRContext &context, SimplifiedModel model,
+                              const CompileOptions &options,
+                              const FrontendOptions &request,
+                              const Cluster &cluster, int64_t memoryLimitBytes,
+                              DiagnosticEngine &engine);
 
 /// Why a sequence lies as the chosen candidate has it, by the seconds that the
 /// others take; `obstacle`: what does not allow another order.

@@ -40,18 +40,38 @@ Precision parplan::getPrecision(const CompileOptions &options) {
   PARPLAN_UNREACHABLE("unknown precision");
 }
 
+/// What of the request is too much, and what was found to do.
+static void describe(const WaysOut &waysOut, DiagnosticBuilder &error) {
+  std::vector<std::string> entries;
+  for (const std::string &entry : waysOut.conflict)
+    entries.push_back(escapeName(entry));
+  if (entries.size() == 1)
+    error.note("--force " + entries.front() + " alone is too much");
+  else if (!entries.empty())
+    error.note("--force " + joinText(entries, ",") +
+               " is too much together, but not with any one of them left out");
+  else if (waysOut.isForceInnocent)
+    error.note("nothing fits without --force, either");
+  for (const WayOut &way : waysOut.ways)
+    error.help(way.change + ": a plan takes " + formatBytes(way.peakBytes) +
+               " a device and " + formatSeconds(way.seconds) + " a step");
+}
+
 void parplan::reportNoPlanFits(const CompileOptions &options,
                                int64_t memoryLimitBytes,
                                const std::string &reason,
+                               const WaysOut &waysOut,
                                DiagnosticEngine &engine) {
   DiagnosticBuilder error =
       engine.error(codes::noPlanFits, Location::inFile(options.modelPath));
   error << "no plan for " << options.gpus << " devices fits "
         << formatBytes(memoryLimitBytes) << " per device; " << reason;
-  error.help(joinText({options.force.servers ? "use more devices or servers"
-                                             : "use more devices",
-                       "devices with more memory", "or a smaller batch"},
-                      ", "));
+  describe(waysOut, error);
+  if (waysOut.ways.empty())
+    error.help(joinText({options.force.servers ? "use more devices or servers"
+                                               : "use more devices",
+                         "devices with more memory", "or a smaller batch"},
+                        ", "));
 }
 
 std::string parplan::describeServerNeed(const ServerChoice &servers,
@@ -62,6 +82,7 @@ std::string parplan::describeServerNeed(const ServerChoice &servers,
 
 void parplan::reportNoPlanPossible(const CompileOptions &options,
                                    const std::vector<std::string> &refusals,
+                                   const WaysOut &waysOut,
                                    DiagnosticEngine &engine) {
   DiagnosticBuilder error =
       engine.error(codes::noPlanPossible, Location::inFile(options.modelPath));
@@ -69,6 +90,7 @@ void parplan::reportNoPlanPossible(const CompileOptions &options,
         << " devices was found that does what is asked for";
   for (const std::string &refusal : refusals)
     error.note(refusal);
+  describe(waysOut, error);
 }
 
 std::optional<PlanClaims> parplan::readPlanClaims(const std::string &path,
@@ -132,18 +154,6 @@ readPlanFile(const PlanningProblem &problem, const CompileOptions &options,
   return answer;
 }
 
-/// Workers share samples, and positions of a sequence, and nothing else;
-/// without a common step each of them is planned alone.
-static void keepOnServers(const ServerChoice &servers, PlanRequest &request) {
-  request.servers = servers;
-  request.deviceCount = servers.staleness ? 1 : servers.workers;
-  if (servers.staleness)
-    request.dataSize = 1;
-  request.tensorSize = request.expertSize = request.pipelineSize = 1;
-  request.zeroStage = 0;
-  request.offload = OffloadChoice();
-}
-
 void parplan::setTierLimits(const Cluster &cluster, PlanRequest &request) {
   const Node &node = cluster.description.node;
   int64_t sharers = std::min(cluster.getDevicesPerNode(), cluster.deviceCount);
@@ -195,7 +205,8 @@ static bool checkServerMemory(const PlanningProblem &problem,
   int64_t bytes = getVariableBytes(problem, *options.force.servers);
   if (bytes > memoryLimitBytes)
     reportNoPlanFits(options, memoryLimitBytes,
-                     describeServerNeed(*options.force.servers, bytes), engine);
+                     describeServerNeed(*options.force.servers, bytes), {},
+                     engine);
   return bytes <= memoryLimitBytes;
 }
 
@@ -223,7 +234,8 @@ PlanResult parplan::searchPlan(const Frontend &frontend,
                                const CompileOptions &options,
                                const Cluster &cluster, const PlanCosts &costs,
                                SearchEffort effort, int64_t memoryLimitBytes,
-                               double seconds, DiagnosticEngine &engine) {
+                               double seconds, const SearchControl &control,
+                               DiagnosticEngine &engine) {
   const PlanningProblem &problem = frontend.graph.problem;
   if (!checkForceOnModel(options.force, options.gpus, problem,
                          frontend.loopObstacle, options.modelPath, engine))
@@ -232,6 +244,7 @@ PlanResult parplan::searchPlan(const Frontend &frontend,
     return {};
   PlanRequest request = getRequest(options, cluster, memoryLimitBytes);
   request.timeBudgetSeconds = seconds;
+  request.control = control;
   PlanResult plan = searchPlan(problem, request, costs, effort);
   if (!plan.answer)
     return plan;

@@ -9,6 +9,7 @@
 
 #include "lib/Driver/Frontend.h"
 #include "lib/Driver/Options.h"
+#include "lib/Driver/WaysOut.h"
 #include "lib/Report/PlanDocument.h"
 #include "parplan/Cluster/Cluster.h"
 #include "parplan/Planner/PlanCosts.h"
@@ -26,14 +27,16 @@ std::string getClusterSource(const CompileOptions &options);
 std::optional<Cluster> chooseCluster(const CompileOptions &options,
                                      DiagnosticEngine &engine);
 
-/// Reports that no plan fits, with `reason` behind the common words.
+/// Reports that no plan fits, with `reason` behind the common words, and what
+/// to do.
 void reportNoPlanFits(const CompileOptions &options, int64_t memoryLimitBytes,
-                      const std::string &reason, DiagnosticEngine &engine);
+                      const std::string &reason, const WaysOut &waysOut,
+                      DiagnosticEngine &engine);
 
 /// Reports that there is no plan whatever memory there is, and why.
 void reportNoPlanPossible(const CompileOptions &options,
                           const std::vector<std::string> &refusals,
-                          DiagnosticEngine &engine);
+                          const WaysOut &waysOut, DiagnosticEngine &engine);
 
 /// That a server needs `bytes`.
 std::string describeServerNeed(const ServerChoice &servers, int64_t bytes);
@@ -75,7 +78,8 @@ std::optional<PlanResult> takePlan(const Frontend &frontend,
 PlanResult searchPlan(const Frontend &frontend, const CompileOptions &options,
                       const Cluster &cluster, const PlanCosts &costs,
                       SearchEffort effort, int64_t memoryLimitBytes,
-                      double seconds, DiagnosticEngine &engine);
+                      double seconds, const SearchControl &control,
+                      DiagnosticEngine &engine);
 
 /// Seconds that every such plan takes, whatever memory; 0 where so much time
 /// does not suffice to find that.

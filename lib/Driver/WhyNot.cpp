@@ -45,9 +45,10 @@ constexpr Line lines[] = {
     {"optimizer", &PlanEvaluation::optimizerSeconds},
 };
 
-Json describe(const Mesh &mesh, const PlanEvaluation &evaluation) {
+Json describe(const PlanChoice &choice) {
+  const PlanEvaluation &evaluation = choice.plan.evaluation;
   Json axes = Json::array();
-  for (const MeshAxis &axis : mesh.getAxes())
+  for (const MeshAxis &axis : choice.plan.answer->mesh.getAxes())
     axes.push_back({{"name", axis.name},
                     {"role", stringifyAxisRole(axis.role).str()},
                     {"size", axis.size}});
@@ -55,6 +56,7 @@ Json describe(const Mesh &mesh, const PlanEvaluation &evaluation) {
   for (const Line &line : lines)
     breakdown[std::string(line.name)] = evaluation.*line.seconds;
   return {{"mesh", {{"axes", std::move(axes)}}},
+          {"micro_batches", choice.candidate->microBatches},
           {"step_time_s", evaluation.stepTimeSeconds},
           {"breakdown_s", std::move(breakdown)},
           {"peak_memory_bytes", evaluation.peakBytes}};
@@ -66,7 +68,8 @@ std::string formatChange(double seconds) {
 }
 
 std::string compare(const std::string &spec, const PlanEvaluation &plan,
-                    const PlanEvaluation &other) {
+                    int64_t microBatches, const PlanChoice &choice) {
+  const PlanEvaluation &other = choice.plan.evaluation;
   double change = other.stepTimeSeconds - plan.stepTimeSeconds;
   std::string text = "with " + escapeName(spec) + " a step takes " +
                      formatSeconds(other.stepTimeSeconds) + ", the plan's " +
@@ -85,18 +88,31 @@ std::string compare(const std::string &spec, const PlanEvaluation &plan,
     text += label + formatChange(after - before) + " (" +
             formatSeconds(before) + " to " + formatSeconds(after) + ")\n";
   }
+  if (int64_t count = choice.candidate->microBatches; count != microBatches)
+    text += "  micro-batches           " + std::to_string(count) +
+            ", the plan's " + std::to_string(microBatches) + "\n";
   text += "  estimated peak memory   " + formatBytes(other.peakBytes) +
           " a rank, the plan's " + formatBytes(plan.peakBytes) + "\n";
   return text;
 }
 
-/// The model for a plan for the workers of a request: those without a common
-/// step have samples of their own.
+/// What was forced of a plan's micro-batches holds for others, too; 0: nothing.
+int64_t getForcedMicroBatches(const PlanClaims &claims) {
+  constexpr std::string_view key = "micro-batches=";
+  for (const std::string &entry : claims.forceEntries)
+    if (entry.starts_with(key))
+      return claims.microBatches;
+  return 0;
+}
+
+/// The model for a plan with so many micro-batches for the workers of a
+/// request: those without a common step have samples of their own.
 std::optional<SimplifiedModel> getModelFor(Replay &replay,
                                            const FrontendOptions &request,
                                            IRDumper &dumper,
                                            DiagnosticEngine &reasons) {
-  if (request.workers == replay.request.workers)
+  if (request.workers == replay.request.workers &&
+      request.microBatches == replay.request.microBatches)
     return std::move(replay.model);
   return simplifyModel(*replay.context, request, dumper, reasons);
 }
@@ -123,21 +139,13 @@ CommandResult parplan::explainWhyNot(const std::string &planPath,
   options.precision = getComputePrecision(claims);
 
   std::optional<PlanEvaluation> plan;
-  std::optional<PlanResult> other;
+  PlanChoice other;
   if (!reasons.hasErrors() && !engine.hasErrors()) {
     IRDumper dumper("", engine);
     std::optional<Replay> replay =
         replayPlan(*file, options.modelPath, {}, dumper, engine);
     if (!replay)
       return result;
-    if (options.force.microBatches &&
-        *options.force.microBatches != claims.microBatches) {
-      engine.error(codes::unsupportedOption)
-          << "--why-not micro-batches=" << *options.force.microBatches
-          << ": a plan is compared with others of its " << claims.microBatches
-          << " micro-batches";
-      return result;
-    }
     CostModel model(replay->cluster, *parsePrecision(claims.precision));
     ClusterCosts costs(model);
     const PlanningProblem &problem = replay->frontend.graph.problem;
@@ -147,6 +155,8 @@ CommandResult parplan::explainWhyNot(const std::string &planPath,
       // In whatever order of the sequence.
       FrontendOptions request = replay->request;
       request.zigzag = 1;
+      request.microBatches =
+          options.force.microBatches.value_or(getForcedMicroBatches(claims));
       setWorkers(request, options.force.servers);
       if (auto simplified = getModelFor(*replay, request, dumper, reasons))
         other = planWithoutProgram(*replay->context, std::move(*simplified),
@@ -158,11 +168,12 @@ CommandResult parplan::explainWhyNot(const std::string &planPath,
     engine.append(std::move(reasons));
     return result;
   }
-  Json answer = {{"force", sanitize(spec)}, {"possible", other.has_value()}};
-  if (other) {
-    result.text = compare(spec, *plan, other->evaluation);
+  Json answer = {{"force", sanitize(spec)},
+                 {"possible", other.candidate.has_value()}};
+  if (other.candidate) {
+    result.text = compare(spec, *plan, claims.microBatches, other);
     answer["planned_step_time_s"] = plan->stepTimeSeconds;
-    answer["alternative"] = describe(other->answer->mesh, other->evaluation);
+    answer["alternative"] = describe(other);
   } else {
     result.text =
         "with " + escapeName(spec) + " there is no plan\n" + reasons.render();

@@ -7,6 +7,7 @@
 #include "lib/Report/Stages.h"
 #include "parplan/Planner/Solver.h"
 #include "parplan/Support/Check.h"
+#include "parplan/Support/Text.h"
 #include "parplan/Support/Version.h"
 
 using namespace parplan;
@@ -155,6 +156,11 @@ Json describeConfig(const PlanSummary &summary) {
       {"schedule", summary.answer.pipeline
                        ? printScheduleName(summary.answer.pipeline->shape)
                        : std::string("gpipe")}};
+  if (!summary.forceEntries.empty()) {
+    Json &force = config["force"] = Json::array();
+    for (const std::string &entry : summary.forceEntries)
+      force.push_back(sanitize(entry));
+  }
   if (const auto &sequence = summary.sequence) {
     config["sequence"] = {{"zigzag", sequence->zigzag}};
     if (sequence->zigzag == 1)

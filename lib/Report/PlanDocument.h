@@ -9,6 +9,7 @@
 #define PARPLAN_REPORT_PLANDOCUMENT_H
 
 #include "parplan/Cluster/Cluster.h"
+#include "parplan/Planner/OpSeconds.h"
 #include "parplan/Planner/PlanCosts.h"
 #include "parplan/Planner/PlanningAnswer.h"
 #include "parplan/Simulator/Simulator.h"
@@ -82,12 +83,16 @@ struct PlanSummary {
   /// Without it, a forward pass.
   std::optional<TrainingSummary> training;
   std::optional<SequenceSummary> sequence;
+  /// What `--force` asked for.
+  std::vector<std::string> forceEntries;
   const PlanningProblem &problem;
   const PlanningAnswer &answer;
   const PlanEvaluation &evaluation;
   const Certificate &certificate;
   const Prediction &prediction;
   SearchSummary search;
+  /// Per operator of the problem; empty: not known.
+  std::vector<OpSeconds> opSeconds = {};
 };
 
 Json toJson(const PlanSummary &summary);
@@ -119,6 +124,8 @@ struct PlanClaims {
   /// Without its parameters.
   std::optional<TrainingSummary> training;
   std::optional<ServerChoice> servers;
+  /// What `--force` asked for.
+  std::vector<std::string> forceEntries;
   /// Of the sequence, as in `SequenceSummary`.
   int64_t zigzag = 1;
   int64_t memoryLimitBytes = 0;

@@ -385,6 +385,9 @@ std::optional<PlanClaims> parplan::readClaims(const Json &document,
   if (top.getString("mode").value_or("") == "train")
     claims.training = readTraining(*config, document["config"]);
   claims.servers = readServers(document, file, engine);
+  if (document["config"].contains("force"))
+    claims.forceEntries =
+        config->getStrings("force").value_or(std::vector<std::string>());
   if (document["config"].contains("sequence"))
     if (auto sequence = config->getObject("sequence"))
       claims.zigzag = sequence->getInteger("zigzag", 1).value_or(1);

@@ -104,9 +104,11 @@ public:
     options.dimensions = getDimensions();
     options.globalBatch =
         getPositive("--global-batch", words.globalBatch, maxDimension);
-    if (!words.forces.empty())
-      options.force = parseForce(joinText(words.forces, ","), options.gpus,
-                                 words.train, engine);
+    if (!words.forces.empty()) {
+      std::string text = joinText(words.forces, ",");
+      options.force = parseForce(text, options.gpus, words.train, engine);
+      options.forceEntries = splitForce(text);
+    }
     if (words.memoryLimit) {
       options.memoryLimitBytes = parseByteSize(*words.memoryLimit);
       if (!options.memoryLimitBytes || *options.memoryLimitBytes < 1)
@@ -209,6 +211,7 @@ constexpr CommandName commandNames[] = {
     {"plan", Command::plan, "stop after the plan"},
     {"check", Command::check, "replay a plan with the independent evaluator"},
     {"explain", Command::explain, "say what a plan does and what it trains"},
+    {"diff", Command::diff, "say what differs between two plans, and its cost"},
     {"ops", Command::ops, "list the operators of a model and their support"},
     {"clusters", Command::clusters, "list the presets, or print one as JSON"},
 };
@@ -263,10 +266,13 @@ CommandLine parplan::parseCommandLine(const std::vector<std::string> &arguments,
     break;
   case Command::explain:
     app.add_option("PLAN", words.positionals,
-                   "plan.json; with --why-not also its model, where that is "
-                   "not where the plan says");
+                   "plan.json, and its model where that is not where the plan "
+                   "says");
     app.add_option("--why-not", words.whyNot,
                    "what another --force would cost, or why it is impossible");
+    break;
+  case Command::diff:
+    app.add_option("PLAN", words.positionals, "two plan.json of one model");
     break;
   default:
     app.add_option("NAME", words.positionals, "a preset or a cluster file");
@@ -298,14 +304,16 @@ CommandLine parplan::parseCommandLine(const std::vector<std::string> &arguments,
   }
   line.arguments = words.positionals;
   line.dimensions = checker.getDimensions();
-  size_t least = line.command == Command::clusters ? 0 : 1;
-  bool takesModel = line.command == Command::check ||
-                    (line.command == Command::explain && words.whyNot);
-  size_t most = takesModel ? 2 : 1;
+  bool areTwo = line.command == Command::diff;
+  size_t least = line.command == Command::clusters ? 0 : areTwo ? 2 : 1;
+  bool takesModel =
+      line.command == Command::check || line.command == Command::explain;
+  size_t most = takesModel || areTwo ? 2 : 1;
   line.whyNot = words.whyNot;
   if (line.arguments.size() < least)
     engine.error(codes::missingOption)
         << (line.command == Command::ops ? "no model is given"
+            : areTwo                     ? "diff compares two plans"
                                          : "no plan is given");
   if (line.arguments.size() > most)
     engine.error(codes::badUsage)

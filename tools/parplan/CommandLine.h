@@ -20,6 +20,7 @@ enum class Command {
   plan,
   check,
   explain,
+  diff,
   ops,
   clusters,
   version,
@@ -32,9 +33,9 @@ struct CommandLine {
   OutputOptions output;
   /// compile and plan.
   CompileOptions compile;
-  /// check: the plan and, optionally, the model; explain: the plan, and with
-  /// `whyNot` optionally the model; ops: the model; clusters: optionally a name
-  /// or file.
+  /// check: the plan and, optionally, the model; explain: the plan and,
+  /// optionally, the model; diff: two plans; ops: the model; clusters:
+  /// optionally a name or file.
   std::vector<std::string> arguments;
   /// explain: what is asked for in place of the plan, as `--force` takes it.
   std::optional<std::string> whyNot;

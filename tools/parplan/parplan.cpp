@@ -1,15 +1,19 @@
 //===- parplan.cpp - The command line tool --------------------------------===//
 
 #include "lib/Driver/Commands.h"
+#include "lib/Driver/ProgressLine.h"
 #include "parplan/Support/DiagnosticCodes.h"
 #include "parplan/Support/Files.h"
 #include "parplan/Support/Version.h"
 #include "tools/parplan/CommandLine.h"
+#include "tools/parplan/Interrupts.h"
 
 #include "llvm/Support/Program.h"
 
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
+#include <unistd.h>
 
 using namespace parplan;
 
@@ -44,6 +48,23 @@ void handleFailedCheck(const char *file, int line, const std::string &message) {
   print(stdout, printJson(document));
 }
 
+/// Lets a search be watched, on standard error where somebody looks at it, and
+/// ended early.
+CommandResult compileWatched(const CommandLine &line,
+                             DiagnosticEngine &engine) {
+  CompileOptions options = line.compile;
+  bool isTerminal = isatty(STDERR_FILENO) != 0;
+  const char *wish = getenv("PARPLAN_PROGRESS");
+  bool isWatched = isTerminal || (wish && wish != std::string("0"));
+  ProgressLine progress(stderr, isTerminal);
+  options.control.stop = &catchInterrupts();
+  if (isWatched && !line.output.quiet)
+    options.control.listener = [&](const SearchProgress &state) {
+      progress.show(state);
+    };
+  return compile(options, line.output, engine);
+}
+
 CommandResult run(const CommandLine &line, DiagnosticEngine &engine) {
   auto getArgument = [&](size_t index) {
     return index < line.arguments.size() ? line.arguments[index] : "";
@@ -51,13 +72,15 @@ CommandResult run(const CommandLine &line, DiagnosticEngine &engine) {
   switch (line.command) {
   case Command::compile:
   case Command::plan:
-    return compile(line.compile, line.output, engine);
+    return compileWatched(line, engine);
   case Command::check:
     return checkPlan(getArgument(0), getArgument(1), line.dimensions, engine);
   case Command::explain:
     return line.whyNot ? explainWhyNot(getArgument(0), getArgument(1),
                                        *line.whyNot, engine)
-                       : explainPlan(getArgument(0), engine);
+                       : explainPlan(getArgument(0), getArgument(1), engine);
+  case Command::diff:
+    return diffPlans(getArgument(0), getArgument(1), engine);
   case Command::ops:
     return listOperators(getArgument(0), line.dimensions, engine);
   case Command::clusters:

@@ -1,0 +1,182 @@
+//===- ModelCandidates.cpp - The problems of a model ----------------------===//
+
+#include "lib/Driver/ModelCandidates.h"
+
+#include "lib/Driver/ForceRules.h"
+#include "lib/Driver/IRDumper.h"
+#include "lib/Driver/PlanModel.h"
+#include "parplan/Support/DiagnosticCodes.h"
+#include "passes/Order/Passes.h"
+
+using namespace parplan;
+
+PlanChoice ModelCandidates::choose(SimplifiedModel first, DiagnosticEngine said,
+                                   int64_t memoryLimitBytes,
+                                   DiagnosticEngine &engine) {
+  Stopwatch time;
+  least = {first.microBatches};
+  std::vector<int64_t> counts = {first.microBatches};
+  if (request.microBatches == 0)
+    counts = getMicroBatchCounts(first);
+  std::vector<int64_t> orders = {1};
+  if (hasCausalAttention(first.getMain()))
+    llvm::append_range(orders, getSharers());
+  Imported &imported = models[least.microBatches];
+  imported.model = std::move(first);
+  imported.engine = std::move(said);
+  const std::optional<Frontend> &plain = finish(least).frontend;
+  if (!plain) {
+    reportImpossible(least, engine);
+    return {};
+  }
+  if (!checkForceOnModel(options.force, options.gpus, plain->graph.problem,
+                         plain->loopObstacle, options.modelPath, engine))
+    return {};
+  std::vector<CandidateRound> rounds =
+      listCandidates(counts, orders, options.force.pipelineSize.value_or(1),
+                     request.training.has_value());
+  return choosePlan(rounds, memoryLimitBytes,
+                    options.timeBudgetSeconds - time.getSeconds(), *this);
+}
+
+void ModelCandidates::refuse(const PlanChoice &choice, int64_t memoryLimitBytes,
+                             llvm::function_ref<WaysOut()> findWays,
+                             DiagnosticEngine &engine) {
+  if (choice.isFault || engine.hasErrors())
+    return;
+  if (isStopped()) {
+    engine.error(codes::interrupted, Location::inFile(options.modelPath))
+        << "interrupted before a plan was found";
+    return;
+  }
+  if (auto lack = choice.describeLack()) {
+    reportNoPlanFits(options, memoryLimitBytes, *lack, findWays(), engine);
+    return;
+  }
+  reportImpossible(least, engine);
+  if (!engine.hasErrors())
+    reportNoPlanPossible(options, finish(least).refusals, findWays(), engine);
+}
+
+PlanResult ModelCandidates::search(const PlanCandidate &candidate,
+                                   int64_t limitBytes, double seconds) {
+  Finished &finished = finish(candidate);
+  // Somebody who waits sees all candidates as one search.
+  SearchControl control = options.control;
+  SearchProgress seen = progress;
+  if (control.listener)
+    control.listener = [&](SearchProgress own) {
+      progress.bestSeconds = std::min(seen.bestSeconds, own.bestSeconds);
+      progress.explored = seen.explored + own.explored;
+      options.control.report(progress);
+    };
+  PlanResult result =
+      searchPlan(*finished.frontend, options, cluster, costs, candidate.effort,
+                 limitBytes, seconds, control, finished.engine);
+  if (!result.answer && finished.refusals.empty())
+    finished.refusals = result.refusals;
+  return result;
+}
+
+double ModelCandidates::getLeastSeconds(const PlanCandidate &candidate,
+                                        double seconds) {
+  if (seconds <= 0)
+    return 0;
+  const Finished &finished = finish(candidate);
+  return finished.frontend
+             ? parplan::getLeastSeconds(*finished.frontend, options, cluster,
+                                        costs, candidate.effort, seconds)
+             : std::numeric_limits<double>::infinity();
+}
+
+std::optional<SequenceSummary>
+ModelCandidates::describe(const PlanChoice &choice) {
+  const PlanCandidate &chosen = *choice.candidate;
+  std::optional<std::string> obstacle;
+  bool isShared = false;
+  for (const auto &[key, finished] : frontends) {
+    isShared |= key.first == chosen.microBatches && finished.isShared;
+    if (key.first == chosen.microBatches && !obstacle)
+      obstacle = finished.obstacle;
+  }
+  if (!isShared)
+    return std::nullopt;
+  return describeSequence(chosen, choice.seconds, obstacle);
+}
+
+Frontend ModelCandidates::take(const PlanCandidate &candidate,
+                               DiagnosticEngine &engine) {
+  Finished &finished = finish(candidate);
+  engine.append(std::move(models.at(candidate.microBatches).engine));
+  engine.append(std::move(finished.engine));
+  return std::move(*finished.frontend);
+}
+
+FrontendOptions
+ModelCandidates::getOptions(const PlanCandidate &candidate) const {
+  FrontendOptions step = request;
+  step.microBatches = candidate.microBatches;
+  step.zigzag = candidate.zigzag;
+  return step;
+}
+
+const std::optional<SimplifiedModel> &
+ModelCandidates::simplify(const PlanCandidate &candidate) {
+  auto [place, isNew] = models.try_emplace(candidate.microBatches);
+  Imported &imported = place->second;
+  if (isNew) {
+    Stopwatch time;
+    IRDumper silent("", imported.engine);
+    imported.model =
+        simplifyModel(context, getOptions(candidate), silent, imported.engine);
+    importSeconds += time.getSeconds();
+  }
+  return imported.model;
+}
+
+ModelCandidates::Finished &
+ModelCandidates::finish(const PlanCandidate &candidate) {
+  auto [place, isNew] =
+      frontends.try_emplace({candidate.microBatches, candidate.zigzag});
+  Finished &finished = place->second;
+  const std::optional<SimplifiedModel> &simplified = simplify(candidate);
+  if (!isNew || !simplified)
+    return finished;
+  if (candidate.zigzag > 1) {
+    const Finished &plain = finish({candidate.microBatches});
+    finished.isShared =
+        plain.frontend &&
+        llvm::is_contained(
+            getContextSizes(plain.frontend->graph.problem, options, cluster),
+            candidate.zigzag);
+    if (!finished.isShared)
+      return finished;
+  }
+  Stopwatch time;
+  IRDumper silent("", finished.engine);
+  finished.frontend = finishFrontend(simplified->clone(), getOptions(candidate),
+                                     silent, finished.engine);
+  importSeconds += time.getSeconds();
+  if (finished.frontend && finished.frontend->orderObstacle) {
+    finished.obstacle = std::move(finished.frontend->orderObstacle);
+    finished.frontend.reset();
+  }
+  return finished;
+}
+
+std::vector<int64_t> ModelCandidates::getSharers() const {
+  const std::optional<ServerChoice> &servers = options.force.servers;
+  int64_t ranks = servers ? servers->workers : options.gpus;
+  std::vector<int64_t> sharers;
+  for (int64_t count = 2; count <= ranks; ++count)
+    if (ranks % count == 0)
+      sharers.push_back(count);
+  return sharers;
+}
+
+void ModelCandidates::reportImpossible(const PlanCandidate &candidate,
+                                       DiagnosticEngine &engine) {
+  Finished &finished = finish(candidate);
+  engine.append(std::move(models.at(candidate.microBatches).engine));
+  engine.append(std::move(finished.engine));
+}

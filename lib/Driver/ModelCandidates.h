@@ -1,0 +1,106 @@
+//===- ModelCandidates.h - The problems of a model --------------*- C++ -*-===//
+//
+// Part of parplan. Private to the driver.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PARPLAN_DRIVER_MODELCANDIDATES_H
+#define PARPLAN_DRIVER_MODELCANDIDATES_H
+
+#include "lib/Driver/Frontend.h"
+#include "lib/Driver/Planning.h"
+#include "parplan/Planner/ClusterCosts.h"
+#include "parplan/Planner/PlanChoice.h"
+
+namespace parplan {
+
+/// The problems of a model, one for each number of micro-batches and each order
+/// of its sequence. Each is imported and finished once.
+class ModelCandidates : public CandidateOracle {
+public:
+  ModelCandidates(mlir::MLIRContext &context, const CompileOptions &options,
+                  const FrontendOptions &request, const Cluster &cluster)
+      : context(context), options(options), request(request), cluster(cluster),
+        costModel(cluster, getPrecision(options)), costs(costModel) {}
+
+  /// Chooses among the candidates of a model, whose first import is `first`, of
+  /// which `said` was said. Reports what is wrong with the model.
+  PlanChoice choose(SimplifiedModel first, DiagnosticEngine said,
+                    int64_t memoryLimitBytes, DiagnosticEngine &engine);
+
+  /// Reports why nothing was chosen; `findWays`: what would do.
+  void refuse(const PlanChoice &choice, int64_t memoryLimitBytes,
+              llvm::function_ref<WaysOut()> findWays, DiagnosticEngine &engine);
+
+  bool prepare(const PlanCandidate &candidate) override {
+    return finish(candidate).frontend.has_value();
+  }
+  PlanResult search(const PlanCandidate &candidate, int64_t limitBytes,
+                    double seconds) override;
+  /// There is no program: the estimate of memory is taken for it.
+  std::optional<ProgramNeed> lower(const PlanCandidate &,
+                                   const PlanResult &plan) override {
+    return ProgramNeed{plan.evaluation.peakBytes, std::nullopt};
+  }
+  double getLeastSeconds(const PlanCandidate &candidate,
+                         double seconds) override;
+  bool isStopped() const override { return options.control.isStopped(); }
+
+  /// In which order the sequence lies; nothing where ranks could not share it.
+  std::optional<SequenceSummary> describe(const PlanChoice &choice);
+
+  /// With what was said of it.
+  Frontend take(const PlanCandidate &candidate, DiagnosticEngine &engine);
+
+  double getImportSeconds() const { return importSeconds; }
+
+protected:
+  struct Imported {
+    std::optional<SimplifiedModel> model;
+    DiagnosticEngine engine;
+  };
+
+  struct Finished {
+    /// Nothing where a step cannot be cut or ordered so.
+    std::optional<Frontend> frontend;
+    DiagnosticEngine engine;
+    /// In zig-zag order: ranks could share the sequence; what does not allow
+    /// that it lies so.
+    bool isShared = false;
+    std::optional<std::string> obstacle;
+    /// Why no plan was found.
+    std::vector<std::string> refusals;
+  };
+
+  /// The options of the frontend for a candidate.
+  FrontendOptions getOptions(const PlanCandidate &candidate) const;
+  const std::optional<SimplifiedModel> &
+  simplify(const PlanCandidate &candidate);
+  Finished &finish(const PlanCandidate &candidate);
+
+  mlir::MLIRContext &context;
+  const CompileOptions &options;
+  const FrontendOptions &request;
+  const Cluster &cluster;
+  CostModel costModel;
+  ClusterCosts costs;
+
+private:
+  /// The numbers of ranks that may go round with a sequence, but one.
+  std::vector<int64_t> getSharers() const;
+  /// What was said of a candidate.
+  void reportImpossible(const PlanCandidate &candidate,
+                        DiagnosticEngine &engine);
+
+  /// The first one.
+  PlanCandidate least;
+  SearchProgress progress;
+  /// By the number of micro-batches; and the order.
+  std::map<int64_t, Imported> models;
+  std::map<std::pair<int64_t, int64_t>, Finished> frontends;
+  double importSeconds = 0;
+};
+
+} // namespace parplan
+
+#endif // PARPLAN_DRIVER_MODELCANDIDATES_H
