@@ -131,6 +131,20 @@ void addExperts(Json &object, const PlanningProblem &problem,
       {"count", experts}, {"capacity", capacity}, {"drops_tokens", false}};
 }
 
+/// What an op takes in a step, as `predicted.breakdown_s` of the plan.
+Json describeSeconds(const OpSeconds &seconds) {
+  Json object = Json::object();
+  auto add = [&](const char *what, double part) {
+    if (part > 0)
+      object[what] = part;
+  };
+  add("compute", seconds.compute);
+  add("tensor_communication", seconds.tensorCommunication);
+  add("data_communication", seconds.dataCommunication);
+  add("optimizer", seconds.optimizer);
+  return object;
+}
+
 /// What becomes of the results of an op until the backward pass.
 std::string nameRecomputation(const PlanSummary &summary, size_t index) {
   if (summary.answer.isRecomputed(index))
@@ -220,6 +234,8 @@ Json parplan::describeOperators(const PlanSummary &summary) {
                    {"flops", getFlops(op)},
                    {"repeat", getRepeat(problem, op)},
                    {"collectives", std::move(collectives)}});
+    if (!summary.opSeconds.empty())
+      object["breakdown_s"] = describeSeconds(summary.opSeconds[index]);
     operators.push_back(std::move(object));
   }
   return operators;
