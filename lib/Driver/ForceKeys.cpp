@@ -63,9 +63,11 @@ bool parplan::isWordOf(const ForceKey &key, std::string_view value) {
   return llvm::any_of(key.words, [&](std::string_view word) {
     if (word.back() < 'A' || word.back() > 'Z')
       return value == word;
+    // V chunks are one at least, K steps may be none.
+    int64_t least = word.back() == 'K' ? 0 : 1;
     word.remove_suffix(1);
     return value.starts_with(word) &&
-           parseInteger(value.substr(word.size())).value_or(0) > 0;
+           parseInteger(value.substr(word.size())).value_or(-1) >= least;
   });
 }
 

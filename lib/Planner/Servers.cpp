@@ -87,6 +87,16 @@ std::vector<Element> spread(const std::vector<Element> &list,
 
 } // namespace
 
+void parplan::keepOnServers(const ServerChoice &servers, PlanRequest &request) {
+  request.servers = servers;
+  request.deviceCount = servers.staleness ? 1 : servers.workers;
+  if (servers.staleness)
+    request.dataSize = 1;
+  request.tensorSize = request.expertSize = request.pipelineSize = 1;
+  request.zeroStage = 0;
+  request.offload = OffloadChoice();
+}
+
 WorkersProblem parplan::getWorkersProblem(const PlanningProblem &step) {
   ServedPart served(step);
   WorkersProblem workers;

@@ -48,6 +48,8 @@ def Plan : Pass<"parplan-plan", "::mlir::ModuleOp"> {
            "none, selective or full; empty: free">,
     ListOption<"offload", "offload", "std::string",
                "KIND:TIER by the names of docs/cli.md">,
+    Option<"servers", "servers", "int64_t", "0",
+           "Devices that keep the variables for the others">,
     Option<"memory", "memory", "int64_t", "0",
            "Bytes per device; 0: those of the preset">
   ];

@@ -4,6 +4,7 @@
 #include "parplan/Cluster/Presets.h"
 #include "parplan/Planner/ClusterCosts.h"
 #include "parplan/Planner/Evaluator.h"
+#include "parplan/Planner/Servers.h"
 #include "parplan/Planner/Solver.h"
 #include "passes/Plan/GraphProblem.h"
 #include "passes/Plan/Passes.h"
@@ -94,6 +95,8 @@ private:
     request.nvmeLimitBytes = node.nvme ? node.nvme->bytes / gpus : 0;
     if (!setPasses(request))
       return std::nullopt;
+    if (servers > 0)
+      keepOnServers({servers, std::nullopt, gpus - servers}, request);
     if (!grid.empty()) {
       if (grid.size() == 2)
         request.grid = {ForcedGrid::Kind::grid2d, {}};

@@ -18,6 +18,11 @@
 
 namespace parplan {
 
+/// Lets servers keep the variables of what is asked for. Workers share samples,
+/// and positions of a sequence, and nothing else; without a common step each of
+/// them is planned alone.
+void keepOnServers(const ServerChoice &servers, PlanRequest &request);
+
 /// What the workers do of a training step: its passes, up to the gradients.
 /// Without states, without ops of the optimizer that nothing else reads, and
 /// without what only these read. Gradients and trained parameters are marked as

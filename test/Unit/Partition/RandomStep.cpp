@@ -42,10 +42,26 @@ public:
     makeNorm(scale, skip);
     for (Variable &variable : variables)
       update(variable, scale, skip);
-    return grower.finish(results);
+    Graph graph = grower.finish(results);
+    setRolesBehindNorm(graph);
+    return graph;
   }
 
 private:
+  /// What follows from ops of the optimizer is the optimizer's.
+  static void setRolesBehindNorm(Graph &graph) {
+    graph.module->walk([](Operation *op) {
+      auto isOfOptimizer = [](Value value) {
+        Operation *maker = value.getDefiningOp();
+        return maker && getRole(maker) == roles::optimizer;
+      };
+      if (op->getNumResults() > 0 &&
+          llvm::any_of(op->getOperands(), isOfOptimizer))
+        op->setAttr(attributes::role,
+                    StringAttr::get(op->getContext(), roles::optimizer));
+    });
+  }
+
   struct Variable {
     std::string name;
     Value value, gradient;

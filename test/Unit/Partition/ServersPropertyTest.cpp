@@ -30,18 +30,12 @@ public:
       : StepCase(seed, /*mostMicroBatches=*/3) {
     getFunctions().front().setSymName("main");
     PlanOptions plan;
-    plan.gpus = plan.data = workers;
-    plan.tensor = plan.context = plan.expert = 1;
-    plan.zero = 0;
+    plan.gpus = workers + servers;
+    plan.servers = servers;
+    plan.context = 1;
     PassManager manager(&getContext());
     manager.addPass(createPlan(plan));
-    isPlanned = succeeded(manager.run(*step.module)) && areWhole();
-    if (!isPlanned)
-      return;
-    MeshOp mesh = getOnlyMesh(*step.module);
-    mesh.setMeshAttr(MeshAttr::get(&getContext(),
-                                   Mesh({{"dp0", workers, AxisRole::data},
-                                         {"ps0", servers, AxisRole::server}})));
+    isPlanned = succeeded(manager.run(*step.module));
   }
 
   bool compile() {
@@ -54,19 +48,6 @@ public:
   }
 
   bool isPlanned = false;
-
-private:
-  /// Some variables of random steps have a dimension of samples, which a plan
-  /// splits.
-  bool areWhole() {
-    MeshOp mesh = getOnlyMesh(*step.module);
-    return llvm::all_of(getFunctions().front().getOps<ParameterOp>(),
-                        [&](ParameterOp op) {
-                          return getSharding(op.getResult())
-                              .resolve(mesh.getMesh().getMesh())
-                              ->isReplicated();
-                        });
-  }
 };
 
 TEST(ServersProperty, WorkersAndServersTogetherTrainAsOneTrains) {
