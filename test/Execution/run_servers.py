@@ -24,7 +24,8 @@ from verdicts import Verdicts
 
 # Ranks, workers, the task of the model, micro-batches, and what is forced.
 CONFIGURATIONS = [(3, 2, 0, 1, "parameter-server=async"), (6, 4, 0, 1, "parameter-server=async:staleness=2,servers=2"),
-                  (4, 2, 1, 2, "parameter-server=async,servers=2,micro-batches=2")]
+                  (4, 2, 1, 2, "parameter-server=async,servers=2,micro-batches=2"),
+                  (5, 4, 0, 1, "parameter-server=async:staleness=0")]
 SEEDS = (1, 2, 3)
 STEPS = 6
 EPSILON = 1e-5
