@@ -179,9 +179,12 @@ void ProgramWriter::addUp(Value value, int64_t before, int64_t index) {
                 maker->getNumResults(), " results is added up in a visit");
   for (StringRef name : {attributes::node, attributes::block, attributes::role,
                          attributes::stage, attributes::microBatch,
-                         attributes::globalType, attributes::shardings})
+                         attributes::globalType})
     if (Attribute attribute = maker->getAttr(name))
       sum->setAttr(name, attribute);
+  // Moves say it as their own.
+  if (ShardingAttr sharding = getSharding(maker->getResult(0)))
+    sum->setAttr(attributes::shardings, builder.getArrayAttr({sharding}));
   microBatches[index].map(value, sum.getResult());
 }
 
