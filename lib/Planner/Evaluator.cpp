@@ -183,7 +183,8 @@ static void addStepTime(const PlanningProblem &problem,
       sum.add(passes, count);
       double lasts = hasBackward(shape.kind) ? times[stage].getSeconds()
                                              : times[stage].forwardSeconds;
-      offload += count * (lasts - passes.getTotal());
+      // The same seconds in another order differ in their last digits.
+      offload += count * std::max(0.0, lasts - passes.getTotal());
     }
     if (position.offload.getTotal() > evaluation.offload.getTotal())
       evaluation.offload = position.offload;
