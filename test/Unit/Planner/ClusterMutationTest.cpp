@@ -39,8 +39,11 @@ TEST(ClusterMutations, AreRefusedOrPlannedOn) {
   unsigned accepted = 0;
   const std::vector<ClusterDescription> &presets = getPresets();
   std::vector<JsonMutator> mutators;
-  for (size_t index = 0; index < presets.size(); ++index)
-    mutators.emplace_back(toJson(presets[index]), static_cast<unsigned>(index));
+  // Others with --gtest_shuffle --gtest_random_seed=N.
+  auto seed =
+      static_cast<unsigned>(testing::UnitTest::GetInstance()->random_seed());
+  for (const ClusterDescription &preset : presets)
+    mutators.emplace_back(toJson(preset), seed++);
   for (unsigned number = 0; number < count; ++number) {
     std::string text = mutators[number % mutators.size()].getNext();
     SCOPED_TRACE(text.substr(0, 5000));
