@@ -6,6 +6,7 @@
 #include "lib/Driver/Replay.h"
 #include "parplan/Planner/ClusterCosts.h"
 #include "parplan/Planner/Evaluator.h"
+#include "parplan/Planner/OpSeconds.h"
 #include "parplan/Support/DiagnosticCodes.h"
 #include "parplan/Support/Text.h"
 
@@ -41,6 +42,28 @@ void checkConsistency(const PlanClaims &claims, const std::string &file,
          "devices");
 }
 
+/// What the operators of a plan are said to take, where they say it.
+void checkOperators(const PlanFile &plan, const Replay &replay,
+                    const PlanCosts &costs, DiagnosticEngine &engine) {
+  std::vector<OpSeconds> seconds =
+      getOpSeconds(replay.frontend.graph.problem, replay.answer, costs);
+  for (auto [index, op] : llvm::enumerate(plan.document["operators"])) {
+    Json breakdown = op.value("breakdown_s", Json());
+    if (!breakdown.is_object())
+      continue;
+    double said = 0;
+    for (const auto &[what, part] : breakdown.items())
+      said += part.is_number() ? part.get<double>() : 0;
+    if (areClose(said, seconds[index].getTotal()))
+      continue;
+    engine.error(codes::planRefuted, Location::inFile(plan.path))
+        << "field 'operators[" << index
+        << "].breakdown_s': " << formatSeconds(said) << ", by the evaluator "
+        << formatSeconds(seconds[index].getTotal());
+    return;
+  }
+}
+
 /// Replays the plan on its model.
 void checkReplay(const PlanFile &plan, const std::string &modelPath,
                  const std::map<std::string, int64_t> &dimensions,
@@ -60,6 +83,8 @@ void checkReplay(const PlanFile &plan, const std::string &modelPath,
         << "the step takes " << formatSeconds(evaluation.stepTimeSeconds)
         << " by the evaluator, " << formatSeconds(claims.stepTimeSeconds)
         << " by the plan";
+
+  checkOperators(plan, *replay, costs, engine);
 
   // Communication, its order and memory are those of the lowered program.
   std::optional<LoweredProgram> lowered =

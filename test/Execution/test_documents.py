@@ -180,6 +180,20 @@ class Documents(unittest.TestCase):
             self.assertFalse(refused["possible"])
             self.assertEqual(refused["reasons"][0]["code"], "E1032")
 
+    def test_differences(self):
+        with tempfile.TemporaryDirectory() as work:
+            plans = []
+            for force in ("dp=4,zero=1", "pp=2,dp=2,micro-batches=2"):
+                out = os.path.join(work, force)
+                self.run_json("plan", MODEL, "--gpus", "4", "--target", "host", "--train", "--force", force, "-o", out, exit_code=0)
+                plans.append(os.path.join(out, "plan.json"))
+            difference = self.run_json("diff", *plans, exit_code=0)["diff"]
+            self.assertIn("mesh", [entry["name"] for entry in difference["settings"]])
+            step = difference["step_time_s"]
+            costs = sum(entry["cost_s"] for entry in difference["operators"]) + difference["rest_s"]
+            self.assertAlmostEqual(costs, step["after"] - step["before"], delta=1e-9 * step["before"])
+            self.run_json("diff", plans[0], MODEL, exit_code=65)
+
     def test_that_validation_notices(self):
         with tempfile.TemporaryDirectory() as work:
             plan = self.run_json("plan", MODEL, "--gpus", "2", "--target", "host", "-o", work, exit_code=0)["plan"]
