@@ -97,6 +97,14 @@ parplan::replayPlan(const PlanFile &plan, const std::string &modelPath,
       readAnswer(plan.document, plan.path, problem, engine);
   if (!cluster || !answer)
     return std::nullopt;
+  int64_t ranks = answer->servers ? answer->servers->getRankCount()
+                                  : answer->mesh.getRankCount();
+  if (ranks != claims.gpus) {
+    engine.error(codes::planMismatch, Location::inFile(plan.path))
+        << "field 'cluster.gpus': " << claims.gpus << ", the mesh is of "
+        << ranks << " devices";
+    return std::nullopt;
+  }
   for (const std::string &violation : verifyAnswer(problem, *answer))
     engine.error(codes::planRefuted, Location::inFile(plan.path)) << violation;
   if (engine.hasErrors())
