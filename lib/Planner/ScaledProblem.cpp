@@ -105,23 +105,40 @@ ScaledProblem::ScaledProblem(int64_t globalBatch, std::vector<int64_t> counts,
     : globalBatch(globalBatch), counts(std::move(counts)), isFree(isFree),
       extract(std::move(extract)) {}
 
+/// The steps from which all others follow, as numbers of micro-batches and of
+/// their samples.
+std::vector<std::pair<int64_t, int64_t>> ScaledProblem::getBases() const {
+  if (isFree)
+    return {{someMicroBatches, firstSamples},
+            {someMicroBatches, secondSamples}};
+  // The smallest.
+  std::vector<std::pair<int64_t, int64_t>> bases;
+  for (int64_t count : llvm::reverse(counts))
+    if (count > 1 && getSamples(count) >= firstSamples && bases.size() < 2)
+      bases.push_back({count, getSamples(count)});
+  return bases;
+}
+
 void ScaledProblem::prepare() {
   isPrepared = true;
-  if (!isFree) {
-    obstacle = "the model has a batch of its own";
+  std::vector<std::pair<int64_t, int64_t>> bases = getBases();
+  if (bases.size() < 2) {
+    obstacle = "the batch can be cut in too few ways";
     return;
   }
-  auto one = extract(someMicroBatches, firstSamples),
-       other = extract(someMicroBatches, secondSamples);
-  if (!one || !other) {
-    obstacle = "there is no step of " +
-               std::to_string(one ? secondSamples : firstSamples) +
-               " samples a micro-batch";
-    return;
+  std::vector<PlanningProblem> steps;
+  for (auto [count, samples] : bases) {
+    std::optional<PlanningProblem> step = extract(count, samples);
+    if (!step) {
+      obstacle = "there is no step of " + std::to_string(samples) +
+                 " samples a micro-batch";
+      return;
+    }
+    steps.push_back(std::move(*step));
   }
   std::string reason;
-  affine = AffineProblem::make(std::move(*one), firstSamples, *other,
-                               secondSamples, reason);
+  affine = AffineProblem::make(std::move(steps[0]), bases[0].second, steps[1],
+                               bases[1].second, reason);
   if (!affine)
     obstacle = reason;
 }

@@ -85,6 +85,7 @@ public:
   const std::optional<std::string> &getObstacle() const { return obstacle; }
 
 private:
+  std::vector<std::pair<int64_t, int64_t>> getBases() const;
   void prepare();
 
   int64_t globalBatch;

@@ -67,14 +67,21 @@ TEST(ScaledProblem, ExtractsTwoStepsForAllButTheEnds) {
   EXPECT_EQ(asked.asked.size(), 4u);
 }
 
-TEST(ScaledProblem, ExtractsOneByOneWhatIsBoundToSizes) {
+TEST(ScaledProblem, KeepsToItsCountsWhereTheBatchIsFixed) {
   Asked asked;
-  ScaledProblem problem = asked.make({4, 12}, /*isFree=*/false);
-  EXPECT_EQ(compare(problem, 4), std::nullopt);
-  EXPECT_EQ(compare(problem, 12), std::nullopt);
+  ScaledProblem problem = asked.make({2, 3, 4, 12}, /*isFree=*/false);
+  for (int64_t count : problem.getCounts())
+    EXPECT_EQ(compare(problem, count), std::nullopt) << count;
   EXPECT_EQ(asked.asked,
-            (std::vector<std::pair<int64_t, int64_t>>{{4, 6}, {12, 2}}));
-  EXPECT_EQ(problem.getObstacle(), "the model has a batch of its own");
+            (std::vector<std::pair<int64_t, int64_t>>{{12, 2}, {4, 6}}));
+}
+
+TEST(ScaledProblem, ExtractsOneByOneWhatCanBeCutInFewWays) {
+  Asked asked;
+  ScaledProblem problem = asked.make({12, 24}, /*isFree=*/false);
+  for (int64_t count : problem.getCounts())
+    EXPECT_EQ(compare(problem, count), std::nullopt) << count;
+  EXPECT_EQ(problem.getObstacle(), "the batch can be cut in too few ways");
 }
 
 TEST(AffineProblem, TellsWhatElseDiffers) {
