@@ -97,9 +97,9 @@ std::optional<LoweredProgram> parplan::lower(const Frontend &frontend,
   return lowered;
 }
 
-/// parplan_runtime.json, where the build folder and an installation have it: in
-/// ../lib beside the folder of this program.
-static std::string findRuntimeFile() {
+/// Where the build folder and an installation have it: in ../lib beside the
+/// folder of this program.
+std::string parplan::findRuntimeFile() {
   static int anchor;
   llvm::SmallString<256> path(
       llvm::sys::fs::getMainExecutable("parplan", &anchor));

@@ -27,6 +27,9 @@ struct LoweredProgram {
 /// context and expert axes dearer.
 int64_t getBucketBytes(const Mesh &mesh, const PlanCosts &costs);
 
+/// parplan_runtime.json, which says how programs are compiled.
+std::string findRuntimeFile();
+
 /// Applies a plan to a copy of the module and runs the phases from partition to
 /// schedule. Whatever fails here is our fault and reported as such.
 std::optional<LoweredProgram> lower(const Frontend &frontend,

@@ -37,6 +37,11 @@ CommandResult listOperators(const std::string &modelPath,
 CommandResult listClusters(const std::string &nameOrFile,
                            DiagnosticEngine &engine);
 
+/// Builds and runs a program that measures `ranks` ranks of this machine, and
+/// writes the cluster file.
+CommandResult calibrate(int64_t ranks, const std::string &outputPath,
+                        DiagnosticEngine &engine);
+
 /// Checks that a plan is consistent with itself and, given the model, that the
 /// evaluator confirms its legality, time and memory.
 CommandResult checkPlan(const std::string &planPath,

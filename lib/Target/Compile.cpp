@@ -6,21 +6,17 @@
 
 #include "lib/Target/Compile.h"
 
+#include "lib/Target/Process.h"
+
 #include "parplan/Support/DiagnosticCodes.h"
 #include "parplan/Support/Files.h"
 #include "parplan/Support/Text.h"
 
 #include <nlohmann/json.hpp>
 
-#include <cerrno>
 #include <cstring>
-#include <fcntl.h>
 #include <filesystem>
-#include <spawn.h>
 #include <sys/wait.h>
-#include <unistd.h>
-
-extern char **environ;
 
 namespace parplan {
 
@@ -28,54 +24,6 @@ namespace {
 
 /// What the compiler says, cut after so many lines.
 constexpr size_t maximumLines = 20;
-constexpr size_t maximumOutputBytes = size_t{1} << 20;
-
-struct ProcessResult {
-  /// Of posix_spawn; nothing ran unless 0.
-  int startError = 0;
-  int status = 0;
-  std::string output;
-};
-
-/// Runs a program and collects what it prints on both streams.
-ProcessResult run(const std::vector<std::string> &arguments) {
-  ProcessResult result;
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) {
-    result.startError = errno;
-    return result;
-  }
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_adddup2(&actions, ends[1], 1);
-  posix_spawn_file_actions_adddup2(&actions, ends[1], 2);
-  std::vector<char *> pointers;
-  for (const std::string &argument : arguments)
-    pointers.push_back(const_cast<char *>(argument.c_str()));
-  pointers.push_back(nullptr);
-  pid_t process = 0;
-  result.startError = ::posix_spawnp(&process, pointers[0], &actions, nullptr,
-                                     pointers.data(), environ);
-  posix_spawn_file_actions_destroy(&actions);
-  ::close(ends[1]);
-  if (result.startError == 0) {
-    char buffer[4096];
-    while (true) {
-      ssize_t count = ::read(ends[0], buffer, sizeof buffer);
-      if (count < 0 && errno == EINTR)
-        continue;
-      if (count <= 0)
-        break;
-      if (result.output.size() < maximumOutputBytes)
-        result.output.append(buffer, static_cast<size_t>(count));
-    }
-    while (::waitpid(process, &result.status, 0) < 0 && errno == EINTR)
-      continue;
-  }
-  ::close(ends[0]);
-  return result;
-}
 
 /// A list of strings, with "{dir}" replaced.
 bool readList(const nlohmann::json &object, const char *key,
@@ -145,7 +93,7 @@ bool compileProgram(const CompileCommands &commands, const std::string &source,
             "arch=compute_" + architecture + ",code=sm_" + architecture});
   append({source, "-o", program});
   append(commands.link);
-  ProcessResult result = run(arguments);
+  ProcessResult result = runProcess(arguments);
   if (result.startError) {
     engine.error(codes::noCompiler)
         << "cannot start the compiler " << quoteName(commands.compiler) << ": "

@@ -9,6 +9,7 @@
 
 #include "lib/Driver/Force.h"
 #include "lib/Driver/TrainingSpec.h"
+#include "parplan/Cluster/Calibration.h"
 #include "parplan/Support/DiagnosticCodes.h"
 #include "parplan/Support/Text.h"
 #include "tools/parplan/CommandWords.h"
@@ -214,6 +215,8 @@ constexpr CommandName commandNames[] = {
     {"diff", Command::diff, "say what differs between two plans, and its cost"},
     {"ops", Command::ops, "list the operators of a model and their support"},
     {"clusters", Command::clusters, "list the presets, or print one as JSON"},
+    {"calibrate", Command::calibrate,
+     "measure this machine, as a cluster file"},
 };
 
 std::string getTopHelp(const CLI::App &app) {
@@ -274,6 +277,11 @@ CommandLine parplan::parseCommandLine(const std::vector<std::string> &arguments,
   case Command::diff:
     app.add_option("PLAN", words.positionals, "two plan.json of one model");
     break;
+  case Command::calibrate:
+    app.add_option("--gpus", words.gpus,
+                   "ranks that share the machine; one per core unless given");
+    app.add_option("-o,--output", words.output, "the cluster file to write");
+    break;
   default:
     app.add_option("NAME", words.positionals, "a preset or a cluster file");
   }
@@ -300,6 +308,15 @@ CommandLine parplan::parseCommandLine(const std::vector<std::string> &arguments,
   if (compiles) {
     line.compile = checker.getCompileOptions(line.command == Command::plan,
                                              hasCudaCompiler);
+    return line;
+  }
+  if (line.command == Command::calibrate) {
+    if (!words.output)
+      engine.error(codes::missingOption).help("-o CLUSTER.json")
+          << "no file to write is given";
+    line.outputPath = words.output.value_or("");
+    line.ranks = checker.getPositive("--gpus", words.gpus, 64)
+                     .value_or(getMachine().cores);
     return line;
   }
   line.arguments = words.positionals;

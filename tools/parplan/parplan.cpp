@@ -85,6 +85,8 @@ CommandResult run(const CommandLine &line, DiagnosticEngine &engine) {
     return listOperators(getArgument(0), line.dimensions, engine);
   case Command::clusters:
     return listClusters(getArgument(0), engine);
+  case Command::calibrate:
+    return calibrate(line.ranks, line.outputPath, engine);
   case Command::version:
     return {std::string("parplan ") + versionText + "\n", Json::object()};
   case Command::help:

@@ -1,0 +1,296 @@
+//===- Calibration.cpp - A cluster from measurements ----------------------===//
+//
+// Part of parplan. No MLIR in this library.
+//
+//===----------------------------------------------------------------------===//
+
+#include "parplan/Cluster/Calibration.h"
+
+#include "parplan/Cluster/Presets.h"
+#include "parplan/Support/Check.h"
+#include "parplan/Support/DiagnosticCodes.h"
+#include "parplan/Support/Json.h"
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <thread>
+#include <tuple>
+#include <unistd.h>
+
+using namespace parplan;
+
+Machine parplan::getMachine() {
+  Machine machine;
+  machine.cores = std::max(1u, std::thread::hardware_concurrency());
+  machine.memoryBytes = static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) *
+                        static_cast<int64_t>(sysconf(_SC_PAGE_SIZE));
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);)
+    if (line.starts_with("model name")) {
+      size_t colon = line.find(": ");
+      if (colon != std::string::npos)
+        machine.processor = line.substr(colon + 2);
+      break;
+    }
+  if (machine.processor.empty())
+    machine.processor = "an unknown processor";
+  return machine;
+}
+
+//===----------------------------------------------------------------------===//
+// The program
+//===----------------------------------------------------------------------===//
+
+/// Prime factors, the largest last.
+static std::vector<int64_t> getAxes(int64_t ranks) {
+  std::vector<int64_t> axes;
+  for (int64_t factor = 2; ranks > 1; ++factor)
+    for (; ranks % factor == 0; ranks /= factor)
+      axes.push_back(factor);
+  return axes;
+}
+
+std::vector<int64_t> parplan::getMeasuredGroups(int64_t ranks) {
+  std::vector<int64_t> axes = getAxes(ranks), groups;
+  int64_t size = 1;
+  for (size_t axis = axes.size(); axis-- > 0;)
+    groups.push_back(size *= axes[axis]);
+  return groups;
+}
+
+std::string parplan::printCalibrationProgram(int64_t ranks) {
+  std::vector<int64_t> axes = getAxes(ranks), groups = getMeasuredGroups(ranks);
+  std::ostringstream mesh, lists, communicators;
+  for (size_t axis = 0; axis < axes.size(); ++axis)
+    mesh << (axis ? ", " : "") << "{\"a" << axis << "\", " << axes[axis] << "}";
+  for (size_t group = 0; group < groups.size(); ++group) {
+    lists << "constexpr int32_t group" << group << "[] = {";
+    for (size_t axis = axes.size() - 1 - group; axis < axes.size(); ++axis)
+      lists << axis << (axis + 1 < axes.size() ? ", " : "");
+    lists << "};\n";
+    communicators << (group ? ", " : "") << "{\"" << groups[group]
+                  << "\", group" << group << "}";
+  }
+  std::ostringstream text;
+  text << "#include \"parplan_runtime/calibration.h\"\n\n"
+          "using namespace parplan::runtime;\n\nnamespace {\n\n";
+  if (ranks > 1)
+    text << "constexpr Axis mesh[] = {" << mesh.str() << "};\n"
+         << lists.str() << "constexpr CommunicatorEntry communicators[] = {"
+         << communicators.str() << "};\n";
+  else
+    text << "constexpr Table<Axis> mesh;\n"
+            "constexpr Table<CommunicatorEntry> communicators;\n";
+  text << R"(
+void step(Rank &rank) { Calibration(rank).run(); }
+
+constexpr Stage stages[] = {{/*parameters=*/{},
+                             /*inputs=*/{},
+                             /*outputs=*/{},
+                             3 * Calibration::arrayBytes,
+                             Calibration::arrayBytes,
+                             /*nvmeArenaBytes=*/0,
+                             streams::download + 1,
+                             /*eventCount=*/0,
+                             step}};
+constexpr Program program = {"calibration", mesh, communicators, stages,
+                             /*orderDigests=*/{}};
+
+} // namespace
+
+int main(int argc, char **argv) { return runProgram(program, argc, argv); }
+)";
+  return text.str();
+}
+
+//===----------------------------------------------------------------------===//
+// What it wrote
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+class CalibrationReader {
+public:
+  CalibrationReader(const Json &document, const std::string &file,
+                    const Machine &machine, DiagnosticEngine &engine)
+      : machine(machine), engine(engine), errors(engine.getErrorCount()),
+        reader(document, file, "", codes::calibrationFailed, engine) {}
+
+  std::optional<ClusterDescription> read() {
+    ranks = reader.getInteger("ranks", 1, 1 << 20).value_or(1);
+    const ClusterDescription *standard = findPreset("host");
+    PARPLAN_CHECK(standard, "there is no preset 'host'");
+    cluster = *standard;
+    readProducts();
+    readLoops();
+    readCollectives();
+    reader.finish();
+    if (engine.getErrorCount() > errors)
+      return std::nullopt;
+    describe();
+    return cluster;
+  }
+
+private:
+  static constexpr double leastSeconds = 1e-12, mostSeconds = 1e6;
+
+  double getSeconds(JsonReader &object) {
+    return object.getNumber("seconds", leastSeconds, mostSeconds).value_or(1);
+  }
+
+  /// The peak is the best rate of all sizes; what products reach of it is the
+  /// mean of their logarithms.
+  void readProducts() {
+    std::map<std::string, std::vector<double>> rates;
+    for (JsonReader &product : reader.getObjects("products")) {
+      auto type = product.getChoice("type", {"fp32", "fp64", "bf16", "fp16"});
+      double flops = 2;
+      for (const char *size : {"rows", "columns", "contracted"})
+        flops *= static_cast<double>(
+            product.getInteger(size, 1, 1 << 20).value_or(1));
+      double seconds = getSeconds(product);
+      product.finish();
+      if (type)
+        rates[*type].push_back(flops / seconds);
+    }
+    if (rates["fp32"].empty())
+      return reader.report("products", "holds none of type 'fp32'");
+    Device &device = cluster.device;
+    const std::vector<double> &single = rates["fp32"];
+    double peak = *std::max_element(single.begin(), single.end());
+    double logarithms = 0;
+    for (double rate : single)
+      logarithms += std::log(rate / peak);
+    device.matrixEfficiency =
+        std::exp(logarithms / static_cast<double>(single.size()));
+    device.flopsPerSecond = {};
+    device.flopsPerSecond.fp32 = device.flopsPerSecond.tf32 = peak;
+    // Of the other types one size was measured: the last but one of fp32.
+    auto getPeak = [&](const char *type) {
+      const std::vector<double> &own = rates[type];
+      return own.empty() ? 0 : own.back() / device.matrixEfficiency;
+    };
+    device.flopsPerSecond.fp64 = getPeak("fp64");
+    device.flopsPerSecond.bf16 = getPeak("bf16");
+    device.flopsPerSecond.fp16 = getPeak("fp16");
+  }
+
+  void readLoops() {
+    std::map<std::string, std::pair<double, double>> loops;
+    const std::vector<std::string> names = {"gap", "add",    "copy",
+                                            "exp", "memory", "download"};
+    for (JsonReader &loop : reader.getObjects("loops")) {
+      auto name = loop.getChoice("what", names);
+      auto bytes = static_cast<double>(
+          loop.getInteger("bytes", 1, int64_t(1) << 40).value_or(1));
+      double seconds = getSeconds(loop);
+      loop.finish();
+      if (name)
+        loops[*name] = {bytes, seconds};
+    }
+    for (const std::string &name : names)
+      if (!loops.contains(name))
+        return reader.report("loops", "lacks '" + name + "'");
+    auto [gapBytes, gap] = loops["gap"];
+    auto getRate = [&](const std::string &name) {
+      auto [bytes, seconds] = loops[name];
+      return bytes / std::max(seconds - gap, seconds / 100);
+    };
+    Device &device = cluster.device;
+    device.kernelGapSeconds = std::min(gap, 1.0);
+    // Of loops whose arrays stay in the caches.
+    device.memoryBytesPerSecond = std::max(getRate("copy"), getRate("add"));
+    device.memoryEfficiency =
+        std::max(0.001, getRate("add") / device.memoryBytesPerSecond);
+    // A number is read and written for each.
+    device.transcendentalsPerSecond = getRate("exp") / 8;
+    Node &node = cluster.node;
+    node.hostMemoryBytesPerSecond =
+        static_cast<double>(ranks) * getRate("memory");
+    node.deviceHostBytesPerSecond = getRate("download");
+    node.hostMemoryBytes = machine.memoryBytes;
+    device.memoryBytes =
+        std::max<int64_t>(1, machine.memoryBytes / ranks / 4 * 3);
+  }
+
+  void readCollectives() {
+    std::map<std::tuple<int64_t, std::string>, std::map<double, double>> found;
+    if (!reader.isAbsent("collectives"))
+      for (JsonReader &call : reader.getObjects("collectives")) {
+        auto kind = call.getChoice("kind", {"all_reduce", "all_gather",
+                                            "reduce_scatter", "broadcast",
+                                            "reduce", "all_to_all", "send"});
+        int64_t size = call.getInteger("ranks", 2, ranks).value_or(2);
+        auto bytes = static_cast<double>(
+            call.getInteger("bytes", 1, int64_t(1) << 40).value_or(1));
+        double seconds = getSeconds(call);
+        call.finish();
+        if (kind)
+          found[{size, *kind}][bytes] = seconds;
+      }
+    std::vector<MeasuredCollective> &measured = cluster.collectives.measured;
+    measured.clear();
+    for (const auto &[group, curve] : found) {
+      MeasuredCollective entry;
+      entry.devicesPerNode = std::get<0>(group);
+      entry.kind = std::get<1>(group);
+      for (auto [bytes, seconds] : curve) {
+        entry.bytes.push_back(bytes);
+        entry.seconds.push_back(seconds);
+      }
+      measured.push_back(std::move(entry));
+    }
+    setLink(found[{ranks, "all_reduce"}], found[{ranks, "send"}]);
+  }
+
+  /// For groups that were not measured: the formula of the shared bus goes
+  /// through the largest all-reduce of all ranks, and through its smallest
+  /// message.
+  void setLink(const std::map<double, double> &allReduce,
+               const std::map<double, double> &send) {
+    if (allReduce.empty() || send.empty())
+      return;
+    Link &link = cluster.node.link;
+    link.latencySeconds = std::min(1.0, send.begin()->second);
+    auto [bytes, seconds] = *allReduce.rbegin();
+    auto size = static_cast<double>(ranks);
+    link.bytesPerSecond = 2 * (size - 1) * bytes / seconds;
+  }
+
+  void describe() {
+    cluster.name = "calibrated-host";
+    std::ostringstream title, source;
+    title << ranks << (ranks == 1 ? " rank" : " ranks") << " on "
+          << machine.cores << (machine.cores == 1 ? " core" : " cores")
+          << " of " << machine.processor;
+    cluster.title = title.str();
+    source << "parplan calibrate: " << ranks
+           << (ranks == 1 ? " rank on " : " ranks share ") << machine.cores
+           << (machine.cores == 1 ? " core" : " cores")
+           << "; all measured at the same time, and with another number of "
+              "ranks the figures of each are others";
+    cluster.sources = {source.str(), "NVMe: nominal, not measured"};
+  }
+
+  const Machine &machine;
+  DiagnosticEngine &engine;
+  size_t errors;
+  JsonReader reader;
+  int64_t ranks = 1;
+  ClusterDescription cluster;
+};
+
+} // namespace
+
+std::optional<ClusterDescription>
+parplan::readCalibration(std::string_view text, const std::string &file,
+                         const Machine &machine, DiagnosticEngine &engine) {
+  std::optional<Json> document =
+      parseJson(text, file, codes::calibrationFailed, engine);
+  if (!document)
+    return std::nullopt;
+  return CalibrationReader(*document, file, machine, engine).read();
+}

@@ -1,0 +1,150 @@
+//===- CalibrationTest.cpp - A cluster from measurements ------------------===//
+//
+// Part of parplan.
+//
+//===----------------------------------------------------------------------===//
+
+#include "parplan/Cluster/Calibration.h"
+#include "parplan/Cluster/Presets.h"
+#include "parplan/Support/Json.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+using namespace parplan;
+
+namespace {
+
+constexpr int64_t gibi = int64_t{1} << 30;
+const Machine machine = {"a processor", 2, 16 * gibi};
+
+/// Four ranks with round figures.
+Json makeMeasurements() {
+  Json document = {{"ranks", 4}};
+  // 100, 25 and 50 GFLOP/s; fp64 half of the last one.
+  document["products"] = {{{"type", "fp32"},
+                           {"rows", 1000},
+                           {"columns", 1000},
+                           {"contracted", 1000},
+                           {"seconds", 0.02}},
+                          {{"type", "fp32"},
+                           {"rows", 100},
+                           {"columns", 1000},
+                           {"contracted", 1000},
+                           {"seconds", 0.008}},
+                          {{"type", "fp64"},
+                           {"rows", 1000},
+                           {"columns", 1000},
+                           {"contracted", 1000},
+                           {"seconds", 0.08}}};
+  document["loops"] = {
+      {{"what", "gap"}, {"bytes", 12}, {"seconds", 1e-6}},
+      {{"what", "add"}, {"bytes", 6000000}, {"seconds", 0.001001}},
+      {{"what", "copy"}, {"bytes", 4000000}, {"seconds", 0.000501}},
+      {{"what", "exp"}, {"bytes", 4000000}, {"seconds", 0.001001}},
+      {{"what", "memory"}, {"bytes", 50000000}, {"seconds", 0.010001}},
+      {{"what", "download"}, {"bytes", 20000000}, {"seconds", 0.010001}}};
+  document["collectives"] = {
+      {{"kind", "all_reduce"},
+       {"ranks", 2},
+       {"bytes", 1024},
+       {"seconds", 1e-5}},
+      {{"kind", "all_reduce"},
+       {"ranks", 4},
+       {"bytes", 4096},
+       {"seconds", 2e-5}},
+      {{"kind", "all_reduce"},
+       {"ranks", 4},
+       {"bytes", 1000000},
+       {"seconds", 1e-3}},
+      {{"kind", "send"}, {"ranks", 4}, {"bytes", 1024}, {"seconds", 3e-6}}};
+  return document;
+}
+
+std::optional<ClusterDescription> read(const Json &document,
+                                       DiagnosticEngine &engine) {
+  return readCalibration(printJson(document), "figures.json", machine, engine);
+}
+
+std::string getFault(const Json &document) {
+  DiagnosticEngine engine;
+  EXPECT_FALSE(read(document, engine));
+  return engine.getDiagnostics().empty()
+             ? ""
+             : engine.getDiagnostics().front().message;
+}
+
+} // namespace
+
+TEST(Calibration, ReadsRatesOfARankAmongAll) {
+  DiagnosticEngine engine;
+  std::optional<ClusterDescription> cluster = read(makeMeasurements(), engine);
+  ASSERT_TRUE(cluster);
+  const Device &device = cluster->device;
+  EXPECT_DOUBLE_EQ(device.flopsPerSecond.fp32, 100e9);
+  // The mean of 1 and 1/4, by their logarithms.
+  EXPECT_DOUBLE_EQ(device.matrixEfficiency, 0.5);
+  EXPECT_DOUBLE_EQ(device.flopsPerSecond.fp64 * device.matrixEfficiency, 25e9);
+  EXPECT_EQ(device.flopsPerSecond.bf16, 0);
+  EXPECT_DOUBLE_EQ(device.kernelGapSeconds, 1e-6);
+  EXPECT_NEAR(device.memoryBytesPerSecond, 8e9, 1);
+  EXPECT_NEAR(device.memoryEfficiency, 0.75, 1e-9);
+  EXPECT_NEAR(device.transcendentalsPerSecond, 5e8, 1);
+  EXPECT_EQ(device.memoryBytes, 3 * gibi);
+  EXPECT_NEAR(cluster->node.hostMemoryBytesPerSecond, 4 * 5e9, 1);
+  EXPECT_NEAR(cluster->node.deviceHostBytesPerSecond, 2e9, 1);
+  EXPECT_EQ(cluster->node.hostMemoryBytes, 16 * gibi);
+  EXPECT_EQ(cluster->title, "4 ranks on 2 cores of a processor");
+}
+
+TEST(Calibration, KeepsWhatCollectivesOfEveryGroupTake) {
+  DiagnosticEngine engine;
+  std::optional<ClusterDescription> cluster = read(makeMeasurements(), engine);
+  ASSERT_TRUE(cluster);
+  const auto &measured = cluster->collectives.measured;
+  ASSERT_EQ(measured.size(), 3u);
+  EXPECT_EQ(measured[0].kind, "all_reduce");
+  EXPECT_EQ(measured[0].devicesPerNode, 2);
+  EXPECT_EQ(measured[1].devicesPerNode, 4);
+  EXPECT_EQ(measured[1].bytes, (std::vector<double>{4096, 1000000}));
+  EXPECT_EQ(measured[1].seconds, (std::vector<double>{2e-5, 1e-3}));
+  EXPECT_EQ(measured[2].kind, "send");
+  // All four move the buffer there and back: six copies of it.
+  EXPECT_DOUBLE_EQ(cluster->node.link.bytesPerSecond, 6e9);
+  EXPECT_DOUBLE_EQ(cluster->node.link.latencySeconds, 3e-6);
+}
+
+TEST(Calibration, IsAClusterFileThatIsReadBack) {
+  DiagnosticEngine engine;
+  std::optional<ClusterDescription> cluster = read(makeMeasurements(), engine);
+  ASSERT_TRUE(cluster);
+  std::optional<ClusterDescription> again =
+      parseCluster(printJson(toJson(*cluster)), "cluster.json", engine);
+  ASSERT_TRUE(again);
+  EXPECT_EQ(*again, *cluster);
+}
+
+TEST(Calibration, SaysWhatIsMissingOrAbsurd) {
+  Json document = makeMeasurements();
+  document["loops"].erase(2);
+  EXPECT_NE(getFault(document).find("lacks 'copy'"), std::string::npos);
+  document = makeMeasurements();
+  document["products"][0]["seconds"] = -1;
+  EXPECT_NE(getFault(document).find("products[0].seconds"), std::string::npos);
+  document = makeMeasurements();
+  document["products"] = Json::array();
+  EXPECT_NE(getFault(document).find("fp32"), std::string::npos);
+}
+
+TEST(Calibration, MeasuresGroupsOfTheLastAxes) {
+  EXPECT_EQ(getMeasuredGroups(1), std::vector<int64_t>());
+  EXPECT_EQ(getMeasuredGroups(4), (std::vector<int64_t>{2, 4}));
+  EXPECT_EQ(getMeasuredGroups(12), (std::vector<int64_t>{3, 6, 12}));
+  std::string program = printCalibrationProgram(6);
+  EXPECT_NE(program.find("{{\"a0\", 2}, {\"a1\", 3}}"), std::string::npos);
+  EXPECT_NE(program.find("group0[] = {1};"), std::string::npos);
+  EXPECT_NE(program.find("group1[] = {0, 1};"), std::string::npos);
+  EXPECT_NE(program.find("{{\"3\", group0}, {\"6\", group1}}"),
+            std::string::npos);
+}
