@@ -99,51 +99,50 @@ static int64_t getModuleSamples(const FrontendOptions &options, int64_t batch) {
 /// it; a fixed one is left to the phase that cuts it, which gets its size.
 static bool importStep(mlir::MLIRContext &context, FrontendOptions &options,
                        SimplifiedModel &model, DiagnosticEngine &engine) {
-  ImportOptions import = options.import;
+  ImportOptions given = options.import;
   std::optional<int64_t> bound;
-  import.chooseSamples = [&](int64_t batch) { bound = batch;
-  return getModuleSamples(options, batch);
-};
-model.model = importModel(context, import, engine);
-if (!model.model || engine.hasErrors())
-  return false;
-const ModelInfo &info = *model.model.info;
-int64_t modelBatch = info.batch.value_or(1);
-model.globalBatch = import.globalBatch.value_or(bound.value_or(modelBatch));
-if (model.globalBatch % options.workers != 0) {
-  engine.error(codes::badMicroBatches, Location::inFile(import.path))
-      << model.globalBatch << " samples for " << options.workers
-      << " workers: each has a whole number of them";
-  return false;
-}
-model.globalBatch /= options.workers;
-if (options.microBatches == 0)
-  options.microBatches = getMicroBatchCounts(model).front();
-model.microBatches = options.microBatches;
-int64_t batch = model.globalBatch / options.microBatches;
-bool isFixed = info.batchSymbol.empty();
-if (model.globalBatch % options.microBatches != 0 ||
-    (isFixed && modelBatch % batch != 0)) {
-  DiagnosticBuilder error =
-      engine.error(codes::badMicroBatches, Location::inFile(import.path));
-  error << options.microBatches << " micro-batches of " << model.globalBatch
-        << " samples";
-  if (isFixed)
-    error << " do not fit the model's fixed batch of " << modelBatch;
-  error << ": a micro-batch has a whole number of samples"
-        << (isFixed ? " that divides the model's batch" : "");
-  return false;
-}
-model.microBatchSize = batch;
-if (modelBatch == model.globalBatch)
-  model.whole = model.getMain().getFunctionType();
-if (isFixed || batch == modelBatch || batch == 1)
-  return true;
-import.chooseSamples = [&](int64_t) { return batch;
-}
-;
-model.model = importModel(context, import, engine);
-return model.model && !engine.hasErrors();
+  given.chooseSamples = [&](int64_t batch) {
+    bound = batch;
+    return getModuleSamples(options, batch);
+  };
+  model.model = importModel(context, given, engine);
+  if (!model.model || engine.hasErrors())
+    return false;
+  const ModelInfo &info = *model.model.info;
+  int64_t modelBatch = info.batch.value_or(1);
+  model.globalBatch = given.globalBatch.value_or(bound.value_or(modelBatch));
+  if (model.globalBatch % options.workers != 0) {
+    engine.error(codes::badMicroBatches, Location::inFile(given.path))
+        << model.globalBatch << " samples for " << options.workers
+        << " workers: each has a whole number of them";
+    return false;
+  }
+  model.globalBatch /= options.workers;
+  if (options.microBatches == 0)
+    options.microBatches = getMicroBatchCounts(model).front();
+  model.microBatches = options.microBatches;
+  int64_t batch = model.globalBatch / options.microBatches;
+  bool isFixed = info.batchSymbol.empty();
+  if (model.globalBatch % options.microBatches != 0 ||
+      (isFixed && modelBatch % batch != 0)) {
+    DiagnosticBuilder error =
+        engine.error(codes::badMicroBatches, Location::inFile(given.path));
+    error << options.microBatches << " micro-batches of " << model.globalBatch
+          << " samples";
+    if (isFixed)
+      error << " do not fit the model's fixed batch of " << modelBatch;
+    error << ": a micro-batch has a whole number of samples"
+          << (isFixed ? " that divides the model's batch" : "");
+    return false;
+  }
+  model.microBatchSize = batch;
+  if (modelBatch == model.globalBatch)
+    model.whole = model.getMain().getFunctionType();
+  if (isFixed || batch == modelBatch || batch == 1)
+    return true;
+  given.chooseSamples = [&](int64_t) { return batch; };
+  model.model = importModel(context, given, engine);
+  return model.model && !engine.hasErrors();
 }
 
 /// Reports inputs and outputs of a forward pass that are not, in the dimension
