@@ -1,0 +1,113 @@
+//===- BlockOracle.h - The best plans of one block --------------*- C++ -*-===//
+//
+// Part of parplan. No MLIR in this library.
+//
+// A search over stages asks about blocks again and again, with other weights on
+// time and memory. What it needs is the least weighted cost of a block for each
+// layout in which its input and its output may lie; the blocks of a stage are
+// then a sum of such matrices.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PARPLAN_PLANNER_BLOCKORACLE_H
+#define PARPLAN_PLANNER_BLOCKORACLE_H
+
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+namespace parplan {
+
+/// What a plan of a block costs. Passes are of one micro-batch; what is once
+/// per step is either before all positions meet (reductions of gradients, their
+/// norm) or at the ends (before the first pass, and updates after meeting).
+struct CostVector {
+  double forward = 0, inputGradient = 0, weightGradient = 0;
+  double meeting = 0, ends = 0;
+  /// For the whole step, per micro-batch in flight, and on the host.
+  double permanentBytes = 0, savedBytes = 0, hostBytes = 0;
+
+  CostVector &operator+=(const CostVector &other) {
+    forward += other.forward;
+    inputGradient += other.inputGradient;
+    weightGradient += other.weightGradient;
+    meeting += other.meeting;
+    ends += other.ends;
+    permanentBytes += other.permanentBytes;
+    savedBytes += other.savedBytes;
+    hostBytes += other.hostBytes;
+    return *this;
+  }
+  bool operator==(const CostVector &other) const = default;
+};
+
+/// Prices of the components of a cost; none is negative.
+struct Weights {
+  double forward = 1, inputGradient = 1, weightGradient = 1;
+  double meeting = 1, ends = 1;
+  double permanentBytes = 0, savedBytes = 0, hostBytes = 0;
+
+  double get(const CostVector &cost) const {
+    return forward * cost.forward + inputGradient * cost.inputGradient +
+           weightGradient * cost.weightGradient + meeting * cost.meeting +
+           ends * cost.ends + permanentBytes * cost.permanentBytes +
+           savedBytes * cost.savedBytes + hostBytes * cost.hostBytes;
+  }
+  bool operator==(const Weights &other) const = default;
+};
+
+/// Which ways of keeping activations a block may use (recompute, offload), one
+/// bit each; bit 0: everything is kept.
+using ModeSet = uint32_t;
+constexpr ModeSet keepMode = 1;
+constexpr ModeSet allModes = ~ModeSet(0);
+
+/// One choice for everything in a block.
+struct BlockPlan {
+  /// The states of the boundaries before and behind it.
+  int in = 0, out = 0;
+  /// The number of a bit of `ModeSet`.
+  int mode = 0;
+  /// What the oracle needs to expand it.
+  std::vector<int> choices;
+  CostVector cost;
+  /// Highest within the block beyond what `cost` counts; for plans, never for
+  /// bounds.
+  double transientBytes = 0;
+
+  bool operator==(const BlockPlan &other) const = default;
+};
+
+/// Row by row the states of the boundary before the block.
+struct BoundaryMatrix {
+  int inCount = 1, outCount = 1;
+  std::vector<double> costs;
+
+  static constexpr double impossible = std::numeric_limits<double>::infinity();
+  double get(int in, int out) const { return costs[in * outCount + out]; }
+};
+
+/// One block of a run of equal ones, or what is outside of runs, on one mesh
+/// and for one size of micro-batches. Equal questions have equal answers.
+class BlockOracle {
+public:
+  virtual ~BlockOracle() = default;
+
+  /// States of the boundaries; of a run, equally many. 1 where there is none.
+  virtual int getInCount() const = 0;
+  virtual int getOutCount() const = 0;
+
+  /// The least weighted cost per pair of states, over the modes; a lower bound
+  /// if not exact.
+  virtual BoundaryMatrix minimise(const Weights &weights, ModeSet modes) = 0;
+
+  /// A plan that reaches an entry that is possible; any good one if not exact.
+  virtual BlockPlan getPlan(const Weights &weights, ModeSet modes, int in,
+                            int out) = 0;
+
+  virtual bool isExact() const { return true; }
+};
+
+} // namespace parplan
+
+#endif // PARPLAN_PLANNER_BLOCKORACLE_H

@@ -1,0 +1,105 @@
+//===- SearchModel.h - What a search for plans asks of models ---*- C++ -*-===//
+//
+// Part of parplan. No MLIR in this library.
+//
+// The search knows a model as a chain of units, each with an oracle, and no
+// more. Tests search over lists of random plans.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PARPLAN_PLANNER_SEARCHMODEL_H
+#define PARPLAN_PLANNER_SEARCHMODEL_H
+
+#include "parplan/Pipeline/Timeline.h"
+#include "parplan/Planner/BlockOracle.h"
+#include "parplan/Planner/PlanningAnswer.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace parplan {
+
+/// `count` equal units one behind the other. What neighbours say of the
+/// boundary between them are the same states.
+struct SearchUnit {
+  BlockOracle *oracle = nullptr;
+  int64_t count = 1;
+  /// In the first or the last stage whatever the cuts; every other unit may be
+  /// the first of a stage. Only at the ends of the chain.
+  bool isEnd = false;
+};
+
+/// A schedule, and where it cuts a chain of units.
+struct StageChoice {
+  ScheduleShape shape;
+  /// Per virtual stage its first unit instance; ends of the chain included, so
+  /// the first one is 0.
+  std::vector<int> cuts;
+};
+
+/// A plan of the search, with its price by someone who is not the search.
+struct JudgedPlan {
+  PlanningAnswer answer;
+  PlanEvaluation evaluation;
+  /// Beyond what the rank with most of it may have; 0 or less: it fits.
+  int64_t excessBytes = 0;
+  /// Other reasons why it cannot be.
+  std::optional<std::string> refusal;
+};
+
+/// A problem on one mesh (or with one set of cuts of its tensor axes) and for
+/// one number of micro-batches.
+class SpaceModel {
+public:
+  virtual ~SpaceModel() = default;
+
+  virtual std::vector<SearchUnit> getUnits() = 0;
+  /// Of every rank whatever the plan.
+  virtual double getFixedBytes() const = 0;
+  /// All positions wait for each other in a step with so many stages, wherever
+  /// the cuts are.
+  virtual bool meets() const = 0;
+  /// Seconds of a message across the boundary behind a unit instance in a
+  /// state, and at least those of any state (-1).
+  virtual double getLatency(int instance, int state) const = 0;
+  /// One plan per unit instance, in order; of neighbours the states agree.
+  virtual JudgedPlan judge(const std::vector<BlockPlan> &plans,
+                           const StageChoice &stages) = 0;
+};
+
+/// One mesh with the cuts of its tensor axes, as the search sees it.
+struct SpaceInfo {
+  int64_t positions = 1;
+  /// Explored before others, to have a plan early.
+  bool isPlain = true;
+  std::string name;
+};
+
+class SpaceSource {
+public:
+  virtual ~SpaceSource() = default;
+
+  /// Numbers of micro-batches that a step may have, ascending.
+  virtual std::vector<int64_t> getCounts() const = 0;
+  virtual int getSpaceCount() const = 0;
+  virtual SpaceInfo getInfo(int space) const = 0;
+  /// Chunks of a pipeline with so many positions: kinds and numbers that are
+  /// searched. Their `microBatches` is set by the search.
+  virtual std::vector<ScheduleShape> getShapes(int space) const = 0;
+
+  /// Per unit of the model that `make` would give what every plan of it costs
+  /// at least, component by component; cheap. Empty: the space is impossible.
+  struct LeastUnit {
+    CostVector cost;
+    int64_t count = 1;
+    bool isEnd = false;
+  };
+  virtual std::vector<LeastUnit> getLeast(int space, int64_t count) = 0;
+
+  virtual std::unique_ptr<SpaceModel> make(int space, int64_t count) = 0;
+};
+
+} // namespace parplan
+
+#endif // PARPLAN_PLANNER_SEARCHMODEL_H
