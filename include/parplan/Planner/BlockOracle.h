@@ -96,6 +96,8 @@ public:
   /// States of the boundaries; of a run, equally many. 1 where there is none.
   virtual int getInCount() const = 0;
   virtual int getOutCount() const = 0;
+  /// Bits of `ModeSet` that mean anything here: the lowest ones.
+  virtual int getModeCount() const { return 1; }
 
   /// The least weighted cost per pair of states, over the modes; a lower bound
   /// if not exact.

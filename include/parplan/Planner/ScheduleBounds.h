@@ -2,15 +2,15 @@
 //
 // Part of parplan. No MLIR in this library.
 //
-// Bounds of the time of a step that are sums over its stages. So the best plan
-// of each stage for the weights of the sum, found alone, bounds every step: one
-// stage (the centre) runs all its micro-batches, the others are passed through
-// once on the way to it and back.
+// Bounds of the time of a step that are sums over its positions. So the best
+// plan of each position for the weights of the sum, found alone, bounds every
+// step: one position (the centre) runs all its micro-batches, the others are
+// passed once on the way to it and back.
 //
-// Example: 1F1B on three positions with equal stages. The first micro-batch
-// goes through the positions before the centre, the centre runs all of them,
-// and the last one goes back: sum over k < i of t_k, plus m t_i. What a step
-// does besides passes is added where it cannot be avoided.
+// Example: 1F1B on three positions. The first micro-batch goes through the
+// positions before the centre i, the centre runs all m of them, and the last
+// one goes back: the sum over k < i of t_k, plus m t_i. What a step does
+// besides passes is added where it cannot be avoided.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,19 +32,22 @@ struct PassWeights {
            inputGradient * times.inputGradientSeconds +
            weightGradient * times.weightGradientSeconds;
   }
+  bool isNone() const {
+    return forward == 0 && inputGradient == 0 && weightGradient == 0;
+  }
   bool operator==(const PassWeights &other) const = default;
 };
 
-/// A step takes at least: the weighted passes of all virtual stages, the
-/// weighted seconds that positions need once per step before they meet and at
-/// the ends, and the weighted messages.
+/// A step takes at least the weighted sum of passes, of what the centre does
+/// once per step at its ends, of what one position does once before all meet,
+/// and of so many messages. No weight is negative.
 struct StepBound {
   int64_t centre = 0;
-  std::vector<PassWeights> stages;
-  /// Per position.
-  std::vector<double> meeting, ends;
-  /// Per boundary between two stages.
-  std::vector<double> latencies;
+  /// Per chunk, of each position before the centre, of it, and of each behind.
+  std::vector<PassWeights> before, ofCentre, behind;
+  /// The position whose seconds before meeting count.
+  int64_t meeting = 0;
+  double messages = 0;
 };
 
 /// What a position does once per step.
@@ -52,19 +55,21 @@ struct OnceTimes {
   double meetingSeconds = 0, endsSeconds = 0;
 };
 
-double getSeconds(const StepBound &bound, const StageTimes &times,
-                  const std::vector<OnceTimes> &once,
-                  const std::vector<double> &latencies);
+double getSeconds(const StepBound &bound, const ScheduleShape &shape,
+                  const StageTimes &times, const std::vector<OnceTimes> &once,
+                  double leastMessageSeconds);
 
-/// All bounds that are known, at least one per position; every one is valid for
-/// whatever times, and none has a negative weight. `meets`: positions wait for
-/// each other in each step.
-std::vector<StepBound> getStepBounds(const ScheduleShape &shape, bool meets);
+/// The bounds that are known of a position as centre, for whatever times.
+/// `meets`: positions wait for each other in each step.
+std::vector<StepBound> getStepBounds(const ScheduleShape &shape, bool meets,
+                                     int64_t centre);
 
-/// Per virtual stage the micro-batches that its position has in flight in it,
-/// all at one moment, in every schedule of the shape, whatever the times: a
-/// moment at which the position has most.
-std::vector<int64_t> getLeastInFlight(const ScheduleShape &shape);
+/// Per chunk the micro-batches that a position has in flight in it during its
+/// first backward pass, in every schedule of the shape, whatever the times. No
+/// other moment has more of all chunks together, but for schedules that split
+/// the backward pass.
+std::vector<int64_t> getLeastInFlight(const ScheduleShape &shape,
+                                      int64_t position);
 
 } // namespace parplan
 

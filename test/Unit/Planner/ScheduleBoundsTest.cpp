@@ -1,0 +1,152 @@
+//===- ScheduleBoundsTest.cpp - No simulated step is shorter --------------===//
+
+#include "parplan/Planner/ScheduleBounds.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+
+using namespace parplan;
+
+namespace {
+
+/// Makespans as the evaluator has them: positions start together, run their
+/// passes, do what is to be done before they meet, and go on together.
+struct Step {
+  ScheduleShape shape;
+  StageTimes times;
+  std::vector<OnceTimes> once;
+  std::vector<double> latencies;
+
+  double simulateSeconds() const {
+    Timeline timeline =
+        simulate(makeSchedule(shape, times, latencies), times, latencies);
+    double last = 0, ends = 0;
+    for (int64_t position = 0; position < shape.positions; ++position) {
+      last = std::max(last, timeline.passes[position].back().endSeconds +
+                                once[position].meetingSeconds);
+      ends = std::max(ends, once[position].endsSeconds);
+    }
+    return last + ends;
+  }
+};
+
+class Steps {
+public:
+  explicit Steps(unsigned seed) : random(seed) {}
+
+  Step make(ScheduleKind kind) {
+    Step step;
+    step.shape.kind = kind;
+    step.shape.positions = draw(2, 6);
+    step.shape.microBatches = draw(1, 14);
+    int64_t required = getRequiredChunks(kind);
+    step.shape.chunks =
+        required > 0 ? required : draw(required == 0 ? 2 : 1, 3);
+    double spread = drawReal(0, 1);
+    for (int64_t stage = 0; stage < step.shape.getStageCount(); ++stage) {
+      PassTimes times;
+      times.forwardSeconds = 1 + spread * drawReal(-1, 1);
+      times.inputGradientSeconds = 1 + spread * drawReal(-1, 1);
+      times.weightGradientSeconds = 1 + spread * drawReal(-1, 1);
+      step.times.push_back(times);
+      step.latencies.push_back(draw(0, 1) * drawReal(0, 0.3));
+    }
+    for (int64_t position = 0; position < step.shape.positions; ++position)
+      step.once.push_back({drawReal(0, 2), drawReal(0, 2)});
+    return step;
+  }
+
+private:
+  int64_t draw(int64_t low, int64_t high) {
+    return std::uniform_int_distribution<int64_t>(low, high)(random);
+  }
+  double drawReal(double low, double high) {
+    return std::uniform_real_distribution<double>(low, high)(random);
+  }
+  std::mt19937 random;
+};
+
+class ScheduleBoundsTest : public testing::TestWithParam<ScheduleKind> {};
+
+} // namespace
+
+TEST_P(ScheduleBoundsTest, NoSimulatedStepIsShorter) {
+  Steps steps(7);
+  for (int round = 0; round < 300; ++round) {
+    Step step = steps.make(GetParam());
+    double seconds = step.simulateSeconds();
+    double message =
+        *std::min_element(step.latencies.begin(), step.latencies.end());
+    for (int64_t centre = 0; centre < step.shape.positions; ++centre)
+      for (const StepBound &bound :
+           getStepBounds(step.shape, /*meets=*/true, centre))
+        ASSERT_LE(getSeconds(bound, step.shape, step.times, step.once, message),
+                  seconds * (1 + 1e-12))
+            << printScheduleName(step.shape) << " p=" << step.shape.positions
+            << " m=" << step.shape.microBatches << " centre " << centre;
+  }
+}
+
+TEST_P(ScheduleBoundsTest, NoPeriodIsShorterWithoutMeeting) {
+  Steps steps(8);
+  for (int round = 0; round < 30; ++round) {
+    Step step = steps.make(GetParam());
+    double period =
+        simulate(makeSchedule(step.shape, step.times, step.latencies),
+                 step.times, step.latencies, /*steps=*/5)
+            .periodSeconds;
+    step.once.assign(step.shape.positions, {});
+    for (int64_t centre = 0; centre < step.shape.positions; ++centre)
+      for (const StepBound &bound :
+           getStepBounds(step.shape, /*meets=*/false, centre))
+        ASSERT_LE(getSeconds(bound, step.shape, step.times, step.once, 0),
+                  period * (1 + 1e-12));
+  }
+}
+
+TEST_P(ScheduleBoundsTest, ThatManyMicroBatchesAreInFlightWhateverTheTimes) {
+  Steps steps(9);
+  for (int round = 0; round < 100; ++round) {
+    Step step = steps.make(GetParam());
+    PipelineSchedule schedule =
+        makeSchedule(step.shape, step.times, step.latencies);
+    for (int64_t position = 0; position < step.shape.positions; ++position) {
+      std::vector<int64_t> live(step.shape.chunks, 0);
+      if (hasBackward(step.shape.kind))
+        for (const Pass &pass : schedule.passes[position]) {
+          if (pass.kind != PassKind::forward)
+            break;
+          ++live[pass.chunk];
+        }
+      EXPECT_EQ(getLeastInFlight(step.shape, position), live)
+          << printScheduleName(step.shape) << " p=" << step.shape.positions
+          << " m=" << step.shape.microBatches << " position " << position;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, ScheduleBoundsTest,
+                         testing::ValuesIn(getScheduleKinds()),
+                         [](const testing::TestParamInfo<ScheduleKind> &info) {
+                           std::string name = printScheduleName(info.param, 2);
+                           std::replace_if(
+                               name.begin(), name.end(),
+                               [](char letter) {
+                                 return !isalnum(
+                                     static_cast<unsigned char>(letter));
+                               },
+                               '_');
+                           return name;
+                         });
+
+TEST(StepBounds, EqualStagesOfOneForwardOneBackwardReachThem) {
+  ScheduleShape shape{ScheduleKind::oneForwardOneBackward, 4, 8, 1};
+  double best = 0;
+  for (int64_t centre = 0; centre < 4; ++centre)
+    for (const StepBound &bound : getStepBounds(shape, true, centre))
+      best = std::max(best, getSeconds(bound, shape, getEqualTimes(shape),
+                                       std::vector<OnceTimes>(4), 0));
+  EXPECT_DOUBLE_EQ(best, 3.0 * (8 + 3));
+}
