@@ -57,9 +57,6 @@ public:
   virtual std::vector<SearchUnit> getUnits() = 0;
   /// Of every rank whatever the plan.
   virtual double getFixedBytes() const = 0;
-  /// All positions wait for each other in a step with so many stages, wherever
-  /// the cuts are.
-  virtual bool meets() const = 0;
   /// Seconds of a message across the boundary behind a unit instance in a
   /// state, and at least those of any state (-1).
   virtual double getLatency(int instance, int state) const = 0;
@@ -73,6 +70,8 @@ struct SpaceInfo {
   int64_t positions = 1;
   /// Explored before others, to have a plan early.
   bool isPlain = true;
+  /// All positions wait for each other in each step, wherever the cuts are.
+  bool meets = true;
   std::string name;
 };
 

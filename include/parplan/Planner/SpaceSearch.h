@@ -1,0 +1,76 @@
+//===- SpaceSearch.h - Schedules and meshes, best first ---------*- C++ -*-===//
+//
+// Part of parplan. No MLIR in this library.
+//
+// One search over all meshes, numbers of micro-batches and schedules of a
+// source. A configuration is one of each. Its bound rises level by level, each
+// dearer than the one before, and the configuration with the least bound is
+// always the next one:
+//
+//   1  the ops alone, the least of every component
+//   2  the best blocks, whatever memory they need
+//   3  the best blocks within the memory of each position
+//   4  a plan
+//
+// So most configurations end at a level that takes microseconds, and what is
+// left open at the end bounds what could still be found.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PARPLAN_PLANNER_SPACESEARCH_H
+#define PARPLAN_PLANNER_SPACESEARCH_H
+
+#include "parplan/Planner/SearchModel.h"
+
+#include <atomic>
+#include <functional>
+
+namespace parplan {
+
+struct SpaceSearchProgress {
+  /// Infinity: no plan yet.
+  double bestSeconds = 0;
+  double lowerBoundSeconds = 0;
+  int64_t explored = 0;
+  int64_t open = 0;
+};
+
+struct SpaceSearchOptions {
+  /// Configurations within this share of the best plan are not looked at.
+  double gap = 0.005;
+  /// Bytes of a rank.
+  double memoryLimitBytes = std::numeric_limits<double>::infinity();
+  /// The answer is the best so far, with its bound, when time is over or
+  /// somebody sets `stop`.
+  double timeBudgetSeconds = std::numeric_limits<double>::infinity();
+  const std::atomic<bool> *stop = nullptr;
+  std::function<void(const SpaceSearchProgress &)> progress;
+};
+
+/// A mesh, a number of micro-batches and a schedule.
+struct Configuration {
+  int space = 0;
+  int64_t microBatches = 1;
+  ScheduleShape shape;
+};
+
+struct SpaceSearchResult {
+  std::optional<JudgedPlan> plan;
+  Configuration configuration;
+  Certificate certificate;
+  /// What the lower bound is the bound of: a configuration, or the plan.
+  std::string boundSource;
+  /// Bounds that were worked out, of any level; plans that were judged.
+  int64_t evaluations = 0, plans = 0, oracleCalls = 0;
+  /// The least that any plan exceeds the memory by, of those that were made.
+  int64_t leastExcessBytes = std::numeric_limits<int64_t>::max();
+  /// Why plans were refused otherwise, each reason once.
+  std::vector<std::string> refusals;
+};
+
+SpaceSearchResult searchSpaces(SpaceSource &source,
+                               const SpaceSearchOptions &options);
+
+} // namespace parplan
+
+#endif // PARPLAN_PLANNER_SPACESEARCH_H

@@ -1,0 +1,66 @@
+//===- AskedOracles.cpp - Every question to an oracle, once ---------------===//
+//
+// Part of parplan. No MLIR in this library.
+//
+//===----------------------------------------------------------------------===//
+
+#include "AskedOracles.h"
+
+#include <algorithm>
+
+using namespace parplan;
+
+AskedOracles::Key AskedOracles::makeKey(int type, const Weights &weights,
+                                        ModeSet modes) {
+  return {type,
+          modes,
+          {weights.forward, weights.inputGradient, weights.weightGradient,
+           weights.meeting, weights.ends, weights.permanentBytes,
+           weights.savedBytes, weights.hostBytes}};
+}
+
+bool AskedOracles::isExact() const {
+  return std::all_of(
+      oracles.begin(), oracles.end(),
+      [](const BlockOracle *oracle) { return oracle->isExact(); });
+}
+
+const BoundaryMatrix &AskedOracles::getMatrix(int type, const Weights &weights,
+                                              ModeSet modes) {
+  auto [it, isNew] = matrices.try_emplace(makeKey(type, weights, modes));
+  if (isNew) {
+    it->second = oracles[type]->minimise(weights, modes);
+    ++calls;
+  }
+  return it->second;
+}
+
+const BlockPlan *AskedOracles::getPlan(int type, const Weights &weights,
+                                       ModeSet modes, int in, int out) {
+  if (getMatrix(type, weights, modes).get(in, out) ==
+      BoundaryMatrix::impossible)
+    return nullptr;
+  Key key = makeKey(type, weights, modes);
+  key.in = in;
+  key.out = out;
+  auto [it, isNew] = plans.try_emplace(key);
+  if (isNew)
+    it->second = oracles[type]->getPlan(weights, modes, in, out);
+  return &it->second;
+}
+
+const AskedOracles::Answer &AskedOracles::ask(int type, const Weights &weights,
+                                              ModeSet modes) {
+  auto [it, isNew] = answers.try_emplace(makeKey(type, weights, modes));
+  if (!isNew)
+    return it->second;
+  const BoundaryMatrix &matrix = getMatrix(type, weights, modes);
+  auto least = std::min_element(matrix.costs.begin(), matrix.costs.end());
+  it->second.value = *least;
+  auto index = static_cast<int>(least - matrix.costs.begin());
+  if (const BlockPlan *plan =
+          getPlan(type, weights, modes, index / matrix.outCount,
+                  index % matrix.outCount))
+    it->second.cost = plan->cost;
+  return it->second;
+}

@@ -1,0 +1,87 @@
+//===- AskedOracles.h - Every question to an oracle, once -------*- C++ -*-===//
+//
+// Part of parplan. No MLIR in this library. Internal to lib/Planner.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PARPLAN_LIB_PLANNER_ASKEDORACLES_H
+#define PARPLAN_LIB_PLANNER_ASKEDORACLES_H
+
+#include "UnitChain.h"
+
+#include <array>
+#include <map>
+
+namespace parplan {
+
+/// What one unit costs at least, by type, for whatever weights.
+class UnitPricer {
+public:
+  virtual ~UnitPricer() = default;
+  virtual double getPrice(int type, const Weights &weights) = 0;
+};
+
+/// Components bounded one by one.
+class LeastPricer : public UnitPricer {
+public:
+  explicit LeastPricer(std::vector<CostVector> costs)
+      : costs(std::move(costs)) {}
+  double getPrice(int type, const Weights &weights) override {
+    return weights.get(costs[type]);
+  }
+
+private:
+  std::vector<CostVector> costs;
+};
+
+/// The oracles of a space, with their answers kept.
+class AskedOracles : public UnitPricer {
+public:
+  AskedOracles(std::vector<BlockOracle *> oracles)
+      : oracles(std::move(oracles)) {}
+
+  /// The least weighted cost over all states of the boundaries, and the plan
+  /// that has it; infinity: there is none.
+  struct Answer {
+    double value = 0;
+    CostVector cost;
+  };
+  const Answer &ask(int type, const Weights &weights, ModeSet modes);
+
+  double getPrice(int type, const Weights &weights) override {
+    return ask(type, weights, keepMode).value;
+  }
+
+  const BoundaryMatrix &getMatrix(int type, const Weights &weights,
+                                  ModeSet modes);
+  /// Null where the states are impossible.
+  const BlockPlan *getPlan(int type, const Weights &weights, ModeSet modes,
+                           int in, int out);
+  int getModeCount(int type) const { return oracles[type]->getModeCount(); }
+  int getInCount(int type) const { return oracles[type]->getInCount(); }
+  int getOutCount(int type) const { return oracles[type]->getOutCount(); }
+  bool isExact() const;
+
+  /// Questions that oracles were asked.
+  int64_t getCallCount() const { return calls; }
+
+private:
+  struct Key {
+    int type;
+    ModeSet modes;
+    std::array<double, 8> weights;
+    int in = 0, out = 0;
+    auto operator<=>(const Key &) const = default;
+  };
+  static Key makeKey(int type, const Weights &weights, ModeSet modes);
+
+  std::vector<BlockOracle *> oracles;
+  std::map<Key, BoundaryMatrix> matrices;
+  std::map<Key, Answer> answers;
+  std::map<Key, BlockPlan> plans;
+  int64_t calls = 0;
+};
+
+} // namespace parplan
+
+#endif // PARPLAN_LIB_PLANNER_ASKEDORACLES_H

@@ -1,0 +1,109 @@
+//===- CutBound.h - The least step over all cuts ----------------*- C++ -*-===//
+//
+// Part of parplan. No MLIR in this library. Internal to lib/Planner.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PARPLAN_LIB_PLANNER_CUTBOUND_H
+#define PARPLAN_LIB_PLANNER_CUTBOUND_H
+
+#include "AskedOracles.h"
+
+#include "parplan/Planner/ScheduleBounds.h"
+
+#include <array>
+#include <map>
+
+namespace parplan {
+
+/// Blocks per chunk of every position, and what the step takes at least.
+struct CutPath {
+  double seconds = std::numeric_limits<double>::infinity();
+  std::vector<int64_t> counts;
+};
+
+/// Bounds the steps of a schedule over all cuts of a chain. Of every cut some
+/// position as centre bounds the step (`StepBound`); the cut whose worst centre
+/// is least bounds all of them. Centres are priced without memory until
+/// somebody raises their value.
+class CutBound {
+public:
+  struct Options {
+    bool meets = true;
+    double leastMessageSeconds = 0;
+    /// All bounds of a centre, and what the first position does before meeting
+    /// by the blocks that it has.
+    bool isThorough = false;
+  };
+
+  CutBound(const UnitChain &chain, const ScheduleShape &shape,
+           UnitPricer &pricer, const Options &options);
+
+  /// The best cut of those with at most `cutoff` seconds; none: every cut takes
+  /// longer.
+  CutPath find(double cutoff);
+
+  /// Bounds with a position as centre, and the weights of its chunks divided by
+  /// the number of micro-batches.
+  struct Form {
+    StepBound bound;
+    std::vector<Weights> weights;
+  };
+  const std::vector<Form> &getForms(int64_t position) const {
+    return forms[position];
+  }
+  /// What a centre costs at least with its part of the cut, in its weights.
+  double getCentre(int64_t position, size_t form, int64_t before,
+                   int64_t count) const;
+  void raiseCentre(int64_t position, size_t form, int64_t before, int64_t count,
+                   double value);
+  bool isRaised(int64_t position, size_t form, int64_t before,
+                int64_t count) const;
+
+private:
+  using Prefix = std::vector<double>;
+  using Place = std::array<int64_t, 4>;
+
+  const Prefix &getPrefix(const Weights &weights);
+  static double getSum(const Prefix &prefix, const UnitRange &range) {
+    return prefix[range.end] - prefix[range.first];
+  }
+  Place getPlace(int64_t position, size_t form, int64_t before,
+                 int64_t count) const {
+    return {position, static_cast<int64_t>(form), isUniform ? 0 : before,
+            count};
+  }
+  /// The bound of the step with a centre.
+  double getBound(int64_t position, int64_t before, int64_t count,
+                  double *withoutRaise = nullptr) const;
+  CutPath findFrom(int64_t first, double cutoff);
+  CutPath getEqual();
+
+  const UnitChain &chain;
+  ScheduleShape shape;
+  UnitPricer &pricer;
+  Options options;
+  bool isUniform = false;
+  int64_t perChunk = 0;
+  /// The least that a centre costs for each block.
+  double leastPerBlock = 0;
+  std::vector<std::vector<Form>> forms;
+  struct Sums {
+    std::vector<const Prefix *> centre;
+    /// By the blocks before or behind the centre.
+    const std::vector<double> *before = nullptr, *behind = nullptr;
+    bool meetsFirst = false;
+    double constant = 0;
+  };
+  std::vector<std::vector<Sums>> sums;
+  std::map<std::array<double, 8>, Prefix> prefixes;
+  std::map<std::vector<double>, std::vector<double>> ways;
+  /// Seconds of the first position before meeting, by its blocks.
+  std::vector<double> firstMeeting;
+  double meetingOfFirst = 0;
+  std::map<Place, double> raised;
+};
+
+} // namespace parplan
+
+#endif // PARPLAN_LIB_PLANNER_CUTBOUND_H

@@ -1,0 +1,139 @@
+//===- MemoryDual.cpp - What a position costs within its memory -----------===//
+//
+// Part of parplan. No MLIR in this library.
+//
+//===----------------------------------------------------------------------===//
+
+#include "MemoryDual.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <algorithm>
+#include <cmath>
+
+using namespace parplan;
+
+/// Prices that are tried for one position, and how close the value must come to
+/// that of the plans at hand.
+static constexpr int mostRounds = 24;
+static constexpr double tolerance = 2e-4;
+
+Weights MemoryDual::addPrice(Weights weights, double price, int64_t inFlight) {
+  weights.permanentBytes = price;
+  weights.savedBytes = price * static_cast<double>(inFlight);
+  return weights;
+}
+
+MemoryDual::Line MemoryDual::sum(const PositionPart &part,
+                                 llvm::function_ref<Weights(size_t)> getWeights,
+                                 ModeSet modes) {
+  Line line;
+  for (size_t chunk = 0; chunk < part.ranges.size(); ++chunk) {
+    Weights priced = getWeights(chunk);
+    auto inFlight = static_cast<double>(part.inFlight[chunk]);
+    // Neighbours are mostly equal.
+    for (int unit = part.ranges[chunk].first; unit < part.ranges[chunk].end;) {
+      int type = chain.getType(unit), end = unit;
+      while (end < part.ranges[chunk].end && chain.getType(end) == type)
+        ++end;
+      const AskedOracles::Answer &answer = oracles.ask(type, priced, modes);
+      auto count = static_cast<double>(end - unit);
+      line.value += count * answer.value;
+      line.cost += count * part.weights[chunk].get(answer.cost);
+      line.bytes += count * (answer.cost.permanentBytes +
+                             inFlight * answer.cost.savedBytes);
+      unit = end;
+    }
+  }
+  return line;
+}
+
+MemoryDual::Line MemoryDual::evaluate(const PositionPart &part,
+                                      double freeBytes, double price) {
+  Line line = sum(
+      part,
+      [&](size_t chunk) {
+        return addPrice(part.weights[chunk], price, part.inFlight[chunk]);
+      },
+      // Everything else only adds time.
+      price == 0 ? keepMode : allModes);
+  line.value -= price * freeBytes;
+  return line;
+}
+
+MemoryDual::Line MemoryDual::evaluateLeastBytes(const PositionPart &part) {
+  Weights none;
+  none.forward = none.inputGradient = none.weightGradient = 0;
+  none.meeting = none.ends = 0;
+  return sum(
+      part,
+      [&](size_t chunk) { return addPrice(none, 1, part.inFlight[chunk]); },
+      allModes);
+}
+
+MemoryDual::Family MemoryDual::getFamily(const PositionPart &part) {
+  Family family;
+  for (size_t chunk = 0; chunk < part.weights.size(); ++chunk) {
+    const Weights &weights = part.weights[chunk];
+    family.insert(family.end(),
+                  {weights.forward, weights.inputGradient,
+                   weights.weightGradient, weights.meeting, weights.ends,
+                   static_cast<double>(part.inFlight[chunk])});
+  }
+  return family;
+}
+
+MemoryDual::Result MemoryDual::solve(const PositionPart &part, double freeBytes,
+                                     double enough) {
+  Line left = evaluate(part, freeBytes, 0);
+  Result best{left.value, 0, left.bytes <= freeBytes};
+  if (best.isFree || best.value >= enough)
+    return best;
+  std::vector<double> &prices = tried[getFamily(part)];
+  std::optional<Line> right;
+  auto take = [&](double price) {
+    Line line = evaluate(part, freeBytes, price);
+    if (line.value > best.value)
+      best = {line.value, price, false};
+    // The lines that enclose the best price: too large and small enough.
+    auto getAt = [&](const Line &other) {
+      return other.cost + price * (other.bytes - freeBytes);
+    };
+    if (line.bytes > freeBytes) {
+      if (getAt(line) <= getAt(left))
+        left = line;
+    } else if (!right || getAt(line) <= getAt(*right)) {
+      right = line;
+    }
+    return line;
+  };
+  for (double price : prices) {
+    take(price);
+    if (best.value >= enough)
+      return best;
+  }
+  if (!right) {
+    Line least = evaluateLeastBytes(part);
+    if (least.value > freeBytes * (1 + 1e-12)) {
+      best.value = std::numeric_limits<double>::infinity();
+      return best;
+    }
+    right = least;
+  }
+  for (int round = 0; round < mostRounds; ++round) {
+    double slope = left.bytes - right->bytes;
+    if (slope <= 0)
+      break;
+    double price = (right->cost - left.cost) / slope;
+    if (!(price > 0) || !std::isfinite(price))
+      break;
+    double most = left.cost + price * (left.bytes - freeBytes);
+    if (best.value >= most * (1 - tolerance) || best.value >= enough)
+      break;
+    if (llvm::is_contained(prices, price))
+      break;
+    prices.push_back(price);
+    take(price);
+  }
+  return best;
+}

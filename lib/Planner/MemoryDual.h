@@ -1,0 +1,66 @@
+//===- MemoryDual.h - What a position costs within its memory ---*- C++ -*-===//
+//
+// Part of parplan. No MLIR in this library. Internal to lib/Planner.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PARPLAN_LIB_PLANNER_MEMORYDUAL_H
+#define PARPLAN_LIB_PLANNER_MEMORYDUAL_H
+
+#include "AskedOracles.h"
+
+namespace parplan {
+
+/// The part of a chain that a position has, per chunk, and what counts there.
+struct PositionPart {
+  std::vector<UnitRange> ranges;
+  /// Prices of time alone.
+  std::vector<Weights> weights;
+  /// Micro-batches in flight.
+  std::vector<int64_t> inFlight;
+};
+
+/// Bounds the weighted cost of a position whose bytes are limited: with a price
+/// per byte, every plan that fits costs at least the priced minimum of each
+/// unit alone less the price of the whole memory (Lagrange). That holds for any
+/// price; the best one is where the cheapest plans just fit.
+class MemoryDual {
+public:
+  MemoryDual(const UnitChain &chain, AskedOracles &oracles)
+      : chain(chain), oracles(oracles) {}
+
+  struct Result {
+    /// Infinity: no plan fits for certain.
+    double value = 0;
+    /// The price per byte that gives it.
+    double price = 0;
+    /// Nothing but time decides.
+    bool isFree = false;
+  };
+
+  /// Within so many bytes. Stops where the value is `enough`.
+  Result solve(const PositionPart &part, double freeBytes, double enough);
+
+  static Weights addPrice(Weights weights, double price, int64_t inFlight);
+
+private:
+  struct Line {
+    double value = 0, cost = 0, bytes = 0;
+  };
+  Line evaluate(const PositionPart &part, double freeBytes, double price);
+  Line evaluateLeastBytes(const PositionPart &part);
+  Line sum(const PositionPart &part,
+           llvm::function_ref<Weights(size_t)> getWeights, ModeSet modes);
+
+  using Family = std::vector<double>;
+  static Family getFamily(const PositionPart &part);
+
+  const UnitChain &chain;
+  AskedOracles &oracles;
+  /// Prices that were tried for positions with the same weights.
+  std::map<Family, std::vector<double>> tried;
+};
+
+} // namespace parplan
+
+#endif // PARPLAN_LIB_PLANNER_MEMORYDUAL_H

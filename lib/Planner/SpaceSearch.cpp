@@ -1,0 +1,289 @@
+//===- SpaceSearch.cpp - Schedules and meshes, best first -----------------===//
+//
+// Part of parplan. No MLIR in this library.
+//
+//===----------------------------------------------------------------------===//
+
+#include "parplan/Planner/SpaceSearch.h"
+
+#include "SpaceState.h"
+
+#include "parplan/Support/Check.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <chrono>
+#include <set>
+
+using namespace parplan;
+
+static constexpr double never = std::numeric_limits<double>::infinity();
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// How much is known of a configuration; see the levels in the header.
+enum class Level { none, ops, blocks, memory, plan };
+
+class Search {
+public:
+  Search(SpaceSource &source, const SpaceSearchOptions &options)
+      : source(source), options(options), start(Clock::now()) {}
+
+  SpaceSearchResult run() {
+    listConfigurations();
+    startWithPlain();
+    while (!open.empty() && !isOver()) {
+      auto [bound, number] = *open.begin();
+      if (bound >= getCutoff())
+        break;
+      open.erase(open.begin());
+      advance(number);
+      report();
+    }
+    certify();
+    return std::move(result);
+  }
+
+private:
+  struct Node {
+    Configuration configuration;
+    Level level = Level::none;
+    double bound = 0;
+  };
+
+  double getBest() const {
+    return result.plan ? result.plan->evaluation.stepTimeSeconds : never;
+  }
+  double getCutoff() const { return getBest() * (1 - options.gap); }
+
+  bool isOver() const {
+    if (options.stop && options.stop->load())
+      return true;
+    std::chrono::duration<double> used = Clock::now() - start;
+    return used.count() > options.timeBudgetSeconds;
+  }
+
+  void listConfigurations() {
+    for (int space = 0; space < source.getSpaceCount(); ++space)
+      for (int64_t count : source.getCounts())
+        for (ScheduleShape shape : source.getShapes(space)) {
+          shape.microBatches = count;
+          if (getRefusal(shape))
+            continue;
+          nodes.push_back({{space, count, shape}});
+          if (isOver())
+            continue;
+          Node &node = nodes.back();
+          node.bound = getOpsBound(node.configuration);
+          node.level = Level::ops;
+          ++result.evaluations;
+        }
+    for (size_t number = 0; number < nodes.size(); ++number)
+      if (nodes[number].bound != never)
+        open.insert({nodes[number].bound, number});
+  }
+
+  double getOpsBound(const Configuration &configuration) {
+    std::pair place(configuration.space, configuration.microBatches);
+    auto [it, isNew] = leasts.try_emplace(place);
+    Least &least = it->second;
+    if (isNew) {
+      std::vector<CostVector> costs;
+      for (const SpaceSource::LeastUnit &unit :
+           source.getLeast(configuration.space, configuration.microBatches)) {
+        auto known = llvm::find(costs, unit.cost);
+        least.chain.add(static_cast<int>(known - costs.begin()), unit.count,
+                        unit.isEnd);
+        if (known == costs.end())
+          costs.push_back(unit.cost);
+      }
+      least.pricer = LeastPricer(std::move(costs));
+    }
+    if (least.chain.getInstanceCount() == 0 ||
+        least.chain.getBlocksPerChunk(configuration.shape) == 0)
+      return never;
+    CutBound::Options bound;
+    bound.meets = source.getInfo(configuration.space).meets;
+    return CutBound(least.chain, configuration.shape, least.pricer, bound)
+        .find(never)
+        .seconds;
+  }
+
+  /// A plan early: the most promising meshes of the usual kind, one of each
+  /// number of positions.
+  void startWithPlain() {
+    constexpr size_t most = 3;
+    std::set<int64_t> positions;
+    std::vector<size_t> chosen;
+    for (auto [bound, number] : open) {
+      SpaceInfo info = source.getInfo(nodes[number].configuration.space);
+      if (!info.isPlain || !positions.insert(info.positions).second)
+        continue;
+      chosen.push_back(number);
+      if (chosen.size() == most)
+        break;
+    }
+    for (size_t number : chosen) {
+      open.erase({nodes[number].bound, number});
+      bool isOpen = true;
+      while (isOpen && !isOver() && nodes[number].level != Level::plan)
+        isOpen = raise(number);
+      if (isOpen && nodes[number].level != Level::plan)
+        open.insert({nodes[number].bound, number});
+    }
+  }
+
+  /// One level more; false where the configuration is closed by that.
+  bool raise(size_t number) {
+    Node &node = nodes[number];
+    const Configuration &configuration = node.configuration;
+    if (node.level == Level::none) {
+      node.bound = getOpsBound(configuration);
+      node.level = Level::ops;
+    } else {
+      SpaceState *state = getState(configuration);
+      if (!state)
+        return false;
+      if (node.level == Level::blocks && node.bound < getCutoff()) {
+        node.bound =
+            std::max(node.bound,
+                     state->getMemoryBound(configuration.shape, getCutoff()));
+        node.level = Level::memory;
+      } else if (node.level == Level::memory) {
+        plan(number, *state);
+        return false;
+      } else {
+        node.bound = std::max(
+            node.bound, state->getBlockBound(configuration.shape, getCutoff()));
+        node.level = Level::blocks;
+      }
+    }
+    ++result.evaluations;
+    // What is infinite took longer than the cutoff, or cannot be.
+    if (node.bound >= getCutoff()) {
+      close(getCutoff(), number, /*isCutOff=*/true);
+      return false;
+    }
+    return true;
+  }
+
+  void advance(size_t number) {
+    if (raise(number))
+      open.insert({nodes[number].bound, number});
+  }
+
+  SpaceState *getState(const Configuration &configuration) {
+    std::pair place(configuration.space, configuration.microBatches);
+    auto [it, isNew] = states.try_emplace(place);
+    if (isNew)
+      if (auto model =
+              source.make(configuration.space, configuration.microBatches))
+        it->second = std::make_unique<SpaceState>(
+            std::move(model), options.memoryLimitBytes,
+            source.getInfo(configuration.space).meets);
+    return it->second.get();
+  }
+
+  void plan(size_t number, SpaceState &state) {
+    Node &node = nodes[number];
+    node.level = Level::plan;
+    auto found = state.findPlan(node.configuration.shape);
+    close(node.bound, number, /*isCutOff=*/false);
+    if (!found)
+      return;
+    result.plans += found->judged;
+    JudgedPlan &plan = found->plan;
+    if (plan.refusal) {
+      if (!llvm::is_contained(result.refusals, *plan.refusal))
+        result.refusals.push_back(*plan.refusal);
+      return;
+    }
+    if (plan.excessBytes > 0) {
+      result.leastExcessBytes =
+          std::min(result.leastExcessBytes, plan.excessBytes);
+      return;
+    }
+    double seconds = plan.evaluation.stepTimeSeconds;
+    PARPLAN_CHECK(node.bound <= seconds * (1 + 1e-9), "the bound ", node.bound,
+                  " of ", describe(node.configuration),
+                  " is above its plan of ", seconds, " s");
+    if (seconds < getBest()) {
+      result.plan = std::move(plan);
+      result.configuration = node.configuration;
+    }
+  }
+
+  /// Whatever the configuration has takes at least so long.
+  void close(double bound, size_t number, bool isCutOff) {
+    if (bound == never)
+      return;
+    result.certificate.pruned += isCutOff;
+    if (bound < closed.first)
+      closed = {bound, number};
+  }
+
+  std::string describe(const Configuration &configuration) const {
+    return concat(source.getInfo(configuration.space).name, ", ",
+                  configuration.microBatches, " micro-batches, ",
+                  printScheduleName(configuration.shape));
+  }
+
+  void report() const {
+    if (!options.progress)
+      return;
+    double bound = std::min(closed.first, getBest());
+    if (!open.empty())
+      bound = std::min(bound, open.begin()->first);
+    options.progress({getBest(), bound, result.evaluations,
+                      static_cast<int64_t>(open.size())});
+  }
+
+  void certify() {
+    Certificate &certificate = result.certificate;
+    double best = getBest(), bound = closed.first;
+    std::optional<size_t> source;
+    if (bound != never)
+      source = closed.second;
+    if (!open.empty() && open.begin()->first < bound)
+      std::tie(bound, source) = *open.begin();
+    certificate.pruned += static_cast<int64_t>(open.size());
+    if (bound >= best) {
+      bound = best;
+      source.reset();
+    }
+    result.boundSource =
+        source ? describe(nodes[*source].configuration) : "the plan";
+    certificate.upperBoundSeconds = result.plan ? best : 0;
+    certificate.lowerBoundSeconds = bound;
+    certificate.exact = result.plan && bound == best;
+    certificate.explored = result.evaluations;
+    for (const auto &[place, state] : states)
+      if (state)
+        result.oracleCalls += state->getCallCount();
+  }
+
+  SpaceSource &source;
+  const SpaceSearchOptions &options;
+  Clock::time_point start;
+  std::vector<Node> nodes;
+  /// By bound, then in the order of the source.
+  std::set<std::pair<double, size_t>> open;
+  struct Least {
+    UnitChain chain;
+    LeastPricer pricer{{}};
+  };
+  std::map<std::pair<int, int64_t>, Least> leasts;
+  std::map<std::pair<int, int64_t>, std::unique_ptr<SpaceState>> states;
+  /// The least bound of what is closed, and whose it is.
+  std::pair<double, size_t> closed = {never, 0};
+  SpaceSearchResult result;
+};
+
+} // namespace
+
+SpaceSearchResult parplan::searchSpaces(SpaceSource &source,
+                                        const SpaceSearchOptions &options) {
+  return Search(source, options).run();
+}

@@ -1,0 +1,417 @@
+//===- SpaceState.cpp - What is known of one space ------------------------===//
+//
+// Part of parplan. No MLIR in this library.
+//
+//===----------------------------------------------------------------------===//
+
+#include "SpaceState.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <algorithm>
+
+using namespace parplan;
+
+static constexpr double never = std::numeric_limits<double>::infinity();
+
+static std::vector<BlockOracle *> getDistinct(SpaceModel &model) {
+  std::vector<BlockOracle *> oracles;
+  for (const SearchUnit &unit : model.getUnits())
+    if (!llvm::is_contained(oracles, unit.oracle))
+      oracles.push_back(unit.oracle);
+  return oracles;
+}
+
+SpaceState::SpaceState(std::unique_ptr<SpaceModel> given,
+                       double memoryLimitBytes, bool meets)
+    : model(std::move(given)), distinct(getDistinct(*model)), oracles(distinct),
+      dual(chain, oracles), mixer(chain, oracles),
+      memoryLimitBytes(memoryLimitBytes),
+      freeBytes(memoryLimitBytes - model->getFixedBytes()), meets(meets) {
+  for (const SearchUnit &unit : model->getUnits())
+    chain.add(
+        static_cast<int>(llvm::find(distinct, unit.oracle) - distinct.begin()),
+        unit.count, unit.isEnd);
+  leastMessageSeconds = never;
+  for (int unit = 0; unit + 1 < chain.getInstanceCount(); ++unit)
+    leastMessageSeconds =
+        std::min(leastMessageSeconds, model->getLatency(unit, -1));
+  if (leastMessageSeconds == never)
+    leastMessageSeconds = 0;
+}
+
+CutBound SpaceState::makeBound(const ScheduleShape &shape, bool isThorough) {
+  CutBound::Options options;
+  options.meets = meets;
+  options.leastMessageSeconds = leastMessageSeconds;
+  options.isThorough = isThorough;
+  return CutBound(chain, shape, oracles, options);
+}
+
+double SpaceState::getBlockBound(const ScheduleShape &shape, double cutoff) {
+  if (chain.getBlocksPerChunk(shape) == 0)
+    return never;
+  return makeBound(shape, /*isThorough=*/false).find(cutoff).seconds;
+}
+
+PositionPart SpaceState::getPart(const CutBound &bound,
+                                 const ScheduleShape &shape, int64_t position,
+                                 size_t form, int64_t before,
+                                 int64_t count) const {
+  return {chain.getContent(shape, before, count),
+          bound.getForms(position)[form].weights,
+          getLeastInFlight(shape, position)};
+}
+
+/// Raises the centres of the best cut until it is the best one with all of them
+/// raised.
+CutPath SpaceState::raise(CutBound &bound, const ScheduleShape &shape,
+                          double cutoff) {
+  auto batches = static_cast<double>(shape.microBatches);
+  while (true) {
+    CutPath path = bound.find(cutoff);
+    bool isRaised = false;
+    int64_t before = 0;
+    for (size_t position = 0; position < path.counts.size(); ++position) {
+      int64_t count = path.counts[position];
+      for (size_t form = 0; form < bound.getForms(position).size(); ++form) {
+        if (bound.isRaised(position, form, before, count))
+          continue;
+        PositionPart part =
+            getPart(bound, shape, position, form, before, count);
+        double value = dual.solve(part, freeBytes, cutoff / batches).value;
+        bound.raiseCentre(position, form, before, count, value * batches);
+        isRaised = true;
+      }
+      before += count;
+    }
+    if (!isRaised)
+      return path;
+  }
+}
+
+double SpaceState::getMemoryBound(const ScheduleShape &shape, double cutoff) {
+  if (chain.getBlocksPerChunk(shape) == 0)
+    return never;
+  CutBound bound = makeBound(shape, /*isThorough=*/true);
+  return raise(bound, shape, cutoff).seconds;
+}
+
+std::vector<PositionPart>
+SpaceState::getParts(const ScheduleShape &shape,
+                     const std::vector<int64_t> &counts) const {
+  std::vector<PositionPart> parts;
+  Weights weights;
+  weights.meeting = weights.ends = 1 / static_cast<double>(shape.microBatches);
+  int64_t before = 0;
+  for (int64_t position = 0; position < shape.positions; ++position) {
+    std::vector<int64_t> inFlight = getLeastInFlight(shape, position);
+    if (splitsBackward(shape.kind)) {
+      int64_t most = getInFlightLimit(shape, position);
+      inFlight.assign(shape.chunks, (most + shape.chunks - 1) / shape.chunks);
+    }
+    parts.push_back({chain.getContent(shape, before, counts[position]),
+                     std::vector<Weights>(shape.chunks, weights),
+                     std::move(inFlight)});
+    before += counts[position];
+  }
+  return parts;
+}
+
+/// Equal units in a row lie alike on both sides. The best few ways, that differ
+/// in how the longest such row lies.
+std::vector<ChainStates>
+SpaceState::chooseStates(const std::vector<PositionPart> &parts,
+                         const std::vector<double> &prices) {
+  int count = chain.getInstanceCount();
+  std::vector<Weights> weightsOf(count);
+  for (size_t position = 0; position < parts.size(); ++position)
+    for (size_t chunk = 0; chunk < parts[position].ranges.size(); ++chunk)
+      for (int unit = parts[position].ranges[chunk].first;
+           unit < parts[position].ranges[chunk].end; ++unit)
+        weightsOf[unit] = MemoryDual::addPrice(parts[position].weights[chunk],
+                                               prices[position],
+                                               parts[position].inFlight[chunk]);
+  struct Row {
+    int first = 0, end = 0;
+    /// Summed over its units; of several, states on both sides are equal.
+    BoundaryMatrix costs;
+  };
+  std::vector<Row> rows;
+  for (int unit = 0; unit < count;) {
+    Row row{unit, unit, {}};
+    int type = chain.getType(unit);
+    while (row.end < count && chain.getType(row.end) == type)
+      ++row.end;
+    for (; unit < row.end; ++unit) {
+      const BoundaryMatrix &costs =
+          oracles.getMatrix(type, weightsOf[unit], allModes);
+      if (unit == row.first) {
+        row.costs = costs;
+        continue;
+      }
+      for (size_t entry = 0; entry < costs.costs.size(); ++entry)
+        row.costs.costs[entry] += costs.costs[entry];
+    }
+    if (row.end - row.first > 1)
+      for (int in = 0; in < row.costs.inCount; ++in)
+        for (int out = 0; out < row.costs.outCount; ++out)
+          if (in != out)
+            row.costs.costs[in * row.costs.outCount + out] = never;
+    rows.push_back(std::move(row));
+  }
+  auto longest =
+      std::max_element(rows.begin(), rows.end(),
+                       [](const Row &one, const Row &other) {
+                         return one.end - one.first < other.end - other.first;
+                       }) -
+      rows.begin();
+  // Least costs of a way that ends in each state, per row; one state of the
+  // longest row at a time.
+  struct Way {
+    double cost;
+    ChainStates states;
+  };
+  std::vector<Way> ways;
+  for (int forced = 0; forced < rows[longest].costs.outCount; ++forced) {
+    std::vector<std::vector<int>> from(rows.size());
+    std::vector<double> least(rows.front().costs.inCount, 0);
+    for (size_t index = 0; index < rows.size(); ++index) {
+      const BoundaryMatrix &costs = rows[index].costs;
+      std::vector<double> next(costs.outCount, never);
+      from[index].assign(costs.outCount, -1);
+      for (int in = 0; in < costs.inCount; ++in)
+        for (int out = 0; out < costs.outCount; ++out) {
+          if (static_cast<long>(index) == longest && out != forced)
+            continue;
+          double cost = least[in] + costs.get(in, out);
+          if (cost < next[out]) {
+            next[out] = cost;
+            from[index][out] = in;
+          }
+        }
+      least = std::move(next);
+    }
+    auto end = std::min_element(least.begin(), least.end());
+    if (*end == never)
+      continue;
+    Way way{*end, {std::vector<int>(count), std::vector<int>(count)}};
+    auto state = static_cast<int>(end - least.begin());
+    for (size_t index = rows.size(); index-- > 0;) {
+      int before = from[index][state];
+      for (int unit = rows[index].first; unit < rows[index].end; ++unit) {
+        way.states.in[unit] = before;
+        way.states.out[unit] = state;
+      }
+      state = before;
+    }
+    ways.push_back(std::move(way));
+  }
+  llvm::stable_sort(ways, [](const Way &one, const Way &other) {
+    return one.cost < other.cost;
+  });
+  constexpr size_t mostWays = 3;
+  std::vector<ChainStates> states;
+  for (Way &way : ways)
+    if (states.size() < mostWays)
+      states.push_back(std::move(way.states));
+  return states;
+}
+
+std::optional<SpaceState::Draft>
+SpaceState::draft(const ScheduleShape &shape,
+                  const std::vector<int64_t> &counts,
+                  const std::vector<double> &budgets) {
+  constexpr double shares[] = {1, 0.93, 0.8};
+  constexpr size_t mostCollected = 8;
+  std::vector<PositionPart> parts = getParts(shape, counts);
+  std::vector<double> prices;
+  for (size_t position = 0; position < parts.size(); ++position) {
+    MemoryDual::Result result =
+        dual.solve(parts[position], budgets[position], never);
+    if (result.value == never)
+      return std::nullopt;
+    prices.push_back(result.price);
+  }
+  std::optional<Draft> best;
+  size_t step = (parts.size() + mostCollected - 1) / mostCollected;
+  for (ChainStates &states : chooseStates(parts, prices)) {
+    for (size_t position = 0; position < parts.size(); ++position) {
+      bool isLast = position + 1 == parts.size();
+      if (position % step != 0 && !isLast)
+        continue;
+      std::vector<double> near;
+      for (double share : shares)
+        if (double price =
+                dual.solve(parts[position], budgets[position] * share, never)
+                    .price;
+            price > 0 && !llvm::is_contained(near, price))
+          near.push_back(price);
+      mixer.collect(parts[position], states, near);
+    }
+    Draft candidate;
+    candidate.counts = counts;
+    for (size_t position = 0; position < parts.size(); ++position) {
+      auto mix = mixer.find(parts[position], states, budgets[position]);
+      if (!mix)
+        break;
+      candidate.mixes.push_back(std::move(*mix));
+    }
+    if (candidate.mixes.size() != parts.size())
+      continue;
+    candidate.states = std::move(states);
+    candidate.seconds = estimate(shape, candidate);
+    if (!best || candidate.seconds < best->seconds)
+      best = std::move(candidate);
+  }
+  return best;
+}
+
+double SpaceState::estimate(const ScheduleShape &shape,
+                            const Draft &draft) const {
+  StageTimes times(shape.getStageCount(), PassTimes{0, 0, 0});
+  std::vector<double> meeting(shape.positions, 0), ends = meeting;
+  for (int64_t position = 0; position < shape.positions; ++position)
+    for (int64_t chunk = 0; chunk < shape.chunks; ++chunk) {
+      PassTimes &stage = times[getStage(shape, position, chunk)];
+      for (const BlockPlan *plan : draft.mixes[position].plans[chunk]) {
+        stage.forwardSeconds += plan->cost.forward;
+        stage.inputGradientSeconds += plan->cost.inputGradient;
+        stage.weightGradientSeconds += plan->cost.weightGradient;
+        meeting[position] += plan->cost.meeting;
+        ends[position] += plan->cost.ends;
+      }
+    }
+  if (shape.positions == 1)
+    return static_cast<double>(shape.microBatches) * times[0].getSeconds() +
+           meeting[0] + ends[0];
+  std::vector<int> cuts = chain.getCuts(shape, draft.counts);
+  std::vector<double> latencies;
+  for (size_t stage = 1; stage < cuts.size(); ++stage)
+    latencies.push_back(
+        model->getLatency(cuts[stage] - 1, draft.states.out[cuts[stage] - 1]));
+  PipelineSchedule schedule = makeSchedule(shape, times, latencies);
+  constexpr int64_t steps = 5;
+  Timeline timeline = simulate(schedule, times, latencies, meets ? 1 : steps);
+  double last = meets ? 0 : timeline.periodSeconds, atEnds = 0;
+  for (int64_t position = 0; position < shape.positions; ++position) {
+    if (meets)
+      last = std::max(last, timeline.passes[position].back().endSeconds +
+                                meeting[position]);
+    atEnds = std::max(atEnds, ends[position] + (meets ? 0 : meeting[position]));
+  }
+  return last + atEnds;
+}
+
+/// Moves blocks between neighbours as long as that helps.
+void SpaceState::improve(const ScheduleShape &shape,
+                         const std::vector<double> &budgets, Draft &draft) {
+  double passes = 3.0 * static_cast<double>(shape.getStageCount()) *
+                  static_cast<double>(shape.microBatches);
+  auto tries = static_cast<int64_t>(std::clamp(
+      1e6 / passes, 4.0, 8.0 * static_cast<double>(shape.positions)));
+  for (bool moved = true; moved;) {
+    moved = false;
+    for (int64_t border = 0; border + 1 < shape.positions; ++border)
+      for (int64_t direction : {-1, 1}) {
+        if (tries-- <= 0)
+          return;
+        Draft other = draft;
+        other.counts[border] += direction;
+        other.counts[border + 1] -= direction;
+        if (other.counts[border] < 1 || other.counts[border + 1] < 1)
+          continue;
+        std::vector<PositionPart> parts = getParts(shape, other.counts);
+        bool fits = true;
+        for (int64_t position : {border, border + 1}) {
+          auto mix =
+              mixer.find(parts[position], draft.states, budgets[position]);
+          fits = mix.has_value();
+          if (!fits)
+            break;
+          other.mixes[position] = std::move(*mix);
+        }
+        if (!fits)
+          continue;
+        other.seconds = estimate(shape, other);
+        if (other.seconds < draft.seconds * (1 - 1e-9)) {
+          draft = std::move(other);
+          moved = true;
+        }
+      }
+  }
+}
+
+JudgedPlan SpaceState::judge(const ScheduleShape &shape,
+                             const Draft &draft) const {
+  std::vector<BlockPlan> plans(chain.getInstanceCount());
+  std::vector<PositionPart> parts = getParts(shape, draft.counts);
+  for (size_t position = 0; position < parts.size(); ++position)
+    for (size_t chunk = 0; chunk < parts[position].ranges.size(); ++chunk)
+      for (int unit = parts[position].ranges[chunk].first;
+           unit < parts[position].ranges[chunk].end; ++unit)
+        plans[unit] =
+            *draft.mixes[position]
+                 .plans[chunk][unit - parts[position].ranges[chunk].first];
+  return model->judge(plans, {shape, chain.getCuts(shape, draft.counts)});
+}
+
+std::optional<SpaceState::Found>
+SpaceState::findPlan(const ScheduleShape &shape) {
+  int64_t perChunk = chain.getBlocksPerChunk(shape);
+  if (perChunk == 0)
+    return std::nullopt;
+  CutBound bound = makeBound(shape, /*isThorough=*/true);
+  CutPath path = raise(bound, shape, never);
+  std::vector<std::vector<int64_t>> cuts;
+  if (!path.counts.empty())
+    cuts.push_back(path.counts);
+  std::vector<int64_t> equal;
+  for (int64_t position = 0; position < shape.positions; ++position)
+    equal.push_back(perChunk * (position + 1) / shape.positions -
+                    perChunk * position / shape.positions);
+  if (!llvm::is_contained(cuts, equal))
+    cuts.push_back(equal);
+
+  constexpr int rounds = 4;
+  std::vector<double> budgets(shape.positions, freeBytes);
+  std::optional<Found> found;
+  int64_t judged = 0;
+  for (int round = 0; round < rounds; ++round) {
+    std::optional<Draft> best;
+    for (const std::vector<int64_t> &counts : cuts)
+      if (auto candidate = draft(shape, counts, budgets);
+          candidate && (!best || candidate->seconds < best->seconds))
+        best = std::move(candidate);
+    if (!best)
+      break;
+    improve(shape, budgets, *best);
+    JudgedPlan plan = judge(shape, *best);
+    ++judged;
+    bool isBetter =
+        !found ||
+        std::pair(plan.refusal.has_value(), plan.excessBytes) <
+            std::pair(found->plan.refusal.has_value(), found->plan.excessBytes);
+    int64_t excess = plan.excessBytes;
+    bool isRefused = plan.refusal.has_value();
+    std::vector<int64_t> peaks = plan.evaluation.positionPeakBytes;
+    if (isBetter)
+      found = Found{std::move(plan), 0};
+    if (excess <= 0 || isRefused)
+      break;
+    // Sums are estimates: they are believed that much less.
+    for (size_t position = 0; position < budgets.size(); ++position) {
+      double over =
+          position < peaks.size()
+              ? static_cast<double>(peaks[position]) - memoryLimitBytes
+              : static_cast<double>(excess);
+      if (over <= 0)
+        continue;
+      double estimated = best->mixes[position].bytes;
+      budgets[position] = std::min(budgets[position], estimated) - over;
+    }
+  }
+  if (found)
+    found->judged = judged;
+  return found;
+}

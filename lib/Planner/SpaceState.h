@@ -1,0 +1,81 @@
+//===- SpaceState.h - What is known of one space ----------------*- C++ -*-===//
+//
+// Part of parplan. No MLIR in this library. Internal to lib/Planner.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PARPLAN_LIB_PLANNER_SPACESTATE_H
+#define PARPLAN_LIB_PLANNER_SPACESTATE_H
+
+#include "CutBound.h"
+#include "StageMix.h"
+
+namespace parplan {
+
+/// One mesh and number of micro-batches, with all that its oracles were asked:
+/// schedules share it.
+class SpaceState {
+public:
+  SpaceState(std::unique_ptr<SpaceModel> model, double memoryLimitBytes,
+             bool meets);
+
+  /// The least step of a schedule with the best blocks, whatever memory they
+  /// need; infinity: more than `cutoff`, or the schedule does not fit.
+  double getBlockBound(const ScheduleShape &shape, double cutoff);
+  /// The same within the memory of the positions.
+  double getMemoryBound(const ScheduleShape &shape, double cutoff);
+
+  struct Found {
+    JudgedPlan plan;
+    int64_t judged = 0;
+  };
+  /// A plan of the schedule that fits, else the one that exceeds the memory
+  /// least; nullopt: not even that.
+  std::optional<Found> findPlan(const ScheduleShape &shape);
+
+  int64_t getCallCount() const { return oracles.getCallCount(); }
+
+private:
+  /// A plan before it is judged.
+  struct Draft {
+    std::vector<int64_t> counts;
+    ChainStates states;
+    std::vector<StageMix> mixes;
+    double seconds = std::numeric_limits<double>::infinity();
+  };
+
+  CutBound makeBound(const ScheduleShape &shape, bool isThorough);
+  PositionPart getPart(const CutBound &bound, const ScheduleShape &shape,
+                       int64_t position, size_t form, int64_t before,
+                       int64_t count) const;
+  CutPath raise(CutBound &bound, const ScheduleShape &shape, double cutoff);
+
+  /// The parts of all positions, whose passes count once, and what is once per
+  /// step its share of a micro-batch; with the micro-batches that a plan may
+  /// have in flight.
+  std::vector<PositionPart> getParts(const ScheduleShape &shape,
+                                     const std::vector<int64_t> &counts) const;
+  std::vector<ChainStates> chooseStates(const std::vector<PositionPart> &parts,
+                                        const std::vector<double> &prices);
+  std::optional<Draft> draft(const ScheduleShape &shape,
+                             const std::vector<int64_t> &counts,
+                             const std::vector<double> &budgets);
+  double estimate(const ScheduleShape &shape, const Draft &draft) const;
+  void improve(const ScheduleShape &shape, const std::vector<double> &budgets,
+               Draft &draft);
+  JudgedPlan judge(const ScheduleShape &shape, const Draft &draft) const;
+
+  std::unique_ptr<SpaceModel> model;
+  std::vector<BlockOracle *> distinct;
+  UnitChain chain;
+  AskedOracles oracles;
+  MemoryDual dual;
+  StageMixer mixer;
+  double memoryLimitBytes, freeBytes;
+  double leastMessageSeconds = 0;
+  bool meets;
+};
+
+} // namespace parplan
+
+#endif // PARPLAN_LIB_PLANNER_SPACESTATE_H

@@ -1,0 +1,274 @@
+//===- StageMix.cpp - The plans of the units of a position ----------------===//
+//
+// Part of parplan. No MLIR in this library.
+//
+//===----------------------------------------------------------------------===//
+
+#include "StageMix.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <algorithm>
+#include <set>
+
+using namespace parplan;
+
+/// Up to so many units every mix of candidates is looked at.
+static constexpr int64_t fewUnits = 6;
+static constexpr size_t mostOptions = 1500;
+
+std::vector<StageMixer::Group>
+StageMixer::getGroups(const PositionPart &part,
+                      const ChainStates &states) const {
+  std::vector<Group> groups;
+  for (size_t chunk = 0; chunk < part.ranges.size(); ++chunk)
+    for (int unit = part.ranges[chunk].first; unit < part.ranges[chunk].end;
+         ++unit) {
+      auto group = llvm::find_if(groups, [&](const Group &known) {
+        return known.type == chain.getType(unit) && known.chunk == chunk &&
+               known.in == states.in[unit] && known.out == states.out[unit];
+      });
+      if (group == groups.end()) {
+        groups.push_back({chain.getType(unit),
+                          states.in[unit],
+                          states.out[unit],
+                          chunk,
+                          {}});
+        group = std::prev(groups.end());
+      }
+      group->units.push_back(unit);
+    }
+  return groups;
+}
+
+void StageMixer::collect(const PositionPart &part, const ChainStates &states,
+                         const std::vector<double> &prices) {
+  for (const Group &group : getGroups(part, states)) {
+    auto &known = collected[{group.type, group.in, group.out}];
+    auto ask = [&](const Weights &priced, ModeSet modes) {
+      const BlockPlan *plan =
+          oracles.getPlan(group.type, priced, modes, group.in, group.out);
+      if (plan && llvm::none_of(known, [&](const BlockPlan *other) {
+            return other->cost == plan->cost &&
+                   other->transientBytes == plan->transientBytes;
+          }))
+        known.push_back(plan);
+    };
+    int64_t inFlight = part.inFlight[group.chunk];
+    const Weights &weights = part.weights[group.chunk];
+    Weights bytesAlone;
+    bytesAlone.forward = bytesAlone.inputGradient = 0;
+    bytesAlone.weightGradient = bytesAlone.meeting = bytesAlone.ends = 0;
+    ask(weights, keepMode);
+    for (double price : prices)
+      ask(MemoryDual::addPrice(weights, price, inFlight), allModes);
+    for (int mode = 0; mode < oracles.getModeCount(group.type); ++mode) {
+      ModeSet alone = ModeSet(1) << mode;
+      if (!prices.empty())
+        ask(MemoryDual::addPrice(weights, prices.front(), inFlight), alone);
+      ask(MemoryDual::addPrice(bytesAlone, 1, inFlight), alone);
+    }
+  }
+}
+
+std::vector<StageMixer::Candidate>
+StageMixer::getCandidates(const Group &group, const PositionPart &part) const {
+  std::vector<Candidate> candidates;
+  auto known = collected.find({group.type, group.in, group.out});
+  if (known == collected.end())
+    return candidates;
+  auto inFlight = static_cast<double>(part.inFlight[group.chunk]);
+  for (const BlockPlan *plan : known->second)
+    candidates.push_back(
+        {plan, part.weights[group.chunk].get(plan->cost),
+         plan->cost.permanentBytes + inFlight * plan->cost.savedBytes});
+  return candidates;
+}
+
+void StageMixer::prune(std::vector<Option> &options, size_t most) {
+  llvm::stable_sort(options, [](const Option &first, const Option &second) {
+    return std::pair(first.cost, first.bytes) <
+           std::pair(second.cost, second.bytes);
+  });
+  std::vector<Option> kept;
+  for (Option &option : options)
+    if (kept.empty() || option.bytes < kept.back().bytes)
+      kept.push_back(std::move(option));
+  if (kept.size() > most) {
+    // Evenly, the smallest one included.
+    std::vector<Option> thinned;
+    for (size_t index = 0; index < most; ++index)
+      thinned.push_back(
+          std::move(kept[index * (kept.size() - 1) / (most - 1)]));
+    kept = std::move(thinned);
+  }
+  options = std::move(kept);
+}
+
+std::vector<StageMixer::Option>
+StageMixer::combine(const std::vector<Option> &first,
+                    const std::vector<Option> &second, size_t most) {
+  std::vector<Option> sums;
+  for (const Option &one : first)
+    for (const Option &other : second) {
+      Option sum{one.cost + other.cost, one.bytes + other.bytes, one.parts};
+      sum.parts.insert(sum.parts.end(), other.parts.begin(), other.parts.end());
+      sums.push_back(std::move(sum));
+    }
+  prune(sums, most);
+  return sums;
+}
+
+std::vector<StageMixer::Option>
+StageMixer::mix(std::vector<Candidate> candidates, int64_t count) {
+  std::vector<Option> ones;
+  for (const Candidate &candidate : candidates)
+    ones.push_back({candidate.cost, candidate.bytes, {{candidate.plan, 1}}});
+  prune(ones, mostOptions);
+  if (count == 1 || ones.empty())
+    return ones;
+  std::vector<Option> options;
+  if (count <= fewUnits) {
+    options = ones;
+    for (int64_t unit = 1; unit < count; ++unit)
+      options = combine(options, ones, mostOptions);
+    return options;
+  }
+  // Neighbours on the lower hull, and one of any other.
+  std::vector<size_t> hull;
+  for (size_t index = 0; index < ones.size(); ++index) {
+    auto isAbove = [&](size_t middle) {
+      const Option &low = ones[hull[hull.size() - 2]], &high = ones[index];
+      const Option &between = ones[middle];
+      return (between.cost - low.cost) * (low.bytes - high.bytes) >=
+             (high.cost - low.cost) * (low.bytes - between.bytes);
+    };
+    while (hull.size() >= 2 && isAbove(hull.back()))
+      hull.pop_back();
+    hull.push_back(index);
+  }
+  auto add = [&](size_t first, int64_t firstCount, size_t second,
+                 int64_t secondCount, size_t odd, int64_t oddCount) {
+    Option option;
+    for (auto [index, times] :
+         {std::pair(first, firstCount), std::pair(second, secondCount),
+          std::pair(odd, oddCount)})
+      if (times > 0) {
+        option.cost += static_cast<double>(times) * ones[index].cost;
+        option.bytes += static_cast<double>(times) * ones[index].bytes;
+        option.parts.emplace_back(ones[index].parts.front().first, times);
+      }
+    options.push_back(std::move(option));
+  };
+  if (hull.size() == 1)
+    add(hull[0], count, 0, 0, 0, 0);
+  for (size_t place = 0; place + 1 < hull.size(); ++place)
+    for (int64_t first = 0; first <= count; ++first) {
+      add(hull[place], first, hull[place + 1], count - first, 0, 0);
+      for (size_t odd = 0; first < count && odd < ones.size(); ++odd)
+        if (odd != hull[place] && odd != hull[place + 1])
+          add(hull[place], first, hull[place + 1], count - first - 1, odd, 1);
+    }
+  prune(options, mostOptions);
+  return options;
+}
+
+std::optional<StageMix> StageMixer::find(const PositionPart &part,
+                                         const ChainStates &states,
+                                         double freeBytes) {
+  std::vector<Group> groups = getGroups(part, states);
+  std::vector<std::vector<Candidate>> candidates;
+  std::set<double, std::greater<>> transients;
+  for (const Group &group : groups) {
+    candidates.push_back(getCandidates(group, part));
+    if (candidates.back().empty())
+      return std::nullopt;
+    for (const Candidate &candidate : candidates.back())
+      transients.insert(candidate.plan->transientBytes);
+  }
+  struct Best {
+    double cost = 0, bytes = 0;
+    std::vector<Option> perGroup;
+  };
+  std::optional<Best> best;
+  // With what is highest within a unit limited, plans are sums.
+  for (double transient : transients) {
+    std::vector<std::vector<Option>> mixes;
+    for (size_t index = 0; index < groups.size(); ++index) {
+      std::vector<Candidate> small;
+      for (const Candidate &candidate : candidates[index])
+        if (candidate.plan->transientBytes <= transient)
+          small.push_back(candidate);
+      mixes.push_back(
+          mix(small, static_cast<int64_t>(groups[index].units.size())));
+    }
+    if (llvm::any_of(mixes,
+                     [](const auto &options) { return options.empty(); }))
+      break;
+    // Which option of each group a sum has.
+    std::vector<Option> sums = {{}};
+    std::vector<std::vector<size_t>> chosen = {{}};
+    for (const std::vector<Option> &options : mixes) {
+      struct Entry {
+        double cost, bytes;
+        size_t sum, option;
+      };
+      std::vector<Entry> entries;
+      for (size_t sum = 0; sum < sums.size(); ++sum)
+        for (size_t option = 0; option < options.size(); ++option)
+          entries.push_back({sums[sum].cost + options[option].cost,
+                             sums[sum].bytes + options[option].bytes, sum,
+                             option});
+      llvm::stable_sort(entries, [](const Entry &first, const Entry &second) {
+        return std::pair(first.cost, first.bytes) <
+               std::pair(second.cost, second.bytes);
+      });
+      std::vector<Option> next;
+      std::vector<std::vector<size_t>> nextChosen;
+      for (const Entry &entry : entries)
+        if (next.empty() || entry.bytes < next.back().bytes) {
+          next.push_back({entry.cost, entry.bytes, {}});
+          nextChosen.push_back(chosen[entry.sum]);
+          nextChosen.back().push_back(entry.option);
+        }
+      if (next.size() > mostOptions) {
+        std::vector<Option> thinned;
+        std::vector<std::vector<size_t>> thinnedChosen;
+        for (size_t index = 0; index < mostOptions; ++index) {
+          size_t kept = index * (next.size() - 1) / (mostOptions - 1);
+          thinned.push_back(next[kept]);
+          thinnedChosen.push_back(nextChosen[kept]);
+        }
+        next = std::move(thinned);
+        nextChosen = std::move(thinnedChosen);
+      }
+      sums = std::move(next);
+      chosen = std::move(nextChosen);
+    }
+    for (size_t sum = 0; sum < sums.size(); ++sum) {
+      if (sums[sum].bytes + transient > freeBytes)
+        continue;
+      if (!best || sums[sum].cost < best->cost) {
+        best = Best{sums[sum].cost, sums[sum].bytes + transient, {}};
+        for (size_t index = 0; index < groups.size(); ++index)
+          best->perGroup.push_back(mixes[index][chosen[sum][index]]);
+      }
+      break;
+    }
+  }
+  if (!best)
+    return std::nullopt;
+  StageMix result;
+  result.weighted = best->cost;
+  result.bytes = best->bytes;
+  for (const UnitRange &range : part.ranges)
+    result.plans.emplace_back(range.end - range.first, nullptr);
+  for (size_t index = 0; index < groups.size(); ++index) {
+    auto unit = groups[index].units.begin();
+    for (auto [plan, count] : best->perGroup[index].parts)
+      for (int64_t time = 0; time < count; ++time, ++unit)
+        result.plans[groups[index].chunk]
+                    [*unit - part.ranges[groups[index].chunk].first] = plan;
+  }
+  return result;
+}

@@ -1,0 +1,83 @@
+//===- StageMix.h - The plans of the units of a position --------*- C++ -*-===//
+//
+// Part of parplan. No MLIR in this library. Internal to lib/Planner.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PARPLAN_LIB_PLANNER_STAGEMIX_H
+#define PARPLAN_LIB_PLANNER_STAGEMIX_H
+
+#include "MemoryDual.h"
+
+namespace parplan {
+
+/// The states before and behind every unit of a chain.
+struct ChainStates {
+  std::vector<int> in, out;
+};
+
+/// Plans for the units of a position that fit together. They are owned by the
+/// oracles that were asked.
+struct StageMix {
+  /// Per chunk, unit by unit.
+  std::vector<std::vector<const BlockPlan *>> plans;
+  double weighted = 0;
+  /// What is there for the whole step, in flight, and highest besides.
+  double bytes = 0;
+};
+
+/// Finds the cheapest plans of a position that fit. Equal units have at most
+/// three different plans (few units: any), of those that are best for some
+/// price per byte or smallest in some mode.
+class StageMixer {
+public:
+  StageMixer(const UnitChain &chain, AskedOracles &oracles)
+      : chain(chain), oracles(oracles) {}
+
+  /// Adds to the plans that units may have: `prices` per byte, near the best
+  /// one of the position.
+  void collect(const PositionPart &part, const ChainStates &states,
+               const std::vector<double> &prices);
+
+  /// Of the plans that were collected for whatever positions. Nullopt: nothing
+  /// was found to fit.
+  std::optional<StageMix> find(const PositionPart &part,
+                               const ChainStates &states, double freeBytes);
+
+private:
+  /// Units with the same candidates.
+  struct Group {
+    int type = 0, in = 0, out = 0;
+    size_t chunk = 0;
+    std::vector<int> units;
+  };
+  struct Candidate {
+    const BlockPlan *plan = nullptr;
+    double cost = 0, bytes = 0;
+  };
+  /// So many of each candidate of each group.
+  struct Option {
+    double cost = 0, bytes = 0;
+    std::vector<std::pair<const BlockPlan *, int64_t>> parts;
+  };
+
+  std::vector<Group> getGroups(const PositionPart &part,
+                               const ChainStates &states) const;
+  std::vector<Candidate> getCandidates(const Group &group,
+                                       const PositionPart &part) const;
+  static std::vector<Option> mix(std::vector<Candidate> candidates,
+                                 int64_t count);
+  static void prune(std::vector<Option> &options, size_t most);
+  static std::vector<Option> combine(const std::vector<Option> &first,
+                                     const std::vector<Option> &second,
+                                     size_t most);
+
+  const UnitChain &chain;
+  AskedOracles &oracles;
+  /// By type and states.
+  std::map<std::array<int, 3>, std::vector<const BlockPlan *>> collected;
+};
+
+} // namespace parplan
+
+#endif // PARPLAN_LIB_PLANNER_STAGEMIX_H

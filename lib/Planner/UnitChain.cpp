@@ -1,0 +1,91 @@
+//===- UnitChain.cpp - The units of a model in a row ----------------------===//
+//
+// Part of parplan. No MLIR in this library.
+//
+//===----------------------------------------------------------------------===//
+
+#include "UnitChain.h"
+
+#include <algorithm>
+
+using namespace parplan;
+
+void UnitChain::add(int type, int64_t count, bool isEnd) {
+  // Whatever is an end after the first block is at the other one.
+  bool hasBlocks = getInstanceCount() > head;
+  types.insert(types.end(), count, type);
+  typeCount = std::max(typeCount, type + 1);
+  if (isEnd)
+    (hasBlocks ? tail : head) += static_cast<int>(count);
+}
+
+bool UnitChain::isUniform() const {
+  return std::all_of(types.begin() + head, types.end() - tail,
+                     [&](int type) { return type == types[head]; });
+}
+
+int64_t UnitChain::getBlocksPerChunk(const ScheduleShape &shape) const {
+  int64_t blocks = getBlockCount();
+  if (blocks % shape.chunks != 0 || blocks / shape.chunks < shape.positions)
+    return 0;
+  return blocks / shape.chunks;
+}
+
+std::vector<UnitRange> UnitChain::getRanges(const ScheduleShape &shape,
+                                            int64_t first, int64_t end) const {
+  std::vector<UnitRange> ranges;
+  auto perChunk = static_cast<int>(getBlockCount() / shape.chunks);
+  auto low = static_cast<int>(first), high = static_cast<int>(end);
+  for (int chunk = 0; chunk < shape.chunks; ++chunk) {
+    bool isLastChunk = chunk + 1 == shape.chunks;
+    UnitRange range;
+    if (chunk == 1 && isVee(shape.kind)) {
+      range = {head + 2 * perChunk - high, head + 2 * perChunk - low};
+      if (first == 0)
+        range.end += tail;
+    } else {
+      range = {head + chunk * perChunk + low, head + chunk * perChunk + high};
+      if (chunk == 0 && first == 0)
+        range.first = 0;
+      if (isLastChunk && high == perChunk)
+        range.end += tail;
+    }
+    ranges.push_back(range);
+  }
+  return ranges;
+}
+
+std::vector<UnitRange> UnitChain::getContent(const ScheduleShape &shape,
+                                             int64_t before,
+                                             int64_t count) const {
+  return getRanges(shape, before, before + count);
+}
+
+std::vector<UnitRange> UnitChain::getStart(const ScheduleShape &shape,
+                                           int64_t count) const {
+  if (count == 0)
+    return std::vector<UnitRange>(shape.chunks);
+  return getRanges(shape, 0, count);
+}
+
+std::vector<UnitRange> UnitChain::getRest(const ScheduleShape &shape,
+                                          int64_t before) const {
+  int64_t perChunk = getBlockCount() / shape.chunks;
+  if (before == perChunk)
+    return std::vector<UnitRange>(shape.chunks);
+  return getRanges(shape, before, perChunk);
+}
+
+std::vector<int> UnitChain::getCuts(const ScheduleShape &shape,
+                                    const std::vector<int64_t> &counts) const {
+  std::vector<int> cuts(shape.getStageCount());
+  int64_t before = 0;
+  for (int64_t position = 0; position < shape.positions; ++position) {
+    std::vector<UnitRange> content =
+        getContent(shape, before, counts[position]);
+    for (int64_t chunk = 0; chunk < shape.chunks; ++chunk)
+      cuts[getStage(shape, position, chunk)] = content[chunk].first;
+    before += counts[position];
+  }
+  return cuts;
+}

@@ -1,0 +1,116 @@
+//===- SpaceSearchTest.cpp - The search against all that there is ---------===//
+
+#include "StubSpaces.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+
+using namespace parplan;
+using namespace parplan::test;
+
+namespace {
+
+/// Instances per test; more by hand.
+int getRounds(int usual) {
+  const char *given = std::getenv("PARPLAN_TEST_ROUNDS");
+  return given ? std::atoi(given) : usual;
+}
+
+struct Totals {
+  int feasible = 0, infeasible = 0, missed = 0, optimal = 0;
+  double worstPlan = 0, sumPlan = 0, worstBound = 0, sumBound = 0;
+
+  void compare(const SpaceSearchResult &found, double optimum) {
+    if (std::isinf(optimum)) {
+      ++infeasible;
+      EXPECT_FALSE(found.plan) << "claims a plan where there is none";
+      return;
+    }
+    ++feasible;
+    const Certificate &certificate = found.certificate;
+    EXPECT_LE(certificate.lowerBoundSeconds, optimum * (1 + 1e-9));
+    double low = 1 - certificate.lowerBoundSeconds / optimum;
+    worstBound = std::max(worstBound, low);
+    sumBound += low;
+    if (!found.plan) {
+      ++missed;
+      return;
+    }
+    double high = certificate.upperBoundSeconds / optimum - 1;
+    EXPECT_GE(high, -1e-9);
+    optimal += high < 1e-9;
+    worstPlan = std::max(worstPlan, high);
+    sumPlan += high;
+  }
+
+  void print(const char *name) const {
+    printf("%s: %d feasible, %d infeasible, %d missed, %d optimal; plan "
+           "+%.2f %% mean, +%.2f %% worst; bound -%.2f %% mean, -%.2f %% "
+           "worst\n",
+           name, feasible, infeasible, missed, optimal,
+           100 * sumPlan / std::max(1, feasible - missed), 100 * worstPlan,
+           100 * sumBound / std::max(1, feasible), 100 * worstBound);
+  }
+};
+
+Totals search(const StubOptions &options, unsigned firstSeed, int rounds) {
+  Totals totals;
+  for (int round = 0; round < rounds; ++round) {
+    SCOPED_TRACE(firstSeed + round);
+    StubSource source(firstSeed + round, options);
+    SpaceSearchOptions search;
+    search.gap = 0;
+    search.memoryLimitBytes = source.memoryLimitBytes;
+    SpaceSearchResult found = searchSpaces(source, search);
+    totals.compare(found, source.search(source.memoryLimitBytes).seconds);
+    if (testing::Test::HasFailure())
+      break;
+  }
+  return totals;
+}
+
+} // namespace
+
+TEST(SpaceSearch, BoundsAndPlansEncloseTheOptimum) {
+  StubOptions options;
+  search(options, 1, getRounds(150)).print("meeting");
+}
+
+TEST(SpaceSearch, BoundsAndPlansEncloseTheOptimumWithoutMeeting) {
+  StubOptions options;
+  options.meets = false;
+  search(options, 100001, getRounds(100)).print("not meeting");
+}
+
+TEST(SpaceSearch, SmallSpacesOfOnePosition) {
+  StubOptions options;
+  options.mostBlocks = 4;
+  options.kinds = {ScheduleKind::oneForwardOneBackward};
+  search(options, 200001, getRounds(150)).print("1f1b");
+}
+
+TEST(SpaceSearch, TheSameTwice) {
+  StubSource source(5, {});
+  SpaceSearchOptions options;
+  options.memoryLimitBytes = source.memoryLimitBytes;
+  SpaceSearchResult first = searchSpaces(source, options);
+  SpaceSearchResult second = searchSpaces(source, options);
+  EXPECT_EQ(first.evaluations, second.evaluations);
+  EXPECT_EQ(first.oracleCalls, second.oracleCalls);
+  EXPECT_EQ(first.certificate.lowerBoundSeconds,
+            second.certificate.lowerBoundSeconds);
+  EXPECT_EQ(first.certificate.upperBoundSeconds,
+            second.certificate.upperBoundSeconds);
+}
+
+TEST(SpaceSearch, StopsWhenAskedTo) {
+  StubSource source(5, {});
+  std::atomic<bool> stop = true;
+  SpaceSearchOptions options;
+  options.stop = &stop;
+  SpaceSearchResult result = searchSpaces(source, options);
+  EXPECT_FALSE(result.plan);
+  EXPECT_EQ(result.certificate.lowerBoundSeconds, 0);
+}
