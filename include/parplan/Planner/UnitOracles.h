@@ -1,0 +1,97 @@
+//===- UnitOracles.h - Oracles of the units of a real model -----*- C++ -*-===//
+//
+// Part of parplan. No MLIR in this library.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PARPLAN_PLANNER_UNITORACLES_H
+#define PARPLAN_PLANNER_UNITORACLES_H
+
+#include "parplan/Planner/Folding.h"
+#include "parplan/Planner/SearchModel.h"
+#include "parplan/Planner/Solver.h"
+
+namespace parplan {
+
+/// A problem as a row of units: what is before the equal blocks, each block,
+/// what is between runs of them, what is behind. Once per number of
+/// micro-batches; the problem must stay.
+class UnitModel {
+public:
+  /// `labels` as in `FoldingOptions`.
+  UnitModel(const PlanningProblem &problem, const Folding &folding,
+            llvm::ArrayRef<int64_t> labels = {});
+  ~UnitModel();
+
+  const PlanningProblem &getProblem() const;
+  int getUnitCount() const;
+  /// Per op its unit; -1: it combines several once per step.
+  const std::vector<int> &getUnitOfOp() const;
+  /// Positions of a pipeline wait for each other in every step.
+  bool meets() const;
+
+private:
+  friend class UnitOracles;
+  struct Storage;
+  std::unique_ptr<Storage> storage;
+};
+
+/// The modes of `BlockPlan`.
+enum class UnitMode {
+  keep,
+  /// Copies in other layouts are made again for the backward pass.
+  gatherAgain,
+  /// Of the ops that are no products those whose operands are kept anyway:
+  /// without attention, attention alone, both.
+  cheap,
+  attention,
+  selective,
+  /// All that a unit does not hand on, and copies.
+  full,
+};
+constexpr int unitModeCount = 6;
+
+/// The oracles of a model on one mesh, which outlives them, as do the costs.
+class UnitOracles {
+public:
+  UnitOracles(const UnitModel &model, const PlanRequest &request,
+              const PlanSpace &space, const PlanCosts &costs);
+  ~UnitOracles();
+
+  /// Why there is no plan; nothing else may be asked then.
+  std::optional<std::string> getRefusal() const;
+
+  /// Runs of equal units are one entry.
+  std::vector<SearchUnit> getUnits();
+
+  /// The plan on one position: layouts, what is recomputed and gathered again.
+  /// One plan per unit, whose boundaries agree. What is in no unit, and what
+  /// several units read, lies for the fewest seconds.
+  PlanningAnswer getAnswer(llvm::ArrayRef<BlockPlan> plans) const;
+
+  /// Of a rank whatever the plan.
+  double getFixedBytes() const;
+
+  /// Bytes of a rank that cross the boundary behind a unit in a state, forward
+  /// and backward, for one micro-batch.
+  std::pair<int64_t, int64_t> getMessageBytes(int unit, int state) const;
+
+  /// Per entry of `getUnits` what every plan costs at least, component by
+  /// component.
+  std::vector<CostVector> getLeastCosts() const;
+
+private:
+  struct Storage;
+  std::unique_ptr<Storage> storage;
+};
+
+/// The same from ops and parameters alone, without oracles: cheap. Empty: there
+/// is no plan.
+std::vector<CostVector> getLeastUnitCosts(const UnitModel &model,
+                                          const PlanRequest &request,
+                                          const PlanSpace &space,
+                                          const PlanCosts &costs);
+
+} // namespace parplan
+
+#endif // PARPLAN_PLANNER_UNITORACLES_H
