@@ -18,6 +18,13 @@ using namespace parplan;
 static constexpr int mostRounds = 24;
 static constexpr double tolerance = 2e-4;
 
+Weights MemoryDual::getNoWeights() {
+  Weights none;
+  none.forward = none.inputGradient = none.weightGradient = 0;
+  none.meeting = none.ends = 0;
+  return none;
+}
+
 Weights MemoryDual::addPrice(Weights weights, double price, int64_t inFlight) {
   weights.permanentBytes = price;
   weights.savedBytes = price * static_cast<double>(inFlight);
@@ -62,12 +69,11 @@ MemoryDual::Line MemoryDual::evaluate(const PositionPart &part,
 }
 
 MemoryDual::Line MemoryDual::evaluateLeastBytes(const PositionPart &part) {
-  Weights none;
-  none.forward = none.inputGradient = none.weightGradient = 0;
-  none.meeting = none.ends = 0;
   return sum(
       part,
-      [&](size_t chunk) { return addPrice(none, 1, part.inFlight[chunk]); },
+      [&](size_t chunk) {
+        return addPrice(getNoWeights(), 1, part.inFlight[chunk]);
+      },
       allModes);
 }
 

@@ -41,6 +41,8 @@ public:
   /// Within so many bytes. Stops where the value is `enough`.
   Result solve(const PositionPart &part, double freeBytes, double enough);
 
+  /// Of nothing at all.
+  static Weights getNoWeights();
   static Weights addPrice(Weights weights, double price, int64_t inFlight);
 
 private:

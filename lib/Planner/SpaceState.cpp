@@ -9,6 +9,7 @@
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
+#include <tuple>
 
 using namespace parplan;
 
@@ -105,39 +106,87 @@ SpaceState::getParts(const ScheduleShape &shape,
   weights.meeting = weights.ends = 1 / static_cast<double>(shape.microBatches);
   int64_t before = 0;
   for (int64_t position = 0; position < shape.positions; ++position) {
-    std::vector<int64_t> inFlight = getLeastInFlight(shape, position);
-    if (splitsBackward(shape.kind)) {
-      int64_t most = getInFlightLimit(shape, position);
-      inFlight.assign(shape.chunks, (most + shape.chunks - 1) / shape.chunks);
-    }
     parts.push_back({chain.getContent(shape, before, counts[position]),
                      std::vector<Weights>(shape.chunks, weights),
-                     std::move(inFlight)});
+                     getLeastInFlight(shape, position)});
     before += counts[position];
   }
   return parts;
 }
 
-/// Equal units in a row lie alike on both sides. The best few ways, that differ
-/// in how the longest such row lies.
+namespace {
+
+/// Units in a row with the costs of all of them for the states on both sides.
+struct Row {
+  int first = 0, end = 0;
+  BoundaryMatrix costs;
+};
+
+struct Way {
+  double cost = never;
+  ChainStates states;
+};
+
+} // namespace
+
+/// The cheapest states between rows, with those behind one row forced (-1:
+/// none).
+static std::optional<Way> findWay(const std::vector<Row> &rows, int forcedRow,
+                                  int forced) {
+  std::vector<std::vector<int>> from(rows.size());
+  std::vector<double> least(rows.front().costs.inCount, 0);
+  for (size_t index = 0; index < rows.size(); ++index) {
+    const BoundaryMatrix &costs = rows[index].costs;
+    std::vector<double> next(costs.outCount, never);
+    from[index].assign(costs.outCount, -1);
+    for (int in = 0; in < costs.inCount; ++in)
+      for (int out = 0; out < costs.outCount; ++out) {
+        if (static_cast<int>(index) == forcedRow && out != forced)
+          continue;
+        double cost = least[in] + costs.get(in, out);
+        if (cost < next[out]) {
+          next[out] = cost;
+          from[index][out] = in;
+        }
+      }
+    least = std::move(next);
+  }
+  auto end = std::min_element(least.begin(), least.end());
+  if (*end == never)
+    return std::nullopt;
+  int count = rows.back().end;
+  Way way{*end, {std::vector<int>(count), std::vector<int>(count)}};
+  auto state = static_cast<int>(end - least.begin());
+  for (size_t index = rows.size(); index-- > 0;) {
+    int before = from[index][state];
+    for (int unit = rows[index].first; unit < rows[index].end; ++unit) {
+      way.states.in[unit] = before;
+      way.states.out[unit] = state;
+    }
+    state = before;
+  }
+  return way;
+}
+
+/// The best few ways: equal units in a row lie alike on both sides, and ways
+/// differ in how the longest such row lies; then each unit as is cheapest, and
+/// as is smallest.
 std::vector<ChainStates>
 SpaceState::chooseStates(const std::vector<PositionPart> &parts,
                          const std::vector<double> &prices) {
   int count = chain.getInstanceCount();
-  std::vector<Weights> weightsOf(count);
+  std::vector<Weights> weightsOf(count), bytesOf(count);
   for (size_t position = 0; position < parts.size(); ++position)
     for (size_t chunk = 0; chunk < parts[position].ranges.size(); ++chunk)
       for (int unit = parts[position].ranges[chunk].first;
-           unit < parts[position].ranges[chunk].end; ++unit)
+           unit < parts[position].ranges[chunk].end; ++unit) {
+        int64_t inFlight = parts[position].inFlight[chunk];
         weightsOf[unit] = MemoryDual::addPrice(parts[position].weights[chunk],
-                                               prices[position],
-                                               parts[position].inFlight[chunk]);
-  struct Row {
-    int first = 0, end = 0;
-    /// Summed over its units; of several, states on both sides are equal.
-    BoundaryMatrix costs;
-  };
-  std::vector<Row> rows;
+                                               prices[position], inFlight);
+        bytesOf[unit] =
+            MemoryDual::addPrice(MemoryDual::getNoWeights(), 1, inFlight);
+      }
+  std::vector<Row> rows, single, smallest;
   for (int unit = 0; unit < count;) {
     Row row{unit, unit, {}};
     int type = chain.getType(unit);
@@ -146,6 +195,9 @@ SpaceState::chooseStates(const std::vector<PositionPart> &parts,
     for (; unit < row.end; ++unit) {
       const BoundaryMatrix &costs =
           oracles.getMatrix(type, weightsOf[unit], allModes);
+      single.push_back({unit, unit + 1, costs});
+      smallest.push_back(
+          {unit, unit + 1, oracles.getMatrix(type, bytesOf[unit], allModes)});
       if (unit == row.first) {
         row.costs = costs;
         continue;
@@ -160,60 +212,27 @@ SpaceState::chooseStates(const std::vector<PositionPart> &parts,
             row.costs.costs[in * row.costs.outCount + out] = never;
     rows.push_back(std::move(row));
   }
-  auto longest =
+  auto longest = static_cast<int>(
       std::max_element(rows.begin(), rows.end(),
                        [](const Row &one, const Row &other) {
                          return one.end - one.first < other.end - other.first;
                        }) -
-      rows.begin();
-  // Least costs of a way that ends in each state, per row; one state of the
-  // longest row at a time.
-  struct Way {
-    double cost;
-    ChainStates states;
-  };
+      rows.begin());
   std::vector<Way> ways;
-  for (int forced = 0; forced < rows[longest].costs.outCount; ++forced) {
-    std::vector<std::vector<int>> from(rows.size());
-    std::vector<double> least(rows.front().costs.inCount, 0);
-    for (size_t index = 0; index < rows.size(); ++index) {
-      const BoundaryMatrix &costs = rows[index].costs;
-      std::vector<double> next(costs.outCount, never);
-      from[index].assign(costs.outCount, -1);
-      for (int in = 0; in < costs.inCount; ++in)
-        for (int out = 0; out < costs.outCount; ++out) {
-          if (static_cast<long>(index) == longest && out != forced)
-            continue;
-          double cost = least[in] + costs.get(in, out);
-          if (cost < next[out]) {
-            next[out] = cost;
-            from[index][out] = in;
-          }
-        }
-      least = std::move(next);
-    }
-    auto end = std::min_element(least.begin(), least.end());
-    if (*end == never)
-      continue;
-    Way way{*end, {std::vector<int>(count), std::vector<int>(count)}};
-    auto state = static_cast<int>(end - least.begin());
-    for (size_t index = rows.size(); index-- > 0;) {
-      int before = from[index][state];
-      for (int unit = rows[index].first; unit < rows[index].end; ++unit) {
-        way.states.in[unit] = before;
-        way.states.out[unit] = state;
-      }
-      state = before;
-    }
-    ways.push_back(std::move(way));
-  }
+  for (int forced = 0; forced < rows[longest].costs.outCount; ++forced)
+    if (auto way = findWay(rows, longest, forced))
+      ways.push_back(std::move(*way));
   llvm::stable_sort(ways, [](const Way &one, const Way &other) {
     return one.cost < other.cost;
   });
   constexpr size_t mostWays = 3;
+  ways.resize(std::min(ways.size(), mostWays));
+  for (const std::vector<Row> *free : {&single, &smallest})
+    if (auto way = findWay(*free, -1, 0))
+      ways.push_back(std::move(*way));
   std::vector<ChainStates> states;
   for (Way &way : ways)
-    if (states.size() < mostWays)
+    if (!llvm::is_contained(states, way.states))
       states.push_back(std::move(way.states));
   return states;
 }
@@ -251,6 +270,8 @@ SpaceState::draft(const ScheduleShape &shape,
     }
     Draft candidate;
     candidate.counts = counts;
+    for (double price : prices)
+      candidate.isLimited.push_back(price > 0);
     for (size_t position = 0; position < parts.size(); ++position) {
       auto mix = mixer.find(parts[position], states, budgets[position]);
       if (!mix)
@@ -373,10 +394,15 @@ SpaceState::findPlan(const ScheduleShape &shape) {
   if (!llvm::is_contained(cuts, equal))
     cuts.push_back(equal);
 
-  constexpr int rounds = 4;
+  constexpr int rounds = 5;
   std::vector<double> budgets(shape.positions, freeBytes);
   std::optional<Found> found;
   int64_t judged = 0;
+  auto getRank = [](const JudgedPlan &plan) {
+    return std::tuple(plan.refusal.has_value(),
+                      std::max<int64_t>(plan.excessBytes, 0),
+                      plan.evaluation.stepTimeSeconds);
+  };
   for (int round = 0; round < rounds; ++round) {
     std::optional<Draft> best;
     for (const std::vector<int64_t> &counts : cuts)
@@ -388,28 +414,30 @@ SpaceState::findPlan(const ScheduleShape &shape) {
     improve(shape, budgets, *best);
     JudgedPlan plan = judge(shape, *best);
     ++judged;
-    bool isBetter =
-        !found ||
-        std::pair(plan.refusal.has_value(), plan.excessBytes) <
-            std::pair(found->plan.refusal.has_value(), found->plan.excessBytes);
-    int64_t excess = plan.excessBytes;
-    bool isRefused = plan.refusal.has_value();
-    std::vector<int64_t> peaks = plan.evaluation.positionPeakBytes;
-    if (isBetter)
-      found = Found{std::move(plan), 0};
-    if (excess <= 0 || isRefused)
-      break;
-    // Sums are estimates: they are believed that much less.
+    // Sums are estimates: they are believed that much less, or more.
+    bool isClose = true, isLimited = false;
     for (size_t position = 0; position < budgets.size(); ++position) {
+      double estimated = best->mixes[position].bytes;
+      const auto &peaks = plan.evaluation.positionPeakBytes;
       double over =
           position < peaks.size()
               ? static_cast<double>(peaks[position]) - memoryLimitBytes
-              : static_cast<double>(excess);
-      if (over <= 0)
-        continue;
-      double estimated = best->mixes[position].bytes;
-      budgets[position] = std::min(budgets[position], estimated) - over;
+              : static_cast<double>(plan.excessBytes);
+      constexpr double share = 0.01;
+      isLimited |= best->isLimited[position];
+      isClose &= over <= 0 && (!best->isLimited[position] ||
+                               over > -share * memoryLimitBytes);
+      if (over > 0)
+        budgets[position] = std::min(budgets[position], estimated) - over;
+      else if (best->isLimited[position])
+        budgets[position] =
+            std::max(budgets[position], estimated - (1 - share) * over);
     }
+    bool isRefused = plan.refusal.has_value();
+    if (!found || getRank(plan) < getRank(found->plan))
+      found = Found{std::move(plan), 0};
+    if (isRefused || isClose || !isLimited)
+      break;
   }
   if (found)
     found->judged = judged;

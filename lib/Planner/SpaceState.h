@@ -41,6 +41,8 @@ private:
     std::vector<int64_t> counts;
     ChainStates states;
     std::vector<StageMix> mixes;
+    /// Positions whose plans would be faster with more memory.
+    std::vector<bool> isLimited;
     double seconds = std::numeric_limits<double>::infinity();
   };
 

@@ -56,9 +56,6 @@ void StageMixer::collect(const PositionPart &part, const ChainStates &states,
     };
     int64_t inFlight = part.inFlight[group.chunk];
     const Weights &weights = part.weights[group.chunk];
-    Weights bytesAlone;
-    bytesAlone.forward = bytesAlone.inputGradient = 0;
-    bytesAlone.weightGradient = bytesAlone.meeting = bytesAlone.ends = 0;
     ask(weights, keepMode);
     for (double price : prices)
       ask(MemoryDual::addPrice(weights, price, inFlight), allModes);
@@ -66,7 +63,7 @@ void StageMixer::collect(const PositionPart &part, const ChainStates &states,
       ModeSet alone = ModeSet(1) << mode;
       if (!prices.empty())
         ask(MemoryDual::addPrice(weights, prices.front(), inFlight), alone);
-      ask(MemoryDual::addPrice(bytesAlone, 1, inFlight), alone);
+      ask(MemoryDual::addPrice(MemoryDual::getNoWeights(), 1, inFlight), alone);
     }
   }
 }

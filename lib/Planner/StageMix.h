@@ -14,6 +14,8 @@ namespace parplan {
 /// The states before and behind every unit of a chain.
 struct ChainStates {
   std::vector<int> in, out;
+
+  bool operator==(const ChainStates &other) const = default;
 };
 
 /// Plans for the units of a position that fit together. They are owned by the
