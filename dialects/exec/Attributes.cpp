@@ -240,8 +240,12 @@ void BucketAttr::print(AsmPrinter &printer) const {
 }
 
 static constexpr std::pair<WorkKind, StringLiteral> workKinds[] = {
-    {WorkKind::matrix, "matrix"},       {WorkKind::elementwise, "elementwise"},
-    {WorkKind::reduction, "reduction"}, {WorkKind::copy, "copy"},
+    {WorkKind::matrix, "matrix"},
+    {WorkKind::attention, "attention"},
+    {WorkKind::attentionGradient, "attention_gradient"},
+    {WorkKind::elementwise, "elementwise"},
+    {WorkKind::reduction, "reduction"},
+    {WorkKind::copy, "copy"},
     {WorkKind::none, "none"},
 };
 
@@ -288,7 +292,7 @@ void CostAttr::print(AsmPrinter &printer) const {
 
 CostAttr CostAttr::get(MLIRContext *context, const OpCost &cost) {
   SmallVector<int64_t, 4> shape;
-  if (cost.kind == WorkKind::matrix && cost.rows)
+  if (isProduct(cost.kind) && cost.rows)
     shape = {cost.rows, cost.columns, cost.contracted, cost.batch};
   return get(context, cost.kind, static_cast<int64_t>(cost.flops),
              static_cast<int64_t>(cost.transcendentals), cost.bytesRead,

@@ -208,7 +208,7 @@ ShardingRule finishAttentionRule(RuleBuilder &builder,
 OpWork getAttentionWork(const ShardingRule &rule, AttentionScope scope,
                         bool gradient) {
   OpWork work;
-  work.kind = WorkKind::matrix;
+  work.kind = gradient ? WorkKind::attentionGradient : WorkKind::attention;
   auto getSize = [&](StringRef name) -> int64_t {
     std::optional<int> factor = rule.findFactor(name);
     return factor ? rule.factors[*factor].size : 1;

@@ -61,6 +61,15 @@ void readDevice(JsonReader reader, Device &device) {
          reader.getNumber("matrix_efficiency", 0.001, 1));
   assign(device.memoryEfficiency,
          reader.getNumber("memory_efficiency", 0.001, 1));
+  auto assignIfThere = [&](double &target, const char *key, double least,
+                           double most) {
+    if (!reader.isAbsent(key))
+      assign(target, reader.getNumber(key, least, most));
+  };
+  assignIfThere(device.tileOverhead, "tile_overhead", 0, 1e6);
+  assignIfThere(device.attentionEfficiency, "attention_efficiency", 0.001, 1);
+  assignIfThere(device.attentionGradientEfficiency,
+                "attention_gradient_efficiency", 0.001, 1);
   assign(device.kernelGapSeconds, reader.getNumber("kernel_gap_s", 0, 1));
   reader.finish();
 }
@@ -134,6 +143,8 @@ void readCollectives(JsonReader reader, CollectiveCurve &curve) {
   if (!reader.isAbsent("network_factors"))
     readCurve(reader, "network_factors", 0.01, curve.networkBytes,
               curve.networkFactors);
+  if (!reader.isAbsent("interference"))
+    assign(curve.interference, reader.getNumber("interference", 0, 1));
   if (!reader.isAbsent("measured"))
     for (JsonReader &entry : reader.getObjects("measured")) {
       MeasuredCollective measured;
@@ -151,6 +162,26 @@ void readCollectives(JsonReader reader, CollectiveCurve &curve) {
       curve.measured.push_back(std::move(measured));
     }
   reader.finish();
+}
+
+Network readNetwork(JsonReader reader) {
+  Network network;
+  assign(network.nics, reader.getInteger("nics", 1, 1 << 20));
+  assign(network.bytesPerSecond,
+         reader.getNumber("bytes_per_s", minRate, maxRate));
+  assign(network.latencySeconds, reader.getNumber("latency_s", 0, 1));
+  if (!reader.isAbsent("message_efficiency"))
+    assign(network.messageEfficiency,
+           reader.getNumber("message_efficiency", 0.001, 1));
+  if (!reader.isAbsent("spine"))
+    if (std::optional<JsonReader> spine = reader.getObject("spine")) {
+      network.spine.emplace();
+      assign(network.spine->nodes, spine->getInteger("nodes", 1, 1 << 20));
+      assign(network.spine->share, spine->getNumber("share", 0.001, 1));
+      spine->finish();
+    }
+  reader.finish();
+  return network;
 }
 
 Json toPairs(const std::vector<double> &sizes,
@@ -174,17 +205,14 @@ ClusterDescription parplan::readCluster(JsonReader &reader) {
   if (std::optional<JsonReader> node = reader.getObject("node"))
     readNode(*node, cluster.node);
   if (!reader.isAbsent("network"))
-    if (std::optional<JsonReader> network = reader.getObject("network")) {
-      cluster.network.emplace();
-      assign(cluster.network->nics, network->getInteger("nics", 1, 1 << 20));
-      assign(cluster.network->bytesPerSecond,
-             network->getNumber("bytes_per_s", minRate, maxRate));
-      assign(cluster.network->latencySeconds,
-             network->getNumber("latency_s", 0, 1));
-      network->finish();
-    }
+    if (std::optional<JsonReader> network = reader.getObject("network"))
+      cluster.network = readNetwork(*network);
   if (std::optional<JsonReader> collectives = reader.getObject("collectives"))
     readCollectives(*collectives, cluster.collectives);
+  if (!reader.isAbsent("straggler_deviation"))
+    assign(cluster.stragglerDeviation,
+           reader.getNumber("straggler_deviation", 0, 1));
+  cluster.stack = readStack(reader, "stack");
   if (!reader.isAbsent("sources"))
     assign(cluster.sources, reader.getStrings("sources"));
   reader.finish();
@@ -207,23 +235,27 @@ nlohmann::ordered_json parplan::toJson(const ClusterDescription &description) {
   json["format"] = 1;
   json["name"] = description.name;
   json["title"] = description.title;
-  json["device"] = {{"name", device.name},
-                    {"compute_capability", device.computeCapability},
-                    {"multiprocessors", device.multiprocessors},
-                    {"can_emit", device.canEmit},
-                    {"memory_bytes", device.memoryBytes},
-                    {"memory_bytes_per_s", device.memoryBytesPerSecond},
-                    {"flops_per_s",
-                     {{"fp64", peak.fp64},
-                      {"fp32", peak.fp32},
-                      {"tf32", peak.tf32},
-                      {"fp16", peak.fp16},
-                      {"bf16", peak.bf16},
-                      {"fp8", peak.fp8}}},
-                    {"transcendentals_per_s", device.transcendentalsPerSecond},
-                    {"matrix_efficiency", device.matrixEfficiency},
-                    {"memory_efficiency", device.memoryEfficiency},
-                    {"kernel_gap_s", device.kernelGapSeconds}};
+  json["device"] = {
+      {"name", device.name},
+      {"compute_capability", device.computeCapability},
+      {"multiprocessors", device.multiprocessors},
+      {"can_emit", device.canEmit},
+      {"memory_bytes", device.memoryBytes},
+      {"memory_bytes_per_s", device.memoryBytesPerSecond},
+      {"flops_per_s",
+       {{"fp64", peak.fp64},
+        {"fp32", peak.fp32},
+        {"tf32", peak.tf32},
+        {"fp16", peak.fp16},
+        {"bf16", peak.bf16},
+        {"fp8", peak.fp8}}},
+      {"transcendentals_per_s", device.transcendentalsPerSecond},
+      {"matrix_efficiency", device.matrixEfficiency},
+      {"memory_efficiency", device.memoryEfficiency},
+      {"tile_overhead", device.tileOverhead},
+      {"attention_efficiency", device.attentionEfficiency},
+      {"attention_gradient_efficiency", device.attentionGradientEfficiency},
+      {"kernel_gap_s", device.kernelGapSeconds}};
   Json &nodeJson = json["node"];
   nodeJson["devices"] = node.devices ? Json(node.devices) : Json(nullptr);
   nodeJson["link"] = {
@@ -241,17 +273,26 @@ nlohmann::ordered_json parplan::toJson(const ClusterDescription &description) {
                         {"read_bytes_per_s", node.nvme->readBytesPerSecond},
                         {"write_bytes_per_s", node.nvme->writeBytesPerSecond}};
   json["network"] = nullptr;
-  if (description.network)
-    json["network"] = {{"nics", description.network->nics},
-                       {"bytes_per_s", description.network->bytesPerSecond},
-                       {"latency_s", description.network->latencySeconds}};
+  if (const std::optional<Network> &network = description.network) {
+    json["network"] = {{"nics", network->nics},
+                       {"bytes_per_s", network->bytesPerSecond},
+                       {"latency_s", network->latencySeconds},
+                       {"message_efficiency", network->messageEfficiency},
+                       {"spine", nullptr}};
+    if (network->spine)
+      json["network"]["spine"] = {{"nodes", network->spine->nodes},
+                                  {"share", network->spine->share}};
+  }
   json["collectives"] = {
       {"model",
        curve.model == CollectiveModel::nccl ? "nccl" : "shared-memory"},
       {"factor", curve.factor},
       {"offset_s", curve.offsetSeconds},
       {"network_factors", toPairs(curve.networkBytes, curve.networkFactors)},
+      {"interference", curve.interference},
       {"measured", std::move(measured)}};
+  json["straggler_deviation"] = description.stragglerDeviation;
+  json["stack"] = toJson(description.stack);
   json["sources"] = description.sources;
   return json;
 }

@@ -1,4 +1,4 @@
-//===- CostModel.cpp - Seconds of work on a cluster -----------------------===//
+//===- CostModel.cpp - Seconds of computation on a cluster ----------------===//
 //
 // Part of parplan. No MLIR in this library.
 //
@@ -23,56 +23,31 @@ struct Tile {
 };
 constexpr Tile tiles[] = {
     {256, 128, 1.0}, {128, 128, 0.93}, {128, 64, 0.80}, {64, 64, 0.62}};
-/// Prologue and epilogue of a tile, as contracted elements. Fitted.
-constexpr double tileOverhead = 105;
 /// Share of the memory bandwidth that products reach on their operands.
 constexpr double productMemoryShare = 0.9;
 /// The least contracted length of a piece when a product is split along it.
 constexpr int64_t leastSplit = 512;
-/// Share of a NIC that point-to-point messages reach.
-constexpr double networkShare = 0.9;
-
-/// Interpolates `values` over the logarithm of ascending `sizes`; constant
-/// beyond the ends.
-double interpolate(const std::vector<double> &sizes,
-                   const std::vector<double> &values, double size,
-                   bool inLogarithms) {
-  if (size <= sizes.front())
-    return values.front();
-  if (size >= sizes.back())
-    return values.back();
-  size_t upper = static_cast<size_t>(
-      std::upper_bound(sizes.begin(), sizes.end(), size) - sizes.begin());
-  double share = std::log(size / sizes[upper - 1]) /
-                 std::log(sizes[upper] / sizes[upper - 1]);
-  double left = values[upper - 1], right = values[upper];
-  if (inLogarithms && left > 0 && right > 0)
-    return left * std::pow(right / left, share);
-  return left + share * (right - left);
-}
-
-std::optional<double> findMeasured(const CollectiveCurve &curve,
-                                   CollectiveKind kind, const RankGroup &group,
-                                   int64_t bytes) {
-  for (const MeasuredCollective &entry : curve.measured) {
-    if (entry.kind != stringifyCollectiveKind(kind) ||
-        entry.devicesPerNode != group.devicesPerNode ||
-        entry.nodes != group.nodes || entry.bytes.empty())
-      continue;
-    auto size = static_cast<double>(bytes);
-    double seconds =
-        interpolate(entry.bytes, entry.seconds, size, /*inLogarithms=*/true);
-    // Beyond the largest measured message the rate stays.
-    return size > entry.bytes.back() ? seconds * size / entry.bytes.back()
-                                     : seconds;
-  }
-  return std::nullopt;
-}
 
 } // namespace
 
+/// Of so many independent standard normals (Blom's approximation).
+static double getExpectedMaximum(int64_t count) {
+  if (count <= 1)
+    return 0;
+  auto number = static_cast<double>(count);
+  double share = (number - 0.375) / (number + 0.25);
+  double low = 0, high = 10;
+  for (int step = 0; step < 60; ++step) {
+    double middle = (low + high) / 2;
+    (std::erfc(-middle / std::sqrt(2.0)) / 2 < share ? low : high) = middle;
+  }
+  return low;
+}
+
 CostModel::CostModel(Cluster cluster, Precision precision)
-    : cluster(std::move(cluster)), precision(precision) {}
+    : cluster(std::move(cluster)), precision(precision),
+      stragglerFactor(1 + this->cluster.description.stragglerDeviation *
+                              getExpectedMaximum(this->cluster.deviceCount)) {}
 
 double CostModel::getMatrixSeconds(const OpCost &cost) const {
   const Device &device = cluster.getDevice();
@@ -99,7 +74,7 @@ double CostModel::getMatrixSeconds(const OpCost &cost) const {
     double tileFlops =
         2.0 * static_cast<double>(tile.rows * tile.columns) *
         (static_cast<double>(ceilDivide(cost.contracted, split)) +
-         tileOverhead);
+         device.tileOverhead);
     double seconds = static_cast<double>(waves) * tileFlops /
                      (ratePerMultiprocessor * tile.relativeRate);
     if (best == 0 || seconds < best)
@@ -108,14 +83,81 @@ double CostModel::getMatrixSeconds(const OpCost &cost) const {
   return std::max(best, memorySeconds);
 }
 
-double CostModel::getOpSeconds(const OpCost &cost) const {
+double CostModel::getFusedAttentionSeconds(const OpCost &cost) const {
   const Device &device = cluster.getDevice();
+  double efficiency = cost.kind == WorkKind::attention
+                          ? device.attentionEfficiency
+                          : device.attentionGradientEfficiency;
+  // Short rows of scores do not fill a kernel.
+  double fill =
+      1 + 256 / static_cast<double>(std::max<int64_t>(cost.columns, 1));
+  double bytes = static_cast<double>(cost.bytesRead + cost.bytesWritten);
+  return device.kernelGapSeconds +
+         std::max(fill * cost.flops /
+                      (device.getMatrixPeak(precision) * efficiency),
+                  bytes / (productMemoryShare * device.memoryBytesPerSecond));
+}
+
+double CostModel::getUnfusedAttentionSeconds(const OpCost &cost) const {
+  bool isGradient = cost.kind == WorkKind::attentionGradient;
+  const Stack &stack = cluster.description.stack;
+  int64_t elementBytes = precision == Precision::fp32 ? 4 : 2;
+  double seconds = 0;
+  auto addProduct = [&](int64_t rows, int64_t columns, int64_t contracted) {
+    OpCost product;
+    product.kind = WorkKind::matrix;
+    product.rows = rows;
+    product.columns = columns;
+    product.contracted = contracted;
+    product.batch = cost.batch;
+    auto count = static_cast<double>(cost.batch);
+    product.flops = 2 * count * static_cast<double>(rows) *
+                    static_cast<double>(columns) *
+                    static_cast<double>(contracted);
+    product.bytesRead =
+        (rows + columns) * contracted * cost.batch * elementBytes;
+    product.bytesWritten = rows * columns * cost.batch * elementBytes;
+    seconds += getMeanOpSeconds(product);
+  };
+  double scores = static_cast<double>(cost.rows) *
+                  static_cast<double>(cost.columns) *
+                  static_cast<double>(cost.batch);
+  auto addKernel = [&](double bytesPerScore) {
+    OpCost kernel;
+    kernel.bytesRead = static_cast<int64_t>(scores * bytesPerScore);
+    seconds += getMeanOpSeconds(kernel);
+  };
+  // Scores; or the gradients of both of their operands.
+  for (int count = isGradient ? 2 : 1; count > 0; --count) {
+    addProduct(cost.rows, cost.columns, cost.contracted);
+    addProduct(cost.rows, cost.contracted, cost.columns);
+  }
+  // Softmax reads and writes scores, its gradient reads two of them; dropout
+  // has a mask of one byte.
+  auto element = static_cast<double>(elementBytes);
+  addKernel((isGradient ? 3 : 2) * element);
+  if (stack.hasDropout)
+    addKernel(2 * element + 1);
+  return seconds;
+}
+
+double CostModel::getMeanOpSeconds(const OpCost &cost) const {
+  const Device &device = cluster.getDevice();
+  double bytes = static_cast<double>(cost.bytesRead + cost.bytesWritten);
+  if (cost.kind == WorkKind::reduction)
+    bytes *= cluster.description.stack.normTraffic;
   double memorySeconds =
-      static_cast<double>(cost.bytesRead + cost.bytesWritten) /
-      (device.memoryEfficiency * device.memoryBytesPerSecond);
+      bytes / (device.memoryEfficiency * device.memoryBytesPerSecond);
   switch (cost.kind) {
   case WorkKind::none:
     return 0;
+  case WorkKind::attention:
+  case WorkKind::attentionGradient:
+    if (device.multiprocessors <= 1)
+      return device.kernelGapSeconds + getMatrixSeconds(cost);
+    return cluster.description.stack.attention == AttentionKernels::fused
+               ? getFusedAttentionSeconds(cost)
+               : getUnfusedAttentionSeconds(cost);
   case WorkKind::matrix:
     return device.kernelGapSeconds + getMatrixSeconds(cost);
   case WorkKind::elementwise:
@@ -127,6 +169,10 @@ double CostModel::getOpSeconds(const OpCost &cost) const {
     return device.kernelGapSeconds + memorySeconds;
   }
   PARPLAN_UNREACHABLE("unknown kind of work");
+}
+
+double CostModel::getOpSeconds(const OpCost &cost) const {
+  return stragglerFactor * getMeanOpSeconds(cost);
 }
 
 double CostModel::getCopySeconds(int64_t bytes) const {
@@ -161,132 +207,4 @@ double CostModel::getNvmeSeconds(int64_t bytes, bool isWrite) const {
 double CostModel::getHostOpSeconds(const OpCost &cost) const {
   return static_cast<double>(cost.bytesRead + cost.bytesWritten) /
          getShare(cluster, cluster.description.node.hostMemoryBytesPerSecond);
-}
-
-double CostModel::getCollectiveSeconds(CollectiveKind kind,
-                                       const RankGroup &group,
-                                       int64_t bytes) const {
-  if (group.size <= 1 || bytes <= 0)
-    return 0;
-  // A message is paid for where it is sent.
-  if (kind == CollectiveKind::receive)
-    return 0;
-  const CollectiveCurve &curve = cluster.description.collectives;
-  if (std::optional<double> seconds = findMeasured(curve, kind, group, bytes))
-    return *seconds;
-  if (curve.model == CollectiveModel::sharedMemory)
-    return getSharedMemorySeconds(kind, group, bytes);
-  return getNcclSeconds(kind, group, bytes);
-}
-
-double CostModel::getSharedMemorySeconds(CollectiveKind kind,
-                                         const RankGroup &group,
-                                         int64_t bytes) const {
-  const CollectiveCurve &curve = cluster.description.collectives;
-  const Link &link = cluster.description.node.link;
-  auto size = static_cast<double>(group.size);
-  double rounds = std::ceil(std::log2(size));
-  // Copies of the buffer that all members move together.
-  double copies = size - 1;
-  if (kind == CollectiveKind::allReduce) {
-    rounds *= 2;
-    copies *= 2;
-  } else if (kind == CollectiveKind::send) {
-    rounds = 1;
-    copies = size;
-  }
-  // All groups move theirs at once over one bus.
-  double groups =
-      std::max(1.0, static_cast<double>(cluster.deviceCount) / size);
-  double seconds =
-      rounds * link.latencySeconds +
-      groups * copies * static_cast<double>(bytes) / link.bytesPerSecond;
-  return curve.factor * seconds + curve.offsetSeconds;
-}
-
-double CostModel::getLinkRate(int64_t devices) const {
-  const Link &link = cluster.description.node.link;
-  if (link.bytesPerSecondByDevices.empty() || devices < 2)
-    return link.bytesPerSecond;
-  size_t index = std::min(static_cast<size_t>(devices - 2),
-                          link.bytesPerSecondByDevices.size() - 1);
-  return link.bytesPerSecondByDevices[index];
-}
-
-double CostModel::getNetworkRatePerDevice() const {
-  const std::optional<Network> &network = cluster.description.network;
-  PARPLAN_CHECK(network, "a group across nodes without a network");
-  double perDevice = network->bytesPerSecond *
-                     static_cast<double>(network->nics) /
-                     static_cast<double>(cluster.getDevicesPerNode());
-  return std::min(network->bytesPerSecond, perDevice) * networkShare;
-}
-
-const NcclModel &CostModel::getNcclModel(const RankGroup &group) const {
-  std::lock_guard<std::mutex> lock(mutex);
-  std::unique_ptr<NcclModel> &model = ncclModels[group];
-  if (model)
-    return *model;
-  const ClusterDescription &description = cluster.description;
-  NcclTopology topology;
-  topology.devicesPerNode = group.devicesPerNode;
-  topology.nodes = group.nodes;
-  topology.computeCapability = description.device.computeCapability;
-  topology.linkGigabytesPerSecond = getLinkRate(group.devicesPerNode) / 1e9;
-  topology.hasAmdCpu = description.node.hasAmdCpu;
-  topology.isPcie = description.node.link.kind == LinkKind::pcie;
-  if (description.network && group.nodes > 1) {
-    // The other devices of the node are in groups that send at the same time:
-    // this one has its share of the NICs.
-    double nics = static_cast<double>(description.network->nics) *
-                  static_cast<double>(group.devicesPerNode) /
-                  static_cast<double>(cluster.getDevicesPerNode());
-    topology.nics = std::max<int64_t>(1, static_cast<int64_t>(nics));
-    topology.nicGigabytesPerSecond =
-        description.network->bytesPerSecond / 1e9 *
-        std::min(1.0, nics / static_cast<double>(topology.nics));
-  }
-  model = std::make_unique<NcclModel>(topology);
-  return *model;
-}
-
-double CostModel::getAllToAllSeconds(const RankGroup &group,
-                                     int64_t bytes) const {
-  // Every member sends each other one a block, all at once.
-  auto buffer = static_cast<double>(bytes);
-  auto size = static_cast<double>(group.size);
-  auto inNode = static_cast<double>(group.devicesPerNode);
-  double inside = buffer * (inNode - 1) / size;
-  double seconds = cluster.description.node.link.latencySeconds +
-                   inside / getLinkRate(group.devicesPerNode);
-  if (group.nodes == 1)
-    return seconds;
-  double outside = buffer * (size - inNode) / size;
-  return std::max(seconds, cluster.description.network->latencySeconds +
-                               outside / getNetworkRatePerDevice());
-}
-
-double CostModel::getSendSeconds(const RankGroup &group, int64_t bytes) const {
-  auto size = static_cast<double>(bytes);
-  if (group.nodes == 1)
-    return cluster.description.node.link.latencySeconds +
-           size / getLinkRate(group.devicesPerNode);
-  double rate = getNetworkRatePerDevice();
-  return cluster.description.network->latencySeconds + size / rate;
-}
-
-double CostModel::getNcclSeconds(CollectiveKind kind, const RankGroup &group,
-                                 int64_t bytes) const {
-  // A call costs its offset whatever it moves, or sends would seem free.
-  const CollectiveCurve &curve = cluster.description.collectives;
-  double seconds =
-      kind == CollectiveKind::send ? getSendSeconds(group, bytes)
-      : kind == CollectiveKind::allToAll
-          ? getAllToAllSeconds(group, bytes)
-          : getNcclModel(group).choose(kind, bytes).microseconds * 1e-6;
-  double factor = curve.factor;
-  if (group.nodes > 1 && !curve.networkBytes.empty())
-    factor *= interpolate(curve.networkBytes, curve.networkFactors,
-                          static_cast<double>(bytes), /*inLogarithms=*/false);
-  return factor * seconds + curve.offsetSeconds;
 }

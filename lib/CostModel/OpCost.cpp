@@ -60,7 +60,7 @@ OpCost parplan::evaluateWork(const OpWork &work, const ShardingRule &rule,
   // A product without a factor of some role has size one there: a vector.
   bool hasShape = !work.rows.empty() || !work.columns.empty() ||
                   !work.contracted.empty() || !work.batch.empty();
-  if (work.kind == WorkKind::matrix && hasShape) {
+  if (hasShape) {
     auto size = [&](llvm::ArrayRef<int> factors) {
       return static_cast<int64_t>(multiply(factors, localFactorSizes));
     };

@@ -87,7 +87,7 @@ collectUnits(const PlanningProblem &problem,
     }
     bool isCloned =
         !own.hasUnit && op.role == OpRole::forward && !updates &&
-        op.work.kind != WorkKind::matrix && !op.accumulates &&
+        !isProduct(op.work.kind) && !op.accumulates &&
         (!own.hasBatch || (!own.hasLargeParameter && own.seconds <= message));
     if (!isCloned) {
       own.hasUnit = true;

@@ -17,10 +17,6 @@ using namespace parplan;
 
 namespace {
 
-/// Share of the overlap that a collective beside computation costs after all.
-/// Fitted to published training steps.
-constexpr double interference = 0.25;
-
 struct Meeting {
   int64_t missing = 0;
   double startSeconds = 0;
@@ -270,9 +266,11 @@ Activity getActivity(const ProgramStatement &statement,
              : tensor;
 }
 
-/// Splits the time of `rank` into parts that add up to it.
+/// Splits the time of `rank` into parts that add up to it. A collective beside
+/// computation costs the share `interference` of that time.
 TimeBreakdown breakDown(const Program &program, size_t rank, double endSeconds,
-                        const std::vector<TimelineSpan> &spans) {
+                        const std::vector<TimelineSpan> &spans,
+                        double interference) {
   // Begin and end of every activity, in the order of time.
   std::vector<std::tuple<double, Activity, int>> changes;
   for (const TimelineSpan &span : spans) {
@@ -328,8 +326,9 @@ parplan::simulate(const Program &program, const CostModel &costs,
     if (replay.getSeconds(rank) > replay.getSeconds(slowest))
       slowest = rank;
   TimeBreakdown &parts = prediction.breakdown;
-  parts = breakDown(program, slowest, replay.getSeconds(slowest),
-                    replay.getSpans());
+  parts =
+      breakDown(program, slowest, replay.getSeconds(slowest), replay.getSpans(),
+                costs.getCluster().description.collectives.interference);
   prediction.stepSeconds =
       parts.compute + parts.tensorCommunication + parts.dataCommunication +
       parts.pipelineCommunication + parts.offload + parts.idle;

@@ -191,6 +191,11 @@ bool JsonReader::isAbsent(const std::string &key) {
   return !has(key) || (*value)[key].is_null();
 }
 
+bool JsonReader::isString(const std::string &key) {
+  asked.insert(key);
+  return has(key) && (*value)[key].is_string();
+}
+
 const Json *JsonReader::find(const std::string &key) {
   asked.insert(key);
   if (!value->is_object())

@@ -11,6 +11,8 @@
 #ifndef PARPLAN_CLUSTER_CLUSTER_H
 #define PARPLAN_CLUSTER_CLUSTER_H
 
+#include "parplan/Cluster/Stack.h"
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -50,6 +52,13 @@ struct Device {
   double matrixEfficiency = 1;
   /// Share of the memory bandwidth that element-wise loops reach.
   double memoryEfficiency = 1;
+  /// Prologue and epilogue of a tile of a matrix product, as contracted
+  /// elements.
+  double tileOverhead = 105;
+  /// Share of the dense peak that one kernel for attention reaches on long
+  /// sequences, and the one for its gradients.
+  double attentionEfficiency = 0.54;
+  double attentionGradientEfficiency = 0.25;
   /// Time between two launches that no work hides.
   double kernelGapSeconds = 0;
 
@@ -76,12 +85,26 @@ struct Link {
   bool operator==(const Link &other) const = default;
 };
 
+/// What lies above the switches that some nodes share.
+struct Spine {
+  /// Nodes that reach each other without it.
+  int64_t nodes = 1;
+  /// Share of the rate of all NICs that passes it at once.
+  double share = 1;
+
+  bool operator==(const Spine &other) const = default;
+};
+
 /// NICs of a node, each with its own rail.
 struct Network {
   int64_t nics = 0;
   /// One direction of one NIC.
   double bytesPerSecond = 0;
   double latencySeconds = 0;
+  /// Share of that rate that messages between two devices reach.
+  double messageEfficiency = 0.8;
+  /// None: all nodes reach each other at the rate of their NICs.
+  std::optional<Spine> spine;
 
   bool operator==(const Network &other) const = default;
 };
@@ -138,6 +161,9 @@ struct CollectiveCurve {
   /// constant beyond the ends.
   std::vector<double> networkBytes;
   std::vector<double> networkFactors;
+  /// Share of the time that a collective runs beside computation which it costs
+  /// after all.
+  double interference = 0.25;
   std::vector<MeasuredCollective> measured;
 
   bool operator==(const CollectiveCurve &other) const = default;
@@ -152,6 +178,9 @@ struct ClusterDescription {
   /// None: a single node.
   std::optional<Network> network;
   CollectiveCurve collectives;
+  /// Of the time of a step from device to device; all wait for the slowest.
+  double stragglerDeviation = 0;
+  Stack stack;
   /// Where the figures are from.
   std::vector<std::string> sources;
 

@@ -23,6 +23,9 @@ std::vector<std::string> getPresetNames();
 /// Null if there is none of that name.
 const ClusterDescription *findPreset(std::string_view name);
 
+/// The stacks that a cluster file may name; the first is the default.
+const std::vector<Stack> &getStacks();
+
 /// The preset `nameOrFile`, or the cluster file. Reports an unknown name (64),
 /// a file that cannot be read (66), every bad field (65).
 std::optional<ClusterDescription> loadCluster(const std::string &nameOrFile,

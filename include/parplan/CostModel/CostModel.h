@@ -28,9 +28,10 @@ public:
   const Cluster &getCluster() const { return cluster; }
   Precision getPrecision() const { return precision; }
 
-  /// One launch on one device: the roofline of its kind, for matrix products of
-  /// known shape with tile and wave quantisation, plus the gap between
-  /// launches. 0 for WorkKind::none.
+  /// One launch on the slowest device: the roofline of its kind, for matrix
+  /// products of known shape with tile and wave quantisation, plus the gap
+  /// between launches. Attention takes as many launches as its stack has
+  /// kernels for it. 0 for WorkKind::none.
   double getOpSeconds(const OpCost &cost) const;
 
   /// A local copy that reads `bytes` and writes as many.
@@ -51,8 +52,24 @@ public:
   double getCollectiveSeconds(CollectiveKind kind, const RankGroup &group,
                               int64_t bytes) const;
 
+  /// A value of `bytes` from every member of a group to another one, where
+  /// `holders` devices of a node have the same value and the stack may let each
+  /// send a piece of it.
+  double getMessageSeconds(const RankGroup &group, int64_t bytes,
+                           int64_t holders) const;
+
+  /// What communication costs beside `window` seconds of computation.
+  double getExposedSeconds(double communication, double window) const;
+
+  /// How much longer the slowest of all devices computes than one of them does
+  /// on average: all others wait for it.
+  double getStragglerFactor() const { return stragglerFactor; }
+
 private:
   double getMatrixSeconds(const OpCost &cost) const;
+  double getFusedAttentionSeconds(const OpCost &cost) const;
+  double getUnfusedAttentionSeconds(const OpCost &cost) const;
+  double getMeanOpSeconds(const OpCost &cost) const;
   double getSharedMemorySeconds(CollectiveKind kind, const RankGroup &group,
                                 int64_t bytes) const;
   double getNcclSeconds(CollectiveKind kind, const RankGroup &group,
@@ -60,12 +77,15 @@ private:
   double getAllToAllSeconds(const RankGroup &group, int64_t bytes) const;
   double getSendSeconds(const RankGroup &group, int64_t bytes) const;
   double getLinkRate(int64_t devices) const;
-  /// What one device may send into the network while all others do.
-  double getNetworkRatePerDevice() const;
+  /// What one device may send into the network, between so many nodes, while
+  /// all others do.
+  double getNetworkRatePerDevice(int64_t nodes) const;
+  double getSpineShare(int64_t nodes) const;
   const NcclModel &getNcclModel(const RankGroup &group) const;
 
   Cluster cluster;
   Precision precision;
+  double stragglerFactor;
   mutable std::mutex mutex;
   mutable std::map<RankGroup, std::unique_ptr<NcclModel>> ncclModels;
 };

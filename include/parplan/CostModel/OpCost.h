@@ -17,6 +17,12 @@ namespace parplan {
 enum class WorkKind {
   /// Matrix products and convolutions: tensor cores, else memory.
   matrix,
+  /// Scaled dot product attention: two products and what is between them; rows
+  /// are queries, columns keys, contracted is the width of a head, and
+  /// transcendentals count the scores.
+  attention,
+  /// The gradients of its three operands: four products more than forward has.
+  attentionGradient,
   /// Fused loops over elements: memory, else vector units.
   elementwise,
   /// Loops with a reduction along a dimension: as elementwise.
@@ -26,6 +32,12 @@ enum class WorkKind {
   /// Exists in the graph but launches nothing (parameters, reshapes).
   none,
 };
+
+/// True for what products are the most of.
+inline bool isProduct(WorkKind kind) {
+  return kind == WorkKind::matrix || kind == WorkKind::attention ||
+         kind == WorkKind::attentionGradient;
+}
 
 /// `coefficient` times the product of the local sizes of `factors`.
 struct WorkTerm {
@@ -38,8 +50,8 @@ struct OpWork {
   WorkKind kind = WorkKind::elementwise;
   llvm::SmallVector<WorkTerm, 1> flops;
   llvm::SmallVector<WorkTerm, 1> transcendentals;
-  /// Factors that form m, n, k and the batch of a matrix product; empty for
-  /// other kinds.
+  /// Factors that form m, n, k and the batch of a product; empty for other
+  /// kinds.
   llvm::SmallVector<int, 2> rows, columns, contracted, batch;
 };
 
@@ -50,7 +62,7 @@ struct OpCost {
   double transcendentals = 0;
   int64_t bytesRead = 0;
   int64_t bytesWritten = 0;
-  /// Shape of a matrix product; all zero for other kinds.
+  /// Shape of a product; all zero for other kinds.
   int64_t rows = 0, columns = 0, contracted = 0, batch = 0;
 };
 

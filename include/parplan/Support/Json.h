@@ -44,6 +44,7 @@ public:
   bool has(const std::string &key) const;
   /// True also if the field is null.
   bool isAbsent(const std::string &key);
+  bool isString(const std::string &key);
 
   std::optional<std::string> getString(const std::string &key);
   std::optional<std::string> getChoice(const std::string &key,

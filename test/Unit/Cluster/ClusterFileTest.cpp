@@ -120,6 +120,53 @@ TEST(ClusterFile, partsMustFitTogether) {
             "'network': a node of any number of devices has none\n");
 }
 
+TEST(ClusterFile, aStackIsNamedOrDescribedOrParplans) {
+  auto read = [](const Json &stack) {
+    DiagnosticEngine engine;
+    auto cluster = parseCluster(change("/stack", stack), "c.json", engine);
+    EXPECT_TRUE(cluster) << engine.render();
+    return cluster ? cluster->stack : Stack();
+  };
+  EXPECT_EQ(read(nullptr), Stack());
+  EXPECT_EQ(read("parplan"), Stack());
+  EXPECT_EQ(getStacks().front(), Stack());
+  Stack megatron = read("megatron-2022");
+  EXPECT_EQ(megatron.attention, AttentionKernels::unfused);
+  EXPECT_TRUE(megatron.overlapsTensorGradients);
+  EXPECT_FALSE(megatron.overlapsGradientReduction);
+  Stack mine = read(Json::parse(R"({"name":"mine","elementwise":"separate"})"));
+  EXPECT_EQ(mine.name, "mine");
+  EXPECT_EQ(mine.elementwise, ElementwiseKernels::separate);
+  EXPECT_EQ(mine.attention, AttentionKernels::fused);
+}
+
+TEST(ClusterFile, badStacksAreRefused) {
+  EXPECT_EQ(complain(change("/stack", "megatron")),
+            "'stack': 'megatron' is none of parplan, megatron-2021, "
+            "megatron-2021-data-parallel, megatron-2022, deepspeed-zero-3, "
+            "llm-foundry-fsdp\n");
+  EXPECT_EQ(complain(change("/stack", 7)), "'stack': 7 is not an object\n");
+  EXPECT_EQ(complain(change("/stack/attention", "flash")),
+            "'stack.attention': 'flash' is none of fused, unfused\n");
+  EXPECT_EQ(complain(change("/stack/norm_traffic", 0)),
+            "'stack.norm_traffic': 0 is less than 0.1\n");
+  EXPECT_EQ(complain(change("/stack/dropouts", true)),
+            "'stack.dropouts' is unknown\nhelp: did you mean 'dropout'?\n");
+}
+
+TEST(ClusterFile, sharesAndDeviationsHaveLimits) {
+  EXPECT_EQ(complain(change("/device/attention_efficiency", 2)),
+            "'device.attention_efficiency': 2 is more than 1\n");
+  EXPECT_EQ(complain(change("/network/spine", Json::parse(R"({"nodes":4})"))),
+            "'network.spine.share': is missing\n");
+  EXPECT_EQ(complain(change("/network/message_efficiency", 0)),
+            "'network.message_efficiency': 0 is less than 0.001\n");
+  EXPECT_EQ(complain(change("/collectives/interference", 1.5)),
+            "'collectives.interference': 1.5 is more than 1\n");
+  EXPECT_EQ(complain(change("/straggler_deviation", -1)),
+            "'straggler_deviation': -1 is less than 0\n");
+}
+
 TEST(ClusterFile, allProblemsComeInOneGo) {
   Json document = toJson(*findPreset("dgx-h100"));
   document["device"]["multiprocessors"] = 0;
@@ -132,12 +179,17 @@ TEST(ClusterFile, allProblemsComeInOneGo) {
 
 TEST(ClusterFile, whatIsOptionalMayBeAbsent) {
   Json document = toJson(*findPreset("dgx-h100"));
-  for (const char *key : {"title", "network", "sources"})
+  for (const char *key :
+       {"title", "network", "sources", "stack", "straggler_deviation"})
     document.erase(key);
   document["node"].erase("nvme");
   document["node"]["link"].erase("bytes_per_s_by_devices");
   document["collectives"].erase("network_factors");
   document["collectives"].erase("measured");
+  document["collectives"].erase("interference");
+  for (const char *key : {"tile_overhead", "attention_efficiency",
+                          "attention_gradient_efficiency"})
+    document["device"].erase(key);
   DiagnosticEngine engine;
   EXPECT_TRUE(parseCluster(document.dump(), "c.json", engine))
       << engine.render();

@@ -16,7 +16,7 @@ namespace {
 
 CostModel makeModel(const char *preset, Precision precision) {
   DiagnosticEngine engine;
-  return {*makeCluster(*findPreset(preset), 8, engine), precision};
+  return {*makeCluster(*findPreset(preset), 1, engine), precision};
 }
 
 OpCost makeProduct(int64_t rows, int64_t columns, int64_t contracted,
@@ -42,8 +42,8 @@ double getFlopsPerSecond(const CostModel &model, const OpCost &cost) {
 TEST(OpCost, largeProductsReachTheEfficientRate) {
   CostModel model = makeModel("dgx-a100-80g", Precision::bf16);
   double rate = getFlopsPerSecond(model, makeProduct(16384, 16384, 16384));
-  EXPECT_GT(rate, 0.95 * 312e12 * 0.854);
-  EXPECT_LT(rate, 312e12 * 0.855);
+  EXPECT_GT(rate, 0.95 * 312e12 * 0.846);
+  EXPECT_LT(rate, 312e12 * 0.847);
 }
 
 TEST(OpCost, fp32ProductsDoNotUseTensorCores) {
@@ -79,7 +79,7 @@ TEST(OpCost, elementwiseWorkIsTheSlowestOfBytesFlopsAndFunctions) {
   OpCost cost;
   cost.kind = WorkKind::elementwise;
   cost.bytesRead = cost.bytesWritten = 1 << 30;
-  double memory = 2.0 * (1 << 30) / (0.717 * 3350e9) + 2.5e-6;
+  double memory = 2.0 * (1 << 30) / (0.724 * 3350e9) + 2.5e-6;
   EXPECT_NEAR(model.getOpSeconds(cost), memory, 1e-9);
   cost.flops = 66.9e12;
   EXPECT_NEAR(model.getOpSeconds(cost), 1 + 2.5e-6, 1e-9);
@@ -90,7 +90,7 @@ TEST(OpCost, elementwiseWorkIsTheSlowestOfBytesFlopsAndFunctions) {
 TEST(OpCost, copiesReadAndWrite) {
   CostModel model = makeModel("dgx-h100", Precision::bf16);
   EXPECT_NEAR(model.getCopySeconds(1 << 30),
-              2.0 * (1 << 30) / (0.717 * 3350e9) + 2.5e-6, 1e-9);
+              2.0 * (1 << 30) / (0.724 * 3350e9) + 2.5e-6, 1e-9);
 }
 
 TEST(OpCost, whatLaunchesNothingCostsNothing) {
@@ -105,6 +105,20 @@ TEST(OpCost, hostProductsFollowThePlainRoofline) {
   CostModel model = makeModel("host", Precision::fp32);
   OpCost cost = makeProduct(1000, 1000, 1000, 1, 4);
   EXPECT_NEAR(model.getOpSeconds(cost), 2e9 / (120e9 * 0.85) + 1e-6, 1e-9);
+}
+
+TEST(OpCost, allDevicesWaitForTheSlowest) {
+  DiagnosticEngine engine;
+  OpCost cost = makeProduct(4096, 4096, 4096);
+  auto getSeconds = [&](int64_t gpus) {
+    CostModel model(*makeCluster(*findPreset("dgx-a100-80g"), gpus, engine),
+                    Precision::bf16);
+    return model.getOpSeconds(cost);
+  };
+  // The largest of so many normals is expected at 0.56, 1.42 and 3.24 of 1.2 %.
+  EXPECT_NEAR(getSeconds(2) / getSeconds(1), 1.0068, 4e-4);
+  EXPECT_NEAR(getSeconds(8) / getSeconds(1), 1.0171, 4e-4);
+  EXPECT_NEAR(getSeconds(1024) / getSeconds(1), 1.0389, 4e-4);
 }
 
 TEST(OpCost, workFollowsFromTheLocalFactorSizes) {
