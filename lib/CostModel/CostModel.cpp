@@ -148,6 +148,7 @@ double CostModel::getMeanOpSeconds(const OpCost &cost) const {
     bytes *= cluster.description.stack.normTraffic;
   double memorySeconds =
       bytes / (device.memoryEfficiency * device.memoryBytesPerSecond);
+  double gapSeconds = cost.isInReader ? 0 : device.kernelGapSeconds;
   switch (cost.kind) {
   case WorkKind::none:
     return 0;
@@ -162,11 +163,11 @@ double CostModel::getMeanOpSeconds(const OpCost &cost) const {
     return device.kernelGapSeconds + getMatrixSeconds(cost);
   case WorkKind::elementwise:
   case WorkKind::reduction:
-    return device.kernelGapSeconds +
+    return gapSeconds +
            std::max({memorySeconds, cost.flops / device.flopsPerSecond.fp32,
                      cost.transcendentals / device.transcendentalsPerSecond});
   case WorkKind::copy:
-    return device.kernelGapSeconds + memorySeconds;
+    return gapSeconds + memorySeconds;
   }
   PARPLAN_UNREACHABLE("unknown kind of work");
 }

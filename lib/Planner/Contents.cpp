@@ -62,7 +62,8 @@ static auto describe(const PlanningOp &op) {
   return std::tuple(op.batchFactor, op.sequenceFactor, op.expertFactor,
                     op.keyFactor, op.headFactor, op.zigzag, op.group >= 0,
                     op.isLeader, op.role, op.perMicroBatch, op.accumulates,
-                    op.coupledReductions);
+                    op.coupledReductions, llvm::ArrayRef<int8_t>(op.movedBytes),
+                    op.isInReader);
 }
 
 Contents parplan::getContents(const PlanningProblem &problem,

@@ -74,10 +74,17 @@ double PlanCosts::getOpSeconds(const PlanningProblem &problem,
     operandBytes.push_back(problem.values[operand].elementBytes);
   for (int result : op.results)
     resultBytes.push_back(problem.values[result].elementBytes);
+  if (!op.movedBytes.empty()) {
+    llvm::ArrayRef<int8_t> moved = op.movedBytes;
+    size_t reads = op.operands.size();
+    operandBytes.assign(moved.begin(), moved.begin() + reads);
+    resultBytes.assign(moved.begin() + reads, moved.end());
+  }
   auto sizes = getLocalFactorSizes(op.rule, assignment, mesh);
   auto getSeconds = [&] {
     OpCost cost =
         evaluateWork(op.work, op.rule, sizes, operandBytes, resultBytes);
+    cost.isInReader = op.isInReader;
     return getOpSeconds(divideWork(cost, mesh.getWidth(assignment.storage)));
   };
   double seconds = 0;

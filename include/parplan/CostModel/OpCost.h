@@ -64,6 +64,8 @@ struct OpCost {
   int64_t bytesWritten = 0;
   /// Shape of a product; all zero for other kinds.
   int64_t rows = 0, columns = 0, contracted = 0, batch = 0;
+  /// Part of a kernel that another one launches.
+  bool isInReader = false;
 };
 
 /// The work of a device that holds `localFactorSizes` of the factors of `rule`.

@@ -87,6 +87,11 @@ struct PlanningOp {
   /// the first result has without its coupled factors; 0: no axes are put
   /// there.
   int coupledReductions = 0;
+  /// Bytes per element of each operand, then of each result, that its kernels
+  /// move (Kernels.h); empty: all of them.
+  llvm::SmallVector<int8_t, 4> movedBytes;
+  /// Is computed inside of another op's kernel.
+  bool isInReader = false;
 };
 
 struct PlanningProblem {

@@ -1,0 +1,37 @@
+//===- Kernels.h - Which values kernels hand on in registers ----*- C++ -*-===//
+//
+// Part of parplan. No MLIR in this library.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PARPLAN_PLANNER_KERNELS_H
+#define PARPLAN_PLANNER_KERNELS_H
+
+#include "parplan/Cluster/Stack.h"
+#include "parplan/Planner/PlanningProblem.h"
+
+namespace parplan {
+
+/// Says of every op what its kernels read and write in memory: sets
+/// `movedBytes` and `isInReader`.
+///
+/// chains: what fusion makes of the program (passes/Schedule/FuseElementwise).
+/// An element-wise op is computed inside of the only op that reads it if that
+/// one is element-wise, too, and does not compute it several times.
+///
+///   y = a + b ; z = tanh(y)        reads a, b; writes z
+///   y = a + b ; z = tanh(y) ; y*z  three kernels: y has two readers
+///
+/// groups: one kernel for each operator of the model and one for its gradient,
+/// as in libraries of hand-written kernels; chains on top of that. Casts are
+/// free: who reads the result reads what was cast, in the narrower type. The
+/// gradients of weights read the inputs of their group once more.
+///
+/// What the plan moves between two ops is not known here: a reshard between
+/// two ops of a kernel costs what it costs, and the bytes of the kernel on
+/// top are left out.
+void markKernels(PlanningProblem &problem, ElementwiseKernels kernels);
+
+} // namespace parplan
+
+#endif // PARPLAN_PLANNER_KERNELS_H
