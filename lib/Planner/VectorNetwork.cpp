@@ -54,10 +54,11 @@ static bool isNoMore(double one, double other) {
 }
 
 static bool isNoMore(const Components &one, const Components &other) {
+  // Without branches: this is most of what a reduction does.
+  bool isMore = false;
   for (int component = 0; component < componentCount; ++component)
-    if (!isNoMore(one[component], other[component]))
-      return false;
-  return true;
+    isMore |= one[component] > other[component] * (1 + tolerance);
+  return !isMore;
 }
 
 /// True if some mixture of two vectors is nowhere more than `cost`.
@@ -84,20 +85,26 @@ static bool isMixtureNoMore(const Components &one, const Components &other,
 void parplan::keepSupported(std::vector<Components> &costs) {
   if (costs.size() < 2)
     return;
+  // What is no more anywhere has no larger sum, whatever the units.
+  Components scale{};
+  for (const Components &cost : costs)
+    for (int component = 0; component < componentCount; ++component)
+      scale[component] = std::max(scale[component], cost[component]);
+  for (double &most : scale)
+    most = most > 0 ? 1 / most : 0;
+  std::vector<std::pair<double, int>> order;
+  for (auto [number, cost] : llvm::enumerate(costs))
+    order.emplace_back(getProduct(scale, cost), static_cast<int>(number));
+  llvm::sort(order);
   std::vector<Components> left;
-  for (const Components &cost : costs) {
-    if (llvm::any_of(left, [&](const Components &other) {
-          return isNoMore(other, cost);
+  for (auto [sum, number] : order)
+    if (llvm::none_of(left, [&](const Components &other) {
+          return isNoMore(other, costs[number]);
         }))
-      continue;
-    llvm::erase_if(
-        left, [&](const Components &other) { return isNoMore(cost, other); });
-    left.push_back(cost);
-  }
-  constexpr size_t mostCompared = 24;
-  for (size_t place = left.size(); left.size() > 2 && place-- > 0;) {
-    if (left.size() > mostCompared)
-      break;
+      left.push_back(costs[number]);
+  constexpr size_t mostCompared = 10;
+  for (size_t place = left.size();
+       left.size() > 2 && left.size() <= mostCompared && place-- > 0;) {
     bool isMixed = false;
     for (size_t one = 0; one < left.size() && !isMixed; ++one)
       for (size_t other = 0; other < one && !isMixed; ++other)

@@ -150,9 +150,11 @@ bool VectorNetwork::tryEliminate(int variable) {
   if (combinations > mostCombinations)
     return false;
   // An entry of a table takes less time than a vector.
-  constexpr int64_t entriesPerVector = 4;
+  constexpr int64_t entriesPerVector = 4, vectorsOfBucket = 64;
+  constexpr size_t mostPerEntry = 24;
   size_t most =
-      vectorsBefore + static_cast<size_t>(combinations / entriesPerVector) + 1;
+      vectorsBefore + static_cast<size_t>(combinations / entriesPerVector +
+                                    vectorsOfBucket);
   Factor made;
   for (size_t place = 0; place < scope.size(); ++place)
     made.addVariable(scope[place], walk.getClasses()[place]);
@@ -165,7 +167,7 @@ bool VectorNetwork::tryEliminate(int variable) {
     }
     keepSupported(best);
     made.add(best);
-    if (made.costs.size() > most)
+    if (made.costs.size() > most || best.size() > mostPerEntry)
       return false;
   }
   Step step{variable, {}};
@@ -244,6 +246,9 @@ void VectorNetwork::reduce(llvm::ArrayRef<int> fixed) {
           }
     return size * getSize(variable);
   };
+  // Of those that were too large to be eliminated.
+  std::vector<double> failedSize(getVariableCount(),
+                                 std::numeric_limits<double>::infinity());
   bool isChanged = true;
   while (isChanged) {
     isChanged = false;
@@ -257,10 +262,16 @@ void VectorNetwork::reduce(llvm::ArrayRef<int> fixed) {
       if (!eliminated[variable] && !isFixed[variable])
         order.emplace_back(getJointSize(variable), variable);
     llvm::sort(order);
-    for (auto [size, variable] : order)
+    for (auto [before, variable] : order) {
       // Neighbours may have made it larger.
-      if (getJointSize(variable) <= 2 * size && tryEliminate(variable))
+      double size = getJointSize(variable);
+      if (size > 2 * before || size >= failedSize[variable])
+        continue;
+      if (tryEliminate(variable))
         isChanged = true;
+      else
+        failedSize[variable] = size;
+    }
     if (isChanged)
       mergeFactors();
   }

@@ -30,9 +30,11 @@ public:
   /// Positions of a pipeline wait for each other in every step.
   bool meets() const;
 
-private:
-  friend class UnitOracles;
+  /// The division itself, for lib/Planner.
   struct Storage;
+  const Storage &get() const { return *storage; }
+
+private:
   std::unique_ptr<Storage> storage;
 };
 

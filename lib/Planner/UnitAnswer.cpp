@@ -1,0 +1,145 @@
+//===- UnitAnswer.cpp - From plans of units to a plan ---------------------===//
+//
+// Part of parplan. No MLIR in this library.
+//
+//===----------------------------------------------------------------------===//
+
+#include "UnitAnswer.h"
+
+#include "parplan/Planner/Evaluator.h"
+
+#include <algorithm>
+#include <limits>
+
+using namespace parplan;
+
+using Part = StepUnits::Part;
+
+UnitAnswer::UnitAnswer(const PlanningProblem &problem, const StepUnits &units,
+                       const UnitSample &sample, const UnitTables &tables,
+                       const PlanSpace &space, const PlanCosts &costs)
+    : problem(problem), units(units), sample(sample), tables(tables),
+      space(space), costs(costs), reshards(space.mesh),
+      isPlaced(problem.values.size(), false) {
+  answer.mesh = space.mesh;
+  answer.assignments.resize(problem.ops.size());
+  answer.rest.resize(problem.values.size());
+  answer.recomputed.assign(problem.ops.size(), false);
+  answer.gathersAgain.assign(problem.values.size(), false);
+}
+
+void UnitAnswer::add(int number, const BlockPlan &plan,
+                     const UnitOracle &oracle, const UnitRemaking &remaking) {
+  const StepUnits::Unit &unit = units.units[number];
+  const UnitSample::Range &range = sample.kinds[unit.kind];
+  const UnitVariables &variables = oracle.getVariables();
+  for (auto [place, op] : llvm::enumerate(unit.ops)) {
+    int sampled = range.firstOp + static_cast<int>(place);
+    int choice =
+        plan.choices[variables.ofDecision[sample.decisions.ofOp[sampled]]];
+    answer.assignments[op] = tables.assignments[sampled][choice];
+    answer.recomputed[op] = remaking.recomputed[sampled];
+  }
+  for (auto [place, value] : llvm::enumerate(unit.values)) {
+    int sampled = range.firstValue + static_cast<int>(place);
+    Part part = sample.values[sampled].part;
+    if (part == Part::foreign)
+      continue;
+    int variable = variables.ofValue[sampled];
+    int choice = variable < 0 ? 0 : plan.choices[variable];
+    answer.rest[value] = tables.layouts.get(tables.rests[sampled][choice]);
+    isPlaced[value] = true;
+    // Copies of what crosses a boundary are of the unit that reads them.
+    bool isOwnCopy = part == Part::own ||
+                     (part != Part::shared && sample.values[sampled].maker < 0);
+    if (remaking.gathersAgain && isOwnCopy &&
+        problem.values[value].kind == ValueKind::activation)
+      answer.gathersAgain[value] = true;
+  }
+}
+
+/// The assignment and layouts for the fewest seconds, given all that was chosen
+/// before.
+void UnitAnswer::addOp(int index) {
+  const PlanningOp &op = problem.ops[index];
+  MeshAxes axes = getMeshAxes(problem, space);
+  auto getSeconds = [&](int value, const Sharding &from, const Sharding &to) {
+    const PlanningValue &description = problem.values[value];
+    if (!mayReshard(description, space.mesh, from, to))
+      return std::numeric_limits<double>::infinity();
+    const ReshardPath &path = reshards.get(description.shape, from, to);
+    return path.found
+               ? costs.getPathSeconds(path, space.mesh, description.shape,
+                                      description.elementBytes)
+               : std::numeric_limits<double>::infinity();
+  };
+  double least = std::numeric_limits<double>::infinity();
+  for (const FactorAssignment &assignment :
+       getAssignments(op, space.mesh, axes)) {
+    double seconds = costs.getOpSeconds(problem, op, assignment, space.mesh) +
+                     costs.getInnerSeconds(problem, op, assignment, space.mesh);
+    std::vector<Sharding> rests;
+    for (auto [position, operand] : llvm::enumerate(op.operands))
+      if (isPlaced[operand])
+        seconds += getSeconds(
+            operand, answer.rest[operand],
+            getUseSharding(op.rule, assignment, static_cast<int>(position)));
+    for (auto [position, result] : llvm::enumerate(op.results)) {
+      Sharding made =
+          getMadeSharding(op.rule, assignment, static_cast<int>(position));
+      int updated = problem.values[result].updates;
+      Sharding rest = made;
+      if (updated >= 0 && isPlaced[updated]) {
+        rest = answer.rest[updated];
+      } else {
+        rest.partial.clear();
+        rest.reduction = ReductionKind::sum;
+        if (problem.values[result].isOutput)
+          rest.storage.clear();
+      }
+      seconds += getSeconds(result, made, rest);
+      rests.push_back(std::move(rest));
+    }
+    if (!(seconds < least))
+      continue;
+    least = seconds;
+    answer.assignments[index] = assignment;
+    for (auto [result, rest] : llvm::zip_equal(op.results, rests))
+      answer.rest[result] = std::move(rest);
+  }
+  for (auto [position, operand] : llvm::enumerate(op.operands))
+    if (!isPlaced[operand]) {
+      answer.rest[operand] =
+          problem.values[operand].kind == ValueKind::constant
+              ? Sharding::getReplicated(problem.values[operand].shape.size())
+          : problem.values[operand].kind == ValueKind::input
+              ? getLoadedSharding(problem.values[operand], axes, space.mesh)
+              : getUseSharding(op.rule, answer.assignments[index],
+                               static_cast<int>(position));
+      isPlaced[operand] = true;
+    }
+  for (int result : op.results)
+    isPlaced[result] = true;
+}
+
+PlanningAnswer UnitAnswer::finish() {
+  for (size_t op = 0; op < problem.ops.size(); ++op)
+    if (units.unitOfOp[op] < 0)
+      addOp(static_cast<int>(op));
+  // What nothing reads or makes.
+  MeshAxes axes = getMeshAxes(problem, space);
+  for (auto [value, description] : llvm::enumerate(problem.values))
+    if (!isPlaced[value])
+      answer.rest[value] =
+          description.kind == ValueKind::input
+              ? getLoadedSharding(description, axes, space.mesh)
+              : Sharding::getReplicated(description.shape.size());
+  auto isNone = [](const std::vector<bool> &list) {
+    return llvm::none_of(list, [](bool one) { return one; });
+  };
+  if (isNone(answer.recomputed))
+    answer.recomputed.clear();
+  if (isNone(answer.gathersAgain))
+    answer.gathersAgain.clear();
+  return std::move(answer);
+}

@@ -1,0 +1,512 @@
+//===- UnitNetwork.cpp - The costs of a unit as a network -----------------===//
+//
+// Part of parplan. No MLIR in this library.
+//
+//===----------------------------------------------------------------------===//
+
+#include "UnitNetwork.h"
+
+#include "parplan/Planner/Evaluator.h"
+
+#include <limits>
+#include <map>
+#include <tuple>
+
+using namespace parplan;
+
+using Part = StepUnits::Part;
+
+UnitRemaking parplan::getRemaking(const UnitSample &sample, int kind,
+                                  UnitMode mode) {
+  const PlanningProblem &problem = sample.problem;
+  const UnitSample::Range &range = sample.kinds[kind];
+  UnitRemaking remaking;
+  remaking.recomputed.assign(problem.ops.size(), false);
+  remaking.gathersAgain =
+      mode == UnitMode::gatherAgain || mode == UnitMode::full;
+  if (mode == UnitMode::keep || mode == UnitMode::gatherAgain)
+    return remaking;
+  std::vector<bool> isReadBackward(problem.values.size(), false);
+  for (int op = range.firstOp; op < range.endOp; ++op)
+    if (isBackward(sample.phases[op]))
+      for (int operand : problem.ops[op].operands)
+        isReadBackward[operand] = true;
+  for (int index = range.firstOp; index < range.endOp; ++index) {
+    const PlanningOp &op = problem.ops[index];
+    bool mayBe = op.role == OpRole::forward && op.perMicroBatch &&
+                 !op.accumulates && llvm::all_of(op.results, [&](int result) {
+                   return sample.values[result].part == Part::own &&
+                          problem.values[result].updates < 0 &&
+                          !problem.values[result].isOutput;
+                 });
+    bool isAttention = op.keyFactor >= 0;
+    bool isCheap = !isAttention && op.work.kind != WorkKind::matrix;
+    bool isWanted = mode == UnitMode::full ||
+                    (isAttention && mode != UnitMode::cheap) ||
+                    (isCheap && mode != UnitMode::attention);
+    bool isMadeOfKept =
+        mode == UnitMode::full || llvm::all_of(op.operands, [&](int operand) {
+          const UnitSample::Value &value = sample.values[operand];
+          if (value.maker < 0)
+            return true;
+          return isReadBackward[operand] || value.isReadBackwardElsewhere ||
+                 !problem.ops[value.maker].perMicroBatch ||
+                 remaking.recomputed[value.maker];
+        });
+    remaking.recomputed[index] = mayBe && isWanted && isMadeOfKept;
+  }
+  return remaking;
+}
+
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+/// The place of a phase in `Components`, with that of the seconds which are
+/// spent before all positions meet.
+constexpr int meeting = 3, ends = 4, permanent = 5, saved = 6;
+
+/// Where the seconds of an op in a phase are counted.
+int getComponent(const UnitSample &sample, int op, Phase phase) {
+  switch (phase) {
+  case Phase::start:
+    return ends;
+  case Phase::forward:
+    return 0;
+  case Phase::inputGradient:
+    return 1;
+  case Phase::weightGradient:
+    return 2;
+  case Phase::end:
+    return sample.isBeforeMeeting[op] ? meeting : ends;
+  }
+  return ends;
+}
+
+class NetworkBuilder {
+public:
+  NetworkBuilder(const UnitSample &sample, const StepUnits &units,
+                 UnitTables &tables, int kind, const UnitRemaking &remaking)
+      : sample(sample), problem(sample.problem), units(units), tables(tables),
+        kind(kind), range(sample.kinds[kind]), remaking(remaking),
+        readsOf(problem.values.size()), remadeReadsOf(problem.values.size()),
+        isRemade(problem.values.size(), false) {}
+
+  UnitNetwork build() {
+    addVariables();
+    makeRuns();
+    addDecisions();
+    for (int value = range.firstValue; value < range.endValue; ++value)
+      if (sample.values[value].part != Part::foreign)
+        addValue(value);
+    return std::move(made);
+  }
+
+private:
+  struct Run {
+    int op;
+    bool isRemade;
+    Phase phase;
+  };
+  struct Read {
+    int op, position;
+    Phase phase;
+    CopyReader reader;
+  };
+
+  const std::vector<int> &getRests(int value) const {
+    return tables.rests[value];
+  }
+
+  void addVariables() {
+    UnitVariables &variables = made.variables;
+    auto addSlots = [&](int boundary, std::vector<int> &slots) {
+      if (boundary < 0)
+        return;
+      for (const std::vector<int> &rests : tables.slotRests[boundary])
+        slots.push_back(
+            made.network.addVariable(static_cast<int>(rests.size())));
+    };
+    addSlots(units.kinds[kind].before, variables.before);
+    addSlots(units.kinds[kind].behind, variables.behind);
+    variables.ofDecision.assign(sample.decisions.all.size(), -1);
+    for (auto [number, decision] : llvm::enumerate(sample.decisions.all))
+      if (decision.leader >= range.firstOp && decision.leader < range.endOp)
+        variables.ofDecision[number] = made.network.addVariable(
+            static_cast<int>(tables.assignments[decision.leader].size()));
+    variables.ofValue.assign(problem.values.size(), -1);
+    for (int value = range.firstValue; value < range.endValue; ++value) {
+      const UnitSample::Value &description = sample.values[value];
+      int &variable = variables.ofValue[value];
+      if (description.part == Part::before)
+        variable = variables.before[description.slot];
+      else if (description.part == Part::behind)
+        variable = variables.behind[description.slot];
+      else if (description.part != Part::foreign &&
+               problem.values[value].updates < 0 && getRests(value).size() > 1)
+        variable =
+            made.network.addVariable(static_cast<int>(getRests(value).size()));
+    }
+    // What replaces a variable lies as it does.
+    for (int value = range.firstValue; value < range.endValue; ++value)
+      if (int updated = problem.values[value].updates; updated >= 0)
+        variables.ofValue[value] = variables.ofValue[updated];
+  }
+
+  /// The ops of the unit in their order, with what is made again before what
+  /// needs it.
+  void makeRuns() {
+    for (int op = range.firstOp; op < range.endOp; ++op) {
+      if (isBackward(sample.phases[op]))
+        for (int operand : problem.ops[op].operands)
+          remake(operand);
+      addRun({op, false, sample.phases[op]});
+    }
+  }
+
+  void remake(int value) {
+    int maker = sample.values[value].maker;
+    if (maker < 0 || !remaking.recomputed[maker] || isRemade[value])
+      return;
+    for (int operand : problem.ops[maker].operands)
+      remake(operand);
+    addRun({maker, true, Phase::inputGradient});
+  }
+
+  void addRun(const Run &run) {
+    const PlanningOp &op = problem.ops[run.op];
+    bool isLate = run.isRemade || isBackward(run.phase);
+    for (auto [position, operand] : llvm::enumerate(op.operands)) {
+      CopyReader reader = getCopyReader(op);
+      if (run.isRemade)
+        reader.role = OpRole::inputGradient;
+      (isLate && isRemade[operand] ? remadeReadsOf : readsOf)[operand]
+          .push_back({run.op, static_cast<int>(position), run.phase, reader});
+    }
+    if (run.isRemade)
+      for (int result : op.results)
+        isRemade[result] = true;
+    runs.push_back(run);
+  }
+
+  int getChoiceCount(int op) const {
+    return static_cast<int>(tables.assignments[op].size());
+  }
+  int getVariable(int op) const {
+    return made.variables.ofDecision[sample.decisions.ofOp[op]];
+  }
+
+  void addDecisions() {
+    std::map<int, std::vector<Components>> costs;
+    for (const Run &run : runs) {
+      auto &ofDecision = costs[getVariable(run.op)];
+      ofDecision.resize(getChoiceCount(run.op));
+      for (auto [choice, seconds] : llvm::enumerate(tables.opSeconds[run.op]))
+        ofDecision[choice][getComponent(sample, run.op, run.phase)] += seconds;
+    }
+    for (auto &[variable, ofChoices] : costs) {
+      VectorNetwork::Factor factor;
+      factor.addVariable(variable, static_cast<int>(ofChoices.size()));
+      for (const Components &cost : ofChoices)
+        factor.add(cost);
+      made.network.add(std::move(factor));
+    }
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Values
+  //===--------------------------------------------------------------------===//
+
+  void addValue(int value) {
+    addResting(value);
+    if (int maker = sample.values[value].maker; maker >= 0) {
+      addMaking(value, maker, sample.phases[maker]);
+      if (isRemade[value])
+        addMaking(value, maker, Phase::inputGradient);
+    }
+    if (problem.values[value].kind == ValueKind::constant)
+      return;
+    addCopies(value, readsOf[value]);
+    addCopies(value, remadeReadsOf[value]);
+  }
+
+  /// True if one is before the backward pass and the other is not.
+  static bool isAcross(Phase first, Phase last) {
+    return first <= Phase::forward && last > Phase::forward;
+  }
+
+  /// A table over the layouts of a value alone.
+  void addUnary(int value, llvm::function_ref<Components(int)> getCost) {
+    VectorNetwork::Factor factor;
+    int variable = made.variables.ofValue[value];
+    if (variable < 0) {
+      factor.add(getCost(getRests(value).front()));
+    } else {
+      factor.addVariable(variable, static_cast<int>(getRests(value).size()));
+      for (int rest : getRests(value))
+        factor.add(getCost(rest));
+    }
+    made.network.add(std::move(factor));
+  }
+
+  /// Bytes at rest for the whole step or for every micro-batch in flight.
+  void addResting(int value) {
+    const PlanningValue &description = problem.values[value];
+    if (description.updates >= 0)
+      return;
+    double count = 0;
+    int component = permanent;
+    if (description.kind != ValueKind::activation) {
+      bool isPerBatch = description.kind == ValueKind::input &&
+                        description.batchDimension >= 0;
+      count = isPerBatch ? static_cast<double>(problem.microBatches) : 1;
+    } else {
+      std::tie(component, count) = getLifetime(value);
+    }
+    if (count == 0)
+      return;
+    addUnary(value, [&](int rest) {
+      Components cost{};
+      cost[component] = count * static_cast<double>(tables.layouts.getBytes(
+                                    tables.forms[value], rest));
+      return cost;
+    });
+  }
+
+  std::pair<int, double> getLifetime(int value) const {
+    const PlanningValue &description = problem.values[value];
+    const UnitSample::Value &inUnit = sample.values[value];
+    const PlanningOp *maker =
+        inUnit.maker < 0 ? nullptr : &problem.ops[inUnit.maker];
+    auto batches = static_cast<double>(problem.microBatches);
+    if (description.isOutput && maker && maker->perMicroBatch &&
+        problem.microBatches > 1)
+      return {permanent, batches};
+    if (maker && maker->accumulates && problem.microBatches > 1)
+      return {permanent, 1};
+    if (maker && !maker->perMicroBatch && !maker->accumulates &&
+        sample.phases[inUnit.maker] == Phase::start)
+      return {permanent, 1};
+    // Where it is read in another unit, it is that unit that keeps it.
+    bool isKeptElsewhere =
+        inUnit.part == Part::behind && inUnit.isReadBackwardElsewhere;
+    bool isMadeForward =
+        maker ? sample.phases[inUnit.maker] <= Phase::forward
+              : inUnit.part == Part::before &&
+                    llvm::any_of(readsOf[value], [](const Read &read) {
+                      return read.phase <= Phase::forward;
+                    });
+    bool isReadLater =
+        (inUnit.part == Part::shared && inUnit.isReadBackwardElsewhere) ||
+        llvm::any_of(readsOf[value], [](const Read &read) {
+          return read.phase > Phase::forward;
+        });
+    return {saved, isMadeForward && isReadLater && !isKeptElsewhere ? 1.0 : 0};
+  }
+
+  /// From what the maker's choices make to what is at rest.
+  void addMaking(int value, int maker, Phase phase) {
+    const PlanningOp &op = problem.ops[maker];
+    auto position = llvm::find(op.results, value) - op.results.begin();
+    const std::vector<int> &makings = tables.makings[maker][position];
+    int component =
+        op.accumulates ? meeting : getComponent(sample, maker, phase);
+    std::map<int, int> numbers;
+    std::vector<int> classes, distinct;
+    for (int layout : makings) {
+      auto [it, isNew] =
+          numbers.try_emplace(layout, static_cast<int>(numbers.size()));
+      if (isNew)
+        distinct.push_back(layout);
+      classes.push_back(it->second);
+    }
+    VectorNetwork::Factor factor;
+    int variable = made.variables.ofValue[value];
+    if (variable >= 0)
+      factor.addVariable(variable, static_cast<int>(getRests(value).size()));
+    factor.addVariable(getVariable(maker), std::move(classes));
+    for (int rest : getRests(value))
+      for (int layout : distinct) {
+        Components cost{};
+        cost[component] =
+            tables.layouts.getSeconds(tables.forms[value], layout, rest);
+        if (cost[component] == infinity)
+          factor.add({});
+        else
+          factor.add(cost);
+      }
+    made.network.add(std::move(factor));
+  }
+
+  /// The copies that the readers of a value need, by its layout at rest and
+  /// their choices.
+  void addCopies(int value, llvm::ArrayRef<Read> reads) {
+    if (reads.empty())
+      return;
+    VectorNetwork::Factor factor;
+    int variable = made.variables.ofValue[value];
+    if (variable >= 0)
+      factor.addVariable(variable, static_cast<int>(getRests(value).size()));
+    // Per decision a choice of each class.
+    std::vector<int> decisions;
+    for (const Read &read : reads)
+      if (int decision = sample.decisions.ofOp[read.op];
+          !llvm::is_contained(decisions, decision))
+        decisions.push_back(decision);
+    std::vector<std::vector<int>> choices;
+    int64_t combinations = static_cast<int64_t>(getRests(value).size());
+    for (int decision : decisions) {
+      std::map<std::vector<int>, int> numbers;
+      std::vector<int> classes;
+      choices.emplace_back();
+      int count = getChoiceCount(sample.decisions.all[decision].leader);
+      for (int choice = 0; choice < count; ++choice) {
+        std::vector<int> key;
+        for (const Read &read : reads)
+          if (sample.decisions.ofOp[read.op] == decision)
+            key.push_back(tables.uses[read.op][read.position][choice]);
+        auto [it, isNew] = numbers.try_emplace(
+            std::move(key), static_cast<int>(numbers.size()));
+        if (isNew)
+          choices.back().push_back(choice);
+        classes.push_back(it->second);
+      }
+      combinations *= static_cast<int64_t>(choices.back().size());
+      factor.addVariable(made.variables.ofDecision[decision],
+                         std::move(classes));
+    }
+    constexpr int64_t mostCombinations = 1 << 17;
+    if (combinations > mostCombinations) {
+      made.isTooWide = true;
+      return;
+    }
+    std::vector<int> ofRead;
+    for (const Read &read : reads)
+      ofRead.push_back(static_cast<int>(
+          llvm::find(decisions, sample.decisions.ofOp[read.op]) -
+          decisions.begin()));
+    std::vector<size_t> places(decisions.size(), 0);
+    std::vector<int> used(reads.size());
+    for (int rest : getRests(value)) {
+      for (;;) {
+        for (auto [number, read] : llvm::enumerate(reads)) {
+          int decision = ofRead[number];
+          used[number] = tables.uses[read.op][read.position]
+                                    [choices[decision][places[decision]]];
+        }
+        if (auto cost = getCopyCost(value, rest, reads, used))
+          factor.add(*cost);
+        else
+          factor.add({});
+        size_t at = places.size();
+        while (at-- > 0 && ++places[at] == choices[at].size())
+          places[at] = 0;
+        if (at == size_t(-1))
+          break;
+      }
+    }
+    made.network.add(std::move(factor));
+  }
+
+  std::optional<Components> getCopyCost(int value, int rest,
+                                        llvm::ArrayRef<Read> reads,
+                                        llvm::ArrayRef<int> used) const {
+    const UnitSample::Value &inUnit = sample.values[value];
+    bool again = remaking.gathersAgain &&
+                 problem.values[value].kind == ValueKind::activation;
+    bool isCrossing =
+        inUnit.part == Part::before || inUnit.part == Part::behind;
+    bool isHalf = isCrossing && (inUnit.isReadForwardElsewhere ||
+                                 inUnit.isReadBackwardElsewhere);
+    const Sharding &atRest = tables.layouts.get(rest);
+    struct Copy {
+      int layout;
+      CopyReader reader;
+      Phase first, last;
+    };
+    llvm::SmallVector<Copy, 4> copies;
+    Components cost{};
+    for (auto [read, layout] : llvm::zip_equal(reads, used)) {
+      if (layout == rest)
+        continue;
+      auto shared = llvm::find_if(
+          copies, [&, &read = read, layout = layout](const Copy &copy) {
+            return copy.layout == layout &&
+                   sharesCopies(copy.reader, read.reader, atRest, again);
+          });
+      if (shared != copies.end()) {
+        shared->last = read.phase;
+        continue;
+      }
+      double seconds =
+          tables.layouts.getSeconds(tables.forms[value], rest, layout);
+      if (seconds == infinity)
+        return std::nullopt;
+      cost[getComponent(sample, read.op, read.phase)] += seconds;
+      copies.push_back({layout, read.reader, read.phase, read.phase});
+    }
+    for (const Copy &copy : copies)
+      if (isAcross(copy.first, copy.last))
+        cost[saved] += static_cast<double>(
+            tables.layouts.getBytes(tables.forms[value], copy.layout));
+    if (isHalf)
+      for (double &component : cost)
+        component *= 0.5;
+    return cost;
+  }
+
+  const UnitSample &sample;
+  const PlanningProblem &problem;
+  const StepUnits &units;
+  UnitTables &tables;
+  int kind;
+  const UnitSample::Range &range;
+  const UnitRemaking &remaking;
+  std::vector<Run> runs;
+  std::vector<std::vector<Read>> readsOf, remadeReadsOf;
+  std::vector<bool> isRemade;
+  UnitNetwork made;
+};
+
+} // namespace
+
+UnitNetwork parplan::makeUnitNetwork(const UnitSample &sample,
+                                     const StepUnits &units, UnitTables &tables,
+                                     int kind, const UnitRemaking &remaking) {
+  return NetworkBuilder(sample, units, tables, kind, remaking).build();
+}
+
+CostVector parplan::getLeastCost(const UnitSample &sample, UnitTables &tables,
+                                 int kind) {
+  const UnitSample::Range &range = sample.kinds[kind];
+  Components least{};
+  for (const Decision &decision : sample.decisions.all) {
+    if (decision.leader < range.firstOp || decision.leader >= range.endOp)
+      continue;
+    Components ofDecision;
+    ofDecision.fill(infinity);
+    for (size_t choice = 0; choice < tables.assignments[decision.leader].size();
+         ++choice) {
+      Components cost{};
+      for (int member : decision.members)
+        cost[getComponent(sample, member, sample.phases[member])] +=
+            tables.opSeconds[member][choice];
+      for (int component = 0; component < componentCount; ++component)
+        ofDecision[component] =
+            std::min(ofDecision[component], cost[component]);
+    }
+    add(least, ofDecision);
+  }
+  for (int value = range.firstValue; value < range.endValue; ++value) {
+    ValueKind valueKind = sample.problem.values[value].kind;
+    if ((valueKind != ValueKind::parameter && valueKind != ValueKind::state) ||
+        sample.values[value].part == Part::foreign)
+      continue;
+    double bytes = infinity;
+    for (int rest : tables.rests[value])
+      bytes = std::min(bytes, static_cast<double>(tables.layouts.getBytes(
+                                  tables.forms[value], rest)));
+    least[permanent] += bytes;
+  }
+  return toCost(least);
+}

@@ -1,0 +1,68 @@
+//===- UnitNetwork.h - The costs of a unit as a network ---------*- C++ -*-===//
+//
+// Part of parplan. No MLIR in this library. Internal to lib/Planner.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PARPLAN_LIB_PLANNER_UNITNETWORK_H
+#define PARPLAN_LIB_PLANNER_UNITNETWORK_H
+
+#include "UnitTables.h"
+
+#include "parplan/Planner/UnitOracles.h"
+
+namespace parplan {
+
+/// What a mode makes again for the backward pass of a unit.
+struct UnitRemaking {
+  /// Per op of the sample; of other kinds unset.
+  std::vector<bool> recomputed;
+  bool gathersAgain = false;
+
+  bool operator==(const UnitRemaking &other) const = default;
+};
+
+UnitRemaking getRemaking(const UnitSample &sample, int kind, UnitMode mode);
+
+/// Variables of a unit, of every mode the same.
+struct UnitVariables {
+  /// Per slot of the boundary before and behind; their choices are those of
+  /// `UnitTables::slotRests`.
+  std::vector<int> before, behind;
+  /// Per decision of the sample, -1: of another kind. Choices are those of
+  /// `UnitTables::assignments`.
+  std::vector<int> ofDecision;
+  /// Per value of the sample, -1: another unit answers for it, or it has one
+  /// layout. Choices are those of `UnitTables::rests`.
+  std::vector<int> ofValue;
+};
+
+struct UnitNetwork {
+  VectorNetwork network;
+  UnitVariables variables;
+  /// The network has variables with too many choices at once.
+  bool isTooWide = false;
+};
+
+/// The network of a kind of units in a mode: everything that `evaluatePlan`
+/// counts for the ops and values of a unit, as a sum.
+///
+/// * A copy is made for its first reader, in the phase of that one; what else
+///   may read it does.
+/// * What crosses a boundary is made by one unit, and its copies are of the
+/// unit
+///   that reads them. Where both do, each pays a half: then the sum of both is
+///   a bound.
+/// * What several units read costs the first of them; copies of it cost nothing
+///   elsewhere.
+/// * Bytes that live in one phase alone are none.
+UnitNetwork makeUnitNetwork(const UnitSample &sample, const StepUnits &units,
+                            UnitTables &tables, int kind,
+                            const UnitRemaking &remaking);
+
+/// What every plan of a kind costs at least, by its ops and parameters alone.
+CostVector getLeastCost(const UnitSample &sample, UnitTables &tables, int kind);
+
+} // namespace parplan
+
+#endif // PARPLAN_LIB_PLANNER_UNITNETWORK_H

@@ -1,0 +1,252 @@
+//===- UnitOracles.cpp - Oracles of the units of a real model -------------===//
+//
+// Part of parplan. No MLIR in this library.
+//
+//===----------------------------------------------------------------------===//
+
+#include "parplan/Planner/UnitOracles.h"
+
+#include "UnitAnswer.h"
+
+#include "parplan/Support/Check.h"
+
+#include <algorithm>
+#include <limits>
+
+using namespace parplan;
+
+struct UnitModel::Storage {
+  const PlanningProblem &problem;
+  StepUnits units;
+  UnitSample sample;
+};
+
+UnitModel::UnitModel(const PlanningProblem &problem, const Folding &folding,
+                     llvm::ArrayRef<int64_t> labels) {
+  StepUnits units = getStepUnits(problem, folding, labels);
+  UnitSample sample = makeUnitSample(problem, units);
+  storage = std::make_unique<Storage>(
+      Storage{problem, std::move(units), std::move(sample)});
+}
+
+UnitModel::~UnitModel() = default;
+
+const PlanningProblem &UnitModel::getProblem() const {
+  return storage->problem;
+}
+
+int UnitModel::getUnitCount() const {
+  return static_cast<int>(storage->units.units.size());
+}
+
+const std::vector<int> &UnitModel::getUnitOfOp() const {
+  return storage->units.unitOfOp;
+}
+
+bool UnitModel::meets() const { return storage->units.meets; }
+
+struct UnitOracles::Storage {
+  const UnitModel::Storage &model;
+  PlanSpace space;
+  const PlanCosts &costs;
+  mutable UnitTables tables;
+  std::vector<UnitOracle> ofKinds;
+  /// Per kind and mode.
+  std::vector<std::vector<UnitRemaking>> remakings;
+
+  Storage(const UnitModel::Storage &model, const PlanRequest &request,
+          const PlanSpace &space, const PlanCosts &costs)
+      : model(model), space(space), costs(costs),
+        tables(model.sample, model.units, request, space, costs) {
+    if (tables.refusal)
+      return;
+    makeNetworks();
+    dropDominatedSlots();
+    for (size_t kind = 0; kind < networks.size(); ++kind)
+      ofKinds.emplace_back(modes[kind], std::move(networks[kind]));
+    networks.clear();
+  }
+
+private:
+  void makeNetworks() {
+    for (size_t kind = 0; kind < model.units.kinds.size(); ++kind) {
+      remakings.emplace_back();
+      modes.emplace_back();
+      networks.emplace_back();
+      std::vector<UnitRemaking> known;
+      for (int mode = 0; mode < unitModeCount; ++mode) {
+        remakings[kind].push_back(getRemaking(
+            model.sample, static_cast<int>(kind), static_cast<UnitMode>(mode)));
+        // Without a backward pass there is nothing to make again.
+        bool isUseful = mode == 0 || isTraining(model.problem);
+        if (!isUseful || llvm::is_contained(known, remakings[kind].back()))
+          continue;
+        known.push_back(remakings[kind].back());
+        modes[kind].push_back(mode);
+        networks[kind].push_back(makeUnitNetwork(model.sample, model.units,
+                                                 tables, static_cast<int>(kind),
+                                                 known.back()));
+      }
+    }
+  }
+
+  /// Layouts of what crosses boundaries that are no better than others for any
+  /// unit before, together with any unit behind.
+  void dropDominatedSlots() {
+    for (size_t boundary = 0; boundary < tables.slotRests.size(); ++boundary)
+      for (size_t slot = 0; slot < tables.slotRests[boundary].size(); ++slot)
+        dropDominated(static_cast<int>(boundary), slot);
+  }
+
+  void dropDominated(int boundary, size_t slot) {
+    int count = static_cast<int>(tables.slotRests[boundary][slot].size());
+    // What `other` adds at most on either side, by pair.
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    Components none;
+    none.fill(-infinity);
+    std::vector<Components> left(count * count, none), right = left;
+    for (auto [kind, ofModes] : llvm::enumerate(networks))
+      for (const UnitNetwork &network : ofModes)
+        for (bool isBehind : {false, true}) {
+          const StepUnits::Kind &description = model.units.kinds[kind];
+          if ((isBehind ? description.behind : description.before) != boundary)
+            continue;
+          int variable = isBehind ? network.variables.behind[slot]
+                                  : network.variables.before[slot];
+          for (int choice = 0; choice < count; ++choice)
+            for (int other = 0; other < count; ++other) {
+              if (other == choice)
+                continue;
+              Components most =
+                  network.network.getMostAdded(variable, choice, other);
+              Components &known =
+                  (isBehind ? left : right)[choice * count + other];
+              for (int component = 0; component < componentCount; ++component)
+                known[component] = std::max(known[component], most[component]);
+            }
+        }
+    std::vector<int> kept;
+    std::vector<bool> isDropped(count, false);
+    for (int choice = count; choice-- > 0;)
+      for (int other = 0; other < count && !isDropped[choice]; ++other) {
+        if (other == choice || isDropped[other])
+          continue;
+        bool isNoMore = true;
+        for (int component = 0; component < componentCount; ++component)
+          isNoMore &= left[choice * count + other][component] +
+                          right[choice * count + other][component] <=
+                      0;
+        isDropped[choice] = isNoMore;
+      }
+    for (int choice = 0; choice < count; ++choice)
+      if (!isDropped[choice])
+        kept.push_back(choice);
+    for (auto [kind, ofModes] : llvm::enumerate(networks))
+      for (UnitNetwork &network : ofModes) {
+        if (model.units.kinds[kind].before == boundary)
+          network.network.restrict(network.variables.before[slot], kept);
+        if (model.units.kinds[kind].behind == boundary)
+          network.network.restrict(network.variables.behind[slot], kept);
+      }
+  }
+
+public:
+  std::vector<std::vector<int>> modes;
+
+private:
+  std::vector<std::vector<UnitNetwork>> networks;
+};
+
+UnitOracles::UnitOracles(const UnitModel &model, const PlanRequest &request,
+                         const PlanSpace &space, const PlanCosts &costs)
+    : storage(std::make_unique<Storage>(model.get(), request, space, costs)) {}
+
+UnitOracles::~UnitOracles() = default;
+
+std::optional<std::string> UnitOracles::getRefusal() const {
+  return storage->tables.refusal;
+}
+
+std::vector<SearchUnit> UnitOracles::getUnits() {
+  std::vector<SearchUnit> runs;
+  const StepUnits &units = storage->model.units;
+  for (size_t number = 0; number < units.units.size(); ++number) {
+    UnitOracle *oracle = &storage->ofKinds[units.units[number].kind];
+    bool isEnd = units.units[number].block < 0 &&
+                 (number == 0 || number + 1 == units.units.size());
+    if (!runs.empty() && runs.back().oracle == oracle)
+      ++runs.back().count;
+    else
+      runs.push_back({oracle, 1, isEnd});
+  }
+  return runs;
+}
+
+PlanningAnswer UnitOracles::getAnswer(llvm::ArrayRef<BlockPlan> plans) const {
+  const auto &model = storage->model;
+  PARPLAN_CHECK(plans.size() == model.units.units.size(),
+                "every unit has a plan");
+  UnitAnswer answer(model.problem, model.units, model.sample, storage->tables,
+                    storage->space, storage->costs);
+  for (auto [number, plan] : llvm::enumerate(plans)) {
+    int kind = model.units.units[number].kind;
+    answer.add(static_cast<int>(number), plan, storage->ofKinds[kind],
+               storage->remakings[kind][plan.mode]);
+  }
+  return answer.finish();
+}
+
+double UnitOracles::getFixedBytes() const {
+  return static_cast<double>(storage->model.problem.fixedBytes);
+}
+
+std::pair<int64_t, int64_t> UnitOracles::getMessageBytes(int unit,
+                                                         int state) const {
+  const auto &model = storage->model;
+  int kind = model.units.units[unit].kind;
+  std::vector<int> slots =
+      storage->ofKinds[kind].getSlots(/*isBehind=*/true, state);
+  std::pair<int64_t, int64_t> bytes = {0, 0};
+  const UnitSample::Range &range = model.sample.kinds[kind];
+  for (int value = range.firstValue; value < range.endValue; ++value) {
+    const UnitSample::Value &description = model.sample.values[value];
+    if (description.part != StepUnits::Part::behind)
+      continue;
+    int layout = storage->tables.rests[value][slots[description.slot]];
+    (description.maker >= 0 ? bytes.first : bytes.second) +=
+        storage->tables.layouts.getBytes(storage->tables.forms[value], layout);
+  }
+  return bytes;
+}
+
+std::vector<CostVector> UnitOracles::getLeastCosts() const {
+  std::vector<CostVector> ofKinds, costs;
+  for (UnitOracle &oracle : storage->ofKinds)
+    ofKinds.push_back(oracle.getLeast());
+  int last = -1;
+  for (const StepUnits::Unit &unit : storage->model.units.units) {
+    if (unit.kind != last)
+      costs.push_back(ofKinds[unit.kind]);
+    last = unit.kind;
+  }
+  return costs;
+}
+
+std::vector<CostVector> parplan::getLeastUnitCosts(const UnitModel &model,
+                                                   const PlanRequest &request,
+                                                   const PlanSpace &space,
+                                                   const PlanCosts &costs) {
+  const UnitSample &sample = model.get().sample;
+  const StepUnits &units = model.get().units;
+  UnitTables tables(sample, units, request, space, costs);
+  std::vector<CostVector> least;
+  if (tables.refusal)
+    return least;
+  int last = -1;
+  for (const StepUnits::Unit &unit : units.units) {
+    if (unit.kind != last)
+      least.push_back(getLeastCost(sample, tables, unit.kind));
+    last = unit.kind;
+  }
+  return least;
+}

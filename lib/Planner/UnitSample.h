@@ -1,0 +1,55 @@
+//===- UnitSample.h - One unit of each kind, as a problem -------*- C++ -*-===//
+//
+// Part of parplan. No MLIR in this library. Internal to lib/Planner.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PARPLAN_LIB_PLANNER_UNITSAMPLE_H
+#define PARPLAN_LIB_PLANNER_UNITSAMPLE_H
+
+#include "StepUnits.h"
+
+#include "parplan/Planner/Decisions.h"
+
+namespace parplan {
+
+/// The ops of the first unit of each kind, one after the other, with values of
+/// their own. It is no complete problem: what other units make has no producer
+/// in it. Candidates and costs ask no more than this of a model, whatever its
+/// number of blocks.
+struct UnitSample {
+  struct Range {
+    int firstOp = 0, endOp = 0;
+    int firstValue = 0, endValue = 0;
+  };
+  struct Value {
+    StepUnits::Part part = StepUnits::Part::own;
+    /// In the boundary of its part, or -1.
+    int slot = -1;
+    /// Ops of other units read it before its backward pass begins, and after.
+    bool isReadForwardElsewhere = false, isReadBackwardElsewhere = false;
+    /// The op that makes it in this unit, or -1.
+    int maker = -1;
+    bool isMadeElsewhere = false;
+  };
+
+  PlanningProblem problem;
+  std::vector<Range> kinds;
+  std::vector<Value> values;
+  /// Per op.
+  std::vector<Phase> phases;
+  std::vector<bool> isBeforeMeeting;
+  Decisions decisions;
+};
+
+UnitSample makeUnitSample(const PlanningProblem &problem,
+                          const StepUnits &units);
+
+/// True for what runs in a backward pass.
+inline bool isBackward(Phase phase) {
+  return phase == Phase::inputGradient || phase == Phase::weightGradient;
+}
+
+} // namespace parplan
+
+#endif // PARPLAN_LIB_PLANNER_UNITSAMPLE_H

@@ -1,0 +1,70 @@
+//===- UnitTables.cpp - What the ops of units may do on a mesh ------------===//
+//
+// Part of parplan. No MLIR in this library.
+//
+//===----------------------------------------------------------------------===//
+
+#include "UnitTables.h"
+
+using namespace parplan;
+
+using Part = StepUnits::Part;
+
+UnitTables::UnitTables(const UnitSample &sample, const StepUnits &units,
+                       const PlanRequest &request, const PlanSpace &space,
+                       const PlanCosts &costs)
+    : layouts(space.mesh, costs),
+      assignments(
+          getAllowedAssignments(sample.problem, request, space, refusal)) {
+  if (refusal)
+    return;
+  const PlanningProblem &problem = sample.problem;
+  for (auto [op, choices] : llvm::zip_equal(problem.ops, assignments)) {
+    auto repeat = static_cast<double>(getRepeat(problem, op));
+    opSeconds.emplace_back();
+    for (const FactorAssignment &assignment : choices)
+      opSeconds.back().push_back(
+          (costs.getOpSeconds(problem, op, assignment, space.mesh) +
+           costs.getInnerSeconds(problem, op, assignment, space.mesh)) /
+          repeat);
+    auto list = [&](size_t count, auto getLayout) {
+      std::vector<std::vector<int>> lists(count);
+      for (size_t position = 0; position < count; ++position)
+        for (const FactorAssignment &assignment : choices)
+          lists[position].push_back(layouts.intern(
+              getLayout(op.rule, assignment, static_cast<int>(position))));
+      return lists;
+    };
+    uses.push_back(list(op.operands.size(), getUseSharding));
+    makings.push_back(list(op.results.size(), getMadeSharding));
+  }
+  auto candidates = getRestCandidates(problem, request, space, assignments);
+  for (int count : units.slotCounts)
+    slotRests.emplace_back(count);
+  for (auto [index, value] : llvm::enumerate(problem.values)) {
+    forms.push_back(layouts.getForm(value));
+    rests.emplace_back();
+    for (const Sharding &rest : candidates[index])
+      rests.back().push_back(layouts.intern(rest));
+  }
+  // What any unit may want of a boundary, all may have.
+  auto visitSlots = [&](auto visit) {
+    for (auto [number, range] : llvm::enumerate(sample.kinds))
+      for (int value = range.firstValue; value < range.endValue; ++value) {
+        const UnitSample::Value &description = sample.values[value];
+        if (description.slot < 0)
+          continue;
+        int boundary = description.part == Part::before
+                           ? units.kinds[number].before
+                           : units.kinds[number].behind;
+        visit(value, slotRests[boundary][description.slot]);
+      }
+  };
+  visitSlots([&](int value, std::vector<int> &list) {
+    for (int rest : rests[value])
+      if (!llvm::is_contained(list, rest))
+        list.push_back(rest);
+  });
+  visitSlots(
+      [&](int value, const std::vector<int> &list) { rests[value] = list; });
+}
