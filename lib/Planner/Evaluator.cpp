@@ -7,7 +7,6 @@
 #include "VerifyServers.h"
 #include "VerifyStages.h"
 
-#include "parplan/Planner/Panels.h"
 #include "parplan/Planner/Servers.h"
 
 using namespace parplan;
@@ -15,45 +14,38 @@ using namespace parplan;
 std::vector<std::vector<ValueCopy>>
 parplan::getCopies(const PlanningProblem &problem,
                    const PlanningAnswer &answer) {
-  std::vector<std::vector<ValueCopy>> copies(problem.values.size());
-  for (auto [index, op] : llvm::enumerate(problem.ops)) {
-    CopyReader reader = getCopyReader(op);
-    for (auto [position, operand] : llvm::enumerate(op.operands)) {
-      const Sharding &rest = answer.rest[operand];
-      Sharding use = getUseSharding(op.rule, answer.assignments[index],
-                                    static_cast<int>(position));
-      if (use == rest)
-        continue;
-      int at = static_cast<int>(index);
-      auto known = llvm::find_if(copies[operand], [&](const ValueCopy &copy) {
-        return copy.layout == use &&
-               sharesCopies(copy.reader, reader, rest,
-                            answer.isGatheredAgain(operand));
-      });
-      if (known == copies[operand].end())
-        copies[operand].push_back(
-            {use, at, at, reader, getRepeat(problem, op)});
-      else
-        known->lastUse = at;
-    }
+  OwnTables tables(problem, answer);
+  const NumberedPlan &plan = tables.get();
+  std::vector<std::vector<ValueCopy>> copies;
+  for (const auto &ofValue : getCopies(plan)) {
+    copies.emplace_back();
+    for (const NumberedCopy &copy : ofValue)
+      copies.back().push_back({plan.tables.getLayout(copy.layout),
+                               copy.firstUse, copy.lastUse, copy.reader,
+                               copy.repeat});
   }
   return copies;
 }
 
-std::vector<std::string> parplan::verifyAnswer(const PlanningProblem &problem,
-                                               const PlanningAnswer &answer) {
+/// Says that the plan decides as many ops and values as there are, else why it
+/// cannot be looked at.
+static std::optional<std::string> verifySizes(const PlanningProblem &problem,
+                                              const PlanningAnswer &answer) {
+  if (answer.assignments.size() == problem.ops.size() &&
+      answer.rest.size() == problem.values.size())
+    return std::nullopt;
+  return "the plan is of another graph: it decides " +
+         std::to_string(answer.assignments.size()) + " operators and " +
+         std::to_string(answer.rest.size()) + " values, the graph has " +
+         std::to_string(problem.ops.size()) + " and " +
+         std::to_string(problem.values.size());
+}
+
+static std::vector<std::string> verifyNumbered(const NumberedPlan &plan) {
   std::vector<std::string> problems;
+  const PlanningProblem &problem = plan.problem;
+  const PlanningAnswer &answer = plan.answer;
   const Mesh &mesh = answer.mesh;
-  if (answer.assignments.size() != problem.ops.size() ||
-      answer.rest.size() != problem.values.size()) {
-    problems.push_back("the plan is of another graph: it decides " +
-                       std::to_string(answer.assignments.size()) +
-                       " operators and " + std::to_string(answer.rest.size()) +
-                       " values, the graph has " +
-                       std::to_string(problem.ops.size()) + " and " +
-                       std::to_string(problem.values.size()));
-    return problems;
-  }
   for (auto [value, rest] : llvm::zip_equal(problem.values, answer.rest)) {
     bool isActivation = value.kind == ValueKind::activation;
     if (auto violation = verifySharding(rest, mesh, value.shape.size()))
@@ -76,96 +68,64 @@ std::vector<std::string> parplan::verifyAnswer(const PlanningProblem &problem,
       problems.push_back("value '" + value.name +
                          "' is stored over an axis without role data");
   }
-  for (auto [op, assignment] :
-       llvm::zip_equal(problem.ops, answer.assignments)) {
-    if (auto violation = verifyAssignment(op.rule, assignment, mesh)) {
+  for (auto [index, op] : llvm::enumerate(problem.ops))
+    for (const std::string &fault :
+         plan.getForm(static_cast<int>(index)).faults)
       problems.push_back("operator '" + op.node + "' (" + op.type +
-                         "): " + *violation);
-      continue;
-    }
-    if (!keepsOrder(op, assignment, mesh))
-      problems.push_back("operator '" + op.node + "' (" + op.type +
-                         "): lies in zig-zag order over " +
-                         std::to_string(op.zigzag) +
-                         " ranks, but is no ring over them (S22)");
-    for (auto [factor, axes] : llvm::enumerate(assignment.axes))
-      for (int axis : axes)
-        if (mesh.getAxis(axis).role == AxisRole::data &&
-            static_cast<int>(factor) != op.batchFactor)
-          problems.push_back("operator '" + op.node + "' (" + op.type +
-                             "): data axis '" + mesh.getAxis(axis).name +
-                             "' is on factor '" + op.rule.factors[factor].name +
-                             "', which is not the batch");
-  }
+                         "): " + fault);
   verifyServersMesh(answer, problems);
   if (!problems.empty())
     return problems;
   if (answer.servers)
     verifyServed(problem, answer, problems);
 
-  ReshardCache reshards(mesh);
-  auto check = [&](int index, const std::string &what, const Sharding &from,
-                   const Sharding &to) {
-    const PlanningValue &value = problem.values[index];
-    std::string path =
-        "leads from " + toString(from, mesh) + " to " + toString(to, mesh);
-    if (!reshards.get(value.shape, from, to).found)
-      problems.push_back(what + ": no reshard " + path);
-    else if (!mayReshard(value, mesh, from, to))
-      problems.push_back(what + ": a reshard " + path +
-                         ", and gathers a dimension that is to stay split");
+  auto check = [&](int index, llvm::function_ref<std::string()> describe,
+                   int from, int to) {
+    const PlanTables::Change &change = plan.tables.getChange(index, from, to);
+    if (change.isFound && change.isAllowed)
+      return;
+    std::string path = "leads from " +
+                       toString(plan.tables.getLayout(from), mesh) + " to " +
+                       toString(plan.tables.getLayout(to), mesh);
+    problems.push_back(
+        !change.isFound
+            ? describe() + ": no reshard " + path
+            : describe() + ": a reshard " + path +
+                  ", and gathers a dimension that is to stay split");
   };
   for (auto [index, op] : llvm::enumerate(problem.ops))
     for (auto [position, result] : llvm::enumerate(op.results))
-      check(result, "operator '" + op.node + "' (" + op.type + ")",
-            getMadeSharding(op.rule, answer.assignments[index],
-                            static_cast<int>(position)),
-            answer.rest[result]);
-  auto copies = getCopies(problem, answer);
+      check(
+          result,
+          [&, &op = op] {
+            return "operator '" + op.node + "' (" + op.type + ")";
+          },
+          plan.getMade(static_cast<int>(index), position), plan.rest[result]);
+  auto copies = getCopies(plan);
   for (auto [index, value] : llvm::enumerate(problem.values))
-    for (const ValueCopy &copy : copies[index])
-      check(static_cast<int>(index), "value '" + value.name + "'",
-            answer.rest[index], copy.layout);
+    for (const NumberedCopy &copy : copies[index])
+      check(
+          static_cast<int>(index),
+          [&, &value = value] { return "value '" + value.name + "'"; },
+          plan.rest[index], copy.layout);
   if (problems.empty())
     verifyStages(problem, answer, problems);
   return problems;
 }
 
-namespace {
-
-/// Adds the seconds of a path, `repeat` times, to what it is part of:
-/// communication over data axes, over others, or computation for local moves.
-void addPath(PlanEvaluation &evaluation, const ReshardPath &path,
-             int64_t repeat, const Mesh &mesh, const PlanningValue &value,
-             const PlanCosts &costs) {
-  for (const Move &move : path.moves) {
-    ReshardPath single;
-    single.moves.push_back(move);
-    double seconds =
-        static_cast<double>(repeat) *
-        costs.getPathSeconds(single, mesh, value.shape, value.elementBytes);
-    bool onData = llvm::any_of(move.axes, [&](int axis) {
-      return mesh.getAxis(axis).role == AxisRole::data;
-    });
-    (move.isLocal() ? evaluation.computeSeconds
-     : onData       ? evaluation.dataCommunicationSeconds
-                    : evaluation.tensorCommunicationSeconds) += seconds;
-  }
+std::vector<std::string> parplan::verifyAnswer(const PlanningProblem &problem,
+                                               const PlanningAnswer &answer) {
+  if (auto fault = verifySizes(problem, answer))
+    return {*fault};
+  return verifyNumbered(OwnTables(problem, answer).get());
 }
 
-} // namespace
-
 /// The seconds of the position that works most, and the step of all.
-static void addStepTime(const PlanningProblem &problem,
-                        const PlanningAnswer &answer, const StepWork &work,
+static void addStepTime(const StepWork &work, const PipelineSchedule &schedule,
                         PlanEvaluation &evaluation) {
-  ScheduleShape shape = getShape(problem, answer);
+  const ScheduleShape &shape = schedule.shape;
   StageTimes times = work.getTimes();
-  PipelineChoice planned{shape, times, work.latencies};
-  if (answer.pipeline)
-    planned = *answer.pipeline;
-  evaluation.stepTimeSeconds =
-      getStepSeconds(work, shape, planned.times, planned.latencies);
+  evaluation.stepTimeSeconds = getStepSeconds(work, schedule);
   double most = -1;
   for (int64_t number = 0; number < shape.positions; ++number) {
     const PositionWork &position = work.positions[number];
@@ -202,11 +162,9 @@ static void addStepTime(const PlanningProblem &problem,
                           : 0;
 }
 
-static void addStageMemory(const PlanningProblem &problem,
-                           const PlanningAnswer &answer,
+static void addStageMemory(const StageMemory &memory,
                            PlanEvaluation &evaluation) {
-  for (const StageMemory::Position &position :
-       getStageMemory(problem, answer).positions) {
+  for (const StageMemory::Position &position : memory.positions) {
     evaluation.positionPeakBytes.push_back(position.deviceBytes);
     evaluation.hostBytes = std::max(evaluation.hostBytes, position.hostBytes);
     evaluation.nvmeBytes = std::max(evaluation.nvmeBytes, position.nvmeBytes);
@@ -223,41 +181,33 @@ static void addStageMemory(const PlanningProblem &problem,
 }
 
 /// Every op, reshard and copy after the other, on one position.
-static void addLayouts(const PlanningProblem &problem,
-                       const PlanningAnswer &answer, const PlanCosts &costs,
-                       PlanEvaluation &evaluation) {
-  ReshardCache reshards(answer.mesh);
+static void addLayouts(const NumberedPlan &plan, PlanEvaluation &evaluation) {
+  const PlanningProblem &problem = plan.problem;
+  WorkSeconds sum;
   for (auto [index, op] : llvm::enumerate(problem.ops)) {
-    const FactorAssignment &assignment = answer.assignments[index];
-    (op.role == OpRole::optimizer ? evaluation.optimizerSeconds
-                                  : evaluation.computeSeconds) +=
-        costs.getOpSeconds(problem, op, assignment, answer.mesh);
-    evaluation.tensorCommunicationSeconds +=
-        costs.getInnerSeconds(problem, op, assignment, answer.mesh);
-    for (auto [position, result] : llvm::enumerate(op.results)) {
-      const PlanningValue &value = problem.values[result];
-      addPath(evaluation,
-              reshards.get(value.shape,
-                           getMadeSharding(op.rule, assignment,
-                                           static_cast<int>(position)),
-                           answer.rest[result]),
-              getResultRepeat(problem, op), answer.mesh, value, costs);
-    }
+    int number = static_cast<int>(index);
+    PlanTables::OpSeconds seconds = plan.getSeconds(number);
+    (op.role == OpRole::optimizer ? sum.optimizer : sum.compute) += seconds.own;
+    sum.tensor += seconds.inner;
+    for (auto [position, result] : llvm::enumerate(op.results))
+      if (int made = plan.getMade(number, position); made != plan.rest[result])
+        sum.add(plan.getChangeToRest(result, made).seconds,
+                static_cast<double>(getResultRepeat(problem, op)));
   }
   // Constants are made in any layout, and inputs and parameters are loaded in
   // the layout at rest, for nothing.
-  auto copies = getCopies(problem, answer);
+  auto copies = getCopies(plan);
   for (auto [index, value] : llvm::enumerate(problem.values))
     if (value.kind != ValueKind::constant)
-      for (const ValueCopy &copy : copies[index])
-        addPath(evaluation,
-                reshards.get(value.shape, answer.rest[index], copy.layout),
-                copy.repeat, answer.mesh, value, costs);
-
-  evaluation.stepTimeSeconds = evaluation.computeSeconds +
-                               evaluation.optimizerSeconds +
-                               evaluation.tensorCommunicationSeconds +
-                               evaluation.dataCommunicationSeconds;
+      for (const NumberedCopy &copy : copies[index])
+        sum.add(plan.getChangeFromRest(static_cast<int>(index), copy.layout)
+                    .seconds,
+                static_cast<double>(copy.repeat));
+  evaluation.computeSeconds = sum.compute;
+  evaluation.optimizerSeconds = sum.optimizer;
+  evaluation.tensorCommunicationSeconds = sum.tensor;
+  evaluation.dataCommunicationSeconds = sum.data;
+  evaluation.stepTimeSeconds = sum.getTotal();
 }
 
 double parplan::getLayoutSeconds(const PlanningProblem &problem,
@@ -271,35 +221,40 @@ double parplan::getLayoutSeconds(const PlanningProblem &problem,
   PlanningAnswer kept = answer;
   kept.gathersAgain.clear();
   PlanEvaluation evaluation;
-  addLayouts(problem, kept, costs, evaluation);
+  addLayouts(OwnTables(problem, kept, &costs).get(), evaluation);
   return evaluation.stepTimeSeconds;
 }
 
-static PlanEvaluation evaluateAlone(const PlanningProblem &problem,
-                                    const PlanningAnswer &answer,
-                                    const PlanCosts &costs) {
+static PlanEvaluation evaluateNumbered(const NumberedPlan &plan) {
   PlanEvaluation evaluation;
-  if (!isPlain(answer)) {
-    StepWork work = getStepWork(problem, answer, costs);
-    addStepTime(problem, answer, work, evaluation);
-    addStageMemory(problem, answer, evaluation);
+  if (!isPlain(plan.answer)) {
+    Execution execution = getExecution(plan);
+    PipelineSchedule schedule = makeSchedule(plan);
+    addStepTime(getStepWork(plan, execution), schedule, evaluation);
+    addStageMemory(getStageMemory(plan, execution, schedule), evaluation);
     return evaluation;
   }
-  addLayouts(problem, answer, costs, evaluation);
-  for (auto [value, rest] : llvm::zip_equal(problem.values, answer.rest)) {
-    int64_t bytes = getLocalBytes(value, answer.mesh, rest);
+  addLayouts(plan, evaluation);
+  for (auto [index, value] : llvm::enumerate(plan.problem.values)) {
+    int64_t bytes = plan.getBytes(static_cast<int>(index));
     if (value.kind == ValueKind::parameter)
       evaluation.parameterBytes += bytes;
     if (value.kind == ValueKind::state)
       evaluation.optimizerBytes += bytes;
   }
-  MemoryPeak peak = getMemoryPeak(problem, answer);
+  MemoryPeak peak = getMemoryPeak(plan);
   evaluation.peakBytes = peak.bytes;
   evaluation.positionPeakBytes = {peak.bytes};
   evaluation.gradientBytes = peak.gradientBytes;
   evaluation.activationBytes = peak.bytes - evaluation.parameterBytes -
                                evaluation.optimizerBytes - peak.gradientBytes;
   return evaluation;
+}
+
+static PlanEvaluation evaluateAlone(const PlanningProblem &problem,
+                                    const PlanningAnswer &answer,
+                                    const PlanCosts &costs) {
+  return evaluateNumbered(OwnTables(problem, answer, &costs).get());
 }
 
 /// The workers, and what the servers add to them.
@@ -325,4 +280,43 @@ PlanEvaluation parplan::evaluatePlan(const PlanningProblem &problem,
                                      const PlanCosts &costs) {
   return answer.servers ? evaluateWithServers(problem, answer, costs)
                         : evaluateAlone(problem, answer, costs);
+}
+
+struct PlanEvaluator::Tables {
+  const PlanningProblem &problem;
+  const PlanCosts &costs;
+  std::shared_ptr<const ProblemFacts> facts;
+  std::deque<PlanTables> ofMeshes;
+
+  PlanTables &get(const Mesh &mesh) {
+    auto known = llvm::find_if(ofMeshes, [&](const PlanTables &tables) {
+      return tables.getMesh() == mesh;
+    });
+    if (known != ofMeshes.end())
+      return *known;
+    return ofMeshes.emplace_back(problem, facts, mesh, &costs);
+  }
+};
+
+PlanEvaluator::PlanEvaluator(const PlanningProblem &problem,
+                             const PlanCosts &costs)
+    : tables(new Tables{
+          problem, costs, std::make_shared<ProblemFacts>(problem), {}}) {}
+
+PlanEvaluator::~PlanEvaluator() = default;
+
+std::vector<std::string> PlanEvaluator::verify(const PlanningAnswer &answer) {
+  if (auto fault = verifySizes(tables->problem, answer))
+    return {*fault};
+  return verifyNumbered({tables->get(answer.mesh), answer});
+}
+
+PlanEvaluation PlanEvaluator::evaluate(const PlanningAnswer &answer) {
+  if (answer.servers)
+    return evaluateWithServers(tables->problem, answer, tables->costs);
+  return evaluateNumbered({tables->get(answer.mesh), answer});
+}
+
+MemoryPeak PlanEvaluator::getMemoryPeak(const PlanningAnswer &answer) {
+  return parplan::getMemoryPeak({tables->get(answer.mesh), answer});
 }

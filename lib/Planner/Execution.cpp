@@ -6,71 +6,29 @@
 
 #include "Execution.h"
 
-#include "parplan/Planner/Evaluator.h"
 #include "parplan/Planner/VisitSums.h"
-#include "parplan/Support/Check.h"
-
-#include <map>
-#include <set>
 
 using namespace parplan;
-
-std::vector<Phase> parplan::getPhases(const PlanningProblem &problem) {
-  std::vector<Phase> phases;
-  // A forward pass of one micro-batch does not say what is of it: all is.
-  bool isOnePass = !isTraining(problem) && problem.microBatches == 1;
-  std::vector<int> producers(problem.values.size(), -1);
-  for (auto [index, op] : llvm::enumerate(problem.ops)) {
-    bool isOfPass = op.perMicroBatch || op.accumulates || isOnePass;
-    phases.push_back(!isOfPass                      ? Phase::end
-                     : isBeforeBackward(op.role)    ? Phase::forward
-                     : op.role == OpRole::optimizer ? Phase::end
-                                                    : Phase::weightGradient);
-    for (int result : op.results)
-      producers[result] = static_cast<int>(index);
-  }
-  // What gradients of inputs need is with them, and what passes need of the
-  // step is made before.
-  std::vector<bool> isNeeded(problem.ops.size(), false);
-  for (size_t index = problem.ops.size(); index-- > 0;) {
-    const PlanningOp &op = problem.ops[index];
-    Phase &phase = phases[index];
-    if (phase == Phase::weightGradient &&
-        (isNeeded[index] || op.role == OpRole::inputGradient))
-      phase = Phase::inputGradient;
-    if (phase == Phase::end && isNeeded[index])
-      phase = Phase::start;
-    for (int operand : op.operands) {
-      int producer = producers[operand];
-      if (producer < 0)
-        continue;
-      bool isOfPass = phases[producer] != Phase::end;
-      if (isOfPass ? phase == Phase::inputGradient : phase != Phase::end)
-        isNeeded[producer] = true;
-    }
-  }
-  return phases;
-}
 
 namespace {
 
 class Expansion {
 public:
-  Expansion(const PlanningProblem &problem, const PlanningAnswer &answer)
-      : problem(problem), answer(answer), phases(getPhases(problem)),
-        producers(problem.values.size(), -1), stages(problem.ops.size()) {
-    for (auto [index, op] : llvm::enumerate(problem.ops))
-      for (int result : op.results)
-        producers[result] = static_cast<int>(index);
+  explicit Expansion(const NumberedPlan &plan)
+      : plan(plan), problem(plan.problem), answer(plan.answer),
+        phases(plan.facts.phases), producers(plan.facts.producers),
+        stages(problem.ops.size()) {
     spreadStages();
     spreadUpdates();
   }
 
   Execution run() {
+    execution.runs.reserve(problem.ops.size());
+    execution.instances.reserve(problem.values.size());
     for (size_t op = 0; op < problem.ops.size(); ++op)
       for (int stage : stages[op]) {
         bool isBackward = isOfBackward(static_cast<int>(op));
-        if (isBackward)
+        if (isBackward && !answer.recomputed.empty())
           for (int operand : problem.ops[op].operands)
             remake(operand, stage);
         addRun(static_cast<int>(op), stage, phases[op], /*isRemade=*/false);
@@ -79,18 +37,28 @@ public:
   }
 
 private:
+  /// Ascending.
+  using StageSet = llvm::SmallVector<int, 1>;
+
+  static void insert(StageSet &set, int stage) {
+    auto *at = llvm::lower_bound(set, stage);
+    if (at == set.end() || *at != stage)
+      set.insert(at, stage);
+  }
+
   /// Cloned ops are in the stages of their readers.
   void spreadStages() {
     for (size_t index = problem.ops.size(); index-- > 0;) {
       int stage = answer.getStage(index);
       if (stage >= 0)
-        stages[index].insert(stage);
+        insert(stages[index], stage);
       else if (stages[index].empty())
-        stages[index].insert(0);
+        stages[index].push_back(0);
       for (int operand : problem.ops[index].operands)
         if (int producer = producers[operand];
             producer >= 0 && answer.getStage(producer) < 0)
-          stages[producer].insert(stages[index].begin(), stages[index].end());
+          for (int own : stages[index])
+            insert(stages[producer], own);
     }
   }
 
@@ -98,12 +66,13 @@ private:
   void spreadUpdates() {
     if (!answer.pipeline)
       return;
-    std::vector<std::set<int>> readers(problem.values.size());
+    std::vector<StageSet> readers(problem.values.size());
     for (auto [index, op] : llvm::enumerate(problem.ops))
       if (isBeforeBackward(op.role))
         for (int operand : op.operands)
           if (problem.values[operand].kind == ValueKind::parameter)
-            readers[operand].insert(stages[index].begin(), stages[index].end());
+            for (int own : stages[index])
+              insert(readers[operand], own);
     bool isChanged = false;
     for (auto [index, op] : llvm::enumerate(problem.ops))
       for (int result : op.results) {
@@ -111,8 +80,8 @@ private:
         if (variable < 0 || op.role != OpRole::optimizer)
           continue;
         size_t before = stages[index].size();
-        stages[index].insert(readers[variable].begin(),
-                             readers[variable].end());
+        for (int reader : readers[variable])
+          insert(stages[index], reader);
         isChanged |= stages[index].size() > before;
       }
     if (isChanged)
@@ -124,130 +93,127 @@ private:
            phases[op] == Phase::weightGradient;
   }
 
+  /// The instances of a value in a stage, -1: none yet.
+  struct Known {
+    int made = -1, remade = -1;
+  };
+  bool isRemade(int value, int stage) const {
+    auto found = known.find({value, stage});
+    return found != known.end() && found->second.remade >= 0;
+  }
+
   /// Makes a value again for the backward pass of a stage, and what it needs.
   void remake(int value, int stage) {
     int producer = producers[value];
     if (producer < 0 || !answer.isRecomputed(producer) ||
-        !stages[producer].contains(stage) || remade.contains({value, stage}))
+        !llvm::is_contained(stages[producer], stage) || isRemade(value, stage))
       return;
     for (int operand : problem.ops[producer].operands)
       remake(operand, stage);
     addRun(producer, stage, Phase::inputGradient, /*isRemade=*/true);
   }
 
-  void addRun(int op, int stage, Phase phase, bool isRemade) {
+  void addRun(int op, int stage, Phase phase, bool isAgain) {
     int run = static_cast<int>(execution.runs.size());
-    execution.runs.push_back({op, stage, phase, isRemade});
+    execution.runs.push_back({op, stage, phase, isAgain});
     const PlanningOp &description = problem.ops[op];
-    bool isBackward = isRemade || isOfBackward(op);
+    bool isBackward = isAgain || isOfBackward(op);
     for (auto [position, operand] : llvm::enumerate(description.operands)) {
       int instance = getInstance(operand, stage, isBackward);
       Execution::Instance &read = execution.instances[instance];
       if (read.firstUse < 0)
         read.firstUse = run;
       read.lastUse = run;
-      addCopy(instance, run, static_cast<int>(position), isRemade);
+      addCopy(instance, run, position, isAgain);
     }
     for (int result : description.results) {
-      if (isRemade)
-        remade.insert({result, stage});
-      known[{result, stage, isRemade}] =
-          static_cast<int>(execution.instances.size());
+      auto number = static_cast<int>(execution.instances.size());
+      Known &ofResult = known[{result, stage}];
+      (isAgain ? ofResult.remade : ofResult.made) = number;
       Execution::Instance made;
       made.value = result;
       made.stage = stage;
       made.producer = run;
-      execution.instances.push_back(made);
+      addInstance(made);
     }
   }
 
+  void addInstance(const Execution::Instance &instance) {
+    execution.instances.push_back(instance);
+    copiesOf.emplace_back();
+  }
+
   int getInstance(int value, int stage, bool isBackward) {
-    bool isRemade = isBackward && remade.contains({value, stage});
-    auto [it, isNew] = known.try_emplace(
-        {value, stage, isRemade}, static_cast<int>(execution.instances.size()));
-    if (isNew) {
+    Known &ofValue = known[{value, stage}];
+    if (isBackward && ofValue.remade >= 0)
+      return ofValue.remade;
+    if (ofValue.made < 0) {
+      ofValue.made = static_cast<int>(execution.instances.size());
       Execution::Instance instance;
       instance.value = value;
       instance.stage = stage;
       if (int producer = producers[value]; producer >= 0)
-        instance.sender = *stages[producer].begin();
-      execution.instances.push_back(instance);
+        instance.sender = stages[producer].front();
+      addInstance(instance);
     }
-    return it->second;
+    return ofValue.made;
   }
 
-  void addCopy(int instance, int run, int position, bool isRemade) {
+  void addCopy(int instance, int run, size_t position, bool isAgain) {
     const Execution::Run &reading = execution.runs[run];
     const PlanningOp &op = problem.ops[reading.op];
     int value = execution.instances[instance].value;
-    const Sharding &rest = answer.rest[value];
-    Sharding use =
-        getUseSharding(op.rule, answer.assignments[reading.op], position);
-    if (use == rest) {
+    int use = plan.getUse(reading.op, position);
+    if (use == plan.rest[value]) {
       execution.instances[instance].isReadAtRest = true;
       return;
     }
     CopyReader reader = getCopyReader(op);
-    if (isRemade)
+    if (isAgain)
       reader.role = OpRole::inputGradient;
     for (int number : copiesOf[instance]) {
       Execution::Copy &copy = execution.copies[number];
-      if (copy.layout == use && sharesCopies(copy.reader, reader, rest,
-                                             answer.isGatheredAgain(value))) {
+      if (copy.layout == use &&
+          sharesCopies(copy.reader, reader, answer.rest[value],
+                       answer.isGatheredAgain(value))) {
         copy.lastUse = run;
         return;
       }
     }
     copiesOf[instance].push_back(static_cast<int>(execution.copies.size()));
-    execution.copies.push_back(
-        {instance, use, run, run, reader, getRepeat(problem, op)});
+    execution.copies.push_back({instance, use, plan.tables.getBytes(value, use),
+                                run, run, reader, getRepeat(problem, op)});
   }
 
+  const NumberedPlan &plan;
   const PlanningProblem &problem;
   const PlanningAnswer &answer;
-  std::vector<Phase> phases;
-  std::vector<int> producers;
-  std::vector<std::set<int>> stages;
-  std::set<std::pair<int, int>> remade;
-  std::map<std::tuple<int, int, bool>, int> known;
-  std::map<int, llvm::SmallVector<int, 2>> copiesOf;
+  const std::vector<Phase> &phases;
+  const std::vector<int> &producers;
+  std::vector<StageSet> stages;
+  llvm::DenseMap<std::pair<int, int>, Known> known;
+  /// Per instance.
+  std::vector<llvm::SmallVector<int, 2>> copiesOf;
   Execution execution;
 };
 
-/// The seconds of a path: communication over data axes, over others, or
-/// computation for local moves.
-WorkSeconds getPathSeconds(const ReshardPath &path, const Mesh &mesh,
-                           const PlanningValue &value, const PlanCosts &costs) {
-  WorkSeconds seconds;
-  for (const Move &move : path.moves) {
-    ReshardPath single;
-    single.moves.push_back(move);
-    bool onData = llvm::any_of(move.axes, [&](int axis) {
-      return mesh.getAxis(axis).role == AxisRole::data;
-    });
-    (move.isLocal() ? seconds.compute
-     : onData       ? seconds.data
-                    : seconds.tensor) +=
-        costs.getPathSeconds(single, mesh, value.shape, value.elementBytes);
-  }
-  return seconds;
-}
-
 } // namespace
+
+Execution parplan::getExecution(const NumberedPlan &plan) {
+  return Expansion(plan).run();
+}
 
 Execution parplan::getExecution(const PlanningProblem &problem,
                                 const PlanningAnswer &answer) {
-  return Expansion(problem, answer).run();
+  return getExecution(OwnTables(problem, answer).get());
 }
 
-std::vector<RunSeconds> parplan::getRunSeconds(const PlanningProblem &problem,
-                                               const PlanningAnswer &answer,
-                                               const Execution &execution,
-                                               const PlanCosts &costs) {
+std::vector<RunSeconds> parplan::getRunSeconds(const NumberedPlan &plan,
+                                               const Execution &execution) {
+  const PlanningProblem &problem = plan.problem;
   std::vector<RunSeconds> seconds(execution.runs.size());
-  ReshardCache reshards(answer.mesh);
   // What is moved once per visit takes its share of every pass.
-  std::vector<int64_t> visits = getVisitCounts(problem, answer);
+  std::vector<int64_t> visits = getVisitCounts(problem, plan.answer);
   auto getShare = [&](int value) {
     return visits[value] == 0 ? 1.0
                               : static_cast<double>(visits[value]) /
@@ -255,35 +221,24 @@ std::vector<RunSeconds> parplan::getRunSeconds(const PlanningProblem &problem,
   };
   for (auto [number, run] : llvm::enumerate(execution.runs)) {
     const PlanningOp &op = problem.ops[run.op];
-    const FactorAssignment &assignment = answer.assignments[run.op];
     auto repeat = static_cast<double>(getRepeat(problem, op));
+    PlanTables::OpSeconds ofOp = plan.getSeconds(run.op);
     WorkSeconds &each = seconds[number].each;
     (op.role == OpRole::optimizer ? each.optimizer : each.compute) +=
-        costs.getOpSeconds(problem, op, assignment, answer.mesh) / repeat;
-    each.tensor +=
-        costs.getInnerSeconds(problem, op, assignment, answer.mesh) / repeat;
-    for (auto [position, result] : llvm::enumerate(op.results)) {
-      const PlanningValue &value = problem.values[result];
-      Sharding made =
-          getMadeSharding(op.rule, assignment, static_cast<int>(position));
-      (op.accumulates ? seconds[number].once : each)
-          .add(getPathSeconds(
-                   reshards.get(value.shape, made, answer.rest[result]),
-                   answer.mesh, value, costs),
-               getShare(result));
-    }
+        ofOp.own / repeat;
+    each.tensor += ofOp.inner / repeat;
+    for (auto [position, result] : llvm::enumerate(op.results))
+      if (int made = plan.getMade(run.op, position); made != plan.rest[result])
+        (op.accumulates ? seconds[number].once : each)
+            .add(plan.getChangeToRest(result, made).seconds, getShare(result));
   }
   // Constants are made in any layout, and inputs and parameters are loaded in
   // the layout at rest, for nothing.
   for (const Execution::Copy &copy : execution.copies) {
-    int index = execution.instances[copy.instance].value;
-    const PlanningValue &value = problem.values[index];
-    if (value.kind != ValueKind::constant)
+    int value = execution.instances[copy.instance].value;
+    if (problem.values[value].kind != ValueKind::constant)
       seconds[copy.firstUse].each.add(
-          getPathSeconds(
-              reshards.get(value.shape, answer.rest[index], copy.layout),
-              answer.mesh, value, costs),
-          getShare(index));
+          plan.getChangeFromRest(value, copy.layout).seconds, getShare(value));
   }
   return seconds;
 }

@@ -12,18 +12,9 @@
 #ifndef PARPLAN_LIB_PLANNER_EXECUTION_H
 #define PARPLAN_LIB_PLANNER_EXECUTION_H
 
-#include "parplan/Planner/PlanCosts.h"
-#include "parplan/Planner/PlanningAnswer.h"
+#include "NumberedPlan.h"
 
 namespace parplan {
-
-/// The parts of a step, in order. Without splitting, both gradients are one
-/// pass.
-enum class Phase { start, forward, inputGradient, weightGradient, end };
-
-/// Per op its phase. Ops that run once per step are in the first or the last:
-/// the first if an op of a pass reads them.
-std::vector<Phase> getPhases(const PlanningProblem &problem);
 
 struct Execution {
   struct Run {
@@ -49,7 +40,9 @@ struct Execution {
   /// A layout of an instance besides that at rest (`ValueCopy`).
   struct Copy {
     int instance = 0;
-    Sharding layout;
+    /// By its number in the plan.
+    int layout = 0;
+    int64_t bytes = 0;
     int firstUse = 0;
     int lastUse = 0;
     CopyReader reader;
@@ -62,31 +55,17 @@ struct Execution {
 };
 
 /// Of a plan that `verifyAnswer` accepts.
+Execution getExecution(const NumberedPlan &plan);
 Execution getExecution(const PlanningProblem &problem,
                        const PlanningAnswer &answer);
-
-/// Seconds by what they are for.
-struct WorkSeconds {
-  double compute = 0, optimizer = 0, tensor = 0, data = 0;
-
-  double getTotal() const { return compute + optimizer + tensor + data; }
-  void add(const WorkSeconds &other, double times = 1) {
-    compute += times * other.compute;
-    optimizer += times * other.optimizer;
-    tensor += times * other.tensor;
-    data += times * other.data;
-  }
-};
 
 /// Per run the seconds of it for one micro-batch (once per step for ops that
 /// run once), and those for what it makes once per step of many micro-batches.
 struct RunSeconds {
   WorkSeconds each, once;
 };
-std::vector<RunSeconds> getRunSeconds(const PlanningProblem &problem,
-                                      const PlanningAnswer &answer,
-                                      const Execution &execution,
-                                      const PlanCosts &costs);
+std::vector<RunSeconds> getRunSeconds(const NumberedPlan &plan,
+                                      const Execution &execution);
 
 /// True for the gradient of a parameter that several stages read, in another
 /// one than that in which the sum is updated. Stages sum such gradients over

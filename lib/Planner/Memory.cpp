@@ -5,8 +5,6 @@
 #include "LeastCount.h"
 #include "StageMemory.h"
 
-#include "parplan/Planner/Panels.h"
-
 #include <algorithm>
 #include <map>
 #include <numeric>
@@ -54,22 +52,12 @@ private:
   std::vector<int64_t> differences;
 };
 
-/// Largest block between two moves of a path: it lives beside both ends.
-int64_t getTransientBytes(const ReshardPath &path, const PlanningValue &value,
-                          const Mesh &mesh) {
-  int64_t bytes = 0;
-  for (size_t i = 0; i + 1 < path.moves.size(); ++i)
-    bytes = std::max(bytes, getLocalBytes(value, mesh, path.moves[i].result));
-  return bytes;
-}
-
 /// When every value is live, in program order. With several micro-batches the
 /// ops of a segment run for all of them before the next segment.
 class LiveRanges {
 public:
-  explicit LiveRanges(const PlanningProblem &problem)
-      : problem(problem), segments(getSegments(problem)),
-        producers(problem.values.size(), -1),
+  LiveRanges(const PlanningProblem &problem, const ProblemFacts &facts)
+      : problem(problem), segments(facts.segments), producers(facts.producers),
         lastUses(problem.values.size(), -1),
         lastSegments(problem.values.size(), 0) {
     for (auto [index, op] : llvm::enumerate(problem.ops)) {
@@ -77,10 +65,8 @@ public:
       starts.try_emplace(segments[index], at);
       for (int operand : op.operands)
         addUse(operand, at);
-      for (int result : op.results) {
-        producers[result] = at;
+      for (int result : op.results)
         addUse(result, at);
-      }
     }
   }
 
@@ -132,18 +118,19 @@ private:
   }
 
   const PlanningProblem &problem;
-  std::vector<int> segments, producers, lastUses, lastSegments;
+  const std::vector<int> &segments, &producers;
+  std::vector<int> lastUses, lastSegments;
   std::map<int, int> starts;
 };
 
 } // namespace
 
 /// The position that needs most.
-static MemoryPeak getPeakOfStages(const PlanningProblem &problem,
-                                  const PlanningAnswer &answer) {
+static MemoryPeak getPeakOfStages(const NumberedPlan &plan) {
   MemoryPeak peak;
-  for (auto [number, position] :
-       llvm::enumerate(getStageMemory(problem, answer).positions)) {
+  StageMemory memory =
+      getStageMemory(plan, getExecution(plan), makeSchedule(plan));
+  for (auto [number, position] : llvm::enumerate(memory.positions)) {
     peak.ofPositions.push_back(position.deviceBytes);
     if (position.deviceBytes <= peak.bytes)
       continue;
@@ -157,42 +144,31 @@ static MemoryPeak getPeakOfStages(const PlanningProblem &problem,
   return peak;
 }
 
-MemoryPeak parplan::getMemoryPeak(const PlanningProblem &problem,
-                                  const PlanningAnswer &answer) {
+MemoryPeak parplan::getMemoryPeak(const NumberedPlan &plan) {
+  const PlanningProblem &problem = plan.problem;
   MemoryPeak peak;
-  if (!isPlain(answer))
-    return getPeakOfStages(problem, answer);
+  if (!isPlain(plan.answer))
+    return getPeakOfStages(plan);
   int64_t fixed = problem.fixedBytes;
   peak.bytes = fixed;
   if (problem.ops.empty())
     return peak;
-  const Mesh &mesh = answer.mesh;
   Timeline timeline(problem.ops.size()), gradients(problem.ops.size());
-  ReshardCache reshards(mesh);
-  LiveRanges ranges(problem);
+  LiveRanges ranges(problem, plan.facts);
 
   for (auto [index, op] : llvm::enumerate(problem.ops)) {
-    const FactorAssignment &assignment = answer.assignments[index];
     int at = static_cast<int>(index);
-    timeline.add(at, at, getPanelBytes(problem, op, assignment, mesh));
-    for (auto [position, result] : llvm::enumerate(op.results)) {
-      const PlanningValue &value = problem.values[result];
-      Sharding made =
-          getMadeSharding(op.rule, assignment, static_cast<int>(position));
-      if (made == answer.rest[result])
-        continue;
-      timeline.add(at, at,
-                   getLocalBytes(value, mesh, made) +
-                       getTransientBytes(
-                           reshards.get(value.shape, made, answer.rest[result]),
-                           value, mesh));
-    }
+    timeline.add(at, at, plan.getForm(at).panelBytes);
+    for (auto [position, result] : llvm::enumerate(op.results))
+      if (int made = plan.getMade(at, position); made != plan.rest[result])
+        timeline.add(at, at,
+                     plan.tables.getBytes(result, made) +
+                         plan.getChangeToRest(result, made).transientBytes);
   }
-  auto copies = getCopies(problem, answer);
+  auto copies = getCopies(plan);
   for (auto [number, value] : llvm::enumerate(problem.values)) {
     int index = static_cast<int>(number);
-    int64_t bytes = ranges.getCount(index) *
-                    getLocalBytes(value, mesh, answer.rest[number]);
+    int64_t bytes = ranges.getCount(index) * plan.getBytes(index);
     int start = ranges.getStart(index), end = ranges.getEnd(index);
     if (value.kind != ValueKind::activation)
       fixed += bytes;
@@ -200,20 +176,22 @@ MemoryPeak parplan::getMemoryPeak(const PlanningProblem &problem,
       timeline.add(start, end, bytes);
     if (ranges.isGradient(index))
       gradients.add(start, end, bytes);
-    for (const ValueCopy &copy : copies[number]) {
+    for (const NumberedCopy &copy : copies[number]) {
       timeline.add(copy.firstUse, copy.lastUse,
-                   getLocalBytes(value, mesh, copy.layout));
-      timeline.add(
-          copy.firstUse, copy.firstUse,
-          getTransientBytes(
-              reshards.get(value.shape, answer.rest[number], copy.layout),
-              value, mesh));
+                   plan.tables.getBytes(index, copy.layout));
+      timeline.add(copy.firstUse, copy.firstUse,
+                   plan.getChangeFromRest(index, copy.layout).transientBytes);
     }
   }
   std::tie(peak.bytes, peak.op) = timeline.getPeak();
   peak.bytes += fixed;
   peak.gradientBytes = gradients.getLive(peak.op);
   return peak;
+}
+
+MemoryPeak parplan::getMemoryPeak(const PlanningProblem &problem,
+                                  const PlanningAnswer &answer) {
+  return getMemoryPeak(OwnTables(problem, answer).get());
 }
 
 int64_t parplan::getPeakBytes(const PlanningProblem &problem,

@@ -35,9 +35,9 @@ public:
     PlanningAnswer whole = answer;
     whole.pipeline.reset();
     whole.stages.clear();
-    Execution execution = getExecution(problem, whole);
-    std::vector<RunSeconds> seconds =
-        getRunSeconds(problem, whole, execution, costs);
+    OwnTables tables(problem, whole, &costs);
+    Execution execution = getExecution(tables.get());
+    std::vector<RunSeconds> seconds = getRunSeconds(tables.get(), execution);
     Meetings meetings = findMeetings(problem, unitOf);
     chain.meetings = std::move(meetings.places);
     chain.units.resize(units.getCount());
@@ -127,9 +127,7 @@ private:
       Phase last = execution.runs[copy.lastUse].phase;
       if (unitOf[made.op] >= 0 && made.phase == Phase::forward &&
           (last == Phase::inputGradient || last == Phase::weightGradient))
-        chain.units[unitOf[made.op]].savedBytes += getLocalBytes(
-            problem.values[execution.instances[copy.instance].value],
-            answer.mesh, copy.layout);
+        chain.units[unitOf[made.op]].savedBytes += copy.bytes;
     }
   }
 

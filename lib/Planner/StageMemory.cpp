@@ -17,10 +17,11 @@
 #include "parplan/Planner/Panels.h"
 #include "parplan/Planner/VisitSums.h"
 
+#include "llvm/ADT/DenseSet.h"
+
 #include <algorithm>
 #include <array>
 #include <map>
-#include <set>
 #include <tuple>
 
 using namespace parplan;
@@ -29,22 +30,17 @@ namespace {
 
 class MemoryCounter {
 public:
-  MemoryCounter(const PlanningProblem &problem, const PlanningAnswer &answer)
-      : problem(problem), answer(answer), mesh(answer.mesh),
-        shape(getShape(problem, answer)),
-        planned(answer.pipeline.value_or(
-            PipelineChoice{shape, getEqualTimes(shape), {}})),
-        schedule(makeSchedule(shape, planned.times, planned.latencies)),
-        execution(getExecution(problem, answer)),
-        newValues(getNewValues(problem)), reshards(mesh),
-        producers(problem.values.size(), -1), persistent(shape.getStageCount()),
-        positions(shape.positions) {
-    for (auto [index, op] : llvm::enumerate(problem.ops))
-      for (int result : op.results)
-        producers[result] = static_cast<int>(index);
-    for (int64_t stage = 0; stage < shape.getStageCount(); ++stage)
-      timelines.emplace_back(execution, static_cast<int>(stage),
-                             splitsBackward(shape.kind));
+  MemoryCounter(const NumberedPlan &plan, const Execution &execution,
+                const PipelineSchedule &schedule)
+      : plan(plan), problem(plan.problem), answer(plan.answer),
+        shape(schedule.shape), schedule(schedule), execution(execution),
+        newValues(plan.facts.newValues), producers(plan.facts.producers),
+        persistent(shape.getStageCount()),
+        waitingBytes(shape.getStageCount(), 0), positions(shape.positions) {
+    timelines = StageTimeline::makeAll(execution, shape.getStageCount(),
+                                       splitsBackward(shape.kind), times);
+    if (!answer.tiers.empty())
+      findReaders();
   }
 
   StageMemory count() {
@@ -62,39 +58,33 @@ public:
   }
 
 private:
-  int64_t getBytes(int value) const {
-    return getLocalBytes(problem.values[value], mesh, answer.rest[value]);
+  /// Per value the runs that read it, each once.
+  void findReaders() {
+    readers.resize(problem.values.size());
+    for (auto [index, run] : llvm::enumerate(execution.runs)) {
+      int number = static_cast<int>(index);
+      for (int operand : problem.ops[run.op].operands)
+        if (readers[operand].empty() || readers[operand].back() != number)
+          readers[operand].push_back(number);
+    }
   }
-  StageTimeline &getTimeline(int stage) { return timelines[stage]; }
 
-  /// Largest block between two moves of a path.
-  int64_t getTransientBytes(int value, const Sharding &from,
-                            const Sharding &to) {
-    const PlanningValue &description = problem.values[value];
-    const ReshardPath &path = reshards.get(description.shape, from, to);
-    int64_t bytes = 0;
-    for (size_t i = 0; i + 1 < path.moves.size(); ++i)
-      bytes = std::max(bytes,
-                       getLocalBytes(description, mesh, path.moves[i].result));
-    return bytes;
-  }
+  int64_t getBytes(int value) const { return plan.getBytes(value); }
+  int getTime(int run) const { return times[run]; }
+  StageTimeline &getTimeline(int stage) { return timelines[stage]; }
 
   void addRuns() {
     for (auto [index, run] : llvm::enumerate(execution.runs)) {
       const PlanningOp &op = problem.ops[run.op];
-      const FactorAssignment &assignment = answer.assignments[run.op];
-      StageTimeline &timeline = getTimeline(run.stage);
-      int at = timeline.getTime(static_cast<int>(index));
-      int64_t bytes = getPanelBytes(problem, op, assignment, mesh);
-      for (auto [position, result] : llvm::enumerate(op.results)) {
-        Sharding made =
-            getMadeSharding(op.rule, assignment, static_cast<int>(position));
-        if (!(made == answer.rest[result]))
-          bytes += getLocalBytes(problem.values[result], mesh, made) +
-                   getTransientBytes(result, made, answer.rest[result]);
-      }
+      int at = getTime(static_cast<int>(index));
+      int64_t bytes = plan.getForm(run.op).panelBytes;
+      for (auto [position, result] : llvm::enumerate(op.results))
+        if (int made = plan.getMade(run.op, position);
+            made != plan.rest[result])
+          bytes += plan.tables.getBytes(result, made) +
+                   plan.getChangeToRest(result, made).transientBytes;
       if (bytes > 0)
-        timeline.add(at, at, bytes);
+        getTimeline(run.stage).add(at, at, bytes);
     }
   }
 
@@ -160,10 +150,10 @@ private:
     // Received values come in before the pass that reads them.
     int first = 0, last = 0;
     if (instance.producer >= 0)
-      first = timeline.getTime(instance.producer);
+      first = getTime(instance.producer);
     else
       first = timeline.getBegin(execution.runs[instance.firstUse].phase);
-    last = instance.lastUse >= 0 ? timeline.getTime(instance.lastUse) : first;
+    last = instance.lastUse >= 0 ? getTime(instance.lastUse) : first;
     last = std::max(first, last);
     int afterPasses = timeline.getBegin(Phase::end);
     const PlanningOp *maker = producers[instance.value] >= 0
@@ -219,11 +209,10 @@ private:
                   int first, int last, int64_t bytes) {
     int lastForward = first, firstBackward = last;
     int border = timeline.getBegin(Phase::inputGradient);
-    for (auto [index, run] : llvm::enumerate(execution.runs)) {
-      if (run.stage != instance.stage ||
-          !llvm::is_contained(problem.ops[run.op].operands, instance.value))
+    for (int run : readers[instance.value]) {
+      if (execution.runs[run].stage != instance.stage)
         continue;
-      int time = timeline.getTime(static_cast<int>(index));
+      int time = getTime(run);
       if (time < border)
         lastForward = std::max(lastForward, time);
       else if (time <= last)
@@ -241,13 +230,12 @@ private:
     int64_t bytes = getBytes(instance.value);
     std::array<std::pair<int, int>, StageTimeline::phaseCount> uses;
     uses.fill({-1, -1});
-    for (auto [index, run] : llvm::enumerate(execution.runs)) {
-      if (run.stage != instance.stage ||
-          !llvm::is_contained(problem.ops[run.op].operands, instance.value) ||
-          isOnHost(problem, answer, run.op))
+    for (int number : readers[instance.value]) {
+      const Execution::Run &run = execution.runs[number];
+      if (run.stage != instance.stage || isOnHost(problem, answer, run.op))
         continue;
       auto &[first, last] = uses[static_cast<int>(run.phase)];
-      int time = timeline.getTime(static_cast<int>(index));
+      int time = getTime(number);
       if (first < 0)
         first = timeline.getBlockBefore(problem, time);
       last = time;
@@ -260,59 +248,74 @@ private:
   void addCopy(const Execution::Copy &copy) {
     const Execution::Instance &instance = execution.instances[copy.instance];
     StageTimeline &timeline = getTimeline(instance.stage);
-    int64_t bytes =
-        getLocalBytes(problem.values[instance.value], mesh, copy.layout);
-    int first = timeline.getTime(copy.firstUse);
-    timeline.add(first, timeline.getTime(copy.lastUse), bytes);
-    if (int64_t transient = getTransientBytes(
-            instance.value, answer.rest[instance.value], copy.layout))
+    int first = getTime(copy.firstUse);
+    timeline.add(first, getTime(copy.lastUse), copy.bytes);
+    if (int64_t transient =
+            plan.getChangeFromRest(instance.value, copy.layout).transientBytes)
       timeline.add(first, first, transient);
   }
 
-  /// The index of a pass of a stage in the table of its position.
-  int64_t findPass(int stage, Phase phase, int64_t microBatch) const {
-    bool isSplit = splitsBackward(shape.kind);
-    PassKind kind = phase == Phase::forward          ? PassKind::forward
-                    : !isSplit                       ? PassKind::backward
-                    : phase == Phase::weightGradient ? PassKind::weightGradient
-                                                     : PassKind::inputGradient;
-    const auto &passes = schedule.passes[getPosition(shape, stage)];
-    return llvm::find(passes, Pass{kind, microBatch, getChunk(shape, stage)}) -
-           passes.begin();
+  /// The place of a pass in `passNumbers`: both gradients of an unsplit
+  /// backward pass are one.
+  size_t getCell(int64_t stage, Phase phase, int64_t microBatch) const {
+    int part = phase == Phase::forward ? 0
+               : phase == Phase::weightGradient && splitsBackward(shape.kind)
+                   ? 2
+                   : 1;
+    return (stage * shape.microBatches + microBatch) * 3 + part;
+  }
+
+  static Phase getPhase(PassKind kind) {
+    return kind == PassKind::forward          ? Phase::forward
+           : kind == PassKind::weightGradient ? Phase::weightGradient
+                                              : Phase::inputGradient;
+  }
+
+  void numberPasses() {
+    passNumbers.assign(3 * shape.getStageCount() * shape.microBatches, 0);
+    for (int64_t position = 0; position < shape.positions; ++position)
+      for (auto [number, pass] : llvm::enumerate(schedule.passes[position]))
+        passNumbers[getCell(parplan::getStage(shape, position, pass.chunk),
+                            getPhase(pass.kind), pass.microBatch)] =
+            static_cast<int64_t>(number);
   }
 
   /// Per position and pass the messages that have been received and that a
   /// later pass reads, or that are handed on later. What a pass reads itself is
   /// an instance of it.
-  std::vector<std::vector<int64_t>> getReceiveBytes() const {
+  std::vector<std::vector<int64_t>> getReceiveBytes() {
     std::vector<std::vector<int64_t>> bytes;
     for (const std::vector<Pass> &passes : schedule.passes)
       bytes.emplace_back(passes.size(), 0);
     if (shape.positions == 1)
       return bytes;
-    std::vector<StageTraffic> traffic = getTraffic(problem, answer, execution);
+    numberPasses();
+    std::vector<StageTraffic> traffic = getTraffic(plan, execution);
     std::vector<StageEdge> edges;
     for (const StageTraffic &part : traffic)
       edges.push_back({part.from, part.to});
+    const PipelineChoice &planned = *answer.pipeline;
     Timeline timeline = simulate(schedule, planned.times, planned.latencies);
     std::vector<Transfer> transfers = orderTransfers(schedule, timeline, edges);
     // When a position hands on to a stage what it has of a micro-batch.
     std::map<std::tuple<int64_t, int64_t, int64_t>, int64_t> sends;
-    for (const Transfer &transfer : transfers) {
-      int64_t &last = sends[{transfer.source, edges[transfer.edge].destination,
-                             transfer.microBatch}];
-      last = std::max(last, transfer.sendBefore);
-    }
+    if (llvm::any_of(traffic, [](const auto &part) { return part.next >= 0; }))
+      for (const Transfer &transfer : transfers) {
+        int64_t &last =
+            sends[{transfer.source, edges[transfer.edge].destination,
+                   transfer.microBatch}];
+        last = std::max(last, transfer.sendBefore);
+      }
     for (const Transfer &transfer : transfers) {
       const StageTraffic &part = traffic[transfer.edge];
       // Mostly the pass before which it has to be there.
       bool isFirst = part.reader == part.to &&
                      (part.from < part.to ? part.phase == Phase::forward
                                           : part.phase == Phase::inputGradient);
-      int64_t read =
-          part.reader < 0 ? -1
-          : isFirst       ? transfer.consumer
-                    : findPass(part.reader, part.phase, transfer.microBatch);
+      int64_t read = part.reader < 0 ? -1
+                     : isFirst       ? transfer.consumer
+                               : passNumbers[getCell(part.reader, part.phase,
+                                                     transfer.microBatch)];
       int64_t handedOn = part.next < 0
                              ? -1
                              : sends.at({transfer.destination, part.next,
@@ -333,10 +336,8 @@ private:
       if (count == 0)
         continue;
       int producer = producers[value];
-      bytesOf[answer.getStage(producer)] += getLocalBytes(
-          problem.values[value], mesh,
-          getMadeSharding(problem.ops[producer].rule,
-                          answer.assignments[producer], /*result=*/0));
+      bytesOf[answer.getStage(producer)] += plan.tables.getBytes(
+          static_cast<int>(value), plan.getMade(producer, /*result=*/0));
     }
     for (int64_t position = 0; position < shape.positions; ++position) {
       std::vector<int64_t> &bytes =
@@ -393,10 +394,7 @@ private:
          llvm::zip_equal(schedule.passes[position], received[position],
                          visiting[position])) {
       size_t chunk = static_cast<size_t>(pass.chunk);
-      Phase phase = pass.kind == PassKind::forward ? Phase::forward
-                    : pass.kind == PassKind::weightGradient
-                        ? Phase::weightGradient
-                        : Phase::inputGradient;
+      Phase phase = getPhase(pass.kind);
       if (phase == Phase::inputGradient)
         --saved[chunk];
       if (phase == Phase::weightGradient)
@@ -420,17 +418,19 @@ private:
     memory.positions.push_back(result);
   }
 
+  const NumberedPlan &plan;
   const PlanningProblem &problem;
   const PlanningAnswer &answer;
-  const Mesh &mesh;
-  ScheduleShape shape;
-  PipelineChoice planned;
-  PipelineSchedule schedule;
-  Execution execution;
-  std::vector<int> newValues;
-  ReshardCache reshards;
-  std::vector<int> producers;
+  const ScheduleShape &shape;
+  const PipelineSchedule &schedule;
+  const Execution &execution;
+  const std::vector<int> &newValues, &producers;
+  /// Of runs in the timelines of their stages.
+  std::vector<int> times;
   std::vector<StageTimeline> timelines;
+  /// With tiers, per value.
+  std::vector<std::vector<int>> readers;
+  std::vector<int64_t> passNumbers;
   std::vector<std::vector<int64_t>> received;
   /// Per position and pass the gradients that its visits have added up.
   std::vector<std::vector<int64_t>> visiting;
@@ -438,9 +438,9 @@ private:
     int64_t bytes = 0, gradientBytes = 0;
   };
   std::vector<Persistent> persistent;
-  std::map<int64_t, int64_t> waitingBytes;
+  std::vector<int64_t> waitingBytes;
   std::vector<StageMemory::Position> positions;
-  std::set<std::pair<int, int64_t>> isCounted;
+  llvm::DenseSet<std::pair<int, int64_t>> isCounted;
 };
 
 } // namespace
@@ -453,7 +453,21 @@ bool parplan::isPlain(const PlanningAnswer &answer) {
          });
 }
 
+PipelineSchedule parplan::makeSchedule(const NumberedPlan &plan) {
+  if (const auto &planned = plan.answer.pipeline)
+    return makeSchedule(planned->shape, planned->times, planned->latencies);
+  return makeSchedule(getShape(plan.problem, plan.answer));
+}
+
+StageMemory parplan::getStageMemory(const NumberedPlan &plan,
+                                    const Execution &execution,
+                                    const PipelineSchedule &schedule) {
+  return MemoryCounter(plan, execution, schedule).count();
+}
+
 StageMemory parplan::getStageMemory(const PlanningProblem &problem,
                                     const PlanningAnswer &answer) {
-  return MemoryCounter(problem, answer).count();
+  OwnTables tables(problem, answer);
+  return getStageMemory(tables.get(), getExecution(tables.get()),
+                        makeSchedule(tables.get()));
 }

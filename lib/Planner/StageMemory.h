@@ -7,7 +7,9 @@
 #ifndef PARPLAN_LIB_PLANNER_STAGEMEMORY_H
 #define PARPLAN_LIB_PLANNER_STAGEMEMORY_H
 
-#include "parplan/Planner/PlanningAnswer.h"
+#include "Execution.h"
+
+#include "parplan/Planner/Evaluator.h"
 
 namespace parplan {
 
@@ -34,6 +36,16 @@ struct StageMemory {
 /// Schedules that depend on times are those for the times of the plan.
 StageMemory getStageMemory(const PlanningProblem &problem,
                            const PlanningAnswer &answer);
+
+StageMemory getStageMemory(const NumberedPlan &plan, const Execution &execution,
+                           const PipelineSchedule &schedule);
+
+/// The order of the passes of a plan, for the times that it has; without a
+/// pipeline for equal ones.
+PipelineSchedule makeSchedule(const NumberedPlan &plan);
+
+/// Of any plan, the position that needs most.
+MemoryPeak getMemoryPeak(const NumberedPlan &plan);
 
 /// True for a plan without any of these.
 bool isPlain(const PlanningAnswer &answer);

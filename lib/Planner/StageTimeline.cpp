@@ -8,17 +8,30 @@
 
 using namespace parplan;
 
-StageTimeline::StageTimeline(const Execution &execution, int stage,
-                             bool isSplit)
-    : times(execution.runs.size(), -1) {
+std::vector<StageTimeline> StageTimeline::makeAll(const Execution &execution,
+                                                  int64_t stageCount,
+                                                  bool isSplit,
+                                                  std::vector<int> &times) {
+  times.assign(execution.runs.size(), -1);
+  std::vector<std::vector<int>> runs(stageCount);
+  for (auto [index, run] : llvm::enumerate(execution.runs))
+    runs[run.stage].push_back(static_cast<int>(index));
+  std::vector<StageTimeline> timelines;
+  timelines.reserve(stageCount);
+  for (const std::vector<int> &ofStage : runs)
+    timelines.push_back(StageTimeline(execution, ofStage, isSplit, times));
+  return timelines;
+}
+
+StageTimeline::StageTimeline(const Execution &execution,
+                             llvm::ArrayRef<int> runs, bool isSplit,
+                             std::vector<int> &times) {
   std::array<std::vector<int>, phaseCount> phases;
-  for (auto [index, run] : llvm::enumerate(execution.runs)) {
-    if (run.stage != stage)
-      continue;
-    Phase phase = run.phase;
+  for (int run : runs) {
+    Phase phase = execution.runs[run].phase;
     if (!isSplit && phase == Phase::weightGradient)
       phase = Phase::inputGradient;
-    phases[static_cast<int>(phase)].push_back(static_cast<int>(index));
+    phases[static_cast<int>(phase)].push_back(run);
   }
   for (int phase = 0; phase < phaseCount; ++phase) {
     // A phase has a time even without runs.

@@ -20,9 +20,11 @@ class StageTimeline {
 public:
   static constexpr int phaseCount = 5;
 
-  StageTimeline(const Execution &execution, int stage, bool isSplit);
+  /// Of every stage. `times` are of all runs.
+  static std::vector<StageTimeline> makeAll(const Execution &execution,
+                                            int64_t stageCount, bool isSplit,
+                                            std::vector<int> &times);
 
-  int getTime(int run) const { return times[run]; }
   int getBegin(Phase phase) const { return begins[static_cast<int>(phase)]; }
   int getEnd(Phase phase) const { return begins[static_cast<int>(phase) + 1]; }
 
@@ -46,7 +48,10 @@ public:
   int64_t getSavedBetweenGradients() const { return saved[1]; }
 
 private:
-  std::vector<int> times, ops;
+  StageTimeline(const Execution &execution, llvm::ArrayRef<int> runs,
+                bool isSplit, std::vector<int> &times);
+
+  std::vector<int> ops;
   std::array<int, phaseCount + 1> begins{};
   std::vector<int64_t> differences, gradients;
   std::array<int64_t, 2> saved{};

@@ -88,6 +88,7 @@ static Meetings getMeetings(const PlanningProblem &problem,
                             const PlanningAnswer &answer,
                             const ScheduleShape &shape) {
   std::vector<int> positionOf;
+  positionOf.reserve(problem.ops.size());
   for (size_t op = 0; op < problem.ops.size(); ++op) {
     int stage = answer.getStage(op);
     positionOf.push_back(
@@ -96,10 +97,10 @@ static Meetings getMeetings(const PlanningProblem &problem,
   return findMeetings(problem, positionOf);
 }
 
-static void addMessages(const PlanningProblem &problem,
-                        const PlanningAnswer &answer,
-                        const Execution &execution, const ScheduleShape &shape,
-                        const PlanCosts &costs, StepWork &work) {
+static void addMessages(const NumberedPlan &plan, const Execution &execution,
+                        const ScheduleShape &shape, const PlanCosts &costs,
+                        StepWork &work) {
+  const PlanningAnswer &answer = plan.answer;
   work.latencies.assign(std::max<int64_t>(shape.getStageCount() - 1, 1), 0);
   work.messageSeconds.assign(shape.positions, 0);
   int axis = findPipelineAxis(answer.mesh);
@@ -108,7 +109,7 @@ static void addMessages(const PlanningProblem &problem,
   std::vector<int64_t> forward(work.latencies.size(), 0), backward = forward;
   // All that goes along an edge is one message.
   std::map<std::pair<int, int>, int64_t> edges;
-  for (const StageTraffic &traffic : getTraffic(problem, answer, execution))
+  for (const StageTraffic &traffic : getTraffic(plan, execution))
     edges[{traffic.from, traffic.to}] += traffic.bytes;
   for (auto [edge, size] : edges) {
     auto [from, to] = edge;
@@ -132,10 +133,8 @@ static void addMessages(const PlanningProblem &problem,
     if (source == target)
       continue;
     double seconds =
-        2 * costs.getCollectiveSeconds(
-                CollectiveKind::send, answer.mesh, {axis},
-                getLocalBytes(problem.values[instance.value], answer.mesh,
-                              answer.rest[instance.value]));
+        2 * costs.getCollectiveSeconds(CollectiveKind::send, answer.mesh,
+                                       {axis}, plan.getBytes(instance.value));
     work.positions[source].beforeMeeting.data += seconds;
     work.positions[target].beforeMeeting.data += seconds;
   }
@@ -151,11 +150,18 @@ static void addMessages(const PlanningProblem &problem,
 StepWork parplan::getStepWork(const PlanningProblem &problem,
                               const PlanningAnswer &answer,
                               const PlanCosts &costs) {
+  OwnTables tables(problem, answer, &costs);
+  return getStepWork(tables.get(), getExecution(tables.get()));
+}
+
+StepWork parplan::getStepWork(const NumberedPlan &plan,
+                              const Execution &execution) {
+  const PlanningProblem &problem = plan.problem;
+  const PlanningAnswer &answer = plan.answer;
+  const PlanCosts &costs = *plan.tables.getCosts();
   StepWork work;
   ScheduleShape shape = getShape(problem, answer);
-  Execution execution = getExecution(problem, answer);
-  std::vector<RunSeconds> seconds =
-      getRunSeconds(problem, answer, execution, costs);
+  std::vector<RunSeconds> seconds = getRunSeconds(plan, execution);
   Meetings meetings = getMeetings(problem, answer, shape);
   work.meets = !meetings.places.empty() || !hasBackward(shape.kind);
   work.stages.resize(shape.getStageCount());
@@ -187,7 +193,7 @@ StepWork parplan::getStepWork(const PlanningProblem &problem,
       break;
     }
   }
-  addMessages(problem, answer, execution, shape, costs, work);
+  addMessages(plan, execution, shape, costs, work);
   addTransfers(problem, answer, execution, costs, work);
   return work;
 }
@@ -201,9 +207,9 @@ void parplan::setPipelineTimes(const PlanningProblem &problem,
   answer.pipeline->latencies = work.latencies;
 }
 
-double parplan::getStepSeconds(const StepWork &work, const ScheduleShape &shape,
-                               const StageTimes &times,
-                               const Latencies &latencies) {
+double parplan::getStepSeconds(const StepWork &work,
+                               const PipelineSchedule &schedule) {
+  const ScheduleShape &shape = schedule.shape;
   StageTimes actual = work.getTimes();
   double start = 0, after = 0, atEnds = 0, messages = 0;
   for (auto [position, message] :
@@ -223,7 +229,6 @@ double parplan::getStepSeconds(const StepWork &work, const ScheduleShape &shape,
           hasBackward(shape.kind) ? pass.getSeconds() : pass.forwardSeconds;
     return atEnds + static_cast<double>(shape.microBatches) * passes;
   }
-  PipelineSchedule schedule = makeSchedule(shape, times, latencies);
   constexpr int64_t steps = 5;
   Timeline timeline =
       simulate(schedule, actual, work.latencies, work.meets ? 1 : steps);
@@ -236,4 +241,10 @@ double parplan::getStepSeconds(const StepWork &work, const ScheduleShape &shape,
     last = std::max(last, end + position.beforeMeeting.getTotal());
   }
   return start + std::max(last, messages) + after;
+}
+
+double parplan::getStepSeconds(const StepWork &work, const ScheduleShape &shape,
+                               const StageTimes &times,
+                               const Latencies &latencies) {
+  return getStepSeconds(work, makeSchedule(shape, times, latencies));
 }

@@ -49,6 +49,7 @@ struct StepWork {
   StageTimes getTimes() const;
 };
 
+StepWork getStepWork(const NumberedPlan &plan, const Execution &execution);
 StepWork getStepWork(const PlanningProblem &problem,
                      const PlanningAnswer &answer, const PlanCosts &costs);
 
@@ -56,8 +57,9 @@ StepWork getStepWork(const PlanningProblem &problem,
 ScheduleShape getShape(const PlanningProblem &problem,
                        const PlanningAnswer &answer);
 
-/// The time of a step in which passes and messages take `work` and are ordered
-/// for `times` and `latencies`.
+/// The time of a step in which passes and messages take `work`; of the second
+/// one they are ordered for `times` and `latencies`.
+double getStepSeconds(const StepWork &work, const PipelineSchedule &schedule);
 double getStepSeconds(const StepWork &work, const ScheduleShape &shape,
                       const StageTimes &times, const Latencies &latencies);
 

@@ -45,19 +45,12 @@ struct SentValue {
   }
 };
 
-std::vector<SentValue> getSentValues(const PlanningProblem &problem,
-                                     const PlanningAnswer &answer,
+std::vector<SentValue> getSentValues(const NumberedPlan &plan,
                                      const Execution &execution,
                                      const ScheduleShape &shape) {
   std::vector<int64_t> copyBytes(execution.instances.size(), 0);
   for (const Execution::Copy &copy : execution.copies)
-    copyBytes[copy.instance] +=
-        getLocalBytes(problem.values[execution.instances[copy.instance].value],
-                      answer.mesh, copy.layout);
-  std::vector<int> producers(problem.values.size(), -1);
-  for (auto [index, op] : llvm::enumerate(problem.ops))
-    for (int result : op.results)
-      producers[result] = static_cast<int>(index);
+    copyBytes[copy.instance] += copy.bytes;
   std::map<int, std::map<int64_t, SentValue::Reader>> found;
   for (auto [number, instance] : llvm::enumerate(execution.instances)) {
     if (instance.sender < 0 || getPosition(shape, instance.sender) ==
@@ -67,8 +60,7 @@ std::vector<SentValue> getSentValues(const PlanningProblem &problem,
     if (phase == Phase::start || phase == Phase::end ||
         isTiedGradient(execution, instance))
       continue;
-    int64_t atRest = getLocalBytes(problem.values[instance.value], answer.mesh,
-                                   answer.rest[instance.value]);
+    int64_t atRest = plan.getBytes(instance.value);
     SentValue::Reader reader;
     reader.edge = {instance.sender, instance.stage};
     reader.phase = phase;
@@ -93,7 +85,7 @@ std::vector<SentValue> getSentValues(const PlanningProblem &problem,
   }
   std::vector<SentValue> values;
   for (const auto &[value, readers] : found) {
-    SentValue sent{value, producers[value], {}};
+    SentValue sent{value, plan.facts.producers[value], {}};
     for (const auto &[position, reader] : readers)
       sent.readers.push_back(reader);
     llvm::sort(sent.readers, [](const auto &first, const auto &second) {
@@ -106,9 +98,10 @@ std::vector<SentValue> getSentValues(const PlanningProblem &problem,
 
 } // namespace
 
-std::vector<StageTraffic> parplan::getTraffic(const PlanningProblem &problem,
-                                              const PlanningAnswer &answer,
+std::vector<StageTraffic> parplan::getTraffic(const NumberedPlan &plan,
                                               const Execution &execution) {
+  const PlanningProblem &problem = plan.problem;
+  const PlanningAnswer &answer = plan.answer;
   ScheduleShape shape = getShape(problem, answer);
   // Edges that differ in what becomes of their bytes are apart.
   std::map<std::tuple<int, int, int, Phase, int>, int64_t> sums;
@@ -125,8 +118,7 @@ std::vector<StageTraffic> parplan::getTraffic(const PlanningProblem &problem,
     sums[{static_cast<int>(edge.source), static_cast<int>(edge.destination),
           reader, phase, next}] += bytes;
   };
-  for (const SentValue &sent :
-       getSentValues(problem, answer, execution, shape)) {
+  for (const SentValue &sent : getSentValues(plan, execution, shape)) {
     if (!answer.isRelayed(sent.op)) {
       for (const SentValue::Reader &reader : sent.readers)
         add(reader.edge, sent, reader.bytes, /*next=*/-1);
@@ -157,8 +149,9 @@ std::vector<SkipChoice> parplan::priceSkips(const PlanningProblem &problem,
   if (!answer.pipeline)
     return choices;
   const ScheduleShape &shape = answer.pipeline->shape;
+  OwnTables tables(problem, answer);
   std::vector<SentValue> values =
-      getSentValues(problem, answer, getExecution(problem, answer), shape);
+      getSentValues(tables.get(), getExecution(tables.get()), shape);
   llvm::erase_if(values, [&](const SentValue &sent) {
     // From every stage or to the next one there is one way.
     std::vector<StageEdge> edges = sent.getEdges();

@@ -30,8 +30,7 @@ struct StageTraffic {
   /// The edge goes on from `to` to there; -1: it does not.
   int next = -1;
 };
-std::vector<StageTraffic> getTraffic(const PlanningProblem &problem,
-                                     const PlanningAnswer &answer,
+std::vector<StageTraffic> getTraffic(const NumberedPlan &plan,
                                      const Execution &execution);
 
 /// Results of an op that go further than to the next stage, and what either way

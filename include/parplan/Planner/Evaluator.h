@@ -10,6 +10,7 @@
 #include "parplan/Planner/PlanCosts.h"
 #include "parplan/Planner/PlanningAnswer.h"
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -53,6 +54,24 @@ PlanEvaluation evaluatePlan(const PlanningProblem &problem,
 /// search of layouts adds up, so both must agree.
 double getLayoutSeconds(const PlanningProblem &problem,
                         const PlanningAnswer &answer, const PlanCosts &costs);
+
+struct MemoryPeak;
+
+/// The same of many plans of one problem: what their parts take and hold is
+/// found once per mesh. Problem and costs outlive it. Not thread safe.
+class PlanEvaluator {
+public:
+  PlanEvaluator(const PlanningProblem &problem, const PlanCosts &costs);
+  ~PlanEvaluator();
+
+  std::vector<std::string> verify(const PlanningAnswer &answer);
+  PlanEvaluation evaluate(const PlanningAnswer &answer);
+  MemoryPeak getMemoryPeak(const PlanningAnswer &answer);
+
+private:
+  struct Tables;
+  std::unique_ptr<Tables> tables;
+};
 
 /// Live bytes of a rank where their sum is highest.
 struct MemoryPeak {

@@ -67,8 +67,9 @@ struct Model {
 std::vector<std::array<int64_t, 3>> listTraffic(const PlanningProblem &problem,
                                                 const PlanningAnswer &answer) {
   std::map<std::pair<int, int>, int64_t> sums;
+  OwnTables tables(problem, answer);
   for (const StageTraffic &traffic :
-       getTraffic(problem, answer, getExecution(problem, answer)))
+       getTraffic(tables.get(), getExecution(tables.get())))
     sums[{traffic.from, traffic.to}] += traffic.bytes / valueBytes;
   std::vector<std::array<int64_t, 3>> list;
   for (auto [edge, count] : sums)

@@ -1,0 +1,76 @@
+//===- NumberedPlan.h - A plan by the numbers of its parts ------*- C++ -*-===//
+//
+// Part of parplan. No MLIR in this library. Internal to lib/Planner.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PARPLAN_LIB_PLANNER_NUMBEREDPLAN_H
+#define PARPLAN_LIB_PLANNER_NUMBEREDPLAN_H
+
+#include "PlanTables.h"
+
+#include "parplan/Planner/PlanningAnswer.h"
+
+namespace parplan {
+
+/// A plan that decides every op and value of the problem of its tables, on
+/// their mesh. Refers to both.
+struct NumberedPlan {
+  NumberedPlan(PlanTables &tables, const PlanningAnswer &answer);
+
+  PlanTables &tables;
+  const PlanningProblem &problem;
+  const ProblemFacts &facts;
+  const PlanningAnswer &answer;
+  /// Per op its form, and per value its layout at rest.
+  std::vector<int> forms, rest;
+
+  const PlanTables::Form &getForm(int op) const {
+    return tables.getForm(forms[op]);
+  }
+  int getUse(int op, size_t operand) const { return getForm(op).uses[operand]; }
+  int getMade(int op, size_t result) const { return getForm(op).made[result]; }
+  /// At rest, of one rank.
+  int64_t getBytes(int value) const {
+    return tables.getBytes(value, rest[value]);
+  }
+  const PlanTables::Change &getChangeFromRest(int value, int layout) const {
+    return tables.getChange(value, rest[value], layout);
+  }
+  const PlanTables::Change &getChangeToRest(int value, int layout) const {
+    return tables.getChange(value, layout, rest[value]);
+  }
+  PlanTables::OpSeconds getSeconds(int op) const {
+    return tables.getSeconds(op, forms[op]);
+  }
+};
+
+/// A plan with tables of its own.
+class OwnTables {
+public:
+  /// Without costs nobody may ask for seconds.
+  OwnTables(const PlanningProblem &problem, const PlanningAnswer &answer,
+            const PlanCosts *costs = nullptr)
+      : tables(problem, std::make_shared<ProblemFacts>(problem), answer.mesh,
+               costs),
+        plan(tables, answer) {}
+  const NumberedPlan &get() const { return plan; }
+
+private:
+  PlanTables tables;
+  NumberedPlan plan;
+};
+
+/// As `ValueCopy`, by numbers.
+struct NumberedCopy {
+  int layout = 0;
+  int firstUse = 0, lastUse = 0;
+  CopyReader reader;
+  int64_t repeat = 1;
+};
+std::vector<llvm::SmallVector<NumberedCopy, 1>>
+getCopies(const NumberedPlan &plan);
+
+} // namespace parplan
+
+#endif // PARPLAN_LIB_PLANNER_NUMBEREDPLAN_H
