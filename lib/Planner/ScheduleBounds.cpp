@@ -7,23 +7,32 @@
 #include "parplan/Planner/ScheduleBounds.h"
 
 #include <algorithm>
+#include <array>
+#include <map>
 
 using namespace parplan;
 
 /// Micro-batches in flight during the first backward pass of schedules whose
-/// order has no short formula.
+/// order has no short formula; made once for each shape.
 static std::vector<int64_t> countInOrder(ScheduleShape shape,
                                          int64_t position) {
   // What comes after the warm-up does not change what comes before.
   shape.microBatches = std::min(shape.microBatches, 2 * shape.positions + 2);
-  std::vector<int64_t> counts(shape.chunks, 0);
-  PipelineSchedule schedule = makeSchedule(shape);
-  for (const Pass &pass : schedule.passes[position]) {
-    if (pass.kind != PassKind::forward)
-      break;
-    ++counts[pass.chunk];
-  }
-  return counts;
+  using Counts = std::vector<std::vector<int64_t>>;
+  static thread_local std::map<std::array<int64_t, 3>, Counts> known;
+  auto [it, isNew] = known.try_emplace(
+      {static_cast<int64_t>(shape.kind), shape.positions, shape.microBatches});
+  if (isNew)
+    for (PipelineSchedule schedule = makeSchedule(shape);
+         const std::vector<Pass> &passes : schedule.passes) {
+      it->second.emplace_back(shape.chunks, 0);
+      for (const Pass &pass : passes) {
+        if (pass.kind != PassKind::forward)
+          break;
+        ++it->second.back()[pass.chunk];
+      }
+    }
+  return it->second[position];
 }
 
 std::vector<int64_t> parplan::getLeastInFlight(const ScheduleShape &shape,

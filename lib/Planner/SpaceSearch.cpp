@@ -73,65 +73,78 @@ private:
           if (getRefusal(shape))
             continue;
           nodes.push_back({{space, count, shape}});
-          if (isOver())
-            continue;
-          Node &node = nodes.back();
-          node.bound = getOpsBound(node.configuration);
-          node.level = Level::ops;
-          ++result.evaluations;
+          if (!isOver())
+            nodes.back().bound = getWorkBound(nodes.back().configuration);
         }
     for (size_t number = 0; number < nodes.size(); ++number)
       if (nodes[number].bound != never)
         open.insert({nodes[number].bound, number});
   }
 
-  double getOpsBound(const Configuration &configuration) {
-    std::pair place(configuration.space, configuration.microBatches);
-    auto [it, isNew] = leasts.try_emplace(place);
+  /// What is known of a space before there is a model.
+  struct Least {
+    UnitChain chain;
+    LeastPricer pricer{{}};
+    CostVector sum;
+  };
+  Least &getLeast(const Configuration &configuration) {
+    auto [it, isNew] = leasts.try_emplace(
+        std::pair(configuration.space, configuration.microBatches));
     Least &least = it->second;
-    if (isNew) {
-      std::vector<CostVector> costs;
-      for (const SpaceSource::LeastUnit &unit :
-           source.getLeast(configuration.space, configuration.microBatches)) {
-        auto known = llvm::find(costs, unit.cost);
-        least.chain.add(static_cast<int>(known - costs.begin()), unit.count,
-                        unit.isEnd);
-        if (known == costs.end())
-          costs.push_back(unit.cost);
-      }
-      least.pricer = LeastPricer(std::move(costs));
+    if (!isNew)
+      return least;
+    std::vector<CostVector> costs;
+    for (const SpaceSource::LeastUnit &unit :
+         source.getLeast(configuration.space, configuration.microBatches)) {
+      auto known = llvm::find(costs, unit.cost);
+      least.chain.add(static_cast<int>(known - costs.begin()), unit.count,
+                      unit.isEnd);
+      if (known == costs.end())
+        costs.push_back(unit.cost);
+      for (int64_t time = 0; time < unit.count; ++time)
+        least.sum += unit.cost;
     }
+    least.pricer = LeastPricer(std::move(costs));
+    return least;
+  }
+
+  /// The busiest position works as long as the mean; infinity: the space or the
+  /// schedule is impossible.
+  double getWorkBound(const Configuration &configuration) {
+    Least &least = getLeast(configuration);
     if (least.chain.getInstanceCount() == 0 ||
         least.chain.getBlocksPerChunk(configuration.shape) == 0)
       return never;
+    Weights weights;
+    auto batches = static_cast<double>(configuration.microBatches);
+    weights.forward = weights.inputGradient = weights.weightGradient = batches;
+    return weights.get(least.sum) /
+           static_cast<double>(configuration.shape.positions);
+  }
+
+  double getOpsBound(const Configuration &configuration) {
+    Least &least = getLeast(configuration);
     CutBound::Options bound;
     bound.meets = source.getInfo(configuration.space).meets;
     return CutBound(least.chain, configuration.shape, least.pricer, bound)
-        .find(never)
+        .find(getCutoff())
         .seconds;
   }
 
-  /// A plan early: the most promising meshes of the usual kind, one of each
-  /// number of positions.
+  /// A plan early: best first over meshes of the usual kind alone.
   void startWithPlain() {
-    constexpr size_t most = 3;
-    std::set<int64_t> positions;
-    std::vector<size_t> chosen;
-    for (auto [bound, number] : open) {
-      SpaceInfo info = source.getInfo(nodes[number].configuration.space);
-      if (!info.isPlain || !positions.insert(info.positions).second)
+    std::set<std::pair<double, size_t>> plain;
+    for (auto [bound, number] : open)
+      if (source.getInfo(nodes[number].configuration.space).isPlain)
+        plain.insert({bound, number});
+    while (!plain.empty() && !result.plan && !isOver()) {
+      auto [bound, number] = *plain.begin();
+      plain.erase(plain.begin());
+      open.erase({bound, number});
+      if (!raise(number))
         continue;
-      chosen.push_back(number);
-      if (chosen.size() == most)
-        break;
-    }
-    for (size_t number : chosen) {
-      open.erase({nodes[number].bound, number});
-      bool isOpen = true;
-      while (isOpen && !isOver() && nodes[number].level != Level::plan)
-        isOpen = raise(number);
-      if (isOpen && nodes[number].level != Level::plan)
-        open.insert({nodes[number].bound, number});
+      open.insert({nodes[number].bound, number});
+      plain.insert({nodes[number].bound, number});
     }
   }
 
@@ -140,7 +153,7 @@ private:
     Node &node = nodes[number];
     const Configuration &configuration = node.configuration;
     if (node.level == Level::none) {
-      node.bound = getOpsBound(configuration);
+      node.bound = std::max(node.bound, getOpsBound(configuration));
       node.level = Level::ops;
     } else {
       SpaceState *state = getState(configuration);
@@ -270,10 +283,6 @@ private:
   std::vector<Node> nodes;
   /// By bound, then in the order of the source.
   std::set<std::pair<double, size_t>> open;
-  struct Least {
-    UnitChain chain;
-    LeastPricer pricer{{}};
-  };
   std::map<std::pair<int, int64_t>, Least> leasts;
   std::map<std::pair<int, int64_t>, std::unique_ptr<SpaceState>> states;
   /// The least bound of what is closed, and whose it is.
