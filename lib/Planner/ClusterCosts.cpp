@@ -8,15 +8,26 @@ double ClusterCosts::getOpSeconds(const OpCost &cost) const {
   return model.getOpSeconds(cost);
 }
 
-double ClusterCosts::getCollectiveSeconds(CollectiveKind kind, const Mesh &mesh,
-                                          llvm::ArrayRef<int> axes,
-                                          int64_t bytes) const {
+RankGroup ClusterCosts::getGroup(const Mesh &mesh,
+                                 llvm::ArrayRef<int> axes) const {
   std::vector<int64_t> sizes;
   for (const MeshAxis &axis : mesh.getAxes())
     sizes.push_back(axis.size);
-  RankGroup group = model.getCluster().getGroup(
+  return model.getCluster().getGroup(
       sizes, std::vector<int>(axes.begin(), axes.end()));
-  return model.getCollectiveSeconds(kind, group, bytes);
+}
+
+double ClusterCosts::getCollectiveSeconds(CollectiveKind kind, const Mesh &mesh,
+                                          llvm::ArrayRef<int> axes,
+                                          int64_t bytes) const {
+  return model.getCollectiveSeconds(kind, getGroup(mesh, axes), bytes);
+}
+
+double ClusterCosts::getMessageSeconds(const Mesh &mesh, int axis,
+                                       int64_t bytes,
+                                       int64_t pieceBytes) const {
+  int64_t holders = pieceBytes > 0 ? bytes / pieceBytes : 1;
+  return model.getMessageSeconds(getGroup(mesh, {axis}), bytes, holders);
 }
 
 double ClusterCosts::getCopySeconds(int64_t bytes) const {

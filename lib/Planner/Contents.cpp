@@ -30,7 +30,8 @@ static auto describe(const PlanningValue &value) {
   return std::tuple(value.kind, llvm::ArrayRef<int64_t>(value.shape),
                     value.elementBytes, value.isOutput, value.batchDimension,
                     value.sequenceDimension, value.keptDimension,
-                    value.updates >= 0);
+                    value.updates >= 0, value.exposedReduction,
+                    value.exposedGather);
 }
 
 static bool isEqual(const WorkTerm &one, const WorkTerm &other) {

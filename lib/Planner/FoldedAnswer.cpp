@@ -54,7 +54,7 @@ double parplan::getFoldedSeconds(const PlanningProblem &problem,
     const PlanningValue &value =
         problem.values[folding.values[ofValue].representative];
     return costs.getPathSeconds(reshards.get(value.shape, from, to),
-                                answer.mesh, value.shape, value.elementBytes);
+                                answer.mesh, value);
   };
   double seconds = 0;
   for (auto [ofOp, assignment] :

@@ -288,3 +288,43 @@ void parplan::markKernels(PlanningProblem &problem,
     return marker.markGroups();
   }
 }
+
+void parplan::markOverlap(PlanningProblem &problem, const Stack &stack,
+                          double interference) {
+  std::vector<bool> isWeight(problem.values.size()), isSummed = isWeight;
+  for (auto [index, value] : llvm::enumerate(problem.values)) {
+    value.exposedReduction = value.exposedGather = 1;
+    isWeight[index] = value.kind == ValueKind::parameter;
+  }
+  // In program order: makers before readers.
+  for (const PlanningOp &op : problem.ops) {
+    bool isCopy = op.work.kind != WorkKind::matrix && !op.perMicroBatch &&
+                  op.role == OpRole::forward && op.operands.size() == 1 &&
+                  isWeight[op.operands.front()];
+    bool isSum = op.role == OpRole::gradientSum &&
+                 llvm::any_of(op.operands,
+                              [&](int operand) { return isSummed[operand]; });
+    for (int result : op.results) {
+      isWeight[result] = isCopy;
+      isSummed[result] = op.role == OpRole::weightGradient || isSum;
+      PlanningValue &value = problem.values[result];
+      bool isGradient =
+          op.perMicroBatch && !isSummed[result] &&
+          (op.role == OpRole::inputGradient || op.role == OpRole::gradientSum);
+      if ((isGradient && stack.overlapsTensorGradients) ||
+          (isSummed[result] &&
+           (stack.overlapsGradientReduction || stack.overlapsParameterGathers)))
+        value.exposedReduction = interference;
+    }
+  }
+  if (stack.overlapsParameterGathers)
+    for (auto [index, value] : llvm::enumerate(problem.values))
+      if (isWeight[index])
+        value.exposedGather = interference;
+}
+
+void parplan::applyStack(PlanningProblem &problem,
+                         const ClusterDescription &description) {
+  markKernels(problem, description.stack.elementwise);
+  markOverlap(problem, description.stack, description.collectives.interference);
+}

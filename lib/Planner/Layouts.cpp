@@ -57,12 +57,16 @@ int LayoutTable::getForm(const PlanningValue &value) {
   for (auto [number, form] : llvm::enumerate(storage->forms))
     if (form.value.shape == value.shape &&
         form.value.elementBytes == value.elementBytes &&
-        form.value.keptDimension == value.keptDimension)
+        form.value.keptDimension == value.keptDimension &&
+        form.value.exposedReduction == value.exposedReduction &&
+        form.value.exposedGather == value.exposedGather)
       return static_cast<int>(number);
   PlanningValue description;
   description.shape = value.shape;
   description.elementBytes = value.elementBytes;
   description.keptDimension = value.keptDimension;
+  description.exposedReduction = value.exposedReduction;
+  description.exposedGather = value.exposedGather;
   storage->forms.emplace_back().value = std::move(description);
   return static_cast<int>(storage->forms.size()) - 1;
 }
@@ -78,8 +82,7 @@ double LayoutTable::getSeconds(int number, int from, int to) {
   const ReshardPath &path =
       storage->reshards.get(form.value.shape, get(from), get(to));
   if (path.found)
-    it->second = costs.getPathSeconds(path, mesh, form.value.shape,
-                                      form.value.elementBytes);
+    it->second = costs.getPathSeconds(path, mesh, form.value);
   return it->second;
 }
 

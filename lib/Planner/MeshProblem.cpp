@@ -179,10 +179,11 @@ double MeshProblem::getPathSeconds(size_t value, const Sharding &from,
     return CostNetwork::forbidden;
   const ReshardPath &path = reshards.get(description.shape, from, to);
   auto [known, isNew] = pathSeconds.try_emplace(
-      {&path, description.elementBytes}, CostNetwork::forbidden);
+      {&path, description.elementBytes, description.exposedReduction,
+       description.exposedGather},
+      CostNetwork::forbidden);
   if (isNew && path.found)
-    known->second = costs.getPathSeconds(path, mesh, description.shape,
-                                         description.elementBytes);
+    known->second = costs.getPathSeconds(path, mesh, description);
   return known->second;
 }
 

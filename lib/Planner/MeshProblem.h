@@ -126,7 +126,8 @@ private:
   const Mesh &mesh;
   const PlanCosts &costs;
   ReshardCache reshards;
-  std::map<std::pair<const ReshardPath *, int64_t>, double> pathSeconds;
+  std::map<std::tuple<const ReshardPath *, int64_t, double, double>, double>
+      pathSeconds;
   Decisions decisions;
   std::vector<std::vector<FactorAssignment>> assignments;
   std::vector<std::vector<Sharding>> rests;

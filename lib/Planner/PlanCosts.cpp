@@ -38,19 +38,37 @@ double PlanCosts::getHostOpSeconds(const OpCost &cost) const {
   return getOpSeconds(cost);
 }
 
+double PlanCosts::getMessageSeconds(const Mesh &mesh, int axis, int64_t bytes,
+                                    int64_t /*pieceBytes*/) const {
+  return getCollectiveSeconds(CollectiveKind::send, mesh, {axis}, bytes);
+}
+
+static double getExposedShare(MoveKind kind, const PlanningValue &value) {
+  switch (kind) {
+  case MoveKind::allReduce:
+  case MoveKind::reduceScatter:
+    return value.exposedReduction;
+  case MoveKind::allGather:
+    return value.exposedGather;
+  default:
+    return 1;
+  }
+}
+
 double PlanCosts::getPathSeconds(const ReshardPath &path, const Mesh &mesh,
-                                 llvm::ArrayRef<int64_t> shape,
-                                 int64_t elementBytes) const {
+                                 const PlanningValue &value) const {
   double seconds = 0;
   for (const Move &move : path.moves) {
     if (move.kind == MoveKind::view)
       continue;
     if (move.isLocal())
-      seconds += getCopySeconds(move.result.getLocalElementCount(mesh, shape) *
-                                elementBytes);
+      seconds +=
+          getCopySeconds(move.result.getLocalElementCount(mesh, value.shape) *
+                         value.elementBytes);
     else
-      seconds += getCollectiveSeconds(move.kind, mesh, move.axes,
-                                      move.sizeElements * elementBytes);
+      seconds += getExposedShare(move.kind, value) *
+                 getCollectiveSeconds(move.kind, mesh, move.axes,
+                                      move.sizeElements * value.elementBytes);
   }
   return seconds;
 }

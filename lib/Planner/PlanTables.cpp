@@ -136,8 +136,7 @@ const PlanTables::Change &PlanTables::getChange(int value, int from, int to) {
       (move.isLocal() ? change.seconds.compute
        : onData       ? change.seconds.data
                       : change.seconds.tensor) +=
-          costs->getPathSeconds(single, mesh, description.shape,
-                                description.elementBytes);
+          costs->getPathSeconds(single, mesh, description);
     }
   changes.push_back(change);
   return changes.back();

@@ -106,23 +106,34 @@ static void addMessages(const NumberedPlan &plan, const Execution &execution,
   int axis = findPipelineAxis(answer.mesh);
   if (axis < 0)
     return;
-  std::vector<int64_t> forward(work.latencies.size(), 0), backward = forward;
+  struct Message {
+    int64_t bytes = 0, pieceBytes = 0;
+
+    void add(int64_t more, int64_t morePieces) {
+      bytes += more;
+      pieceBytes += morePieces;
+    }
+  };
+  std::vector<Message> forward(work.latencies.size()), backward = forward;
+  auto getSeconds = [&](const Message &message) {
+    return costs.getMessageSeconds(answer.mesh, axis, message.bytes,
+                                   message.pieceBytes);
+  };
   // All that goes along an edge is one message.
-  std::map<std::pair<int, int>, int64_t> edges;
+  std::map<std::pair<int, int>, Message> edges;
   for (const StageTraffic &traffic : getTraffic(plan, execution))
-    edges[{traffic.from, traffic.to}] += traffic.bytes;
-  for (auto [edge, size] : edges) {
+    edges[{traffic.from, traffic.to}].add(traffic.bytes, traffic.pieceBytes);
+  for (const auto &[edge, message] : edges) {
     auto [from, to] = edge;
     int64_t source = getPosition(shape, from);
     int64_t target = getPosition(shape, to);
-    double seconds = costs.getCollectiveSeconds(CollectiveKind::send,
-                                                answer.mesh, {axis}, size);
+    double seconds = getSeconds(message);
     work.messageSeconds[source] += seconds;
     work.messageSeconds[target] += seconds;
-    auto &bytes = from < to ? forward : backward;
+    auto &crossing = from < to ? forward : backward;
     for (int boundary = std::min(from, to); boundary < std::max(from, to);
          ++boundary)
-      bytes[boundary] += size;
+      crossing[boundary].add(message.bytes, message.pieceBytes);
   }
   // There and back, once per step.
   for (const Execution::Instance &instance : execution.instances) {
@@ -140,10 +151,12 @@ static void addMessages(const NumberedPlan &plan, const Execution &execution,
   }
   for (size_t boundary = 0; boundary < work.latencies.size(); ++boundary) {
     auto stage = static_cast<int64_t>(boundary);
-    int64_t bytes = std::max(forward[boundary], backward[boundary]);
-    if (bytes > 0 && getPosition(shape, stage) != getPosition(shape, stage + 1))
-      work.latencies[boundary] = costs.getCollectiveSeconds(
-          CollectiveKind::send, answer.mesh, {axis}, bytes);
+    const Message &most = forward[boundary].bytes >= backward[boundary].bytes
+                              ? forward[boundary]
+                              : backward[boundary];
+    if (most.bytes > 0 &&
+        getPosition(shape, stage) != getPosition(shape, stage + 1))
+      work.latencies[boundary] = getSeconds(most);
   }
 }
 

@@ -103,8 +103,9 @@ std::vector<StageTraffic> parplan::getTraffic(const NumberedPlan &plan,
   const PlanningProblem &problem = plan.problem;
   const PlanningAnswer &answer = plan.answer;
   ScheduleShape shape = getShape(problem, answer);
+  int64_t ranks = answer.mesh.getWorkerCount() / shape.positions;
   // Edges that differ in what becomes of their bytes are apart.
-  std::map<std::tuple<int, int, int, Phase, int>, int64_t> sums;
+  std::map<std::tuple<int, int, int, Phase, int>, StageTraffic> sums;
   auto add = [&](const StageEdge &edge, const SentValue &sent, int64_t bytes,
                  int next) {
     int reader = -1;
@@ -115,8 +116,16 @@ std::vector<StageTraffic> parplan::getTraffic(const NumberedPlan &plan,
         reader = static_cast<int>(own.edge.destination);
         phase = own.phase;
       }
-    sums[{static_cast<int>(edge.source), static_cast<int>(edge.destination),
-          reader, phase, next}] += bytes;
+    int from = static_cast<int>(edge.source);
+    int to = static_cast<int>(edge.destination);
+    StageTraffic &sum = sums[{from, to, reader, phase, next}];
+    const PlanningValue &value = problem.values[sent.value];
+    int64_t whole = value.elementBytes;
+    for (int64_t size : value.shape)
+      whole *= size;
+    int64_t piece = std::min(bytes, ceilDivide(whole, ranks));
+    sum = {from,  to,  sum.bytes + bytes, sum.pieceBytes + piece, reader,
+           phase, next};
   };
   for (const SentValue &sent : getSentValues(plan, execution, shape)) {
     if (!answer.isRelayed(sent.op)) {
@@ -136,10 +145,8 @@ std::vector<StageTraffic> parplan::getTraffic(const NumberedPlan &plan,
     }
   }
   std::vector<StageTraffic> traffic;
-  for (const auto &[key, bytes] : sums) {
-    auto [from, to, reader, phase, next] = key;
-    traffic.push_back({from, to, bytes, reader, phase, next});
-  }
+  for (const auto &[key, sum] : sums)
+    traffic.push_back(sum);
   return traffic;
 }
 

@@ -23,6 +23,9 @@ struct StageTraffic {
   int from = 0;
   int to = 0;
   int64_t bytes = 0;
+  /// The same if the ranks of a position that hold the same value send a piece
+  /// of it each.
+  int64_t pieceBytes = 0;
   /// The stage of the position of `to` that reads them first, and in which
   /// pass; -1: they are only handed on.
   int reader = -1;

@@ -68,10 +68,8 @@ void UnitAnswer::addOp(int index) {
     if (!mayReshard(description, space.mesh, from, to))
       return std::numeric_limits<double>::infinity();
     const ReshardPath &path = reshards.get(description.shape, from, to);
-    return path.found
-               ? costs.getPathSeconds(path, space.mesh, description.shape,
-                                      description.elementBytes)
-               : std::numeric_limits<double>::infinity();
+    return path.found ? costs.getPathSeconds(path, space.mesh, description)
+                      : std::numeric_limits<double>::infinity();
   };
   double least = std::numeric_limits<double>::infinity();
   for (const FactorAssignment &assignment :

@@ -24,12 +24,16 @@ public:
   double getCollectiveSeconds(CollectiveKind kind, const Mesh &mesh,
                               llvm::ArrayRef<int> axes,
                               int64_t bytes) const override;
+  double getMessageSeconds(const Mesh &mesh, int axis, int64_t bytes,
+                           int64_t pieceBytes) const override;
   double getCopySeconds(int64_t bytes) const override;
   double getTransferSeconds(MemoryTier from, MemoryTier to,
                             int64_t bytes) const override;
   double getHostOpSeconds(const OpCost &cost) const override;
 
 private:
+  RankGroup getGroup(const Mesh &mesh, llvm::ArrayRef<int> axes) const;
+
   const CostModel &model;
 };
 

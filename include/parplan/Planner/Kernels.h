@@ -7,7 +7,7 @@
 #ifndef PARPLAN_PLANNER_KERNELS_H
 #define PARPLAN_PLANNER_KERNELS_H
 
-#include "parplan/Cluster/Stack.h"
+#include "parplan/Cluster/Cluster.h"
 #include "parplan/Planner/PlanningProblem.h"
 
 namespace parplan {
@@ -31,6 +31,18 @@ namespace parplan {
 /// two ops of a kernel costs what it costs, and the bytes of the kernel on
 /// top are left out.
 void markKernels(PlanningProblem &problem, ElementwiseKernels kernels);
+
+/// Says of every value which share of its communication a stack exposes: sets
+/// `exposedReduction` and `exposedGather`. What runs beside other work costs
+/// `interference` of its seconds. That the other work is long enough is
+/// assumed, so that costs stay sums; it is where groups of tensor axes stay in
+/// a node.
+void markOverlap(PlanningProblem &problem, const Stack &stack,
+                 double interference);
+
+/// Both, for the programs of a cluster.
+void applyStack(PlanningProblem &problem,
+                const ClusterDescription &description);
 
 } // namespace parplan
 

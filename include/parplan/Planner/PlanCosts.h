@@ -34,6 +34,11 @@ public:
     return getCollectiveSeconds(getCollectiveKind(kind), mesh, axes, bytes);
   }
 
+  /// A message of every rank to its neighbour on the axis of the pipeline; of
+  /// `pieceBytes` if ranks with the same value may send a piece of it each.
+  virtual double getMessageSeconds(const Mesh &mesh, int axis, int64_t bytes,
+                                   int64_t pieceBytes) const;
+
   /// A local copy that reads and writes `bytes`.
   virtual double getCopySeconds(int64_t bytes) const = 0;
 
@@ -57,10 +62,9 @@ public:
                          const FactorAssignment &assignment,
                          const Mesh &mesh) const;
 
-  /// All moves of a path for elements of `elementBytes`.
+  /// All moves of a path of a value, as far as they are exposed.
   double getPathSeconds(const ReshardPath &path, const Mesh &mesh,
-                        llvm::ArrayRef<int64_t> shape,
-                        int64_t elementBytes) const;
+                        const PlanningValue &value) const;
 };
 
 } // namespace parplan

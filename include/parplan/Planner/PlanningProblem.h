@@ -41,6 +41,10 @@ struct PlanningValue {
   /// The parameter or state that this result replaces, or -1. It is written
   /// where that one lies, so both rest alike, and no op reads it.
   int updates = -1;
+  /// Shares of the seconds of its reductions and of its gathers that no work
+  /// beside them hides (Kernels.h).
+  double exposedReduction = 1;
+  double exposedGather = 1;
 };
 
 /// An operation, in program order. Operands and results are indices of values;
