@@ -187,7 +187,7 @@ double Step::getRecomputed() const {
   case Recompute::selective:
     return getAttention(false);
   case Recompute::full:
-    return getForward(stack.stopsRecomputeEarly);
+    return getForward(!stack.recomputesWholeBlocks);
   }
   return 0;
 }

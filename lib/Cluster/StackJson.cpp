@@ -74,7 +74,7 @@ Stack readFields(JsonReader &reader) {
            stack.overlapsGradientReduction);
   readBool(reader, "overlap_parameter_gathers", stack.overlapsParameterGathers);
   readBool(reader, "scatter_messages", stack.scattersMessages);
-  readBool(reader, "stop_recompute_early", stack.stopsRecomputeEarly);
+  readBool(reader, "recompute_whole_blocks", stack.recomputesWholeBlocks);
   if (!reader.isAbsent("sources"))
     reader.getStrings("sources");
   reader.finish();
@@ -131,5 +131,5 @@ nlohmann::ordered_json parplan::toJson(const Stack &stack) {
           {"overlap_gradient_reduction", stack.overlapsGradientReduction},
           {"overlap_parameter_gathers", stack.overlapsParameterGathers},
           {"scatter_messages", stack.scattersMessages},
-          {"stop_recompute_early", stack.stopsRecomputeEarly}};
+          {"recompute_whole_blocks", stack.recomputesWholeBlocks}};
 }

@@ -160,6 +160,28 @@ static void addMessages(const NumberedPlan &plan, const Execution &execution,
   }
 }
 
+/// What stacks compute again though no gradient reads it: the rest of the
+/// blocks of which a product is computed again.
+static void addRestOfBlocks(const PlanningProblem &problem,
+                            const Execution &execution,
+                            llvm::ArrayRef<RunSeconds> seconds,
+                            StepWork &work) {
+  std::set<int64_t> blocks;
+  std::set<int> remade;
+  for (const Execution::Run &run : execution.runs) {
+    const PlanningOp &op = problem.ops[run.op];
+    if (!run.isRemade || op.block < 0)
+      continue;
+    remade.insert(run.op);
+    if (op.work.kind == WorkKind::matrix)
+      blocks.insert(op.block);
+  }
+  for (auto [run, spent] : llvm::zip_equal(execution.runs, seconds))
+    if (run.phase == Phase::forward && !remade.count(run.op) &&
+        blocks.count(problem.ops[run.op].block))
+      work.stages[run.stage].inputGradient.add(spent.each);
+}
+
 StepWork parplan::getStepWork(const PlanningProblem &problem,
                               const PlanningAnswer &answer,
                               const PlanCosts &costs) {
@@ -206,6 +228,8 @@ StepWork parplan::getStepWork(const NumberedPlan &plan,
       break;
     }
   }
+  if (costs.recomputesWholeBlocks())
+    addRestOfBlocks(problem, execution, seconds, work);
   addMessages(plan, execution, shape, costs, work);
   addTransfers(problem, answer, execution, costs, work);
   return work;

@@ -30,6 +30,9 @@ public:
   double getTransferSeconds(MemoryTier from, MemoryTier to,
                             int64_t bytes) const override;
   double getHostOpSeconds(const OpCost &cost) const override;
+  bool recomputesWholeBlocks() const override {
+    return model.getCluster().description.stack.recomputesWholeBlocks;
+  }
 
 private:
   RankGroup getGroup(const Mesh &mesh, llvm::ArrayRef<int> axes) const;

@@ -50,6 +50,10 @@ public:
   /// An op that the host computes, while all other ranks do the same.
   virtual double getHostOpSeconds(const OpCost &cost) const;
 
+  /// True if a recomputed block is computed again to its end, also what no
+  /// gradient reads.
+  virtual bool recomputesWholeBlocks() const { return false; }
+
   /// The computation of an op under an assignment, as often as it runs in a
   /// step; of a loop, panel by panel.
   double getOpSeconds(const PlanningProblem &problem, const PlanningOp &op,
