@@ -184,6 +184,49 @@ Network readNetwork(JsonReader reader) {
   return network;
 }
 
+Json printDevice(const Device &device) {
+  const PeakRates &peak = device.flopsPerSecond;
+  return {{"name", device.name},
+          {"compute_capability", device.computeCapability},
+          {"multiprocessors", device.multiprocessors},
+          {"can_emit", device.canEmit},
+          {"memory_bytes", device.memoryBytes},
+          {"memory_bytes_per_s", device.memoryBytesPerSecond},
+          {"flops_per_s",
+           {{"fp64", peak.fp64},
+            {"fp32", peak.fp32},
+            {"tf32", peak.tf32},
+            {"fp16", peak.fp16},
+            {"bf16", peak.bf16},
+            {"fp8", peak.fp8}}},
+          {"transcendentals_per_s", device.transcendentalsPerSecond},
+          {"matrix_efficiency", device.matrixEfficiency},
+          {"memory_efficiency", device.memoryEfficiency},
+          {"tile_overhead", device.tileOverhead},
+          {"attention_efficiency", device.attentionEfficiency},
+          {"attention_gradient_efficiency", device.attentionGradientEfficiency},
+          {"kernel_gap_s", device.kernelGapSeconds}};
+}
+
+Json printNode(const Node &node) {
+  Json json;
+  json["devices"] = node.devices ? Json(node.devices) : Json(nullptr);
+  json["link"] = {{"kind", getName(node.link.kind)},
+                  {"bytes_per_s", node.link.bytesPerSecond},
+                  {"bytes_per_s_by_devices", node.link.bytesPerSecondByDevices},
+                  {"latency_s", node.link.latencySeconds}};
+  json["amd_cpu"] = node.hasAmdCpu;
+  json["host_memory_bytes"] = node.hostMemoryBytes;
+  json["host_memory_bytes_per_s"] = node.hostMemoryBytesPerSecond;
+  json["device_host_bytes_per_s"] = node.deviceHostBytesPerSecond;
+  json["nvme"] = nullptr;
+  if (node.nvme)
+    json["nvme"] = {{"bytes", node.nvme->bytes},
+                    {"read_bytes_per_s", node.nvme->readBytesPerSecond},
+                    {"write_bytes_per_s", node.nvme->writeBytesPerSecond}};
+  return json;
+}
+
 Json toPairs(const std::vector<double> &sizes,
              const std::vector<double> &values) {
   Json pairs = Json::array();
@@ -204,6 +247,18 @@ ClusterDescription parplan::readCluster(JsonReader &reader) {
     readDevice(*device, cluster.device);
   if (std::optional<JsonReader> node = reader.getObject("node"))
     readNode(*node, cluster.node);
+  if (!reader.isAbsent("nodes"))
+    cluster.nodes = reader.getInteger("nodes", 1, 1 << 20);
+  if (!reader.isAbsent("other_nodes"))
+    for (JsonReader &entry : reader.getObjects("other_nodes")) {
+      NodeGroup &group = cluster.otherNodes.emplace_back();
+      assign(group.nodes, entry.getInteger("nodes", 1, 1 << 20));
+      if (std::optional<JsonReader> device = entry.getObject("device"))
+        readDevice(*device, group.device);
+      if (std::optional<JsonReader> node = entry.getObject("node"))
+        readNode(*node, group.node);
+      entry.finish();
+    }
   if (!reader.isAbsent("network"))
     if (std::optional<JsonReader> network = reader.getObject("network"))
       cluster.network = readNetwork(*network);
@@ -220,9 +275,6 @@ ClusterDescription parplan::readCluster(JsonReader &reader) {
 }
 
 nlohmann::ordered_json parplan::toJson(const ClusterDescription &description) {
-  const Device &device = description.device;
-  const PeakRates &peak = device.flopsPerSecond;
-  const Node &node = description.node;
   const CollectiveCurve &curve = description.collectives;
   Json measured = Json::array();
   for (const MeasuredCollective &entry : curve.measured)
@@ -235,43 +287,14 @@ nlohmann::ordered_json parplan::toJson(const ClusterDescription &description) {
   json["format"] = 1;
   json["name"] = description.name;
   json["title"] = description.title;
-  json["device"] = {
-      {"name", device.name},
-      {"compute_capability", device.computeCapability},
-      {"multiprocessors", device.multiprocessors},
-      {"can_emit", device.canEmit},
-      {"memory_bytes", device.memoryBytes},
-      {"memory_bytes_per_s", device.memoryBytesPerSecond},
-      {"flops_per_s",
-       {{"fp64", peak.fp64},
-        {"fp32", peak.fp32},
-        {"tf32", peak.tf32},
-        {"fp16", peak.fp16},
-        {"bf16", peak.bf16},
-        {"fp8", peak.fp8}}},
-      {"transcendentals_per_s", device.transcendentalsPerSecond},
-      {"matrix_efficiency", device.matrixEfficiency},
-      {"memory_efficiency", device.memoryEfficiency},
-      {"tile_overhead", device.tileOverhead},
-      {"attention_efficiency", device.attentionEfficiency},
-      {"attention_gradient_efficiency", device.attentionGradientEfficiency},
-      {"kernel_gap_s", device.kernelGapSeconds}};
-  Json &nodeJson = json["node"];
-  nodeJson["devices"] = node.devices ? Json(node.devices) : Json(nullptr);
-  nodeJson["link"] = {
-      {"kind", getName(node.link.kind)},
-      {"bytes_per_s", node.link.bytesPerSecond},
-      {"bytes_per_s_by_devices", node.link.bytesPerSecondByDevices},
-      {"latency_s", node.link.latencySeconds}};
-  nodeJson["amd_cpu"] = node.hasAmdCpu;
-  nodeJson["host_memory_bytes"] = node.hostMemoryBytes;
-  nodeJson["host_memory_bytes_per_s"] = node.hostMemoryBytesPerSecond;
-  nodeJson["device_host_bytes_per_s"] = node.deviceHostBytesPerSecond;
-  nodeJson["nvme"] = nullptr;
-  if (node.nvme)
-    nodeJson["nvme"] = {{"bytes", node.nvme->bytes},
-                        {"read_bytes_per_s", node.nvme->readBytesPerSecond},
-                        {"write_bytes_per_s", node.nvme->writeBytesPerSecond}};
+  json["device"] = printDevice(description.device);
+  json["node"] = printNode(description.node);
+  json["nodes"] = description.nodes ? Json(*description.nodes) : Json(nullptr);
+  json["other_nodes"] = Json::array();
+  for (const NodeGroup &group : description.otherNodes)
+    json["other_nodes"].push_back({{"nodes", group.nodes},
+                                   {"device", printDevice(group.device)},
+                                   {"node", printNode(group.node)}});
   json["network"] = nullptr;
   if (const std::optional<Network> &network = description.network) {
     json["network"] = {{"nics", network->nics},

@@ -59,6 +59,22 @@ const ClusterDescription *parplan::findPreset(std::string_view name) {
   return nullptr;
 }
 
+/// Ranks fill nodes one after the other: all have as many.
+static void verifyNodes(const ClusterDescription &description,
+                        JsonReader &reader) {
+  if (description.otherNodes.empty())
+    return;
+  if (!description.nodes)
+    reader.report("nodes", "is missing: how many nodes come before others");
+  if (!description.network)
+    reader.report("other_nodes", "there is no network between nodes");
+  for (const NodeGroup &group : description.otherNodes)
+    if (group.node.devices != description.node.devices)
+      reader.report("other_nodes", concat("a node of ", group.node.devices,
+                                          " devices; the first ones have ",
+                                          description.node.devices));
+}
+
 std::optional<ClusterDescription>
 parplan::parseCluster(std::string_view text, const std::string &file,
                       DiagnosticEngine &engine) {
@@ -78,6 +94,8 @@ parplan::parseCluster(std::string_view text, const std::string &file,
   if (engine.getErrorCount() == errorsBefore && description.node.devices == 0 &&
       description.network)
     reader.report("network", "a node of any number of devices has none");
+  if (engine.getErrorCount() == errorsBefore)
+    verifyNodes(description, reader);
   if (engine.getErrorCount() != errorsBefore)
     return std::nullopt;
   return description;
@@ -120,8 +138,17 @@ std::optional<Cluster> parplan::makeCluster(ClusterDescription description,
     return refuse(concat("cluster ", quoteName(description.name), " has ",
                          perNode, " devices and no network"));
   Cluster cluster;
-  cluster.description = std::move(description);
   cluster.deviceCount = gpus;
+  cluster.description = std::move(description);
+  int64_t nodes = cluster.getNodeCount();
+  if (std::optional<int64_t> most = cluster.description.nodes) {
+    for (const NodeGroup &group : cluster.description.otherNodes)
+      *most += group.nodes;
+    if (nodes > *most)
+      return refuse(concat("cluster ", quoteName(cluster.description.name),
+                           " has ", *most, " nodes of ", perNode, " devices"));
+  }
+  cluster.description = getSlowest(cluster.description, nodes);
   return cluster;
 }
 

@@ -169,12 +169,25 @@ struct CollectiveCurve {
   bool operator==(const CollectiveCurve &other) const = default;
 };
 
+/// So many nodes of one kind.
+struct NodeGroup {
+  int64_t nodes = 1;
+  Device device;
+  Node node;
+
+  bool operator==(const NodeGroup &other) const = default;
+};
+
 /// A kind of cluster, of any size.
 struct ClusterDescription {
   std::string name;
   std::string title;
   Device device;
   Node node;
+  /// How many nodes are of that kind; unset: all.
+  std::optional<int64_t> nodes;
+  /// Nodes of other kinds behind these, with as many devices each.
+  std::vector<NodeGroup> otherNodes;
   /// None: a single node.
   std::optional<Network> network;
   CollectiveCurve collectives;
@@ -186,6 +199,12 @@ struct ClusterDescription {
 
   bool operator==(const ClusterDescription &other) const = default;
 };
+
+/// The cluster in which every node is as slow, and as small, as the slowest and
+/// smallest of the first `nodes` nodes: what ranks that all do the same work
+/// and wait for each other get of nodes that differ.
+ClusterDescription getSlowest(const ClusterDescription &description,
+                              int64_t nodes);
 
 /// Members of a communicator as the hardware sees them.
 struct RankGroup {

@@ -140,6 +140,55 @@ TEST(ClusterFile, aStackIsNamedOrDescribedOrParplans) {
   EXPECT_EQ(mine.attention, AttentionKernels::fused);
 }
 
+TEST(ClusterFile, nodesOfOtherKindsAreAsManyDevicesBehindANetwork) {
+  auto add = [](const char *preset) {
+    Json document = toJson(*findPreset("dgx-h100"));
+    Json other = toJson(*findPreset(preset));
+    document["nodes"] = 2;
+    document["other_nodes"] = Json::array(
+        {{{"nodes", 1}, {"device", other["device"]}, {"node", other["node"]}}});
+    return document;
+  };
+  DiagnosticEngine engine;
+  auto cluster = parseCluster(printJson(add("dgx-a100-40g")), "c.json", engine);
+  ASSERT_TRUE(cluster) << engine.render();
+  EXPECT_EQ(parseCluster(printJson(toJson(*cluster)), "c.json", engine),
+            cluster);
+  EXPECT_EQ(complain(printJson(add("dgx-2"))),
+            "'other_nodes': a node of 16 devices; the first ones have 8\n");
+  Json unknown = add("dgx-a100-40g");
+  unknown["nodes"] = nullptr;
+  EXPECT_EQ(complain(printJson(unknown)),
+            "'nodes': is missing: how many nodes come before others\n");
+  Json alone = add("dgx-a100-40g");
+  alone["network"] = nullptr;
+  EXPECT_EQ(complain(printJson(alone)),
+            "'other_nodes': there is no network between nodes\n");
+}
+
+TEST(ClusterFile, ranksGetTheSlowestOfTheNodesTheyAreOn) {
+  ClusterDescription mixed = *findPreset("dgx-h100");
+  const ClusterDescription &old = *findPreset("dgx-a100-40g");
+  mixed.nodes = 2;
+  mixed.otherNodes = {{1, old.device, old.node}};
+  DiagnosticEngine engine;
+  auto get = [&](int64_t gpus) {
+    return makeCluster(mixed, gpus, engine)->description;
+  };
+  // Two nodes do not reach the old one.
+  EXPECT_EQ(get(16).device, findPreset("dgx-h100")->device);
+  const Device &slowest = get(24).device;
+  EXPECT_EQ(slowest.memoryBytes, old.device.memoryBytes);
+  EXPECT_NEAR(slowest.getMatrixPeak(Precision::bf16) * slowest.matrixEfficiency,
+              312e12 * old.device.matrixEfficiency, 1e6);
+  EXPECT_NEAR(slowest.memoryBytesPerSecond, 1555e9, 1);
+  EXPECT_LE(slowest.attentionEfficiency, 1);
+  EXPECT_EQ(get(24).node.link.bytesPerSecond, 240e9);
+  EXPECT_FALSE(makeCluster(mixed, 25, engine));
+  EXPECT_NE(engine.render().find("has 3 nodes of 8 devices"),
+            std::string::npos);
+}
+
 TEST(ClusterFile, badStacksAreRefused) {
   EXPECT_EQ(complain(change("/stack", "megatron")),
             "'stack': 'megatron' is none of parplan, megatron-2021, "
