@@ -86,11 +86,14 @@ int getComponent(const UnitSample &sample, int op, Phase phase) {
 class NetworkBuilder {
 public:
   NetworkBuilder(const UnitSample &sample, const StepUnits &units,
-                 UnitTables &tables, int kind, const UnitRemaking &remaking)
+                 UnitTables &tables, int kind, const UnitRemaking &remaking,
+                 std::shared_ptr<FactorPool> pool)
       : sample(sample), problem(sample.problem), units(units), tables(tables),
         kind(kind), range(sample.kinds[kind]), remaking(remaking),
         readsOf(problem.values.size()), remadeReadsOf(problem.values.size()),
-        isRemade(problem.values.size(), false) {}
+        isRemade(problem.values.size(), false) {
+    made.network = VectorNetwork(std::move(pool));
+  }
 
   UnitNetwork build() {
     addVariables();
@@ -472,8 +475,10 @@ private:
 
 UnitNetwork parplan::makeUnitNetwork(const UnitSample &sample,
                                      const StepUnits &units, UnitTables &tables,
-                                     int kind, const UnitRemaking &remaking) {
-  return NetworkBuilder(sample, units, tables, kind, remaking).build();
+                                     int kind, const UnitRemaking &remaking,
+                                     std::shared_ptr<FactorPool> pool) {
+  return NetworkBuilder(sample, units, tables, kind, remaking, std::move(pool))
+      .build();
 }
 
 CostVector parplan::getLeastCost(const UnitSample &sample, UnitTables &tables,

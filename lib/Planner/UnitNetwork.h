@@ -58,7 +58,8 @@ struct UnitNetwork {
 /// * Bytes that live in one phase alone are none.
 UnitNetwork makeUnitNetwork(const UnitSample &sample, const StepUnits &units,
                             UnitTables &tables, int kind,
-                            const UnitRemaking &remaking);
+                            const UnitRemaking &remaking,
+                            std::shared_ptr<FactorPool> pool);
 
 /// What every plan of a kind costs at least, by its ops and parameters alone.
 CostVector getLeastCost(const UnitSample &sample, UnitTables &tables, int kind);

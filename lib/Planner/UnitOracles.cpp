@@ -74,6 +74,7 @@ private:
       modes.emplace_back();
       networks.emplace_back();
       std::vector<UnitRemaking> known;
+      auto pool = std::make_shared<FactorPool>();
       for (int mode = 0; mode < unitModeCount; ++mode) {
         remakings[kind].push_back(getRemaking(
             model.sample, static_cast<int>(kind), static_cast<UnitMode>(mode)));
@@ -85,7 +86,7 @@ private:
         modes[kind].push_back(mode);
         networks[kind].push_back(makeUnitNetwork(model.sample, model.units,
                                                  tables, static_cast<int>(kind),
-                                                 known.back()));
+                                                 known.back(), pool));
       }
     }
   }

@@ -55,23 +55,20 @@ UnitSample parplan::makeUnitSample(const PlanningProblem &problem,
   }
   for (auto [index, op] : llvm::enumerate(problem.ops)) {
     int unit = units.unitOfOp[index];
-    auto visit = [&](int value, auto mark) {
-      auto it = samplesOf.find(value);
-      if (it == samplesOf.end())
-        return;
-      for (auto [kind, number] : it->second)
-        if (units.kinds[kind].representative != unit)
-          mark(sample.values[number]);
-    };
-    for (int operand : op.operands)
-      visit(operand, [&, index = index](UnitSample::Value &value) {
+    for (int operand : op.operands) {
+      auto samples = samplesOf.find(operand);
+      if (samples == samplesOf.end())
+        continue;
+      for (auto [kind, number] : samples->second) {
+        UnitSample::Value &value = sample.values[number];
+        if (units.kinds[kind].representative == unit)
+          continue;
+        value.isCombined |= unit < 0;
         (units.phases[index] <= Phase::forward
              ? value.isReadForwardElsewhere
              : value.isReadBackwardElsewhere) = true;
-      });
-    for (int result : op.results)
-      visit(result,
-            [](UnitSample::Value &value) { value.isMadeElsewhere = true; });
+      }
+    }
   }
   sample.decisions = getDecisions(sample.problem);
   return sample;

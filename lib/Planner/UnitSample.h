@@ -28,9 +28,10 @@ struct UnitSample {
     int slot = -1;
     /// Ops of other units read it before its backward pass begins, and after.
     bool isReadForwardElsewhere = false, isReadBackwardElsewhere = false;
+    /// What combines units reads it.
+    bool isCombined = false;
     /// The op that makes it in this unit, or -1.
     int maker = -1;
-    bool isMadeElsewhere = false;
   };
 
   PlanningProblem problem;

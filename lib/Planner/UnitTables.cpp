@@ -44,8 +44,21 @@ UnitTables::UnitTables(const UnitSample &sample, const StepUnits &units,
   for (auto [index, value] : llvm::enumerate(problem.values)) {
     forms.push_back(layouts.getForm(value));
     rests.emplace_back();
+    auto add = [&](int rest) {
+      if (!llvm::is_contained(rests.back(), rest))
+        rests.back().push_back(rest);
+    };
     for (const Sharding &rest : candidates[index])
-      rests.back().push_back(layouts.intern(rest));
+      add(layouts.intern(rest));
+    // What combines units may read it as it is made.
+    const UnitSample::Value &inUnit = sample.values[index];
+    if (!inUnit.isCombined || inUnit.maker < 0 || value.isOutput)
+      continue;
+    const auto &results = problem.ops[inUnit.maker].results;
+    auto position =
+        llvm::find(results, static_cast<int>(index)) - results.begin();
+    for (int made : makings[inUnit.maker][position])
+      add(made);
   }
   // What any unit may want of a boundary, all may have.
   auto visitSlots = [&](auto visit) {

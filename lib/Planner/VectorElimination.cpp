@@ -61,7 +61,7 @@ void VectorElimination::layOut(Table &table) {
   memorySize += size;
 }
 
-void VectorElimination::addSource(const VectorNetwork::Factor &factor,
+void VectorElimination::addSource(const VectorFactor &factor,
                                   const Table &table) {
   Source source;
   auto count = factor.costs.size();
@@ -157,8 +157,8 @@ VectorElimination::make(const VectorNetwork &network, llvm::ArrayRef<int> fixed,
   VectorElimination made;
   int count = network.getVariableCount();
   std::vector<std::vector<int>> scopes;
-  for (const VectorNetwork::Factor &factor : network.getFactors())
-    scopes.push_back(factor.variables);
+  for (const FactorRef &factor : network.getFactors())
+    scopes.push_back(factor->variables);
   for (int variable = 0; variable < count; ++variable)
     made.sizes.push_back(static_cast<int>(network.getKept(variable).size()));
   // Greedy: the smallest table first.
@@ -212,11 +212,11 @@ VectorElimination::make(const VectorNetwork &network, llvm::ArrayRef<int> fixed,
     made.ranks[variable] = rank++;
 
   std::vector<Table> tables;
-  for (const VectorNetwork::Factor &factor : network.getFactors()) {
+  for (const FactorRef &factor : network.getFactors()) {
     Table table;
-    table.variables = factor.variables;
+    table.variables = factor->variables;
     made.layOut(table);
-    made.addSource(factor, table);
+    made.addSource(*factor, table);
     tables.push_back(std::move(table));
   }
   for (int variable : order) {

@@ -83,7 +83,7 @@ private:
   };
 
   void layOut(Table &table);
-  void addSource(const VectorNetwork::Factor &factor, const Table &table);
+  void addSource(const VectorFactor &factor, const Table &table);
   void addBucket(int variable, std::vector<Table> tables, Table &made);
   void run(const Bucket &bucket);
 

@@ -8,9 +8,11 @@
 
 #include "parplan/Support/Check.h"
 
+#include "llvm/ADT/Hashing.h"
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -45,6 +47,8 @@ double parplan::getProduct(const Components &weights, const Components &costs) {
     product += weights[component] * costs[component];
   return product;
 }
+
+static constexpr double infinity = std::numeric_limits<double>::infinity();
 
 /// Sums of the same numbers in another order differ by less.
 static constexpr double tolerance = 1e-12;
@@ -82,9 +86,9 @@ static bool isMixtureNoMore(const Components &one, const Components &other,
   return true;
 }
 
-void parplan::keepSupported(std::vector<Components> &costs) {
+bool parplan::keepSupported(std::vector<Components> &costs, size_t most) {
   if (costs.size() < 2)
-    return;
+    return true;
   // What is no more anywhere has no larger sum, whatever the units.
   Components scale{};
   for (const Components &cost : costs)
@@ -100,9 +104,12 @@ void parplan::keepSupported(std::vector<Components> &costs) {
   for (auto [sum, number] : order)
     if (llvm::none_of(left, [&](const Components &other) {
           return isNoMore(other, costs[number]);
-        }))
+        })) {
+      if (left.size() == most)
+        return false;
       left.push_back(costs[number]);
-  constexpr size_t mostCompared = 10;
+    }
+  constexpr size_t mostCompared = 16;
   for (size_t place = left.size();
        left.size() > 2 && left.size() <= mostCompared && place-- > 0;) {
     bool isMixed = false;
@@ -114,68 +121,27 @@ void parplan::keepSupported(std::vector<Components> &costs) {
       left.erase(left.begin() + static_cast<std::ptrdiff_t>(place));
   }
   costs = std::move(left);
+  return true;
 }
 
-int VectorNetwork::addVariable(int choiceCount) {
-  PARPLAN_CHECK(choiceCount > 0, "a variable needs a choice");
-  kept.emplace_back(choiceCount);
-  std::iota(kept.back().begin(), kept.back().end(), 0);
-  eliminated.push_back(false);
-  return getVariableCount() - 1;
-}
-
-void VectorNetwork::Factor::addVariable(int variable, int choiceCount) {
+void VectorFactor::addVariable(int variable, int choiceCount) {
   std::vector<int> identity(choiceCount);
   std::iota(identity.begin(), identity.end(), 0);
   addVariable(variable, std::move(identity));
 }
 
-void VectorNetwork::Factor::addVariable(int variable,
-                                        std::vector<int> classOfChoice) {
+void VectorFactor::addVariable(int variable, std::vector<int> classOfChoice) {
   variables.push_back(variable);
   sizes.push_back(
       *std::max_element(classOfChoice.begin(), classOfChoice.end()) + 1);
   classes.push_back(std::move(classOfChoice));
 }
 
-int VectorNetwork::Factor::getPlace(int variable) const {
-  auto found = llvm::find(variables, variable);
-  return found == variables.end() ? -1
-                                  : static_cast<int>(found - variables.begin());
-}
-
-void VectorNetwork::add(Factor factor) {
-  int entries = 1;
-  for (auto [variable, size, ofChoices] :
-       llvm::zip_equal(factor.variables, factor.sizes, factor.classes)) {
-    entries *= size;
-    PARPLAN_CHECK(static_cast<int>(ofChoices.size()) == getSize(variable),
-                  "every choice has a class");
-  }
-  PARPLAN_CHECK(factor.getEntryCount() == entries,
-                "a factor has an entry for every combination");
-  factors.push_back(std::move(factor));
-}
-
-bool VectorNetwork::isImpossible() const {
-  return llvm::any_of(
-             kept, [](const std::vector<int> &list) { return list.empty(); }) ||
-         llvm::any_of(factors, [](const Factor &factor) {
-           return factor.costs.empty();
-         });
-}
-
-std::vector<int> VectorNetwork::getFactorsOf(int variable) const {
-  std::vector<int> found;
-  for (auto [number, factor] : llvm::enumerate(factors))
-    if (factor.contains(variable))
-      found.push_back(static_cast<int>(number));
-  return found;
-}
-
-void VectorNetwork::removeFactors(llvm::ArrayRef<int> numbers) {
-  for (int number : llvm::reverse(numbers))
-    factors.erase(factors.begin() + number);
+int VectorFactor::getPlace(int variable) const {
+  for (size_t place = 0; place < variables.size(); ++place)
+    if (variables[place] == variable)
+      return static_cast<int>(place);
+  return -1;
 }
 
 namespace {
@@ -185,21 +151,17 @@ namespace {
 struct Slice {
   int outer = 1, inner = 1, size = 1;
 
-  Slice(const VectorNetwork::Factor &factor, int place) {
+  Slice(const VectorFactor &factor, int place) {
     size = factor.sizes[place];
     for (auto [other, count] : llvm::enumerate(factor.sizes))
       if (static_cast<int>(other) != place)
         (static_cast<int>(other) < place ? outer : inner) *= count;
   }
-  int getCount() const { return outer * inner; }
-  int getEntry(int context, int ofClass) const {
-    return (context / inner * size + ofClass) * inner + context % inner;
-  }
 };
 
 /// How much more the vectors of `others` cost than those of `own` at most,
 /// where each of these is replaced by one of them. False: by none.
-bool getMostMore(llvm::ArrayRef<Components> own,
+bool addMostMore(llvm::ArrayRef<Components> own,
                  llvm::ArrayRef<Components> others, Components &most) {
   if (own.empty())
     return true;
@@ -209,7 +171,7 @@ bool getMostMore(llvm::ArrayRef<Components> own,
     const Components *best = &others.front();
     if (others.size() > 1) {
       // Nearest to no more: by the largest share that it is larger by.
-      double least = std::numeric_limits<double>::infinity();
+      double least = infinity;
       for (const Components &other : others) {
         double more = 0;
         for (int component = 0; component < componentCount; ++component) {
@@ -232,78 +194,156 @@ bool getMostMore(llvm::ArrayRef<Components> own,
 
 } // namespace
 
+const Components &VectorFactor::getMostMore(int place, int own,
+                                            int other) const {
+  differences.resize(variables.size());
+  std::vector<Difference> &ofPlace = differences[place];
+  ofPlace.resize(static_cast<size_t>(sizes[place]) * sizes[place]);
+  Difference &difference =
+      ofPlace[static_cast<size_t>(own) * sizes[place] + other];
+  if (difference.isKnown)
+    return difference.most;
+  difference.isKnown = true;
+  Components &most = difference.most;
+  most.fill(own == other ? 0 : -infinity);
+  if (own == other)
+    return most;
+  Slice slice(*this, place);
+  for (int outer = 0; outer < slice.outer; ++outer)
+    for (int inner = 0; inner < slice.inner; ++inner) {
+      int group = outer * slice.size;
+      if (!addMostMore(get((group + own) * slice.inner + inner),
+                       get((group + other) * slice.inner + inner), most)) {
+        most.fill(infinity);
+        return most;
+      }
+    }
+  // Nothing is allowed with the class.
+  if (most[0] == -infinity)
+    most.fill(0);
+  return most;
+}
+
+FactorRef FactorPool::get(VectorFactor factor) {
+  size_t hash = llvm::hash_combine_range(factor.variables.begin(),
+                                         factor.variables.end());
+  hash =
+      llvm::hash_combine(hash, llvm::hash_combine_range(factor.starts.begin(),
+                                                        factor.starts.end()));
+  for (const Components &cost : factor.costs)
+    for (double component : cost)
+      hash = llvm::hash_combine(hash, std::bit_cast<uint64_t>(component));
+  auto [begin, end] = known.equal_range(hash);
+  for (auto it = begin; it != end; ++it)
+    if (it->second->variables == factor.variables &&
+        it->second->classes == factor.classes &&
+        it->second->starts == factor.starts &&
+        it->second->costs == factor.costs)
+      return it->second;
+  auto made = std::make_shared<const VectorFactor>(std::move(factor));
+  known.emplace(hash, made);
+  return made;
+}
+
+int VectorNetwork::addVariable(int choiceCount) {
+  PARPLAN_CHECK(choiceCount > 0, "a variable needs a choice");
+  kept.emplace_back(choiceCount);
+  std::iota(kept.back().begin(), kept.back().end(), 0);
+  eliminated.push_back(false);
+  isOpen.push_back(true);
+  return getVariableCount() - 1;
+}
+
+void VectorNetwork::add(Factor factor) {
+  int entries = 1;
+  for (auto [variable, size, ofChoices] :
+       llvm::zip_equal(factor.variables, factor.sizes, factor.classes)) {
+    entries *= size;
+    PARPLAN_CHECK(static_cast<int>(ofChoices.size()) == getSize(variable),
+                  "every choice has a class");
+  }
+  PARPLAN_CHECK(factor.getEntryCount() == entries,
+                "a factor has an entry for every combination");
+  factors.push_back(pool->get(std::move(factor)));
+}
+
+bool VectorNetwork::isImpossible() const {
+  return llvm::any_of(
+             kept, [](const std::vector<int> &list) { return list.empty(); }) ||
+         llvm::any_of(factors, [](const FactorRef &factor) {
+           return factor->costs.empty();
+         });
+}
+
+std::vector<int> VectorNetwork::getFactorsOf(int variable) const {
+  std::vector<int> found;
+  for (auto [number, factor] : llvm::enumerate(factors))
+    if (factor->contains(variable))
+      found.push_back(static_cast<int>(number));
+  return found;
+}
+
 Components VectorNetwork::getMostAdded(int variable, int choice,
                                        int other) const {
-  constexpr double infinity = std::numeric_limits<double>::infinity();
   Components sum{};
-  for (const Factor &factor : factors) {
-    int place = factor.getPlace(variable);
-    if (place < 0)
-      continue;
-    int own = factor.classes[place][choice];
-    int others = factor.classes[place][other];
-    if (own == others)
-      continue;
-    Slice slice(factor, place);
-    Components most;
-    most.fill(-infinity);
-    for (int context = 0; context < slice.getCount(); ++context)
-      if (!getMostMore(factor.get(slice.getEntry(context, own)),
-                       factor.get(slice.getEntry(context, others)), most)) {
-        sum.fill(infinity);
-        return sum;
-      }
-    // No context has the choice.
-    if (most[0] == -infinity)
-      most.fill(0);
-    parplan::add(sum, most);
+  for (const FactorRef &factor : factors) {
+    int place = factor->getPlace(variable);
+    if (place >= 0)
+      parplan::add(sum,
+                   factor->getMostMore(place, factor->classes[place][choice],
+                                       factor->classes[place][other]));
   }
   return sum;
 }
 
 /// Leaves the classes that some choice is of.
-static void restrictFactor(VectorNetwork::Factor &factor, int variable,
-                           llvm::ArrayRef<int> places) {
+FactorRef VectorNetwork::restrictFactor(const FactorRef &ref, int variable,
+                                        llvm::ArrayRef<int> places) {
+  const VectorFactor &factor = *ref;
   int place = factor.getPlace(variable);
   if (place < 0)
-    return;
-  std::vector<int> numbers(factor.sizes[place], -1), classes, left;
+    return ref;
+  FactorRef &known = pool->restricted[{ref, {variable, places.vec()}}];
+  if (known)
+    return known;
+  VectorFactor made;
+  made.variables = factor.variables;
+  made.sizes = factor.sizes;
+  made.classes = factor.classes;
+  std::vector<int> numbers(factor.sizes[place], -1), left;
+  made.classes[place].clear();
   for (int choice : places) {
     int &number = numbers[factor.classes[place][choice]];
     if (number < 0) {
       number = static_cast<int>(left.size());
       left.push_back(factor.classes[place][choice]);
     }
-    classes.push_back(number);
+    made.classes[place].push_back(number);
   }
-  factor.classes[place] = std::move(classes);
-  if (static_cast<int>(left.size()) == factor.sizes[place] &&
-      llvm::is_sorted(left))
-    return;
+  made.sizes[place] = static_cast<int>(left.size());
   Slice slice(factor, place);
-  std::vector<int> starts = {0};
-  std::vector<Components> costs;
   for (int outer = 0; outer < slice.outer; ++outer)
     for (int ofClass : left)
-      for (int inner = 0; inner < slice.inner; ++inner) {
-        auto kept =
-            factor.get((outer * slice.size + ofClass) * slice.inner + inner);
-        costs.insert(costs.end(), kept.begin(), kept.end());
-        starts.push_back(static_cast<int>(costs.size()));
-      }
-  factor.sizes[place] = static_cast<int>(left.size());
-  factor.starts = std::move(starts);
-  factor.costs = std::move(costs);
+      for (int inner = 0; inner < slice.inner; ++inner)
+        made.add(
+            factor.get((outer * slice.size + ofClass) * slice.inner + inner));
+  known = pool->get(std::move(made));
+  return known;
 }
 
 void VectorNetwork::restrict(int variable, llvm::ArrayRef<int> places) {
   if (static_cast<int>(places.size()) == getSize(variable))
     return;
-  for (Factor &factor : factors)
-    restrictFactor(factor, variable, places);
+  for (FactorRef &factor : factors) {
+    if (!factor->contains(variable))
+      continue;
+    factor = restrictFactor(factor, variable, places);
+    for (int other : factor->variables)
+      isOpen[other] = true;
+  }
   for (Step &step : steps)
-    for (Factor &factor : step.factors)
-      restrictFactor(factor, variable, places);
+    for (FactorRef &factor : step.factors)
+      factor = restrictFactor(factor, variable, places);
   std::vector<int> left;
   for (int place : places)
     left.push_back(kept[variable][place]);
@@ -313,19 +353,17 @@ void VectorNetwork::restrict(int variable, llvm::ArrayRef<int> places) {
 /// Drops choices that some factor never allows.
 bool VectorNetwork::dropImpossible(int variable) {
   std::vector<bool> isPossible(getSize(variable), true);
-  for (const Factor &factor : factors) {
-    int place = factor.getPlace(variable);
+  for (const FactorRef &factor : factors) {
+    int place = factor->getPlace(variable);
     if (place < 0)
       continue;
-    Slice slice(factor, place);
+    Slice slice(*factor, place);
     std::vector<bool> isAllowed(slice.size, false);
-    for (int ofClass = 0; ofClass < slice.size; ++ofClass)
-      for (int context = 0; context < slice.getCount() && !isAllowed[ofClass];
-           ++context)
-        isAllowed[ofClass] =
-            !factor.get(slice.getEntry(context, ofClass)).empty();
+    for (int entry = 0; entry < factor->getEntryCount(); ++entry)
+      if (!factor->get(entry).empty())
+        isAllowed[entry / slice.inner % slice.size] = true;
     for (int choice = 0; choice < getSize(variable); ++choice)
-      if (!isAllowed[factor.classes[place][choice]])
+      if (!isAllowed[factor->classes[place][choice]])
         isPossible[choice] = false;
   }
   std::vector<int> places;
@@ -338,29 +376,46 @@ bool VectorNetwork::dropImpossible(int variable) {
 }
 
 bool VectorNetwork::dropDominated(int variable) {
-  Components scale{};
-  for (const Factor &factor : factors) {
-    int place = factor.getPlace(variable);
+  struct Around {
+    const VectorFactor *factor;
+    int place;
+  };
+  llvm::SmallVector<Around, 8> around;
+  Components room{};
+  for (const FactorRef &factor : factors) {
+    int place = factor->getPlace(variable);
     if (place < 0)
       continue;
+    around.push_back({factor.get(), place});
     Components most{};
-    for (const Components &cost : factor.costs)
+    for (const Components &cost : factor->costs)
       for (int component = 0; component < componentCount; ++component)
         most[component] = std::max(most[component], cost[component]);
-    parplan::add(scale, most);
+    parplan::add(room, most);
   }
-  auto isNoMore = [&](const Components &added) {
-    for (int component = 0; component < componentCount; ++component)
-      if (added[component] > tolerance * scale[component])
+  // What sums of the same numbers may differ by.
+  for (double &component : room)
+    component *= tolerance;
+  auto isDominated = [&](int choice, int other) {
+    Components sum{};
+    for (auto [factor, place] : around) {
+      const std::vector<int> &classes = factor->classes[place];
+      parplan::add(sum,
+                   factor->getMostMore(place, classes[choice], classes[other]));
+      if (sum[0] == infinity)
         return false;
-    return true;
+    }
+    bool isMore = false;
+    for (int component = 0; component < componentCount; ++component)
+      isMore |= sum[component] > room[component];
+    return !isMore;
   };
   std::vector<bool> isDropped(getSize(variable), false);
   for (int choice = getSize(variable); choice-- > 0;)
     for (int other = 0; other < getSize(variable) && !isDropped[choice];
          ++other)
-      isDropped[choice] = other != choice && !isDropped[other] &&
-                          isNoMore(getMostAdded(variable, choice, other));
+      isDropped[choice] =
+          other != choice && !isDropped[other] && isDominated(choice, other);
   std::vector<int> places;
   for (int choice = 0; choice < getSize(variable); ++choice)
     if (!isDropped[choice])

@@ -24,6 +24,9 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
 #include <vector>
 
 namespace parplan {
@@ -40,39 +43,80 @@ double getProduct(const Components &weights, const Components &costs);
 
 /// Vectors of which none is at least as large as another one, or as a mixture
 /// of two others, in every component: drops those that are. Two equal ones
-/// leave one.
-void keepSupported(std::vector<Components> &costs);
+/// leave one. False, leaving what is given, where more than `most` would stay.
+bool keepSupported(std::vector<Components> &costs, size_t most = SIZE_MAX);
+
+/// For every combination of classes of choices of some variables, the last
+/// fastest, the vectors to choose from; none: forbidden. Does not change once
+/// it is part of a network.
+struct VectorFactor {
+  std::vector<int> variables;
+  /// Per variable how many classes there are, and per choice its class.
+  std::vector<int> sizes;
+  std::vector<std::vector<int>> classes;
+  /// Those of entry e are [starts[e], starts[e + 1]).
+  std::vector<int> starts = {0};
+  std::vector<Components> costs;
+
+  /// A variable with so many choices, each a class of its own.
+  void addVariable(int variable, int choiceCount);
+  void addVariable(int variable, std::vector<int> classOfChoice);
+  /// Appends an entry.
+  void add(llvm::ArrayRef<Components> alternatives) {
+    costs.insert(costs.end(), alternatives.begin(), alternatives.end());
+    starts.push_back(static_cast<int>(costs.size()));
+  }
+
+  int getEntryCount() const { return static_cast<int>(starts.size()) - 1; }
+  llvm::ArrayRef<Components> get(int entry) const {
+    return llvm::ArrayRef(costs).slice(starts[entry],
+                                       starts[entry + 1] - starts[entry]);
+  }
+  /// Of a variable, -1: it is none of the factor's.
+  int getPlace(int variable) const;
+  bool contains(int variable) const { return getPlace(variable) >= 0; }
+
+  /// How much more the vectors of class `other` of a variable cost at most than
+  /// those of class `own`, whatever the other variables are; infinite where
+  /// there are none. Found once.
+  const Components &getMostMore(int place, int own, int other) const;
+
+private:
+  struct Difference {
+    bool isKnown = false;
+    Components most;
+  };
+  /// Per place and pair of classes.
+  mutable std::vector<std::vector<Difference>> differences;
+};
+
+using FactorRef = std::shared_ptr<const VectorFactor>;
+
+/// What was made of factors once: networks of one pool that have factors in
+/// common, as the modes of a unit do, share that work.
+class FactorPool {
+public:
+  /// Equal factors are one.
+  FactorRef get(VectorFactor factor);
+
+private:
+  friend class VectorNetwork;
+
+  std::multimap<size_t, FactorRef> known;
+  std::map<std::pair<FactorRef, std::pair<int, std::vector<int>>>, FactorRef>
+      restricted;
+  /// Null: too large.
+  std::map<std::pair<int, std::vector<FactorRef>>, FactorRef> eliminated;
+  std::map<std::pair<FactorRef, FactorRef>, FactorRef> sums;
+};
 
 class VectorNetwork {
 public:
-  /// For every combination of classes of choices of some variables, the last
-  /// fastest, the vectors to choose from; none: forbidden.
-  struct Factor {
-    std::vector<int> variables;
-    /// Per variable how many classes there are, and per choice its class.
-    std::vector<int> sizes;
-    std::vector<std::vector<int>> classes;
-    /// Those of entry e are [starts[e], starts[e + 1]).
-    std::vector<int> starts = {0};
-    std::vector<Components> costs;
+  using Factor = VectorFactor;
 
-    /// A variable with so many choices, each a class of its own.
-    void addVariable(int variable, int choiceCount);
-    void addVariable(int variable, std::vector<int> classOfChoice);
-
-    int getEntryCount() const { return static_cast<int>(starts.size()) - 1; }
-    llvm::ArrayRef<Components> get(int entry) const {
-      return llvm::ArrayRef(costs).slice(starts[entry],
-                                         starts[entry + 1] - starts[entry]);
-    }
-    /// Appends an entry.
-    void add(llvm::ArrayRef<Components> alternatives) {
-      costs.insert(costs.end(), alternatives.begin(), alternatives.end());
-      starts.push_back(static_cast<int>(costs.size()));
-    }
-    int getPlace(int variable) const;
-    bool contains(int variable) const { return getPlace(variable) >= 0; }
-  };
+  explicit VectorNetwork(
+      std::shared_ptr<FactorPool> pool = std::make_shared<FactorPool>())
+      : pool(std::move(pool)) {}
 
   int addVariable(int choiceCount);
   void add(Factor factor);
@@ -82,7 +126,7 @@ public:
   /// ascending.
   llvm::ArrayRef<int> getKept(int variable) const { return kept[variable]; }
   bool isEliminated(int variable) const { return eliminated[variable]; }
-  const std::vector<Factor> &getFactors() const { return factors; }
+  const std::vector<FactorRef> &getFactors() const { return factors; }
   /// Some variable has no choice left.
   bool isImpossible() const;
 
@@ -108,21 +152,26 @@ private:
   int getSize(int variable) const {
     return static_cast<int>(kept[variable].size());
   }
+  std::vector<int> getFactorsOf(int variable) const;
+  FactorRef restrictFactor(const FactorRef &factor, int variable,
+                           llvm::ArrayRef<int> places);
   bool dropImpossible(int variable);
   bool dropDominated(int variable);
   bool tryEliminate(int variable);
+  double getJointSize(int variable) const;
   void mergeFactors();
-  std::vector<int> getFactorsOf(int variable) const;
-  void removeFactors(llvm::ArrayRef<int> numbers);
 
+  std::shared_ptr<FactorPool> pool;
   std::vector<std::vector<int>> kept;
   std::vector<bool> eliminated;
-  std::vector<Factor> factors;
+  std::vector<FactorRef> factors;
   struct Step {
     int variable;
-    std::vector<Factor> factors;
+    std::vector<FactorRef> factors;
   };
   std::vector<Step> steps;
+  /// Variables of which something changed since their choices were compared.
+  std::vector<bool> isOpen;
 };
 
 } // namespace parplan

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <optional>
 
 using namespace parplan;
 
@@ -98,14 +99,17 @@ private:
   std::vector<std::vector<std::vector<int>>> offsets;
 };
 
-/// Every sum of one vector of each.
-std::vector<Components> getSums(llvm::ArrayRef<const Factor *> factors,
-                                const JointWalk &walk) {
+/// More vectors than this in one entry are no gain.
+constexpr size_t mostPerEntry = 40;
+
+/// Appends every sum of one vector of each; false: too many.
+bool addSums(llvm::ArrayRef<const Factor *> factors, const JointWalk &walk,
+             std::vector<Components> &result) {
   std::vector<Components> sums = {Components{}};
   for (auto [number, factor] : llvm::enumerate(factors)) {
     llvm::ArrayRef<Components> added = factor->get(walk.getEntry(number));
     if (added.empty())
-      return {};
+      return true;
     if (added.size() == 1) {
       for (Components &sum : sums)
         parplan::add(sum, added[0]);
@@ -117,44 +121,50 @@ std::vector<Components> getSums(llvm::ArrayRef<const Factor *> factors,
         extended.push_back(sum);
         parplan::add(extended.back(), more);
       }
-    keepSupported(extended);
+    if (!keepSupported(extended, mostPerEntry))
+      return false;
     sums = std::move(extended);
   }
-  return sums;
+  result.insert(result.end(), sums.begin(), sums.end());
+  return true;
 }
 
 } // namespace
 
-/// Replaces a variable and its factors by one factor over its neighbours, where
-/// that takes no more work per question than the variable.
-bool VectorNetwork::tryEliminate(int variable) {
-  std::vector<int> numbers = getFactorsOf(variable);
-  std::vector<const Factor *> around;
-  std::vector<int> scope;
+/// The factor over the neighbours of a variable that the variable's factors
+/// make without it; nullopt where that takes more work per question than the
+/// variable.
+static std::optional<Factor> eliminate(int variable,
+                                       llvm::ArrayRef<const Factor *> around) {
+  std::vector<int> scope, counts;
   size_t vectorsBefore = 0;
-  for (int number : numbers) {
-    around.push_back(&factors[number]);
-    vectorsBefore += factors[number].costs.size();
-    for (int other : factors[number].variables)
-      if (other != variable && !llvm::is_contained(scope, other))
+  int ofVariable = 1;
+  for (const Factor *factor : around) {
+    vectorsBefore += factor->costs.size();
+    for (auto [other, classes] :
+         llvm::zip_equal(factor->variables, factor->classes)) {
+      auto count = static_cast<int>(classes.size());
+      if (other == variable) {
+        ofVariable = count;
+      } else if (!llvm::is_contained(scope, other)) {
         scope.push_back(other);
+        counts.push_back(count);
+      }
+    }
   }
-  llvm::sort(scope);
-  std::vector<int> inner = scope, counts;
+  std::vector<int> inner = scope;
   inner.push_back(variable);
-  for (int other : inner)
-    counts.push_back(getSize(other));
+  counts.push_back(ofVariable);
   JointWalk walk(inner, counts, around);
-  constexpr int64_t mostCombinations = 1 << 16;
+  constexpr int64_t mostCombinations = 1 << 15;
   int64_t combinations = walk.getCount();
   if (combinations > mostCombinations)
-    return false;
+    return std::nullopt;
   // An entry of a table takes less time than a vector.
   constexpr int64_t entriesPerVector = 4, vectorsOfBucket = 64;
-  constexpr size_t mostPerEntry = 24;
   size_t most =
-      vectorsBefore + static_cast<size_t>(combinations / entriesPerVector +
-                                    vectorsOfBucket);
+      vectorsBefore +
+      static_cast<size_t>(combinations / entriesPerVector + vectorsOfBucket);
   Factor made;
   for (size_t place = 0; place < scope.size(); ++place)
     made.addVariable(scope[place], walk.getClasses()[place]);
@@ -162,52 +172,89 @@ bool VectorNetwork::tryEliminate(int variable) {
   for (int64_t row = 0; row < combinations / classCount; ++row) {
     std::vector<Components> best;
     for (int ofClass = 0; ofClass < classCount; ++ofClass) {
-      llvm::append_range(best, getSums(around, walk));
+      if (!addSums(around, walk, best))
+        return std::nullopt;
       walk.advance();
     }
-    keepSupported(best);
+    if (!keepSupported(best, mostPerEntry))
+      return std::nullopt;
     made.add(best);
-    if (made.costs.size() > most || best.size() > mostPerEntry)
-      return false;
+    if (made.costs.size() > most)
+      return std::nullopt;
   }
-  Step step{variable, {}};
-  for (int number : numbers)
-    step.factors.push_back(std::move(factors[number]));
-  removeFactors(numbers);
-  steps.push_back(std::move(step));
+  return made;
+}
+
+bool VectorNetwork::tryEliminate(int variable) {
+  std::vector<int> numbers = getFactorsOf(variable);
+  std::vector<FactorRef> refs;
+  std::vector<const Factor *> around;
+  for (int number : numbers) {
+    refs.push_back(factors[number]);
+    around.push_back(refs.back().get());
+  }
+  auto [known, isNew] = pool->eliminated.try_emplace({variable, refs}, nullptr);
+  if (isNew)
+    if (auto made = ::eliminate(variable, around))
+      known->second = pool->get(std::move(*made));
+  if (!known->second)
+    return false;
+  for (int number : llvm::reverse(numbers))
+    factors.erase(factors.begin() + number);
+  steps.push_back({variable, std::move(refs)});
   eliminated[variable] = true;
-  factors.push_back(std::move(made));
+  factors.push_back(known->second);
+  for (int other : known->second->variables)
+    isOpen[other] = true;
   return true;
 }
 
-/// Adds factors to others over the same variables and more, where that makes no
-/// more vectors.
+/// The sum of two factors, of which the first has all variables of the second;
+/// nullopt where it has more vectors than both.
+static std::optional<Factor> addFactors(const Factor &wide,
+                                        const Factor &narrow) {
+  const Factor *pair[] = {&wide, &narrow};
+  std::vector<int> counts;
+  for (const std::vector<int> &classes : wide.classes)
+    counts.push_back(static_cast<int>(classes.size()));
+  JointWalk walk(wide.variables, counts, pair);
+  size_t most = wide.costs.size() + narrow.costs.size();
+  if (static_cast<size_t>(walk.getCount()) > 2 * most)
+    return std::nullopt;
+  Factor sum;
+  for (size_t place = 0; place < wide.variables.size(); ++place)
+    sum.addVariable(wide.variables[place], walk.getClasses()[place]);
+  do {
+    std::vector<Components> entry;
+    if (!addSums(pair, walk, entry))
+      return std::nullopt;
+    sum.add(entry);
+    if (sum.costs.size() > most)
+      return std::nullopt;
+  } while (walk.advance());
+  return sum;
+}
+
 void VectorNetwork::mergeFactors() {
   for (size_t number = 0; number < factors.size();) {
     bool isMerged = false;
+    FactorRef narrow = factors[number];
     for (size_t other = 0; other < factors.size() && !isMerged; ++other) {
-      Factor &wide = factors[other];
-      const Factor &narrow = factors[number];
-      bool isIn =
-          other != number && llvm::all_of(narrow.variables, [&](int variable) {
-            return wide.contains(variable);
-          });
+      FactorRef &wide = factors[other];
+      bool isIn = other != number &&
+                  wide->variables.size() >= narrow->variables.size() &&
+                  llvm::all_of(narrow->variables, [&](int variable) {
+                    return wide->contains(variable);
+                  });
       if (!isIn)
         continue;
-      const Factor *pair[] = {&wide, &narrow};
-      std::vector<int> counts;
-      for (int variable : wide.variables)
-        counts.push_back(getSize(variable));
-      JointWalk walk(wide.variables, counts, pair);
-      Factor sum;
-      for (size_t place = 0; place < wide.variables.size(); ++place)
-        sum.addVariable(wide.variables[place], walk.getClasses()[place]);
-      do
-        sum.add(getSums(pair, walk));
-      while (walk.advance());
-      if (sum.costs.size() > wide.costs.size() + narrow.costs.size())
+      auto [known, isNew] = pool->sums.try_emplace({wide, narrow}, nullptr);
+      if (isNew)
+        if (auto sum = addFactors(*wide, *narrow))
+          known->second = pool->get(std::move(*sum));
+      if (!known->second)
         continue;
-      wide = std::move(sum);
+      wide = known->second;
       isMerged = true;
     }
     if (isMerged)
@@ -217,34 +264,36 @@ void VectorNetwork::mergeFactors() {
   }
 }
 
+double VectorNetwork::getJointSize(int variable) const {
+  double size = getSize(variable);
+  llvm::SmallVector<int, 8> seen = {variable};
+  for (const FactorRef &factor : factors)
+    if (factor->contains(variable))
+      for (int other : factor->variables)
+        if (!llvm::is_contained(seen, other)) {
+          seen.push_back(other);
+          size *= getSize(other);
+        }
+  return size;
+}
+
 void VectorNetwork::reduce(llvm::ArrayRef<int> fixed) {
   std::vector<bool> isFixed(getVariableCount(), false);
   for (int variable : fixed)
     isFixed[variable] = true;
-  auto dropAll = [&](auto drop) {
-    bool isChanged = false;
-    for (int variable = 0; variable < getVariableCount(); ++variable)
-      if (!eliminated[variable] && !isFixed[variable])
-        isChanged |= drop(variable);
-    return isChanged;
-  };
+  /// Compares the choices of variables around which something changed.
   auto dropChoices = [&] {
-    while (dropAll([&](int variable) { return dropImpossible(variable); }))
-      ;
-    return !isImpossible() &&
-           dropAll([&](int variable) { return dropDominated(variable); });
-  };
-  auto getJointSize = [&](int variable) {
-    double size = 1;
-    std::vector<int> seen = {variable};
-    for (const Factor &factor : factors)
-      if (factor.contains(variable))
-        for (int other : factor.variables)
-          if (!llvm::is_contained(seen, other)) {
-            seen.push_back(other);
-            size *= getSize(other);
-          }
-    return size * getSize(variable);
+    bool isChanged = false;
+    for (int variable = 0; variable < getVariableCount(); ++variable) {
+      if (eliminated[variable] || isFixed[variable] || !isOpen[variable])
+        continue;
+      isOpen[variable] = false;
+      isChanged |= dropImpossible(variable);
+      if (getSize(variable) == 0)
+        return false;
+      isChanged |= dropDominated(variable);
+    }
+    return isChanged;
   };
   // Of those that were too large to be eliminated.
   std::vector<double> failedSize(getVariableCount(),
@@ -279,30 +328,25 @@ void VectorNetwork::reduce(llvm::ArrayRef<int> fixed) {
 
 Components VectorNetwork::complete(const Components &weights,
                                    std::vector<int> &places) const {
-  auto getEntry = [&](const Factor &factor) {
+  auto getBest = [&](const Factor &factor) {
     int entry = 0;
     for (auto [variable, size, classes] :
          llvm::zip_equal(factor.variables, factor.sizes, factor.classes))
       entry = entry * size + classes[places[variable]];
-    return entry;
-  };
-  auto getBest = [&](const Factor &factor) {
     const Components *best = nullptr;
-    for (const Components &cost : factor.get(getEntry(factor)))
+    for (const Components &cost : factor.get(entry))
       if (!best || getProduct(weights, cost) < getProduct(weights, *best))
         best = &cost;
     return best;
   };
-  Components sum{};
-  for (size_t number = steps.size(); number-- > 0;) {
-    const Step &step = steps[number];
+  for (const Step &step : llvm::reverse(steps)) {
     double least = std::numeric_limits<double>::infinity();
     int best = 0;
     for (int choice = 0; choice < getSize(step.variable); ++choice) {
       places[step.variable] = choice;
       double weighted = 0;
-      for (const Factor &factor : step.factors) {
-        const Components *cost = getBest(factor);
+      for (const FactorRef &factor : step.factors) {
+        const Components *cost = getBest(*factor);
         weighted += cost ? getProduct(weights, *cost)
                          : std::numeric_limits<double>::infinity();
       }
@@ -313,8 +357,9 @@ Components VectorNetwork::complete(const Components &weights,
     }
     places[step.variable] = best;
   }
-  for (const Factor &factor : factors)
-    if (const Components *cost = getBest(factor))
+  Components sum{};
+  for (const FactorRef &factor : factors)
+    if (const Components *cost = getBest(*factor))
       parplan::add(sum, *cost);
   return sum;
 }

@@ -1,5 +1,4 @@
-//===- Residual.h - A model of equal blocks, forward and trained -*- C++
-//-*-===//
+//===- Residual.h - A model of equal blocks to plan and train ---*- C++ -*-===//
 
 #ifndef PARPLAN_TEST_UNIT_PLANNER_RESIDUAL_H
 #define PARPLAN_TEST_UNIT_PLANNER_RESIDUAL_H

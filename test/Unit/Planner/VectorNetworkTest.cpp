@@ -105,7 +105,7 @@ struct RandomNetwork {
 TEST(VectorNetworkTest, MixturesOfTwoOthersAreDropped) {
   std::vector<Components> costs = {{4, 0}, {0, 4}, {3, 3}, {1, 1}, {4, 4}};
   keepSupported(costs);
-  EXPECT_EQ(costs, (std::vector<Components>{{1, 1}, {0, 4}, {4, 0}}));
+  EXPECT_EQ(costs, (std::vector<Components>{{1, 1}, {4, 0}, {0, 4}}));
 }
 
 TEST(VectorNetworkTest, MinimaUnderAnyWeightsAreThoseOfEnumeration) {

@@ -1,0 +1,172 @@
+//===- UnitOraclesTest.cpp - Units of a model, asked by weights -----------===//
+
+#include "Residual.h"
+
+#include "lib/Planner/MeshProblem.h"
+
+#include "parplan/Planner/Evaluator.h"
+#include "parplan/Planner/UnitOracles.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <random>
+
+using namespace parplan;
+using namespace parplan::test;
+
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+/// A problem on one mesh, in units.
+class Divided {
+public:
+  Divided(PlanningProblem given, int64_t data, int64_t tensor)
+      : problem(std::move(given)), space{makeMesh(data, tensor), {}},
+        model(problem, foldProblem(problem)) {
+    request.deviceCount = data * tensor;
+    oracles.emplace(model, request, space, costs);
+    EXPECT_EQ(oracles->getRefusal(), std::nullopt);
+  }
+
+  /// Of seconds, as often as a step spends them.
+  Weights getStepWeights() const {
+    Weights weights;
+    weights.forward = weights.inputGradient = weights.weightGradient =
+        static_cast<double>(problem.microBatches);
+    return weights;
+  }
+
+  /// The cheapest plan per unit, all of one mode.
+  std::vector<BlockPlan> getPlans(const Weights &weights, ModeSet modes,
+                                  double &least) {
+    std::vector<BlockOracle *> units;
+    for (const SearchUnit &unit : oracles->getUnits())
+      units.insert(units.end(), unit.count, unit.oracle);
+    std::vector<std::vector<double>> best = {{0.0}};
+    std::vector<std::vector<int>> before;
+    for (BlockOracle *unit : units) {
+      BoundaryMatrix matrix = unit->minimise(weights, modes);
+      std::vector<double> next(matrix.outCount, infinity);
+      std::vector<int> from(matrix.outCount, -1);
+      for (int in = 0; in < matrix.inCount; ++in)
+        for (int out = 0; out < matrix.outCount; ++out)
+          if (double cost = best.back()[in] + matrix.get(in, out);
+              cost < next[out]) {
+            next[out] = cost;
+            from[out] = in;
+          }
+      best.push_back(std::move(next));
+      before.push_back(std::move(from));
+    }
+    least = best.back()[0];
+    std::vector<BlockPlan> plans(units.size());
+    for (int unit = static_cast<int>(units.size()), state = 0; unit-- > 0;) {
+      int in = before[unit][state];
+      plans[unit] = units[unit]->getPlan(weights, modes, in, state);
+      state = in;
+    }
+    return plans;
+  }
+
+  /// Of every plan with the same candidates.
+  double getMinimum() {
+    std::optional<std::string> refusal;
+    auto assignments = getAllowedAssignments(problem, request, space, refusal);
+    MeshProblem whole(problem, request, space, std::move(assignments), costs);
+    auto elimination = whole.getNetwork().eliminate(1 << 24);
+    EXPECT_TRUE(elimination);
+    return elimination->getMinimum();
+  }
+
+  PlanningProblem problem;
+  SimpleCosts costs;
+  PlanRequest request;
+  PlanSpace space;
+  UnitModel model;
+  std::optional<UnitOracles> oracles;
+};
+
+PlanningProblem makeStep(int blocks, int64_t microBatches,
+                         std::vector<int64_t> hidden = {}) {
+  Shape shape;
+  shape.blocks = blocks;
+  shape.microBatches = microBatches;
+  shape.hidden = std::move(hidden);
+  return Residual(shape).makeTraining();
+}
+
+struct MeshCase {
+  int64_t data, tensor;
+};
+
+TEST(UnitOraclesTest, EqualBlocksShareAnOracle) {
+  Divided divided(makeStep(/*blocks=*/5, /*microBatches=*/2), 2, 2);
+  int64_t most = 0, count = 0;
+  for (const SearchUnit &unit : divided.oracles->getUnits()) {
+    most = std::max(most, unit.count);
+    count += unit.count;
+  }
+  EXPECT_EQ(divided.model.getUnitCount(), count);
+  EXPECT_GE(most, 3);
+}
+
+TEST(UnitOraclesTest, TheCheapestUnitsAreTheCheapestPlan) {
+  for (int blocks : {1, 2, 4})
+    for (int64_t microBatches : {1, 2})
+      for (MeshCase mesh : {MeshCase{1, 1}, {2, 1}, {1, 2}, {2, 2}, {1, 4}}) {
+        Divided divided(makeStep(blocks, microBatches), mesh.data, mesh.tensor);
+        SCOPED_TRACE(std::to_string(blocks) + " blocks on " +
+                     std::to_string(mesh.data) + " x " +
+                     std::to_string(mesh.tensor));
+        double least = 0;
+        auto plans =
+            divided.getPlans(divided.getStepWeights(), keepMode, least);
+        double minimum = divided.getMinimum();
+        // What units share is free for all but one of them.
+        EXPECT_LE(least, minimum * (1 + 1e-9));
+        EXPECT_GE(least, minimum * 0.97);
+        PlanningAnswer answer = divided.oracles->getAnswer(plans);
+        EXPECT_EQ(verifyAnswer(divided.problem, answer),
+                  std::vector<std::string>());
+        double seconds =
+            getLayoutSeconds(divided.problem, answer, divided.costs);
+        EXPECT_GE(seconds, minimum * (1 - 1e-9));
+        EXPECT_LE(seconds, minimum * 1.03);
+      }
+}
+
+TEST(UnitOraclesTest, EveryModeIsAPlanThatCostsWhatItSays) {
+  std::mt19937 generator(1);
+  std::uniform_real_distribution<double> draw(0, 2);
+  Divided divided(makeStep(/*blocks=*/3, /*microBatches=*/2), 2, 2);
+  for (int mode = 0; mode < unitModeCount; ++mode)
+    for (int question = 0; question < 5; ++question) {
+      SCOPED_TRACE("mode " + std::to_string(mode));
+      Weights weights = divided.getStepWeights();
+      weights.forward *= draw(generator);
+      weights.ends *= draw(generator);
+      weights.permanentBytes = 1e-4 * draw(generator);
+      weights.savedBytes = 1e-4 * draw(generator);
+      double least = 0;
+      auto plans = divided.getPlans(weights, keepMode | 1u << mode, least);
+      CostVector sum;
+      for (const BlockPlan &plan : plans)
+        sum += plan.cost;
+      EXPECT_NEAR(weights.get(sum), least, 1e-9 * least);
+      PlanningAnswer answer = divided.oracles->getAnswer(plans);
+      ASSERT_EQ(verifyAnswer(divided.problem, answer),
+                std::vector<std::string>());
+      PlanEvaluation evaluation =
+          evaluatePlan(divided.problem, answer, divided.costs);
+      double seconds = divided.getStepWeights().get(sum);
+      EXPECT_GE(evaluation.stepTimeSeconds, seconds * (1 - 1e-9));
+      EXPECT_LE(evaluation.stepTimeSeconds, seconds * 1.05);
+      // Counted from below: less than is live at the start of a backward pass.
+      EXPECT_GE(static_cast<double>(evaluation.peakBytes),
+                sum.permanentBytes + sum.savedBytes);
+    }
+}
+
+} // namespace
