@@ -27,8 +27,13 @@ bool AskedOracles::isExact() const {
 
 const BoundaryMatrix &AskedOracles::getMatrix(int type, const Weights &weights,
                                               ModeSet modes) {
+  modes &= allowed;
   auto [it, isNew] = matrices.try_emplace(makeKey(type, weights, modes));
-  if (isNew) {
+  if (isNew && modes == 0) {
+    it->second = {getInCount(type), getOutCount(type), {}};
+    it->second.costs.assign(getInCount(type) * getOutCount(type),
+                            BoundaryMatrix::impossible);
+  } else if (isNew) {
     it->second = oracles[type]->minimise(weights, modes);
     ++calls;
   }
@@ -37,6 +42,7 @@ const BoundaryMatrix &AskedOracles::getMatrix(int type, const Weights &weights,
 
 const BlockPlan *AskedOracles::getPlan(int type, const Weights &weights,
                                        ModeSet modes, int in, int out) {
+  modes &= allowed;
   if (getMatrix(type, weights, modes).get(in, out) ==
       BoundaryMatrix::impossible)
     return nullptr;
@@ -51,6 +57,7 @@ const BlockPlan *AskedOracles::getPlan(int type, const Weights &weights,
 
 const AskedOracles::Answer &AskedOracles::ask(int type, const Weights &weights,
                                               ModeSet modes) {
+  modes &= allowed;
   auto [it, isNew] = answers.try_emplace(makeKey(type, weights, modes));
   if (!isNew)
     return it->second;

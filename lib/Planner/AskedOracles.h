@@ -37,8 +37,8 @@ private:
 /// The oracles of a space, with their answers kept.
 class AskedOracles : public UnitPricer {
 public:
-  AskedOracles(std::vector<BlockOracle *> oracles)
-      : oracles(std::move(oracles)) {}
+  AskedOracles(std::vector<BlockOracle *> oracles, ModeSet allowed)
+      : oracles(std::move(oracles)), allowed(allowed) {}
 
   /// The least weighted cost over all states of the boundaries, and the plan
   /// that has it; infinity: there is none.
@@ -49,7 +49,11 @@ public:
   const Answer &ask(int type, const Weights &weights, ModeSet modes);
 
   double getPrice(int type, const Weights &weights) override {
-    return ask(type, weights, keepMode).value;
+    return ask(type, weights, getFastest()).value;
+  }
+  /// What is allowed and costs least seconds: all other modes only add some.
+  ModeSet getFastest() const {
+    return (allowed & keepMode) != 0 ? keepMode : allowed;
   }
 
   const BoundaryMatrix &getMatrix(int type, const Weights &weights,
@@ -76,6 +80,7 @@ private:
   static Key makeKey(int type, const Weights &weights, ModeSet modes);
 
   std::vector<BlockOracle *> oracles;
+  ModeSet allowed;
   std::map<Key, BoundaryMatrix> matrices;
   std::map<Key, Answer> answers;
   std::map<Key, BlockPlan> plans;

@@ -63,7 +63,7 @@ MemoryDual::Line MemoryDual::evaluate(const PositionPart &part,
         return addPrice(part.weights[chunk], price, part.inFlight[chunk]);
       },
       // Everything else only adds time.
-      price == 0 ? keepMode : allModes);
+      price == 0 ? oracles.getFastest() : allModes);
   line.value -= price * freeBytes;
   return line;
 }

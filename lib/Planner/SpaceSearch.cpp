@@ -24,7 +24,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 /// How much is known of a configuration; see the levels in the header.
-enum class Level { none, ops, blocks, memory, plan };
+enum class Level { none, scaled, ops, blocks, memory, plan };
 
 class Search {
 public:
@@ -87,15 +87,19 @@ private:
     LeastPricer pricer{{}};
     CostVector sum;
   };
-  Least &getLeast(const Configuration &configuration) {
+  /// Of all spaces alike, or of the one.
+  Least &getLeast(const Configuration &configuration, bool isOwn) {
     auto [it, isNew] = leasts.try_emplace(
-        std::pair(configuration.space, configuration.microBatches));
+        std::tuple(configuration.space, configuration.microBatches, isOwn));
     Least &least = it->second;
     if (!isNew)
       return least;
     std::vector<CostVector> costs;
     for (const SpaceSource::LeastUnit &unit :
-         source.getLeast(configuration.space, configuration.microBatches)) {
+         isOwn
+             ? source.getLeast(configuration.space, configuration.microBatches)
+             : source.getLeastOfAll(configuration.space,
+                                    configuration.microBatches)) {
       auto known = llvm::find(costs, unit.cost);
       least.chain.add(static_cast<int>(known - costs.begin()), unit.count,
                       unit.isEnd);
@@ -111,7 +115,7 @@ private:
   /// The busiest position works as long as the mean; infinity: the space or the
   /// schedule is impossible.
   double getWorkBound(const Configuration &configuration) {
-    Least &least = getLeast(configuration);
+    Least &least = getLeast(configuration, /*isOwn=*/false);
     if (least.chain.getInstanceCount() == 0 ||
         least.chain.getBlocksPerChunk(configuration.shape) == 0)
       return never;
@@ -122,8 +126,10 @@ private:
            static_cast<double>(configuration.shape.positions);
   }
 
-  double getOpsBound(const Configuration &configuration) {
-    Least &least = getLeast(configuration);
+  double getOpsBound(const Configuration &configuration, bool isOwn) {
+    Least &least = getLeast(configuration, isOwn);
+    if (least.chain.getInstanceCount() == 0)
+      return never;
     CutBound::Options bound;
     bound.meets = source.getInfo(configuration.space).meets;
     return CutBound(least.chain, configuration.shape, least.pricer, bound)
@@ -153,7 +159,12 @@ private:
     Node &node = nodes[number];
     const Configuration &configuration = node.configuration;
     if (node.level == Level::none) {
-      node.bound = std::max(node.bound, getOpsBound(configuration));
+      node.bound =
+          std::max(node.bound, getOpsBound(configuration, /*isOwn=*/false));
+      node.level = Level::scaled;
+    } else if (node.level == Level::scaled) {
+      node.bound =
+          std::max(node.bound, getOpsBound(configuration, /*isOwn=*/true));
       node.level = Level::ops;
     } else {
       SpaceState *state = getState(configuration);
@@ -195,7 +206,7 @@ private:
               source.make(configuration.space, configuration.microBatches))
         it->second = std::make_unique<SpaceState>(
             std::move(model), options.memoryLimitBytes,
-            source.getInfo(configuration.space).meets);
+            source.getInfo(configuration.space));
     return it->second.get();
   }
 
@@ -283,7 +294,7 @@ private:
   std::vector<Node> nodes;
   /// By bound, then in the order of the source.
   std::set<std::pair<double, size_t>> open;
-  std::map<std::pair<int, int64_t>, Least> leasts;
+  std::map<std::tuple<int, int64_t, bool>, Least> leasts;
   std::map<std::pair<int, int64_t>, std::unique_ptr<SpaceState>> states;
   /// The least bound of what is closed, and whose it is.
   std::pair<double, size_t> closed = {never, 0};

@@ -24,11 +24,11 @@ static std::vector<BlockOracle *> getDistinct(SpaceModel &model) {
 }
 
 SpaceState::SpaceState(std::unique_ptr<SpaceModel> given,
-                       double memoryLimitBytes, bool meets)
-    : model(std::move(given)), distinct(getDistinct(*model)), oracles(distinct),
-      dual(chain, oracles), mixer(chain, oracles),
-      memoryLimitBytes(memoryLimitBytes),
-      freeBytes(memoryLimitBytes - model->getFixedBytes()), meets(meets) {
+                       double memoryLimitBytes, const SpaceInfo &info)
+    : model(std::move(given)), distinct(getDistinct(*model)),
+      oracles(distinct, info.modes), dual(chain, oracles),
+      mixer(chain, oracles), memoryLimitBytes(memoryLimitBytes),
+      freeBytes(memoryLimitBytes - model->getFixedBytes()), meets(info.meets) {
   for (const SearchUnit &unit : model->getUnits())
     chain.add(
         static_cast<int>(llvm::find(distinct, unit.oracle) - distinct.begin()),

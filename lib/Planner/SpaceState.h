@@ -17,7 +17,7 @@ namespace parplan {
 class SpaceState {
 public:
   SpaceState(std::unique_ptr<SpaceModel> model, double memoryLimitBytes,
-             bool meets);
+             const SpaceInfo &info);
 
   /// The least step of a schedule with the best blocks, whatever memory they
   /// need; infinity: more than `cutoff`, or the schedule does not fit.

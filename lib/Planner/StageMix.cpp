@@ -56,7 +56,7 @@ void StageMixer::collect(const PositionPart &part, const ChainStates &states,
     };
     int64_t inFlight = part.inFlight[group.chunk];
     const Weights &weights = part.weights[group.chunk];
-    ask(weights, keepMode);
+    ask(weights, oracles.getFastest());
     for (double price : prices)
       ask(MemoryDual::addPrice(weights, price, inFlight), allModes);
     for (int mode = 0; mode < oracles.getModeCount(group.type); ++mode) {

@@ -72,6 +72,8 @@ struct SpaceInfo {
   bool isPlain = true;
   /// All positions wait for each other in each step, wherever the cuts are.
   bool meets = true;
+  /// Ways of keeping activations that plans may have.
+  ModeSet modes = allModes;
   std::string name;
 };
 
@@ -83,19 +85,22 @@ public:
   virtual std::vector<int64_t> getCounts() const = 0;
   virtual int getSpaceCount() const = 0;
   virtual SpaceInfo getInfo(int space) const = 0;
-  /// Chunks of a pipeline with so many positions: kinds and numbers that are
-  /// searched. Their `microBatches` is set by the search.
+  /// The schedules that are searched. Their `microBatches` is set by the
+  /// search.
   virtual std::vector<ScheduleShape> getShapes(int space) const = 0;
 
   /// Per unit of the model that `make` would give what every plan of it costs
-  /// at least, component by component; cheap. Empty: the space is impossible.
+  /// at least, component by component. Empty: the space is impossible.
   struct LeastUnit {
     CostVector cost;
     int64_t count = 1;
     bool isEnd = false;
   };
+  /// Of all spaces with as many positions, at once known; and of one space.
+  virtual std::vector<LeastUnit> getLeastOfAll(int space, int64_t count) = 0;
   virtual std::vector<LeastUnit> getLeast(int space, int64_t count) = 0;
 
+  /// Null: the space is impossible.
   virtual std::unique_ptr<SpaceModel> make(int space, int64_t count) = 0;
 };
 

@@ -75,20 +75,20 @@ Totals search(const StubOptions &options, unsigned firstSeed, int rounds) {
 
 TEST(SpaceSearch, BoundsAndPlansEncloseTheOptimum) {
   StubOptions options;
-  search(options, 1, getRounds(150)).print("meeting");
+  search(options, 1, getRounds(40)).print("meeting");
 }
 
 TEST(SpaceSearch, BoundsAndPlansEncloseTheOptimumWithoutMeeting) {
   StubOptions options;
   options.meets = false;
-  search(options, 100001, getRounds(100)).print("not meeting");
+  search(options, 100001, getRounds(25)).print("not meeting");
 }
 
 TEST(SpaceSearch, SmallSpacesOfOnePosition) {
   StubOptions options;
   options.mostBlocks = 4;
   options.kinds = {ScheduleKind::oneForwardOneBackward};
-  search(options, 200001, getRounds(150)).print("1f1b");
+  search(options, 200001, getRounds(40)).print("1f1b");
 }
 
 TEST(SpaceSearch, TheSameTwice) {

@@ -50,6 +50,9 @@ public:
   int getSpaceCount() const override { return static_cast<int>(spaces.size()); }
   SpaceInfo getInfo(int space) const override;
   std::vector<ScheduleShape> getShapes(int space) const override;
+  std::vector<LeastUnit> getLeastOfAll(int space, int64_t count) override {
+    return getLeast(space, count);
+  }
   std::vector<LeastUnit> getLeast(int space, int64_t count) override;
   std::unique_ptr<SpaceModel> make(int space, int64_t count) override;
 

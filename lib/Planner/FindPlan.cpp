@@ -1,0 +1,49 @@
+//===- FindPlan.cpp - The best plan of all --------------------------------===//
+//
+// Part of parplan. No MLIR in this library.
+//
+//===----------------------------------------------------------------------===//
+
+#include "parplan/Planner/FindPlan.h"
+
+#include "ProblemSource.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace parplan;
+
+FoundPlan parplan::findPlan(const StepProblems &problems,
+                            const PlanRequest &request, const PlanCosts &costs,
+                            const FindPlanOptions &options) {
+  ProblemSource source(problems, request, costs, options);
+  SpaceSearchOptions search;
+  search.gap = options.gap;
+  search.memoryLimitBytes = static_cast<double>(request.memoryLimitBytes);
+  search.timeBudgetSeconds = request.timeBudgetSeconds;
+  search.stop = options.stop;
+  search.progress = options.progress;
+  SpaceSearchResult found = searchSpaces(source, search);
+
+  FoundPlan plan;
+  plan.microBatches = found.configuration.microBatches;
+  plan.boundSource = found.boundSource;
+  plan.evaluations = found.evaluations;
+  plan.judgedPlans = found.plans;
+  plan.oracleCalls = found.oracleCalls;
+  plan.spaces = source.getSpaceCount();
+  PlanResult &result = plan.result;
+  result.certificate = found.certificate;
+  result.refusals = source.refusals;
+  for (const std::string &refusal : found.refusals)
+    if (!llvm::is_contained(result.refusals, refusal))
+      result.refusals.push_back(refusal);
+  if (found.leastExcessBytes != std::numeric_limits<int64_t>::max())
+    result.smallestBytes = request.memoryLimitBytes + found.leastExcessBytes;
+  if (found.plan) {
+    result.answer = std::move(found.plan->answer);
+    result.evaluation = found.plan->evaluation;
+    result.objectiveSeconds = result.evaluation.stepTimeSeconds;
+    result.smallestBytes = result.evaluation.peakBytes;
+  }
+  return plan;
+}

@@ -1,0 +1,357 @@
+//===- ProblemSource.cpp - What a search is told of a model ---------------===//
+//
+// Part of parplan. No MLIR in this library.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ProblemSource.h"
+
+#include "Completion.h"
+#include "StageAssignment.h"
+#include "StepTime.h"
+#include "StepUnits.h"
+
+#include "parplan/Support/Check.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <algorithm>
+
+using namespace parplan;
+
+/// What there is of one number of micro-batches.
+struct ProblemSource::Step {
+  PlanningProblem problem;
+  Folding folding;
+  UnitModel units;
+  PlanEvaluator evaluator;
+  /// Runs of equal units, with the seconds of their ops on one device.
+  std::vector<LeastUnit> runs;
+  int64_t batch = 1;
+
+  Step(PlanningProblem given, const PlanCosts &costs)
+      : problem(std::move(given)), folding(foldProblem(problem)),
+        units(problem, folding), evaluator(problem, costs) {
+    addRuns(costs);
+    findBatch();
+  }
+
+private:
+  void addRuns(const PlanCosts &costs) {
+    StepUnits division = getStepUnits(problem, folding);
+    std::vector<CostVector> ofKinds;
+    for (const StepUnits::Kind &kind : division.kinds)
+      ofKinds.push_back(
+          getWork(division.units[kind.representative], division, costs));
+    int last = -1;
+    for (auto [number, unit] : llvm::enumerate(division.units)) {
+      bool isEnd = unit.block < 0 &&
+                   (number == 0 || number + 1 == division.units.size());
+      if (unit.kind == last)
+        ++runs.back().count;
+      else
+        runs.push_back({ofKinds[unit.kind], 1, isEnd});
+      last = unit.kind;
+    }
+  }
+
+  CostVector getWork(const StepUnits::Unit &unit, const StepUnits &division,
+                     const PlanCosts &costs) const {
+    Mesh mesh;
+    CostVector sum;
+    for (int index : unit.ops) {
+      const PlanningOp &op = problem.ops[index];
+      double seconds =
+          costs.getOpSeconds(problem, op,
+                             FactorAssignment::getReplicated(op.rule), mesh) /
+          static_cast<double>(getRepeat(problem, op));
+      if (division.phases[index] == Phase::forward)
+        sum.forward += seconds;
+      if (division.phases[index] == Phase::inputGradient)
+        sum.inputGradient += seconds;
+      if (division.phases[index] == Phase::weightGradient)
+        sum.weightGradient += seconds;
+    }
+    return sum;
+  }
+
+  /// The least number of samples that an op of the forward pass has.
+  void findBatch() {
+    batch = std::numeric_limits<int64_t>::max();
+    for (const PlanningOp &op : problem.ops)
+      if (op.role == OpRole::forward && op.batchFactor >= 0)
+        batch = std::min(batch, op.rule.factors[op.batchFactor].size);
+  }
+};
+
+/// Oracles on one mesh, and plans on it as the evaluator sees them.
+class ProblemSource::Model : public SpaceModel {
+public:
+  Model(Step &step, int64_t positions, const PlanSpace &space,
+        const PlanRequest &request, const PlanCosts &costs)
+      : step(step), mesh(addPipelineAxis(space.mesh, positions)),
+        positions(positions), limitBytes(request.memoryLimitBytes),
+        request(request), costs(costs),
+        oracles(step.units, request, space, costs) {}
+
+  std::optional<std::string> getRefusal() const { return oracles.getRefusal(); }
+
+  std::vector<SearchUnit> getUnits() override { return oracles.getUnits(); }
+  double getFixedBytes() const override { return oracles.getFixedBytes(); }
+
+  double getLatency(int instance, int state) const override {
+    if (positions == 1)
+      return 0;
+    int64_t bytes = 1;
+    if (state >= 0) {
+      auto [forward, backward] = oracles.getMessageBytes(instance, state);
+      bytes = std::max({bytes, forward, backward});
+    }
+    return costs.getCollectiveSeconds(CollectiveKind::send, mesh, {0}, bytes);
+  }
+
+  JudgedPlan judge(const std::vector<BlockPlan> &plans,
+                   const StageChoice &stages) override {
+    JudgedPlan judged;
+    judged.answer = oracles.getAnswer(plans);
+    if (positions > 1)
+      addStages(judged, stages);
+    if (judged.refusal)
+      return judged;
+    for (const std::string &fault : step.evaluator.verify(judged.answer)) {
+      judged.refusal = fault;
+      return judged;
+    }
+    judged.evaluation = step.evaluator.evaluate(judged.answer);
+    judged.excessBytes = judged.evaluation.peakBytes - limitBytes;
+    if (auto tier = findSmallTier(request, judged.evaluation))
+      judged.refusal = *tier;
+    return judged;
+  }
+
+private:
+  void addStages(JudgedPlan &judged, const StageChoice &choice) {
+    PlanningAnswer &answer = judged.answer;
+    shiftAxes(answer);
+    StageUnits parts = getStageUnits(step.problem, answer, costs);
+    // A part is where the unit of its first op is, and never before the one
+    // before it.
+    std::vector<int> stageOfPart;
+    int last = 0;
+    const std::vector<int> &unitOfOp = step.units.getUnitOfOp();
+    for (const std::vector<int> &ops : parts.units) {
+      if (int unit = unitOfOp[ops.front()]; unit >= 0)
+        last = std::max(last,
+                        static_cast<int>(llvm::upper_bound(choice.cuts, unit) -
+                                         choice.cuts.begin() - 1));
+      stageOfPart.push_back(last);
+    }
+    answer.stages = spreadStages(step.problem, parts, stageOfPart);
+    answer.pipeline = PipelineChoice{
+        choice.shape, StageTimes(choice.shape.getStageCount()), {}};
+    setPipelineTimes(step.problem, costs, answer);
+  }
+
+  /// The axis of the pipeline comes before all others.
+  void shiftAxes(PlanningAnswer &answer) const {
+    answer.mesh = mesh;
+    auto shift = [](AxisList &axes) {
+      for (int &axis : axes)
+        ++axis;
+    };
+    for (FactorAssignment &assignment : answer.assignments) {
+      for (AxisList &axes : assignment.axes)
+        shift(axes);
+      shift(assignment.pending);
+      shift(assignment.storage);
+      shift(assignment.panels.axes);
+    }
+    for (Sharding &layout : answer.rest) {
+      for (AxisList &axes : layout.dims)
+        shift(axes);
+      shift(layout.partial);
+      shift(layout.storage);
+    }
+  }
+
+  Step &step;
+  Mesh mesh;
+  int64_t positions;
+  int64_t limitBytes;
+  PlanRequest request;
+  const PlanCosts &costs;
+  UnitOracles oracles;
+};
+
+ProblemSource::ProblemSource(const StepProblems &problems,
+                             const PlanRequest &request, const PlanCosts &costs,
+                             const FindPlanOptions &options)
+    : problems(problems), request(request), costs(costs), options(options) {
+  for (int64_t count : problems.counts)
+    if (getStep(count))
+      counts.push_back(count);
+  if (counts.empty())
+    return;
+  // Steps differ in sizes alone.
+  Step &step = *getStep(counts.back());
+  trains = isTraining(step.problem);
+  meets = step.units.meets();
+  for (const Folding::Block &block : step.folding.blocks)
+    blocks += block.run >= 0;
+  for (int64_t positions = 1; positions <= request.deviceCount; ++positions) {
+    bool isWanted = request.pipelineSize.value_or(positions) == positions;
+    if (request.deviceCount % positions != 0 || !isWanted ||
+        positions > std::max<int64_t>(1, blocks))
+      continue;
+    PlanRequest own = getRequestOf(positions);
+    for (PlanSpace &space : getSpaces(step.problem, own))
+      spaces.push_back({positions, std::move(space)});
+  }
+}
+
+ProblemSource::~ProblemSource() = default;
+
+ProblemSource::Step *ProblemSource::getStep(int64_t count) {
+  auto [it, isNew] = steps.try_emplace(count);
+  if (isNew)
+    if (std::optional<PlanningProblem> problem = problems.get(count))
+      it->second = std::make_unique<Step>(std::move(*problem), costs);
+  return it->second.get();
+}
+
+/// What one position is asked for.
+PlanRequest ProblemSource::getRequestOf(int64_t positions) const {
+  PlanRequest own = request;
+  own.deviceCount = request.deviceCount / positions;
+  own.pipelineSize.reset();
+  own.schedule.reset();
+  return own;
+}
+
+static int64_t getTensorSize(const Mesh &mesh) {
+  int64_t size = 1;
+  for (const MeshAxis &axis : mesh.getAxes())
+    if (axis.role == AxisRole::tensor)
+      size *= axis.size;
+  return size;
+}
+
+SpaceInfo ProblemSource::getInfo(int space) const {
+  const Space &own = spaces[space];
+  SpaceInfo info;
+  info.positions = own.positions;
+  info.meets = meets;
+  bool isUsual = own.space.grids.empty();
+  info.name = "pp=" + std::to_string(own.positions);
+  for (const MeshAxis &axis : own.space.mesh.getAxes()) {
+    isUsual &= axis.role == AxisRole::data || axis.role == AxisRole::tensor;
+    info.name += " " + axis.name + "=" + std::to_string(axis.size);
+  }
+  if (!isUsual)
+    info.name += " grid";
+  int64_t node =
+      request.devicesPerNode > 0 ? request.devicesPerNode : request.deviceCount;
+  info.isPlain = isUsual && getTensorSize(own.space.mesh) <= node;
+  auto getBit = [](UnitMode mode) {
+    return ModeSet(1) << static_cast<int>(mode);
+  };
+  if (request.recompute) {
+    info.modes = getBit(UnitMode::keep) | getBit(UnitMode::gatherAgain);
+    if (*request.recompute == RecomputeKind::selective)
+      info.modes = getBit(UnitMode::selective);
+    if (*request.recompute == RecomputeKind::full)
+      info.modes = getBit(UnitMode::full);
+  }
+  return info;
+}
+
+std::vector<ScheduleShape> ProblemSource::getShapes(int space) const {
+  int64_t positions = spaces[space].positions;
+  std::vector<ScheduleShape> shapes;
+  auto add = [&](ScheduleKind kind, int64_t chunks) {
+    shapes.push_back({kind, positions, 1, chunks});
+  };
+  if (request.schedule && positions > 1) {
+    int64_t required = getRequiredChunks(request.schedule->kind);
+    add(request.schedule->kind,
+        required > 0 ? required : request.schedule->chunks);
+    return shapes;
+  }
+  if (!trains) {
+    add(ScheduleKind::forwardOnly, 1);
+    for (int64_t chunks = 2; positions > 1 && chunks <= 4; ++chunks)
+      add(ScheduleKind::forwardOnly, chunks);
+    return shapes;
+  }
+  add(ScheduleKind::oneForwardOneBackward, 1);
+  if (positions == 1)
+    return shapes;
+  add(ScheduleKind::oneForwardOneBackwardEager, 1);
+  for (int64_t chunks = 2; chunks <= options.mostChunks; ++chunks)
+    if (chunks * positions <= blocks)
+      add(ScheduleKind::interleaved, chunks);
+  for (ScheduleKind kind :
+       {ScheduleKind::zbH1, ScheduleKind::zbH2, ScheduleKind::zbV,
+        ScheduleKind::vHalf, ScheduleKind::vMin})
+    add(kind, getRequiredChunks(kind));
+  return shapes;
+}
+
+/// Samples of a micro-batch are shared out evenly.
+bool ProblemSource::isPossible(const Space &space, Step &step) const {
+  int64_t data = 1;
+  for (const MeshAxis &axis : space.space.mesh.getAxes())
+    if (axis.role == AxisRole::data)
+      data *= axis.size;
+  return request.dataSize || !trains || step.batch % data == 0;
+}
+
+std::vector<SpaceSource::LeastUnit>
+ProblemSource::getLeastOfAll(int space, int64_t count) {
+  const Space &own = spaces[space];
+  Step *step = getStep(count);
+  if (!step || !isPossible(own, *step))
+    return {};
+  std::vector<LeastUnit> units = step->runs;
+  auto devices = static_cast<double>(request.deviceCount / own.positions);
+  for (LeastUnit &unit : units) {
+    CostVector &cost = unit.cost;
+    if (!options.hasProportionalCosts)
+      cost = {};
+    cost.forward /= devices;
+    cost.inputGradient /= devices;
+    cost.weightGradient /= devices;
+  }
+  return units;
+}
+
+std::vector<SpaceSource::LeastUnit> ProblemSource::getLeast(int space,
+                                                            int64_t count) {
+  const Space &own = spaces[space];
+  Step *step = getStep(count);
+  if (!step || !isPossible(own, *step))
+    return {};
+  std::vector<CostVector> costs = getLeastUnitCosts(
+      step->units, getRequestOf(own.positions), own.space, this->costs);
+  std::vector<LeastUnit> units = step->runs;
+  if (costs.size() != units.size())
+    return {};
+  for (size_t run = 0; run < units.size(); ++run)
+    units[run].cost = costs[run];
+  return units;
+}
+
+std::unique_ptr<SpaceModel> ProblemSource::make(int space, int64_t count) {
+  const Space &own = spaces[space];
+  Step *step = getStep(count);
+  if (!step || !isPossible(own, *step))
+    return nullptr;
+  auto model = std::make_unique<Model>(*step, own.positions, own.space,
+                                       getRequestOf(own.positions), costs);
+  if (std::optional<std::string> refusal = model->getRefusal()) {
+    if (!llvm::is_contained(refusals, *refusal))
+      refusals.push_back(*refusal);
+    return nullptr;
+  }
+  return model;
+}

@@ -1,0 +1,62 @@
+//===- ProblemSource.h - What a search is told of a model -------*- C++ -*-===//
+//
+// Part of parplan. No MLIR in this library. Internal to lib/Planner.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PARPLAN_LIB_PLANNER_PROBLEMSOURCE_H
+#define PARPLAN_LIB_PLANNER_PROBLEMSOURCE_H
+
+#include "parplan/Planner/Evaluator.h"
+#include "parplan/Planner/FindPlan.h"
+#include "parplan/Planner/UnitOracles.h"
+
+#include <map>
+
+namespace parplan {
+
+/// The spaces of a request: per number of positions every mesh of one position
+/// and every cut of its tensor axes.
+class ProblemSource : public SpaceSource {
+public:
+  ProblemSource(const StepProblems &problems, const PlanRequest &request,
+                const PlanCosts &costs, const FindPlanOptions &options);
+  ~ProblemSource();
+
+  std::vector<int64_t> getCounts() const override { return counts; }
+  int getSpaceCount() const override { return static_cast<int>(spaces.size()); }
+  SpaceInfo getInfo(int space) const override;
+  std::vector<ScheduleShape> getShapes(int space) const override;
+  std::vector<LeastUnit> getLeastOfAll(int space, int64_t count) override;
+  std::vector<LeastUnit> getLeast(int space, int64_t count) override;
+  std::unique_ptr<SpaceModel> make(int space, int64_t count) override;
+
+  /// Why nothing is searched.
+  std::vector<std::string> refusals;
+
+private:
+  class Model;
+  struct Step;
+  struct Space {
+    int64_t positions = 1;
+    PlanSpace space;
+  };
+
+  Step *getStep(int64_t count);
+  PlanRequest getRequestOf(int64_t positions) const;
+  bool isPossible(const Space &space, Step &step) const;
+
+  const StepProblems &problems;
+  PlanRequest request;
+  const PlanCosts &costs;
+  FindPlanOptions options;
+  std::vector<int64_t> counts;
+  std::vector<Space> spaces;
+  std::map<int64_t, std::unique_ptr<Step>> steps;
+  int64_t blocks = 0;
+  bool trains = false, meets = true;
+};
+
+} // namespace parplan
+
+#endif // PARPLAN_LIB_PLANNER_PROBLEMSOURCE_H
