@@ -45,10 +45,10 @@ def encode_attribute(name, value):
     return encode_message({1: name, 8: value, 20: ATTRIBUTE_INTS})
 
 
-def encode_value(name, shape):
-    """The type of an input or output: floats, with symbolic dimensions where the shape has names."""
+def encode_value(name, shape, element=FLOAT):
+    """The type of an input or output, with symbolic dimensions where the shape has names."""
     dims = [encode_message({2: size} if isinstance(size, str) else {1: size}) for size in shape]
-    tensor = encode_message({1: FLOAT, 2: encode_message({1: dims})})
+    tensor = encode_message({1: element, 2: encode_message({1: dims})})
     return encode_message({1: name, 2: encode_message({1: tensor})})
 
 
@@ -61,8 +61,8 @@ class Model:
         self.parameters = 0
         self.offset = 0
 
-    def add_input(self, name, shape):
-        self.inputs.append(encode_value(name, shape))
+    def add_input(self, name, shape, element=FLOAT):
+        self.inputs.append(encode_value(name, shape, element))
         return name
 
     def add_output(self, name, shape):
