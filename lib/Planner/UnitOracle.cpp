@@ -9,7 +9,7 @@
 #include "parplan/Support/Check.h"
 
 #include <algorithm>
-#include <limits>
+#include <numeric>
 
 using namespace parplan;
 
@@ -17,36 +17,48 @@ using namespace parplan;
 static constexpr int64_t tableLimit = int64_t(1) << 22;
 
 UnitOracle::UnitOracle(std::vector<int> numbers,
-                       std::vector<UnitNetwork> networks) {
-  variables = networks.front().variables;
-  auto list = [&](llvm::ArrayRef<int> slots,
-                  std::vector<std::vector<int>> &choices, int &count) {
+                       std::function<UnitNetwork(int)> given)
+    : make(std::move(given)) {
+  for (int number : numbers)
+    modes.emplace_back().number = number;
+  UnitNetwork first = make(modes.front().number);
+  variables = first.variables;
+  auto list = [&](llvm::ArrayRef<int> slots, std::vector<int> &counts,
+                  int &states) {
     for (int slot : slots) {
-      llvm::ArrayRef<int> kept = networks.front().network.getKept(slot);
-      choices.emplace_back(kept.begin(), kept.end());
-      count *= static_cast<int>(kept.size());
+      counts.push_back(static_cast<int>(first.network.getKept(slot).size()));
+      states *= counts.back();
     }
   };
-  list(variables.before, beforeChoices, inCount);
-  list(variables.behind, behindChoices, outCount);
-  std::vector<int> fixed = getFixed();
-  for (auto [number, made] : llvm::zip_equal(numbers, networks)) {
-    isComplete &= !made.isTooWide;
-    Mode mode{number, std::move(made.network), std::nullopt};
-    mode.network.reduce(fixed);
-    if (!mode.network.isImpossible()) {
-      mode.elimination =
-          VectorElimination::make(mode.network, fixed, tableLimit);
-      isComplete &= mode.elimination.has_value();
-    }
-    modes.push_back(std::move(mode));
-  }
+  list(variables.before, beforeCounts, inCount);
+  list(variables.behind, behindCounts, outCount);
+  addMode(modes.front(), std::move(first));
 }
 
-std::vector<int> UnitOracle::getFixed() const {
+void UnitOracle::addMode(Mode &mode, UnitNetwork made) {
+  mode.isMade = true;
+  isComplete &= !made.isTooWide;
+  mode.network = std::move(made.network);
   std::vector<int> fixed = variables.before;
   fixed.insert(fixed.end(), variables.behind.begin(), variables.behind.end());
-  return fixed;
+  mode.network.reduce(fixed);
+  if (mode.network.isImpossible())
+    return;
+  mode.elimination = VectorElimination::make(mode.network, fixed, tableLimit);
+  isComplete &= mode.elimination.has_value();
+}
+
+std::vector<UnitOracle::Mode *> UnitOracle::getModes(ModeSet wanted) {
+  std::vector<Mode *> found;
+  for (Mode &mode : modes) {
+    if ((wanted >> mode.number & 1) == 0)
+      continue;
+    if (!mode.isMade)
+      addMode(mode, make(mode.number));
+    if (mode.elimination)
+      found.push_back(&mode);
+  }
+  return found;
 }
 
 BoundaryMatrix UnitOracle::minimise(const Weights &weights, ModeSet wanted) {
@@ -55,15 +67,20 @@ BoundaryMatrix UnitOracle::minimise(const Weights &weights, ModeSet wanted) {
   matrix.outCount = outCount;
   matrix.costs.assign(static_cast<size_t>(inCount) * outCount,
                       BoundaryMatrix::impossible);
-  for (Mode &mode : modes) {
-    if ((wanted >> mode.number & 1) == 0 || !mode.elimination)
-      continue;
-    llvm::ArrayRef<double> least =
-        mode.elimination->minimise(toComponents(weights));
-    for (auto [cost, other] : llvm::zip_equal(matrix.costs, least))
+  for (Mode *mode : getModes(wanted))
+    for (auto [cost, other] : llvm::zip_equal(
+             matrix.costs, mode->elimination->minimise(toComponents(weights))))
       cost = std::min(cost, other);
-  }
   return matrix;
+}
+
+/// Sets the slots of a boundary to those of a state.
+static void setSlots(llvm::ArrayRef<int> slots, llvm::ArrayRef<int> counts,
+                     int state, std::vector<int> &places) {
+  for (size_t slot = slots.size(); slot-- > 0;) {
+    places[slots[slot]] = state % counts[slot];
+    state /= counts[slot];
+  }
 }
 
 BlockPlan UnitOracle::getPlan(const Weights &weights, ModeSet wanted, int in,
@@ -72,32 +89,23 @@ BlockPlan UnitOracle::getPlan(const Weights &weights, ModeSet wanted, int in,
   Components prices = toComponents(weights);
   Mode *best = nullptr;
   double least = BoundaryMatrix::impossible;
-  for (Mode &mode : modes) {
-    if ((wanted >> mode.number & 1) == 0 || !mode.elimination)
-      continue;
-    double cost = mode.elimination->minimise(prices)[entry];
+  for (Mode *mode : getModes(wanted)) {
+    double cost = mode->elimination->minimise(prices)[entry];
     if (cost < least) {
       least = cost;
-      best = &mode;
+      best = mode;
     }
   }
   PARPLAN_CHECK(best, "a plan is asked for where there is one");
+  // Others may have asked in between.
   (void)best->elimination->minimise(prices);
   BlockPlan plan;
   plan.in = in;
   plan.out = out;
   plan.mode = best->number;
   std::vector<int> places(best->network.getVariableCount(), -1);
-  auto place = [&](llvm::ArrayRef<int> slots,
-                   llvm::ArrayRef<std::vector<int>> choices, int state) {
-    for (size_t slot = slots.size(); slot-- > 0;) {
-      auto count = static_cast<int>(choices[slot].size());
-      places[slots[slot]] = state % count;
-      state /= count;
-    }
-  };
-  place(variables.before, beforeChoices, in);
-  place(variables.behind, behindChoices, out);
+  setSlots(variables.before, beforeCounts, in, places);
+  setSlots(variables.behind, behindCounts, out, places);
   best->elimination->complete(places);
   plan.cost = toCost(best->network.complete(prices, places));
   for (int variable = 0; variable < best->network.getVariableCount();
@@ -107,13 +115,10 @@ BlockPlan UnitOracle::getPlan(const Weights &weights, ModeSet wanted, int in,
 }
 
 std::vector<int> UnitOracle::getSlots(bool isBehind, int state) const {
-  const auto &choices = isBehind ? behindChoices : beforeChoices;
-  std::vector<int> slots(choices.size());
-  for (size_t slot = choices.size(); slot-- > 0;) {
-    auto count = static_cast<int>(choices[slot].size());
-    slots[slot] = choices[slot][state % count];
-    state /= count;
-  }
+  const std::vector<int> &counts = isBehind ? behindCounts : beforeCounts;
+  std::vector<int> numbers(counts.size()), slots(counts.size());
+  std::iota(numbers.begin(), numbers.end(), 0);
+  setSlots(numbers, counts, state, slots);
   return slots;
 }
 
@@ -123,10 +128,9 @@ CostVector UnitOracle::getLeast() {
     Components only{};
     only[component] = 1;
     double cost = BoundaryMatrix::impossible;
-    for (Mode &mode : modes)
-      if (mode.elimination)
-        for (double entry : mode.elimination->minimise(only))
-          cost = std::min(cost, entry);
+    for (Mode *mode : getModes(allModes))
+      for (double entry : mode->elimination->minimise(only))
+        cost = std::min(cost, entry);
     least[component] = cost;
   }
   return toCost(least);

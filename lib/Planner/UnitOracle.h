@@ -10,15 +10,18 @@
 #include "UnitNetwork.h"
 #include "VectorElimination.h"
 
+#include <functional>
+
 namespace parplan {
 
-/// Eliminates the networks of a kind of units, one per mode. States of a
-/// boundary are the combinations of layouts of what crosses it.
+/// Eliminates the networks of a kind of units, one per mode, each made when it
+/// is first asked for. States of a boundary are the combinations of layouts of
+/// what crosses it.
 class UnitOracle : public BlockOracle {
 public:
-  /// The networks are of the modes in `modes`, with the slots of boundaries
-  /// restricted alike.
-  UnitOracle(std::vector<int> modes, std::vector<UnitNetwork> networks);
+  /// `modes` are those that differ; what `make` gives of them has the same
+  /// variables.
+  UnitOracle(std::vector<int> modes, std::function<UnitNetwork(int)> make);
 
   int getInCount() const override { return inCount; }
   int getOutCount() const override { return outCount; }
@@ -27,7 +30,7 @@ public:
                     int out) override;
   bool isExact() const override { return isComplete; }
 
-  /// Of the slots before (behind) the unit in a state, by their first numbers.
+  /// Of the slots before (behind) the unit the choices in a state.
   std::vector<int> getSlots(bool isBehind, int state) const;
 
   const UnitVariables &getVariables() const { return variables; }
@@ -38,16 +41,20 @@ public:
 private:
   struct Mode {
     int number;
+    bool isMade = false;
     VectorNetwork network;
     std::optional<VectorElimination> elimination;
   };
 
-  /// Slots of both boundaries.
-  std::vector<int> getFixed() const;
+  void addMode(Mode &mode, UnitNetwork made);
+  /// The modes of a set that have plans at all.
+  std::vector<Mode *> getModes(ModeSet wanted);
 
+  std::function<UnitNetwork(int)> make;
   std::vector<Mode> modes;
   UnitVariables variables;
-  std::vector<std::vector<int>> beforeChoices, behindChoices;
+  /// Choices per slot of both boundaries.
+  std::vector<int> beforeCounts, behindCounts;
   int inCount = 1, outCount = 1;
   bool isComplete = true;
 };

@@ -11,7 +11,6 @@
 #include "parplan/Support/Check.h"
 
 #include <algorithm>
-#include <limits>
 
 using namespace parplan;
 
@@ -60,102 +59,30 @@ struct UnitOracles::Storage {
         tables(model.sample, model.units, request, space, costs) {
     if (tables.refusal)
       return;
-    makeNetworks();
-    dropDominatedSlots();
-    for (size_t kind = 0; kind < networks.size(); ++kind)
-      ofKinds.emplace_back(modes[kind], std::move(networks[kind]));
-    networks.clear();
+    for (size_t kind = 0; kind < model.units.kinds.size(); ++kind)
+      addKind(static_cast<int>(kind));
   }
 
 private:
-  void makeNetworks() {
-    for (size_t kind = 0; kind < model.units.kinds.size(); ++kind) {
-      remakings.emplace_back();
-      modes.emplace_back();
-      networks.emplace_back();
-      std::vector<UnitRemaking> known;
-      auto pool = std::make_shared<FactorPool>();
-      for (int mode = 0; mode < unitModeCount; ++mode) {
-        remakings[kind].push_back(getRemaking(
-            model.sample, static_cast<int>(kind), static_cast<UnitMode>(mode)));
-        // Without a backward pass there is nothing to make again.
-        bool isUseful = mode == 0 || isTraining(model.problem);
-        if (!isUseful || llvm::is_contained(known, remakings[kind].back()))
-          continue;
-        known.push_back(remakings[kind].back());
-        modes[kind].push_back(mode);
-        networks[kind].push_back(makeUnitNetwork(model.sample, model.units,
-                                                 tables, static_cast<int>(kind),
-                                                 known.back(), pool));
-      }
+  void addKind(int kind) {
+    std::vector<UnitRemaking> &ofKind = remakings.emplace_back(), known;
+    std::vector<int> modes;
+    for (int mode = 0; mode < unitModeCount; ++mode) {
+      ofKind.push_back(
+          getRemaking(model.sample, kind, static_cast<UnitMode>(mode)));
+      // Without a backward pass there is nothing to make again.
+      bool isUseful = mode == 0 || isTraining(model.problem);
+      if (!isUseful || llvm::is_contained(known, ofKind.back()))
+        continue;
+      known.push_back(ofKind.back());
+      modes.push_back(mode);
     }
+    auto pool = std::make_shared<FactorPool>();
+    ofKinds.emplace_back(std::move(modes), [this, kind, pool](int mode) {
+      return makeUnitNetwork(model.sample, model.units, tables, kind,
+                             remakings[kind][mode], pool);
+    });
   }
-
-  /// Layouts of what crosses boundaries that are no better than others for any
-  /// unit before, together with any unit behind.
-  void dropDominatedSlots() {
-    for (size_t boundary = 0; boundary < tables.slotRests.size(); ++boundary)
-      for (size_t slot = 0; slot < tables.slotRests[boundary].size(); ++slot)
-        dropDominated(static_cast<int>(boundary), slot);
-  }
-
-  void dropDominated(int boundary, size_t slot) {
-    int count = static_cast<int>(tables.slotRests[boundary][slot].size());
-    // What `other` adds at most on either side, by pair.
-    constexpr double infinity = std::numeric_limits<double>::infinity();
-    Components none;
-    none.fill(-infinity);
-    std::vector<Components> left(count * count, none), right = left;
-    for (auto [kind, ofModes] : llvm::enumerate(networks))
-      for (const UnitNetwork &network : ofModes)
-        for (bool isBehind : {false, true}) {
-          const StepUnits::Kind &description = model.units.kinds[kind];
-          if ((isBehind ? description.behind : description.before) != boundary)
-            continue;
-          int variable = isBehind ? network.variables.behind[slot]
-                                  : network.variables.before[slot];
-          for (int choice = 0; choice < count; ++choice)
-            for (int other = 0; other < count; ++other) {
-              if (other == choice)
-                continue;
-              Components most =
-                  network.network.getMostAdded(variable, choice, other);
-              Components &known =
-                  (isBehind ? left : right)[choice * count + other];
-              for (int component = 0; component < componentCount; ++component)
-                known[component] = std::max(known[component], most[component]);
-            }
-        }
-    std::vector<int> kept;
-    std::vector<bool> isDropped(count, false);
-    for (int choice = count; choice-- > 0;)
-      for (int other = 0; other < count && !isDropped[choice]; ++other) {
-        if (other == choice || isDropped[other])
-          continue;
-        bool isNoMore = true;
-        for (int component = 0; component < componentCount; ++component)
-          isNoMore &= left[choice * count + other][component] +
-                          right[choice * count + other][component] <=
-                      0;
-        isDropped[choice] = isNoMore;
-      }
-    for (int choice = 0; choice < count; ++choice)
-      if (!isDropped[choice])
-        kept.push_back(choice);
-    for (auto [kind, ofModes] : llvm::enumerate(networks))
-      for (UnitNetwork &network : ofModes) {
-        if (model.units.kinds[kind].before == boundary)
-          network.network.restrict(network.variables.before[slot], kept);
-        if (model.units.kinds[kind].behind == boundary)
-          network.network.restrict(network.variables.behind[slot], kept);
-      }
-  }
-
-public:
-  std::vector<std::vector<int>> modes;
-
-private:
-  std::vector<std::vector<UnitNetwork>> networks;
 };
 
 UnitOracles::UnitOracles(const UnitModel &model, const PlanRequest &request,

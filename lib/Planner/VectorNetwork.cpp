@@ -250,7 +250,6 @@ int VectorNetwork::addVariable(int choiceCount) {
   kept.emplace_back(choiceCount);
   std::iota(kept.back().begin(), kept.back().end(), 0);
   eliminated.push_back(false);
-  isOpen.push_back(true);
   return getVariableCount() - 1;
 }
 
@@ -334,13 +333,8 @@ FactorRef VectorNetwork::restrictFactor(const FactorRef &ref, int variable,
 void VectorNetwork::restrict(int variable, llvm::ArrayRef<int> places) {
   if (static_cast<int>(places.size()) == getSize(variable))
     return;
-  for (FactorRef &factor : factors) {
-    if (!factor->contains(variable))
-      continue;
+  for (FactorRef &factor : factors)
     factor = restrictFactor(factor, variable, places);
-    for (int other : factor->variables)
-      isOpen[other] = true;
-  }
   for (Step &step : steps)
     for (FactorRef &factor : step.factors)
       factor = restrictFactor(factor, variable, places);

@@ -170,8 +170,6 @@ private:
     std::vector<FactorRef> factors;
   };
   std::vector<Step> steps;
-  /// Variables of which something changed since their choices were compared.
-  std::vector<bool> isOpen;
 };
 
 } // namespace parplan

@@ -100,7 +100,7 @@ private:
 };
 
 /// More vectors than this in one entry are no gain.
-constexpr size_t mostPerEntry = 40;
+constexpr size_t mostPerEntry = 12;
 
 /// Appends every sum of one vector of each; false: too many.
 bool addSums(llvm::ArrayRef<const Factor *> factors, const JointWalk &walk,
@@ -204,8 +204,6 @@ bool VectorNetwork::tryEliminate(int variable) {
   steps.push_back({variable, std::move(refs)});
   eliminated[variable] = true;
   factors.push_back(known->second);
-  for (int other : known->second->variables)
-    isOpen[other] = true;
   return true;
 }
 
@@ -281,28 +279,24 @@ void VectorNetwork::reduce(llvm::ArrayRef<int> fixed) {
   std::vector<bool> isFixed(getVariableCount(), false);
   for (int variable : fixed)
     isFixed[variable] = true;
-  /// Compares the choices of variables around which something changed.
-  auto dropChoices = [&] {
+  auto dropAll = [&](auto drop) {
     bool isChanged = false;
-    for (int variable = 0; variable < getVariableCount(); ++variable) {
-      if (eliminated[variable] || isFixed[variable] || !isOpen[variable])
-        continue;
-      isOpen[variable] = false;
-      isChanged |= dropImpossible(variable);
-      if (getSize(variable) == 0)
-        return false;
-      isChanged |= dropDominated(variable);
-    }
+    for (int variable = 0; variable < getVariableCount(); ++variable)
+      if (!eliminated[variable] && !isFixed[variable])
+        isChanged |= drop(variable);
     return isChanged;
   };
+  // Once is enough: what eliminations make comparable is hardly anything.
+  while (dropAll([&](int variable) { return dropImpossible(variable); }))
+    if (isImpossible())
+      return;
+  dropAll([&](int variable) { return dropDominated(variable); });
   // Of those that were too large to be eliminated.
   std::vector<double> failedSize(getVariableCount(),
                                  std::numeric_limits<double>::infinity());
   bool isChanged = true;
   while (isChanged) {
     isChanged = false;
-    while (dropChoices())
-      ;
     if (isImpossible())
       return;
     // The smallest tables first; what is made is looked at in the next round.
