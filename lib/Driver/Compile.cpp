@@ -252,6 +252,7 @@ CommandResult parplan::compile(const CompileOptions &options,
   FrontendOptions request{getImportOptions(options), options.training,
                           options.force.microBatches.value_or(0),
                           options.precision};
+  request.cluster = cluster->description;
   if (options.planPath.empty())
     setWorkers(request, options.force.servers);
   std::optional<PlannedModel> planned =

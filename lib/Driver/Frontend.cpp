@@ -6,6 +6,7 @@
 #include "dialects/parplan/ParplanOps.h"
 #include "lib/Driver/IRDumper.h"
 #include "lib/Driver/Phase.h"
+#include "parplan/Planner/Kernels.h"
 #include "parplan/Support/Check.h"
 #include "parplan/Support/DiagnosticCodes.h"
 #include "parplan/Support/Text.h"
@@ -311,6 +312,8 @@ std::optional<Frontend> parplan::finishFrontend(SimplifiedModel simplified,
   frontend.graph = extractProblem(frontend.getMain(), [&](int64_t node) {
     return info.getNodeName(static_cast<size_t>(node));
   });
+  if (options.cluster)
+    applyStack(frontend.graph.problem, *options.cluster);
   std::optional<std::string> fault = verifyProblem(frontend.graph.problem);
   PARPLAN_CHECK(!fault, "the planning problem is incomplete: ", *fault);
   dumper.dump(frontend.graph.problem);

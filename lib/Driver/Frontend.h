@@ -8,6 +8,7 @@
 #define PARPLAN_DRIVER_FRONTEND_H
 
 #include "lib/Import/Import.h"
+#include "parplan/Cluster/Cluster.h"
 #include "parplan/Support/Diagnostics.h"
 #include "passes/Plan/GraphProblem.h"
 #include "passes/Train/Passes.h"
@@ -41,6 +42,9 @@ struct FrontendOptions {
   int64_t zigzag = 1;
   /// Each of them has a step of its own, for as many samples.
   int64_t workers = 1;
+  /// Whose software the prices of the problem are of; none: a kernel for every
+  /// op.
+  std::optional<ClusterDescription> cluster;
 };
 
 /// Without a common step of workers and servers every worker has one of its

@@ -73,6 +73,7 @@ parplan::replayPlan(const PlanFile &plan, const std::string &modelPath,
                           claims.microBatches, getComputePrecision(claims)};
   options.zigzag = claims.zigzag;
   setWorkers(options, claims.servers);
+  options.cluster = loadCluster(claims.clusterSource, engine);
   if (engine.hasErrors())
     return std::nullopt;
   auto context = makeContext();
@@ -87,11 +88,8 @@ parplan::replayPlan(const PlanFile &plan, const std::string &modelPath,
                     plan.path, engine) ||
       !confirmOrder(*frontend, plan.path, engine))
     return std::nullopt;
-  std::optional<ClusterDescription> description =
-      loadCluster(claims.clusterSource, engine);
   std::optional<Cluster> cluster =
-      description ? makeCluster(std::move(*description), claims.gpus, engine)
-                  : std::nullopt;
+      makeCluster(*options.cluster, claims.gpus, engine);
   const PlanningProblem &problem = frontend->graph.problem;
   std::optional<PlanningAnswer> answer =
       readAnswer(plan.document, plan.path, problem, engine);

@@ -48,9 +48,9 @@ std::vector<OpSeconds> parplan::getOpSeconds(const PlanningProblem &problem,
                                              const PlanCosts &costs) {
   if (answer.servers)
     return getSecondsWithServers(problem, answer, costs);
-  Execution execution = getExecution(problem, answer);
-  std::vector<RunSeconds> spent =
-      getRunSeconds(problem, answer, execution, costs);
+  OwnTables tables(problem, answer, &costs);
+  Execution execution = getExecution(tables.get());
+  std::vector<RunSeconds> spent = getRunSeconds(tables.get(), execution);
   std::vector<OpSeconds> seconds(problem.ops.size());
   for (auto [run, each] : llvm::zip_equal(execution.runs, spent)) {
     add(seconds[run.op], each.once, 1);

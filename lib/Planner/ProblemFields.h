@@ -68,6 +68,8 @@ void visitFields(Fields &fields, Entry &...value) {
   fields("sequence_dimension", value.sequenceDimension...);
   fields("kept_dimension", value.keptDimension...);
   fields("updates", value.updates...);
+  fields("exposed_reduction", value.exposedReduction...);
+  fields("exposed_gather", value.exposedGather...);
 }
 
 /// What ops may have in common.
@@ -87,6 +89,8 @@ void visitForm(Fields &fields, Entry &...op) {
   fields("per_micro_batch", op.perMicroBatch...);
   fields("accumulates", op.accumulates...);
   fields("coupled_reductions", op.coupledReductions...);
+  fields("moved_bytes", op.movedBytes...);
+  fields("in_reader", op.isInReader...);
 }
 
 /// All others.

@@ -28,15 +28,17 @@ concept Record = std::is_same_v<Type, Factor> ||
     std::is_same_v<Type, WorkTerm> || std::is_same_v<Type, ShardingRule> ||
     std::is_same_v<Type, OpWork> || std::is_same_v<Type, PlanningValue>;
 template <typename Type>
-concept Number = std::is_same_v<Type, int> || std::is_same_v<Type, int64_t>;
+concept Number = std::is_same_v<Type, int> || std::is_same_v<Type, int64_t> ||
+    std::is_same_v<Type, int8_t>;
 
 /// In the order of the enumerations.
 template <Enumeration Type> llvm::ArrayRef<const char *> getNames() {
   static constexpr std::array factorKinds = {
       "parallel", "reduce_sum", "reduce_max", "coupled", "blocked"};
   static constexpr std::array linearities = {"none", "jointly", "separately"};
-  static constexpr std::array workKinds = {"matrix", "elementwise", "reduction",
-                                           "copy", "none"};
+  static constexpr std::array workKinds = {
+      "matrix",    "attention", "attention_gradient", "elementwise",
+      "reduction", "copy",      "none"};
   static constexpr std::array valueKinds = {"input", "parameter", "state",
                                             "constant", "activation"};
   static constexpr std::array roles = {"forward",        "loss",

@@ -90,7 +90,7 @@ public:
 
 PlanningProblem makeStep(int blocks, int64_t microBatches,
                          std::vector<int64_t> hidden = {}) {
-  Shape shape;
+  ResidualShape shape;
   shape.blocks = blocks;
   shape.microBatches = microBatches;
   shape.hidden = std::move(hidden);
