@@ -58,8 +58,8 @@ struct Stack {
   /// The devices of a node that hold the same value send a piece of it each,
   /// and gather it behind the network.
   bool scattersMessages = false;
-  /// Where a block is recomputed, all of it is, also what the backward pass does
-  /// not read.
+  /// Where a block is recomputed, all of it is, also what the backward pass
+  /// does not read.
   bool recomputesWholeBlocks = false;
 
   bool operator==(const Stack &other) const = default;
