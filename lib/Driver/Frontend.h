@@ -44,7 +44,7 @@ struct FrontendOptions {
   int64_t workers = 1;
   /// Whose software the prices of the problem are of; none: a kernel for every
   /// op.
-  std::optional<ClusterDescription> cluster;
+  std::optional<ClusterDescription> cluster = std::nullopt;
 };
 
 /// Without a common step of workers and servers every worker has one of its
