@@ -115,6 +115,16 @@ TEST(Calibration, KeepsWhatCollectivesOfEveryGroupTake) {
   EXPECT_DOUBLE_EQ(cluster->node.link.latencySeconds, 3e-6);
 }
 
+TEST(Calibration, LetsNoMessageTakeLongerThanALargerOne) {
+  Json document = makeMeasurements();
+  document["collectives"][1]["seconds"] = 5e-3;
+  DiagnosticEngine engine;
+  std::optional<ClusterDescription> cluster = read(document, engine);
+  ASSERT_TRUE(cluster);
+  EXPECT_EQ(cluster->collectives.measured[1].seconds,
+            (std::vector<double>{1e-3, 1e-3}));
+}
+
 TEST(Calibration, IsAClusterFileThatIsReadBack) {
   DiagnosticEngine engine;
   std::optional<ClusterDescription> cluster = read(makeMeasurements(), engine);
