@@ -118,12 +118,15 @@ Json predictRuns(const std::vector<NamedRun> &runs, const Json &request) {
   Omissions without;
   for (const Json &term : request["without"])
     without.insert(term.get<std::string>());
+  bool simulates = request.value("simulate", false);
   auto optimizerBytes = request["optimizer_bytes"].get<double>();
   Json answer;
   for (const NamedRun &named : runs) {
     const CostModel &costs =
         models.get(named.cluster, named.gpus, named.run.precision);
-    Prediction got = predict(named.run, costs, optimizerBytes, without);
+    Prediction got =
+        predict(named.run, costs, optimizerBytes, without, simulates);
+    answer["simulated"].push_back(got.simulated);
     answer["step"].push_back(got.step);
     answer["forward"].push_back(got.layerForward);
     answer["backward"].push_back(got.layerBackward);

@@ -7,6 +7,7 @@
 #include "TransformerStep.h"
 
 #include "parplan/CostModel/OpCost.h"
+#include "parplan/Pipeline/Timeline.h"
 
 #include <algorithm>
 #include <cmath>
@@ -32,7 +33,7 @@ public:
     tensorGroup = getGroup(run.tensor, 1);
   }
 
-  Prediction get();
+  Prediction get(bool simulates);
 
 private:
   bool has(const char *term) const { return !omissions.count(term); }
@@ -111,6 +112,9 @@ private:
   double getEmbedding() const;
   double getLayerParameters() const;
   double getDataSeconds(double parameters, double lastBackward) const;
+  /// From the first pass to the last.
+  double simulate(const std::vector<double> &stages, double forwardShare,
+                  double message) const;
 
   const Run &run;
   const CostModel &costs;
@@ -235,7 +239,30 @@ double Step::getDataSeconds(double parameters, double lastBackward) const {
   return reduction;
 }
 
-Prediction Step::get() {
+double Step::simulate(const std::vector<double> &stages, double forwardShare,
+                      double message) const {
+  ScheduleShape shape;
+  shape.kind = run.chunks > 1 ? ScheduleKind::interleaved
+                              : ScheduleKind::oneForwardOneBackward;
+  shape.positions = run.positions;
+  shape.microBatches = run.microBatches;
+  shape.chunks = run.chunks;
+  StageTimes times;
+  for (int64_t stage = 0; stage < shape.getStageCount(); ++stage) {
+    double seconds = stages[static_cast<size_t>(getPosition(shape, stage))] /
+                     static_cast<double>(run.chunks);
+    double backward = (1 - forwardShare) * seconds;
+    times.push_back({forwardShare * seconds, backward / 2, backward / 2});
+  }
+  PipelineSchedule schedule = makeSchedule(shape, times, message);
+  Timeline timeline = parplan::simulate(schedule, times, message);
+  double last = 0;
+  for (const auto &passes : timeline.passes)
+    last = std::max(last, passes.empty() ? 0 : passes.back().endSeconds);
+  return last;
+}
+
+Prediction Step::get(bool simulates) {
   Prediction result;
   result.layerForward = getForward();
   result.layerBackward = getBackward() + getRecomputed();
@@ -314,8 +341,13 @@ Prediction Step::get() {
     update.bytesRead = static_cast<int64_t>(held * optimizerBytes);
     result.optimizer = costs.getOpSeconds(update);
   }
-  result.step = microBatches * (most + message) + result.bubble + result.data +
-                result.optimizer;
+  double ends = result.data + result.optimizer;
+  result.step = microBatches * (most + message) + result.bubble + ends;
+  result.simulated = simulates && run.positions > 1
+                         ? simulate(stages, result.layerForward / layer,
+                                    message / 2 / chunks) +
+                               ends
+                         : result.step;
   return result;
 }
 
@@ -323,6 +355,6 @@ Prediction Step::get() {
 
 Prediction published::predict(const Run &run, const CostModel &costs,
                               double optimizerBytesPerParameter,
-                              const Omissions &omissions) {
-  return Step(run, costs, optimizerBytesPerParameter, omissions).get();
+                              const Omissions &omissions, bool simulates) {
+  return Step(run, costs, optimizerBytesPerParameter, omissions).get(simulates);
 }

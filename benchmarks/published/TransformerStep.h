@@ -52,11 +52,14 @@ struct Prediction {
   /// second.
   double layerForward = 0, layerBackward = 0;
   double optimizer = 0, data = 0, messages = 0, bubble = 0;
+  /// The step with the schedule simulated as for plans, where messages delay
+  /// who waits for them and nobody else; only if asked for.
+  double simulated = 0;
 };
 
 Prediction predict(const Run &run, const CostModel &costs,
                    double optimizerBytesPerParameter,
-                   const Omissions &omissions = {});
+                   const Omissions &omissions = {}, bool simulates = false);
 
 } // namespace parplan::published
 

@@ -83,12 +83,16 @@ class Program:
             cluster["network"]["bytes_per_s"] *= constants["zero_network"]
         return cluster
 
-    def predict(self, constants, without=()):
-        names = {row.run["cluster"] for row in self.rows}
-        answer = self.ask({"clusters": {name: self.make_cluster(name, constants, without) for name in names},
-                           "optimizer_bytes": constants["optimizer_bytes"],
+    def predict(self, constants, without=(), stack=None, simulate=False):
+        """Seconds of every row; `stack`: in place of that of its source."""
+        clusters = {row.run["cluster"]: row.run["cluster"] for row in self.rows}
+        if stack:
+            clusters = {name: f"{name.split(' ')[0]} {stack}" for name in clusters}
+        answer = self.ask({"clusters": {name: self.make_cluster(used, constants, without)
+                                        for name, used in clusters.items()},
+                           "optimizer_bytes": constants["optimizer_bytes"], "simulate": simulate,
                            "without": sorted(set(without) & report.OMISSIONS)})
-        return [answer[row.quantity][index] for index, row in enumerate(self.rows)]
+        return [answer["simulated" if simulate else row.quantity][index] for index, row in enumerate(self.rows)]
 
     def price(self, clusters, calls):
         return self.ask({"clusters": clusters, "collectives": calls})["seconds"]
@@ -109,6 +113,23 @@ def get_errors(program, rows, constants, source, without=()):
 def summarise(errors):
     return {"mean": statistics.mean(map(abs, errors)), "bias": statistics.mean(errors),
             "median": statistics.median(map(abs, errors)), "most": max(errors, key=abs), "count": len(errors)}
+
+
+def get_tau(rows, predicted, sources):
+    """Kendall's tau between predicted and measured tokens per device and second, times the size of a layer stack."""
+    pairs = []
+    for row, seconds in zip(rows, predicted):
+        run = row.run
+        if row.source in sources and not row.note:
+            work = run["micro_batch"] * run["micro_batches"] * run["length"] * run["layers"] * run["hidden"] ** 2
+            work /= run["tensor"] * run["positions"]
+            pairs.append((work / seconds, work / row.seconds))
+    agree = 0
+    for place, (one, measured) in enumerate(pairs):
+        for other, other_measured in pairs[:place]:
+            product = (one - other) * (measured - other_measured)
+            agree += (product > 0) - (product < 0)
+    return 2 * agree / (len(pairs) * (len(pairs) - 1))
 
 
 def fit_rate(program, rows, source=None):
@@ -187,6 +208,12 @@ def main():
         moved = program.predict({**constants, name: constants[name] * 1.1})
         changes = [100 * (new / old - 1) for row, new, old in zip(rows, moved, base) if row.source in report.COLUMNS]
         results["sensitivity"][name] = statistics.mean(changes)
+    results["tau"] = {sources: [get_tau(rows, program.predict(constants, stack=stack), sources)
+                                for stack in (None, "parplan")]
+                      for sources in [(name,) for name in report.COLUMNS] + [report.COLUMNS]}
+    simulated = program.predict(constants, simulate=True)
+    results["simulated"] = [(row, 100 * (new / old - 1)) for row, new, old in zip(rows, simulated, base)
+                            if row.run["positions"] > 1]
     results["collectives"] = compare_collectives(program, options.data)
     results["rows"] = [(row, seconds) for row, seconds in zip(rows, base)]
     if options.output:

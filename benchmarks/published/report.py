@@ -101,6 +101,20 @@ def describe_rows(results):
     return make_table(["source", "run", "measured s", "predicted s", "error %", ""], rows)
 
 
+def describe_ranks(results):
+    rows = [[", ".join(sources) if len(sources) < len(COLUMNS) else "all", f"{own:.2f}", f"{default:.2f}"]
+            for sources, (own, default) in results["tau"].items()]
+    return make_table(["rows", "with the stack of the source", "with parplan's for all"], rows)
+
+
+def describe_simulation(results):
+    changes = [change for _, change in results["simulated"]]
+    most = max(results["simulated"], key=lambda entry: abs(entry[1]))
+    return [f"With the schedule simulated as plans are, messages delay only who waits for them: the {len(changes)} steps with a "
+            f"pipeline", f"then take {sum(changes) / len(changes):+.1f} % on average, {most[1]:+.1f} % at most "
+            f"({most[0].source}, {most[0].name}), against the closed form of the table."]
+
+
 def write(results):
     return "\n".join(
         ["""# The cost model against published runs
@@ -139,5 +153,11 @@ cannot where configurations are compared, so these terms are kept for their phys
 
 1.08 times the time of NCCL's tuner plus 25 µs, and across nodes a factor by size; mean (largest) error:
 """] + describe_collectives(results) + ["""
+## Ranks
+
+Kendall's tau between predicted and measured rates of operations, over pairs of rows:
+"""] + describe_ranks(results) + ["""
+## Pipelines
+"""] + describe_simulation(results) + ["""
 ## All rows
 """] + describe_rows(results) + [""])
