@@ -342,6 +342,28 @@ TEST(Pipeline, HoldsWhatArrivesStagesBeforeItIsRead) {
   EXPECT_EQ(handed[3], chain[3] + block);
 }
 
+/// A second per byte of the piece that each rank of a position may send.
+class PieceCosts : public SimpleCosts {
+public:
+  double getMessageSeconds(const Mesh &, int, int64_t,
+                           int64_t pieceBytes) const override {
+    return static_cast<double>(pieceBytes);
+  }
+};
+
+TEST(Pipeline, SaysWhatEachRankOfAPositionMaySend) {
+  PlanningProblem problem = makeChain({8, 8, 8, 8, 8}, 4);
+  PlanRequest request = makeRequest(2, ScheduleKind::oneForwardOneBackward);
+  PlanResult alone = solveChecked(problem, request, PieceCosts());
+  EXPECT_EQ(alone.answer->pipeline->latencies,
+            std::vector<double>({8 * 8 * 4}));
+  request.deviceCount = 4;
+  request.tensorSize = 2;
+  PlanResult shared = solveChecked(problem, request, PieceCosts());
+  EXPECT_EQ(shared.answer->pipeline->latencies,
+            std::vector<double>({8 * 8 * 4 / 2}));
+}
+
 TEST(Pipeline, HoldsWhatTheScheduleHasInFlight) {
   PlanningProblem problem =
       makeChain({8, 8, 8, 8, 8, 8, 8, 8, 8}, /*microBatches=*/8);

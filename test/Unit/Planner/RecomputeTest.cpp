@@ -102,6 +102,31 @@ TEST(Recompute, CostsWhatItMakesAgain) {
   }
 }
 
+/// Of a stack that computes blocks again to their end.
+class WholeBlockCosts : public SimpleCosts {
+public:
+  bool recomputesWholeBlocks() const override { return true; }
+};
+
+TEST(Recompute, GoesToTheEndOfBlocksWhereTheStackDoes) {
+  PlanningProblem problem = makeBlocks(4, /*microBatches=*/3);
+  PlanRequest request = makeRequest();
+  request.recompute = RecomputeKind::full;
+  PlanResult full = solveChecked(problem, request);
+  double rest = 0;
+  for (size_t op = 2; op < 12; op += 3)
+    rest += SimpleCosts().getOpSeconds(problem, problem.ops[op],
+                                       full.answer->assignments[op], Mesh());
+  EXPECT_NEAR(
+      evaluatePlan(problem, *full.answer, WholeBlockCosts()).stepTimeSeconds,
+      full.evaluation.stepTimeSeconds + rest, 1e-9);
+  request.recompute = RecomputeKind::none;
+  PlanResult kept = solveChecked(problem, request);
+  EXPECT_EQ(
+      evaluatePlan(problem, *kept.answer, WholeBlockCosts()).stepTimeSeconds,
+      kept.evaluation.stepTimeSeconds);
+}
+
 TEST(Recompute, AgreesWithProgramOrderWhereNothingIs) {
   for (int64_t microBatches : {1, 3}) {
     PlanningProblem problem = makeBlocks(3, microBatches);
