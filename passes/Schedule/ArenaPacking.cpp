@@ -191,10 +191,13 @@ private:
             [&](size_t index) { return bytes(index) - first * ring(index); }),
         getOrder(
             [&](size_t index) { return length(index) - first * ring(index); })};
+    // Cheap as these are, they go on to the last byte.
     for (const Order &order : orders)
       for (Fit fit : {Fit::first, Fit::best})
-        if (putFirst(order, fit))
+        if (isSpent() || (putFirst(order, fit) && best.peak <= lowerBound))
           return;
+    if (isDone())
+      return;
     for (int64_t steps : searchSteps)
       if (isGood() || placeLargeFirst(steps))
         return;
@@ -209,9 +212,10 @@ private:
   /// The bound leaves out what follows the topmost buffer: less than the
   /// alignment is no difference.
   bool isDone() const {
-    return best.peak < lowerBound + alignment ||
-           (spent > budget && best.peak != INT64_MAX);
+    return best.peak < lowerBound + alignment || isSpent();
   }
+
+  bool isSpent() const { return spent > budget && best.peak != INT64_MAX; }
 
   /// Not worth to begin anew: 2.25 % above the bound.
   bool isGood() const { return best.peak - lowerBound <= lowerBound / 400 * 9; }
@@ -277,10 +281,12 @@ private:
     return {};
   }
 
-  /// Packs in `order`, then in orders in which all that ends above the bound
-  /// comes first. True when there is no more to do.
+  /// Packs in `order`, then, unless there is no more to do, in orders in which
+  /// all that ends above the bound comes first. True when there is no more to
+  /// do.
   bool putFirst(Order order, Fit fit) {
-    for (int round = 0; round <= partitions && !isDone(); ++round) {
+    for (int round = 0; round == 0 || (round <= partitions && !isDone());
+         ++round) {
       int64_t peak = place(order, fit);
       auto isAbove = [&](uint32_t index) {
         return offsets[index] + lifetimes[index].bytes > lowerBound;
