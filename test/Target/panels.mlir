@@ -19,6 +19,6 @@
 
 // A panel that is not contiguous is packed by its owner alone.
 // SOURCE: if (communicator0.rank() == 1)
-// SOURCE-NEXT: copy(compute, {{[{][{]}}0, 120}, {640, 48}}, {{.*}}Shape{6, 2}, Shape{5, 1}, Shape{2, 1});
-// SOURCE: communicator0.broadcast(communication, {{[{][{]}}640, 48}}, ElementType::Float32, 1, rank.at<char>(640), rank.at<char>(640), 12);
+// SOURCE-NEXT: copy(compute, {{[{][{]}}0, 120}, {[[PANEL:[0-9]+]], 48}}, {{.*}}Shape{6, 2}, Shape{5, 1}, Shape{2, 1});
+// SOURCE: communicator0.broadcast(communication, {{[{][{]}}[[PANEL]], 48}}, ElementType::Float32, 1, rank.at<char>([[PANEL]]), rank.at<char>([[PANEL]]), 12);
 // SOURCE: matmul<float>({{.*}}, 0, {}, {}, {}, {}, true});
