@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "passes/Schedule/Lifetimes.h"
 #include "passes/Schedule/Passes.h"
 
 #include "dialects/exec/ExecOps.h"
@@ -20,34 +21,6 @@ namespace parplan {
 
 namespace {
 
-/// What another stream or another tier takes part in: it is as early as it was.
-bool isFixed(Operation *op) {
-  return isa<CollectiveOpInterface, PointToPointOpInterface, TransferOp, PackOp,
-             PanelMatmulOp, RingAttentionOp, RingAttentionGradientOp>(op) ||
-         op->hasTrait<OpTrait::IsTerminator>();
-}
-
-/// The value whose bytes `value` is.
-Value getRoot(Value value) {
-  while (auto reshape = value.getDefiningOp<ReshapeOp>())
-    value = reshape.getInput();
-  return value;
-}
-
-int64_t getBytes(Value value) {
-  auto type = cast<RankedTensorType>(value.getType());
-  return type.getNumElements() * exec::getStorageBytes(type.getElementType());
-}
-
-/// Whether the bytes of `value` are there until `place`, whatever `map` does.
-bool isReadFrom(Value value, Operation *place, exec::MapOp map) {
-  return llvm::any_of(value.getUsers(), [&](Operation *user) {
-    if (auto reshape = dyn_cast<ReshapeOp>(user))
-      return isReadFrom(reshape.getResult(), place, map);
-    return user != map && !user->isBeforeInBlock(place);
-  });
-}
-
 /// The first reader of the bytes of `value`.
 Operation *findFirstReader(Value value) {
   Operation *first = nullptr;
@@ -59,17 +32,9 @@ Operation *findFirstReader(Value value) {
 
 /// Bytes that are freed later when `map` waits until `place`.
 int64_t getKeptBytes(exec::MapOp map, Operation *place) {
-  llvm::SmallPtrSet<Value, 4> kept;
-  int64_t bytes = 0;
-  for (Value input : map.getInputs()) {
-    Value root = getRoot(input);
-    Operation *maker = root.getDefiningOp();
-    if (!maker || isa<ParameterOp, BucketParameterOp, ConstantOp>(maker) ||
-        isReadFrom(root, place, map) || !kept.insert(root).second)
-      continue;
-    bytes += getBytes(root);
-  }
-  return bytes;
+  return getFreedBytes(map, [&](Operation *user) {
+    return user != map && !user->isBeforeInBlock(place);
+  });
 }
 
 void delay(exec::MapOp map) {

@@ -59,10 +59,25 @@ def DelayKernels : Pass<"parplan-delay-kernels", "::mlir::ModuleOp"> {
   }];
 }
 
+def HoistLastReaders : Pass<"parplan-hoist-last-readers", "::mlir::ModuleOp"> {
+  let summary = "Moves products that free bytes before others that take them";
+  let description = [{
+    In: as parplan-delay-kernels leaves it.
+
+    A product that is the last to read an activation (a weight's gradient mostly)
+    runs before the products in front of it that it does not need, if it makes no
+    more bytes than it frees and they free no more than they make: at no moment
+    is more alive, and less at some. Nothing moves before what is communicated,
+    which would start later.
+
+    Out: the same ops in another order.
+  }];
+}
+
 def ToExec : Pass<"parplan-to-exec", "::mlir::ModuleOp"> {
   let summary = "Places buffers and orders launches, communication and events";
   let description = [{
-    In: as parplan-delay-kernels leaves it.
+    In: as parplan-hoist-last-readers leaves it.
 
     @main, or the function of every pipeline position, becomes an `exec.program`:
     statements in program order, collectives on the communication stream, sends

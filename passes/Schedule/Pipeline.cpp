@@ -17,6 +17,8 @@ void buildSchedulePipeline(mlir::OpPassManager &manager) {
   manager.addPass(createFuseElementwise());
   // After fusion, which asks for few ops and not for their order.
   manager.addPass(createDelayKernels());
+  // After them: which op is the last to read a value is known.
+  manager.addPass(createHoistLastReaders());
   // The verifier of exec.program looks at each program,
   manager.addPass(createToExec());
   // and this closes the phase.
