@@ -76,13 +76,16 @@ std::optional<LoweredProgram> parplan::lower(const Frontend &frontend,
     int64_t bucketBytes =
         answer.servers ? pushedBucketBytes : getBucketBytes(answer.mesh, costs);
     auto build = [&](mlir::OpPassManager &manager) {
-      buildMemoryPipeline(manager, bucketBytes);
+      buildMemoryPipeline(manager, bucketBytes, &costs);
     };
     if (!runPhase(*lowered.module, "memory", build, engine))
       return std::nullopt;
     dumper.dump(*lowered.module, "memory");
   }
-  if (!runPhase(*lowered.module, "schedule", buildSchedulePipeline, engine))
+  auto buildSchedule = [&](mlir::OpPassManager &manager) {
+    buildSchedulePipeline(manager, &costs);
+  };
+  if (!runPhase(*lowered.module, "schedule", buildSchedule, engine))
     return std::nullopt;
   dumper.dump(*lowered.module, "schedule");
   Program program = extractProgram(*lowered.module);

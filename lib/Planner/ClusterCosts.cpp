@@ -2,6 +2,8 @@
 
 #include "parplan/Planner/ClusterCosts.h"
 
+#include "parplan/Cluster/Presets.h"
+
 using namespace parplan;
 
 double ClusterCosts::getOpSeconds(const OpCost &cost) const {
@@ -48,4 +50,32 @@ double ClusterCosts::getTransferSeconds(MemoryTier from, MemoryTier to,
 
 double ClusterCosts::getHostOpSeconds(const OpCost &cost) const {
   return model.getHostOpSeconds(cost);
+}
+
+namespace {
+
+struct OwnModel {
+  CostModel model;
+};
+
+/// The model is made before the costs that refer to it.
+class LoadedCosts : private OwnModel, public ClusterCosts {
+public:
+  explicit LoadedCosts(Cluster cluster)
+      : OwnModel{CostModel(std::move(cluster), Precision::fp32)},
+        ClusterCosts(OwnModel::model) {}
+};
+
+} // namespace
+
+std::unique_ptr<PlanCosts> parplan::loadCosts(const std::string &nameOrFile,
+                                              int64_t devices,
+                                              DiagnosticEngine &engine) {
+  std::optional<ClusterDescription> description =
+      loadCluster(nameOrFile, engine);
+  std::optional<Cluster> cluster =
+      description ? makeCluster(*description, devices, engine) : std::nullopt;
+  if (!cluster)
+    return nullptr;
+  return std::make_unique<LoadedCosts>(std::move(*cluster));
 }

@@ -61,12 +61,18 @@ def KeepUpdatedPieces : Pass<"parplan-keep-updated-pieces", "::mlir::ModuleOp"> 
 }
 
 def PrefetchGathers : Pass<"parplan-prefetch-gathers", "::mlir::ModuleOp"> {
-  let summary = "Gathers stored variables while the ones before are in use";
+  let summary = "Gathers stored variables just in time";
   let description = [{
     Gathers of stored variables that are needed together, in one pass over one
-    block of the model, move to where the gathers before them were: what is
-    gathered next is on its way while the current one is read.
+    block of the model, move ahead of their first reader: to where they are done
+    in time by twice the estimate of the cost model, but not before the gathers
+    before them. What is gathered next is on its way while something else is
+    computed, and takes memory no longer than that.
   }];
+  let options = [
+    Option<"cluster", "cluster", "std::string", "\"host\"",
+           "Preset of the cluster, where no costs are handed down">
+  ];
 }
 
 def InsertTransfers : Pass<"parplan-insert-transfers", "::mlir::ModuleOp"> {

@@ -10,7 +10,8 @@
 
 namespace parplan {
 
-void buildMemoryPipeline(mlir::OpPassManager &manager, int64_t bucketBytes) {
+void buildMemoryPipeline(mlir::OpPassManager &manager, int64_t bucketBytes,
+                         const PlanCosts *costs) {
   // First: gathers of buckets take the place of those of their members.
   if (bucketBytes > 0)
     manager.addPass(createBucketGradients({bucketBytes}));
@@ -18,7 +19,7 @@ void buildMemoryPipeline(mlir::OpPassManager &manager, int64_t bucketBytes) {
   manager.addPass(createSplitServers());
   manager.addPass(createKeepUpdatedPieces());
   // It orders the gathers that are left.
-  manager.addPass(createPrefetchGathers());
+  manager.addPass(createPrefetchGathers(costs));
   // Last: uploads are for readers in their final places.
   manager.addPass(createInsertTransfers());
   manager.addPass(createVerifyMemory());

@@ -8,7 +8,12 @@
 #include "passes/Memory/Passes.h"
 #include "passes/Partition/ShardingAccess.h"
 
+#include "parplan/Planner/ClusterCosts.h"
+#include "parplan/Support/Diagnostics.h"
+
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 
@@ -44,36 +49,151 @@ bool belongTogether(AllGatherOp left, AllGatherOp right) {
              isBeforeBackward(getReader(right).role);
 }
 
-struct PrefetchGathersPass : impl::PrefetchGathersBase<PrefetchGathersPass> {
-  void runOnOperation() override {
-    for (auto function : getOperation().getOps<func::FuncOp>())
-      run(function);
+/// Gathers whose first one is before op `index` of what computes.
+struct Group {
+  SmallVector<AllGatherOp> gathers;
+  size_t index;
+  double seconds = 0;
+};
+
+/// Moves groups to where they are just in time. Computation and communication
+/// are two clocks: an op begins when those before it are done, a collective
+/// when those before it are and it is issued.
+class GatherPlacer {
+public:
+  GatherPlacer(func::FuncOp function, const PlanCosts &costs,
+               const ShardingAccess &access)
+      : body(function.getBody().front()), costs(costs), access(access) {}
+
+  void run() {
+    llvm::SetVector<Operation *> sources;
+    for (auto gather : body.getOps<AllGatherOp>())
+      for (Operation *source : llvm::reverse(getSources(gather)))
+        sources.insert(source);
+    for (Operation *source : llvm::reverse(sources))
+      source->moveBefore(&body, body.begin());
+    collect();
+    // The first one stays. `free` is when what is issued before op `next` has
+    // been communicated.
+    size_t next = 0;
+    double free = 0;
+    for (size_t number = 0; number < groups.size(); ++number) {
+      const Group &group = groups[number];
+      size_t earliest = number > 0 ? groups[number - 1].index : group.index;
+      for (; next < earliest; ++next)
+        communicate(next, free);
+      SmallVector<double> frees = {free};
+      for (size_t index = earliest; index < group.index; ++index) {
+        communicate(index, free);
+        frees.push_back(free);
+      }
+      size_t place = group.index;
+      while (place > earliest &&
+             std::max(frees[place - earliest], starts[place]) +
+                     certainty * group.seconds >
+                 starts[group.index])
+        --place;
+      if (place < group.index)
+        for (AllGatherOp gather : group.gathers)
+          gather->moveBefore(ops[place]);
+      free = std::max(frees[place - earliest], starts[place]) + group.seconds;
+      next = place;
+    }
   }
 
-  static void run(func::FuncOp function) {
-    Block &body = function.getBody().front();
-    SmallVector<SmallVector<AllGatherOp>> groups;
-    for (auto gather : function.getOps<AllGatherOp>()) {
-      if (getSources(gather).empty())
+private:
+  /// Estimates are taken to be wrong by as much.
+  static constexpr double certainty = 2;
+
+  void collect() {
+    double seconds = 0;
+    for (Operation &op : body) {
+      if (auto gather = dyn_cast<AllGatherOp>(op);
+          gather && !getSources(gather).empty()) {
+        if (groups.empty() ||
+            !belongTogether(groups.back().gathers.back(), gather))
+          groups.push_back({{}, ops.size()});
+        groups.back().gathers.push_back(gather);
+        groups.back().seconds += getCollectiveSeconds(&op);
         continue;
-      if (groups.empty() || !belongTogether(groups.back().back(), gather))
-        groups.emplace_back();
-      groups.back().push_back(gather);
-    }
-    for (ArrayRef<AllGatherOp> group : groups)
-      for (AllGatherOp gather : group)
-        for (Operation *source : getSources(gather))
-          source->moveBefore(&body, body.begin());
-    // From the last one, so that each finds the one before in its old place.
-    for (size_t index = groups.size(); index > 1; --index) {
-      Operation *place = groups[index - 2].front();
-      for (AllGatherOp gather : groups[index - 1]) {
-        gather->moveAfter(place);
-        place = gather;
       }
+      ops.push_back(&op);
+      starts.push_back(seconds);
+      if (isa<CostOpInterface>(op) && isa<ShardingRuleOpInterface>(op))
+        seconds += getOpSeconds(&op);
     }
   }
+
+  void communicate(size_t index, double &free) const {
+    if (isa<CollectiveOpInterface>(ops[index]))
+      free = std::max(free, starts[index]) + getCollectiveSeconds(ops[index]);
+  }
+
+  double getOpSeconds(Operation *op) const {
+    ShardingRule rule = cast<ShardingRuleOpInterface>(op).getShardingRule();
+    SmallVector<int64_t> sizes;
+    for (const Factor &factor : rule.factors)
+      sizes.push_back(factor.size);
+    return costs.getOpSeconds(evaluateWork(op, sizes));
+  }
+
+  double getCollectiveSeconds(Operation *op) const {
+    auto collective = cast<CollectiveOpInterface>(op);
+    int64_t bytes = 0;
+    auto regard = [&](TypeRange types) {
+      for (Type type : types)
+        bytes = std::max(bytes, cast<RankedTensorType>(type).getNumElements() *
+                                    getElementBytes(type));
+    };
+    regard(op->getOperandTypes());
+    regard(op->getResultTypes());
+    return costs.getCollectiveSeconds(
+        collective.getCollectiveKind(), access.getMesh(),
+        access.getAxes(collective.getCollectiveAxes()), bytes);
+  }
+
+  Block &body;
+  const PlanCosts &costs;
+  const ShardingAccess &access;
+  /// All but the gathers, and when each begins.
+  SmallVector<Operation *> ops;
+  SmallVector<double> starts;
+  SmallVector<Group> groups;
+};
+
+struct PrefetchGathersPass : impl::PrefetchGathersBase<PrefetchGathersPass> {
+  using PrefetchGathersBase::PrefetchGathersBase;
+  explicit PrefetchGathersPass(const PlanCosts *costs) : costs(costs) {}
+
+  void runOnOperation() override {
+    FailureOr<ShardingAccess> access = ShardingAccess::create(getOperation());
+    if (failed(access))
+      return signalPassFailure();
+    if (costs)
+      return run(*costs, *access);
+    parplan::DiagnosticEngine engine;
+    std::unique_ptr<PlanCosts> loaded =
+        loadCosts(cluster, access->getMesh().getRankCount(), engine);
+    if (!loaded) {
+      getOperation().emitError(engine.render());
+      return signalPassFailure();
+    }
+    run(*loaded, *access);
+  }
+
+private:
+  void run(const PlanCosts &used, const ShardingAccess &access) {
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      GatherPlacer(function, used, access).run();
+  }
+
+  const PlanCosts *costs = nullptr;
 };
 
 } // namespace
+
+std::unique_ptr<Pass> createPrefetchGathers(const PlanCosts *costs) {
+  return std::make_unique<PrefetchGathersPass>(costs);
+}
+
 } // namespace parplan

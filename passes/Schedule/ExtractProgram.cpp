@@ -13,8 +13,6 @@ using namespace mlir;
 
 namespace parplan {
 
-namespace {
-
 CollectiveKind getKind(exec::CollectiveForm form) {
   switch (form) {
   case exec::CollectiveForm::all_reduce:
@@ -32,6 +30,8 @@ CollectiveKind getKind(exec::CollectiveForm form) {
   }
   return CollectiveKind::allReduce;
 }
+
+namespace {
 
 BufferUse getUseOfKind(exec::BufferKind kind) {
   switch (kind) {

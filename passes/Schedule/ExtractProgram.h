@@ -18,6 +18,9 @@ namespace parplan {
 /// these lives could have, 0 for tiers without buffers.
 inline constexpr llvm::StringLiteral arenaBoundsName = "exec.arena_bounds";
 
+/// The kind by which calls of a form are priced.
+CollectiveKind getKind(exec::CollectiveForm form);
+
 /// What the ranks of the verified programs of a module do: buffers, launches
 /// with their costs, communication, transfers and events, in the order of
 /// issue. One program for all ranks, or one for each where positions, exchanges

@@ -19,15 +19,22 @@ class OpPassManager;
 
 namespace parplan {
 
+class PlanCosts;
+
 #define GEN_PASS_DECL
 #include "passes/Schedule/Passes.h.inc"
 
 #define GEN_PASS_REGISTRATION
 #include "passes/Schedule/Passes.h.inc"
 
+/// parplan-to-exec by these costs, which must outlive the pass; by those of the
+/// preset `host` where there are none.
+std::unique_ptr<mlir::Pass> createToExec(const PlanCosts *costs);
+
 /// Appends the schedule phase: in, the program of one rank on tensors; out, an
-/// `exec.program`. Every pass of it also runs alone.
-void buildSchedulePipeline(mlir::OpPassManager &manager);
+/// `exec.program`. Every pass of it also runs alone. `costs` must outlive them.
+void buildSchedulePipeline(mlir::OpPassManager &manager,
+                           const PlanCosts *costs = nullptr);
 
 } // namespace parplan
 

@@ -80,14 +80,16 @@ def ToExec : Pass<"parplan-to-exec", "::mlir::ModuleOp"> {
     In: as parplan-hoist-last-readers leaves it.
 
     @main, or the function of every pipeline position, becomes an `exec.program`:
-    statements in program order, collectives on the communication stream, sends
-    and receives on that of point-to-point with communicators of their own, copies
+    statements in program order, collectives on the communication stream, sends and
+    receives on that of point-to-point with communicators of their own, copies
     between tiers on theirs, loops over panels unrolled so that a panel travels
-    while the one before it is multiplied, buffers packed into one arena per tier by the best of
-    several orders, and a record and a wait exactly where one stream touches what the
-    other has written or still reads. Results with `parplan.variable` or
-    `parplan.bucket` are written where the old values lie, and what is packed is
-    made inside of its bucket, where nothing else reads the bytes by then.
+    while the one before it is multiplied, buffers packed into one arena per tier by
+    the best of several orders, and a record and a wait exactly where one stream
+    touches what the other has written or still reads. The bytes of a collective are
+    used again when twice the time has passed that it takes by the cost model.
+    Results with `parplan.variable` or `parplan.bucket` are written where the old
+    values lie, and what is packed is made inside of its bucket, where nothing else
+    reads the bytes by then.
 
     What is computed from values in host memory is computed there and stays
     there; the numbers of the schedule that it reads come to the host themselves.
@@ -99,7 +101,9 @@ def ToExec : Pass<"parplan-to-exec", "::mlir::ModuleOp"> {
   let dependentDialects = ["::parplan::exec::ExecDialect"];
   let options = [
     Option<"report", "report", "bool", "false",
-           "Remark on the size of the arena and the most bytes alive at once">
+           "Remark on the size of the arena and the most bytes alive at once">,
+    Option<"cluster", "cluster", "std::string", "\"host\"",
+           "Preset of the cluster, where no costs are handed down">
   ];
 }
 

@@ -10,7 +10,8 @@
 
 namespace parplan {
 
-void buildSchedulePipeline(mlir::OpPassManager &manager) {
+void buildSchedulePipeline(mlir::OpPassManager &manager,
+                           const PlanCosts *costs) {
   // First, so that the transposes it adds can be fused into what produces them.
   manager.addPass(createLegalizeLayouts());
   // Before placement: what is fused away needs no buffer.
@@ -20,7 +21,7 @@ void buildSchedulePipeline(mlir::OpPassManager &manager) {
   // After them: which op is the last to read a value is known.
   manager.addPass(createHoistLastReaders());
   // The verifier of exec.program looks at each program,
-  manager.addPass(createToExec());
+  manager.addPass(createToExec(costs));
   // and this closes the phase.
   manager.addPass(createVerifyPrograms());
 }

@@ -7,6 +7,7 @@
 #include "passes/Schedule/Placement.h"
 #include "passes/Schedule/ArenaPacking.h"
 #include "passes/Schedule/ExtractProgram.h"
+#include "passes/Schedule/Releases.h"
 
 #include "parplan/Support/Check.h"
 
@@ -211,46 +212,6 @@ FlatSymbolRefAttr Placement::getCommunicator(AxisListAttr axes,
 // Memory
 //===----------------------------------------------------------------------===//
 
-/// For every statement beside the compute stream the statement from which on
-/// its bytes may be used anew: what waits for it anyway, or the next on its
-/// stream. Earlier, what is computed meanwhile would have to wait for the
-/// bytes.
-static DenseMap<int64_t, int64_t>
-findReleases(ArrayRef<exec::StatementOpInterface> statements) {
-  auto touches = [](ValueRange operands, ValueRange others) {
-    return llvm::any_of(operands, [&](Value operand) {
-      return llvm::any_of(others, [&](Value other) {
-        return exec::getBuffer(operand) == exec::getBuffer(other);
-      });
-    });
-  };
-  DenseMap<int64_t, int64_t> releases;
-  /// The last statement of each stream while it is not awaited.
-  std::array<int64_t, exec::streamCount> open;
-  open.fill(-1);
-  for (size_t number = 0; number < statements.size(); ++number) {
-    exec::StatementOpInterface op = statements[number];
-    exec::StreamKind stream = op.getStreamKind();
-    for (auto [other, pending] : llvm::enumerate(open)) {
-      if (pending < 0)
-        continue;
-      exec::StatementOpInterface call = statements[pending];
-      if (other == static_cast<size_t>(stream) ||
-          touches(op->getOperands(), call.getWrittenBuffers()) ||
-          touches(op.getWrittenBuffers(), call.getReadBuffers())) {
-        releases[pending] = number;
-        pending = -1;
-      }
-    }
-    if (stream != exec::StreamKind::compute)
-      open[static_cast<size_t>(stream)] = number;
-  }
-  for (int64_t pending : open)
-    if (pending >= 0)
-      releases[pending] = statements.size();
-  return releases;
-}
-
 /// Offsets for the buffers of one tier.
 static Placement::Memory pack(exec::Tier tier, int64_t alignment,
                               ArrayRef<BufferOp> resident,
@@ -276,7 +237,7 @@ static Placement::Memory pack(exec::Tier tier, int64_t alignment,
           packing.lowerBound > 0 ? bottom + packing.lowerBound : highest};
 }
 
-SmallVector<Placement::Memory> Placement::placeBuffers() {
+SmallVector<Placement::Memory> Placement::placeBuffers(const PlanCosts &costs) {
   Block &body = program.getBody().front();
   for (auto view : llvm::make_early_inc_range(body.getOps<exec::ViewOp>()))
     if (view->use_empty())
@@ -294,7 +255,7 @@ SmallVector<Placement::Memory> Placement::placeBuffers() {
     }
     ++number;
   }
-  DenseMap<int64_t, int64_t> releases = findReleases(all);
+  DenseMap<int64_t, int64_t> releases = findReleases(program, costs);
   struct Buffers {
     SmallVector<BufferOp> resident, moving;
     std::vector<Lifetime> lifetimes;

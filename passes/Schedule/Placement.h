@@ -16,6 +16,8 @@
 
 namespace parplan {
 
+class PlanCosts;
+
 /// An `exec.program` to which statements are appended. Buffers get offsets when
 /// all statements are there.
 class Placement {
@@ -115,8 +117,8 @@ public:
   };
   /// Gives every buffer its live range and offset and the program its arenas:
   /// the device's, and those of other tiers with buffers. Erases buffers that
-  /// no statement uses, but for interfaces.
-  llvm::SmallVector<Memory> placeBuffers();
+  /// no statement uses, but for interfaces. `costs` say when calls are done.
+  llvm::SmallVector<Memory> placeBuffers(const PlanCosts &costs);
 
 private:
   mlir::Value createBuffer(exec::BufferKind kind, llvm::ArrayRef<int64_t> shape,

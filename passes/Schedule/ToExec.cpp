@@ -11,8 +11,10 @@
 #include "passes/Schedule/Variables.h"
 
 #include "dialects/parplan/ParplanOps.h"
+#include "parplan/Planner/ClusterCosts.h"
 #include "parplan/Sharding/ServerPositions.h"
 #include "parplan/Support/Check.h"
+#include "parplan/Support/Diagnostics.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -259,6 +261,7 @@ private:
 
 struct ToExecPass : impl::ToExecBase<ToExecPass> {
   using ToExecBase::ToExecBase;
+  explicit ToExecPass(const PlanCosts *costs) : costs(costs) {}
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
@@ -272,12 +275,23 @@ struct ToExecPass : impl::ToExecBase<ToExecPass> {
       module.emitError("a program needs a module with one mesh");
       return signalPassFailure();
     }
+    std::unique_ptr<PlanCosts> loaded;
+    if (!costs) {
+      parplan::DiagnosticEngine engine;
+      loaded =
+          loadCosts(cluster, mesh.getMesh().getMesh().getRankCount(), engine);
+      if (!loaded) {
+        module.emitError(engine.render());
+        return signalPassFailure();
+      }
+    }
+    const PlanCosts &used = costs ? *costs : *loaded;
     ModuleParts parts(module);
     for (func::FuncOp function : functions) {
       ProgramTranslator translator(module, function, mesh.getMesh(), parts);
       if (failed(translator.run()))
         return signalPassFailure();
-      finish(translator.getPlacement());
+      finish(translator.getPlacement(), used);
     }
     for (func::FuncOp function : functions)
       function.erase();
@@ -286,8 +300,8 @@ struct ToExecPass : impl::ToExecBase<ToExecPass> {
     mesh.erase();
   }
 
-  void finish(Placement &placement) {
-    SmallVector<Placement::Memory> tiers = placement.placeBuffers();
+  void finish(Placement &placement, const PlanCosts &used) {
+    SmallVector<Placement::Memory> tiers = placement.placeBuffers(used);
     placeEvents(placement.getProgram());
     if (!report)
       return;
@@ -299,7 +313,14 @@ struct ToExecPass : impl::ToExecBase<ToExecPass> {
              << memory.lowerBound;
     }
   }
+
+  const PlanCosts *costs = nullptr;
 };
 
 } // namespace
+
+std::unique_ptr<Pass> createToExec(const PlanCosts *costs) {
+  return std::make_unique<ToExecPass>(costs);
+}
+
 } // namespace parplan

@@ -10,7 +10,12 @@
 #include "parplan/CostModel/CostModel.h"
 #include "parplan/Planner/PlanCosts.h"
 
+#include <memory>
+#include <string>
+
 namespace parplan {
+
+class DiagnosticEngine;
 
 /// Prices plans by the cost model of a cluster, whose devices are the ranks of
 /// the mesh in order.
@@ -39,6 +44,11 @@ private:
 
   const CostModel &model;
 };
+
+/// Costs of `devices` devices of a preset or a cluster file, in fp32; null,
+/// with a diagnostic, where there are none.
+std::unique_ptr<PlanCosts> loadCosts(const std::string &nameOrFile,
+                                     int64_t devices, DiagnosticEngine &engine);
 
 } // namespace parplan
 

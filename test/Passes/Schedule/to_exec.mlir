@@ -1,4 +1,7 @@
 // RUN: parplan-opt %s -parplan-legalize-layouts -parplan-fuse-elementwise -parplan-to-exec -split-input-file | FileCheck %s
+// RUN: not parplan-opt %s -parplan-legalize-layouts -parplan-fuse-elementwise -parplan-to-exec=cluster=nowhere -split-input-file 2>&1 | FileCheck %s --check-prefix=UNKNOWN
+
+// UNKNOWN: nowhere
 
 parplan.mesh @mesh <["tp0"=2 tensor]>
 parplan.initializer @w0 "fc1.weight" : tensor<8x15xf32> in "" at 0 length 480
@@ -212,4 +215,27 @@ func.func @main(%x: tensor<4x4xf32> {parplan.name = "x"}) -> (tensor<4x4xf32> {p
   %3 = parplan.transpose %2 [1, 0] : tensor<4x4xf32>
   %4 = parplan.add %2, %3 : tensor<4x4xf32>, tensor<4x4xf32>
   return %4 : tensor<4x4xf32>
+}
+
+// -----
+
+parplan.mesh @mesh <["dp0"=2 data]>
+
+// A product takes longer than the reduction beside it: the product after that takes the bytes that are reduced, and waits
+// for them.
+// CHECK-LABEL: exec.program @main
+// CHECK: %[[G:.*]] = exec.buffer activation at [[AT:[0-9]+]] live 0 to 1 : <256x256xf32>
+// CHECK: %[[P2:.*]] = exec.buffer activation at [[AT]] live 3 to 4 : <256x256xf32>
+// CHECK: exec.collective reduce_scatter @c0 kind sum %[[G]]
+// CHECK-NEXT: exec.record 0 on communication
+// CHECK-NEXT: exec.matmul
+// CHECK-NEXT: exec.wait 0 on compute
+// CHECK-NEXT: exec.matmul {{.*}} into %[[P2]]
+func.func @main(%x: tensor<256x256xf32> {parplan.name = "x"}) -> (tensor<128x256xf32> {parplan.name = "s"}, tensor<256x256xf32> {parplan.name = "y"}) {
+  %g = parplan.matmul "mk,kn->mn" %x, %x : tensor<256x256xf32>, tensor<256x256xf32>
+  %s = parplan.reduce_scatter sum %g axes <"dp0"> dim 0 to <@mesh, [{"dp0"}, {}]> : tensor<256x256xf32> -> tensor<128x256xf32>
+  %p1 = parplan.matmul "mk,kn->mn" %x, %x : tensor<256x256xf32>, tensor<256x256xf32>
+  %p2 = parplan.matmul "mk,kn->mn" %p1, %x : tensor<256x256xf32>, tensor<256x256xf32>
+  %p3 = parplan.matmul "mk,kn->mn" %p2, %x : tensor<256x256xf32>, tensor<256x256xf32>
+  return %s, %p3 : tensor<128x256xf32>, tensor<256x256xf32>
 }

@@ -10,6 +10,7 @@
 #include "GraphExperts.h"
 #include "GraphMutants.h"
 #include "Outcomes.h"
+#include "RandomCosts.h"
 #include "RandomGraph.h"
 #include "RandomPlan.h"
 
@@ -85,8 +86,9 @@ public:
     buildPartitionPipeline(manager);
     buildPipelinePipeline(manager);
     constexpr int64_t bucketBytes[] = {0, 400, 1 << 20};
+    RandomCosts costs(random);
     if (graph.microBatches > 0)
-      buildMemoryPipeline(manager, random.pick(bucketBytes));
+      buildMemoryPipeline(manager, random.pick(bucketBytes), &costs);
     return succeeded(verify(*planned)) && succeeded(manager.run(*graph.module));
   }
 

@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Outcomes.h"
+#include "RandomCosts.h"
 #include "RandomPlan.h"
 #include "RandomStages.h"
 #include "StepCase.h"
@@ -56,7 +57,8 @@ public:
       return false;
     PassManager memory(&getContext());
     constexpr int64_t bucketBytes[] = {0, 400, 1 << 20};
-    buildMemoryPipeline(memory, random.pick(bucketBytes));
+    RandomCosts costs(random);
+    buildMemoryPipeline(memory, random.pick(bucketBytes), &costs);
     return succeeded(memory.run(*step.module));
   }
 

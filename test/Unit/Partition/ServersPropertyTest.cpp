@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "RandomCosts.h"
 #include "StepCase.h"
 
 #include "dialects/parplan/ParplanOps.h"
@@ -43,7 +44,8 @@ public:
     buildPartitionPipeline(manager);
     buildPipelinePipeline(manager);
     constexpr int64_t bucketBytes[] = {1, 400, 1 << 20};
-    buildMemoryPipeline(manager, random.pick(bucketBytes));
+    RandomCosts costs(random);
+    buildMemoryPipeline(manager, random.pick(bucketBytes), &costs);
     return succeeded(manager.run(*step.module));
   }
 
