@@ -114,7 +114,8 @@ planAsGiven(mlir::MLIRContext &context, const CompileOptions &options,
   if (!lack && bytes > memoryLimitBytes)
     lack = "the plan takes " + formatBytes(bytes);
   if (lack) {
-    reportNoPlanFits(options, memoryLimitBytes, *lack, {}, engine);
+    reportNoPlanFits(options, memoryLimitBytes, *lack, SearchEnd::allSeen, {},
+                     engine);
     return std::nullopt;
   }
   std::optional<SequenceSummary> sequence;

@@ -49,13 +49,15 @@ void ModelCandidates::refuse(const PlanChoice &choice, int64_t memoryLimitBytes,
         << "interrupted before a plan was found";
     return;
   }
+  SearchEnd end = choice.isCutShort ? SearchEnd::timeOver : SearchEnd::allSeen;
   if (auto lack = choice.describeLack()) {
-    reportNoPlanFits(options, memoryLimitBytes, *lack, findWays(), engine);
+    reportNoPlanFits(options, memoryLimitBytes, *lack, end, findWays(), engine);
     return;
   }
   reportImpossible(least, engine);
   if (!engine.hasErrors())
-    reportNoPlanPossible(options, finish(least).refusals, findWays(), engine);
+    reportNoPlanPossible(options, finish(least).refusals, end, findWays(),
+                         engine);
 }
 
 PlanResult ModelCandidates::search(const PlanCandidate &candidate,

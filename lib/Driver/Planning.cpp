@@ -57,15 +57,29 @@ static void describe(const WaysOut &waysOut, DiagnosticBuilder &error) {
                " a device and " + formatSeconds(way.seconds) + " a step");
 }
 
+/// Nobody knows then what is not among the plans that were looked at.
+static void describe(SearchEnd end, const CompileOptions &options,
+                     DiagnosticBuilder &error) {
+  if (end == SearchEnd::timeOver)
+    error.note("time was over (--time-budget, " +
+               formatSeconds(options.timeBudgetSeconds) +
+               ") before all plans were seen; more of it may find one");
+}
+
 void parplan::reportNoPlanFits(const CompileOptions &options,
                                int64_t memoryLimitBytes,
-                               const std::string &reason,
+                               const std::string &reason, SearchEnd end,
                                const WaysOut &waysOut,
                                DiagnosticEngine &engine) {
   DiagnosticBuilder error =
       engine.error(codes::noPlanFits, Location::inFile(options.modelPath));
-  error << "no plan for " << options.gpus << " devices fits "
+  error << (end == SearchEnd::timeOver ? "no plan was found for "
+                                       : "no plan for ")
+        << options.gpus
+        << (end == SearchEnd::timeOver ? " devices that fits "
+                                       : " devices fits ")
         << formatBytes(memoryLimitBytes) << " per device; " << reason;
+  describe(end, options, error);
   describe(waysOut, error);
   if (waysOut.ways.empty())
     error.help(joinText({options.force.servers ? "use more devices or servers"
@@ -82,7 +96,7 @@ std::string parplan::describeServerNeed(const ServerChoice &servers,
 
 void parplan::reportNoPlanPossible(const CompileOptions &options,
                                    const std::vector<std::string> &refusals,
-                                   const WaysOut &waysOut,
+                                   SearchEnd end, const WaysOut &waysOut,
                                    DiagnosticEngine &engine) {
   DiagnosticBuilder error =
       engine.error(codes::noPlanPossible, Location::inFile(options.modelPath));
@@ -90,6 +104,7 @@ void parplan::reportNoPlanPossible(const CompileOptions &options,
         << " devices was found that does what is asked for";
   for (const std::string &refusal : refusals)
     error.note(refusal);
+  describe(end, options, error);
   describe(waysOut, error);
 }
 
@@ -205,8 +220,8 @@ static bool checkServerMemory(const PlanningProblem &problem,
   int64_t bytes = getVariableBytes(problem, *options.force.servers);
   if (bytes > memoryLimitBytes)
     reportNoPlanFits(options, memoryLimitBytes,
-                     describeServerNeed(*options.force.servers, bytes), {},
-                     engine);
+                     describeServerNeed(*options.force.servers, bytes),
+                     SearchEnd::allSeen, {}, engine);
   return bytes <= memoryLimitBytes;
 }
 

@@ -27,16 +27,20 @@ std::string getClusterSource(const CompileOptions &options);
 std::optional<Cluster> chooseCluster(const CompileOptions &options,
                                      DiagnosticEngine &engine);
 
+/// How far a search was that found nothing.
+enum class SearchEnd { allSeen, timeOver };
+
 /// Reports that no plan fits, with `reason` behind the common words, and what
 /// to do.
 void reportNoPlanFits(const CompileOptions &options, int64_t memoryLimitBytes,
-                      const std::string &reason, const WaysOut &waysOut,
-                      DiagnosticEngine &engine);
+                      const std::string &reason, SearchEnd end,
+                      const WaysOut &waysOut, DiagnosticEngine &engine);
 
 /// Reports that there is no plan whatever memory there is, and why.
 void reportNoPlanPossible(const CompileOptions &options,
                           const std::vector<std::string> &refusals,
-                          const WaysOut &waysOut, DiagnosticEngine &engine);
+                          SearchEnd end, const WaysOut &waysOut,
+                          DiagnosticEngine &engine);
 
 /// That a server needs `bytes`.
 std::string describeServerNeed(const ServerChoice &servers, int64_t bytes);

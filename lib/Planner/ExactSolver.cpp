@@ -144,14 +144,20 @@ private:
     }
     // One space is looked at in any case.
     bool hasLooked = result.certificate.explored > 0;
-    if (hasLooked && request.isOver(end))
+    if (request.control.isStopped() || (hasLooked && request.isOver(end))) {
+      result.isCutShort = true;
       return leaveOut(computeBound);
+    }
     double mostOptimizerSeconds =
         mayUpdateOnHost(problem, request)
             ? getMostOptimizerSeconds(space.mesh, assignments)
             : 0;
     MeshProblem meshProblem(problem, request, space, std::move(assignments),
                             costs);
+    if (meshProblem.isStopped()) {
+      result.isCutShort = true;
+      return leaveOut(computeBound);
+    }
     if (meshProblem.isTooRich()) {
       refuse("a value has too many layouts on the mesh " +
              describeMesh(space.mesh));
@@ -168,7 +174,7 @@ private:
     if (needsCompletion(request))
       planCompleted(meshProblem, computeBound, mostOptimizerSeconds, end);
     else
-      plan(meshProblem, end);
+      plan(meshProblem, computeBound, end);
   }
 
   /// A space that is not searched only gives a bound.
@@ -185,15 +191,21 @@ private:
                            : "the graph is too wide for exact elimination");
   }
 
-  void plan(const MeshProblem &meshProblem, Clock::time_point end) {
+  void plan(const MeshProblem &meshProblem, double computeBound,
+            Clock::time_point end) {
     const CostNetwork &network = meshProblem.getNetwork();
-    Minimum fastest = minimise(meshProblem, network, {}, request.tableLimit);
-    exact &= fastest.isExact;
-    double bound = fastest.lowerBound;
-    if (network.getCost(fastest.choices) == CostNetwork::forbidden) {
-      if (!fastest.isExact)
+    std::optional<Minimum> fastest =
+        minimise(meshProblem, network, {}, request.tableLimit);
+    if (!fastest) {
+      result.isCutShort = true;
+      return leaveOut(computeBound);
+    }
+    exact &= fastest->isExact;
+    double bound = fastest->lowerBound;
+    if (network.getCost(fastest->choices) == CostNetwork::forbidden) {
+      if (!fastest->isExact)
         leaveOut(bound);
-      return refuseLayouts(fastest);
+      return refuseLayouts(*fastest);
     }
     result.boundWithoutLimitSeconds =
         std::min(result.boundWithoutLimitSeconds, bound);
@@ -206,8 +218,8 @@ private:
     };
     std::optional<std::vector<int>> choices;
     ++result.certificate.explored;
-    if (getPeak(fastest.choices).first <= request.memoryLimitBytes) {
-      choices = std::move(fastest.choices);
+    if (getPeak(fastest->choices).first <= request.memoryLimitBytes) {
+      choices = std::move(fastest->choices);
     } else {
       choices = findThatFits(meshProblem, getPeak, end, bound);
     }
@@ -226,16 +238,21 @@ private:
     const CostNetwork &network = meshProblem.getNetwork();
     exact = false;
     ++result.certificate.explored;
-    Minimum fastest = minimise(meshProblem, network, {}, request.tableLimit);
+    std::optional<Minimum> fastest =
+        minimise(meshProblem, network, {}, request.tableLimit);
+    if (!fastest) {
+      result.isCutShort = true;
+      return leaveOut(computeBound);
+    }
     double bound =
         std::max(computeBound,
-                 getBoundOfPositions(fastest.lowerBound - mostOptimizerSeconds,
+                 getBoundOfPositions(fastest->lowerBound - mostOptimizerSeconds,
                                      meshProblem.getMesh()));
     lowerBound = std::min(lowerBound, bound);
     result.boundWithoutLimitSeconds =
         std::min(result.boundWithoutLimitSeconds, bound);
-    if (network.getCost(fastest.choices) == CostNetwork::forbidden)
-      return refuseLayouts(fastest);
+    if (network.getCost(fastest->choices) == CostNetwork::forbidden)
+      return refuseLayouts(*fastest);
     bool isRefused = false;
     std::optional<CompletedPlan> best;
     double bestCost = 0;
@@ -266,11 +283,14 @@ private:
       }
       return std::pair(bytes, op);
     };
-    if (getPeak(fastest.choices).first > request.memoryLimitBytes && !isRefused)
+    if (getPeak(fastest->choices).first > request.memoryLimitBytes &&
+        !isRefused)
       findSmallerPlan(meshProblem, problem.ops.size(), bound, request, getPeak,
                       end);
     if (best)
       take(std::move(*best), bestCost, bound);
+    else
+      result.isCutShort |= request.isOver(end);
   }
 
   /// What updates take at most.
@@ -339,6 +359,8 @@ private:
     result.certificate.pruned += enumeration.dropped;
     if (enumeration.found && !stopped)
       return std::move(enumeration.found);
+    if (!choices && stopped)
+      result.isCutShort = true;
     if (!enumeration.complete || stopped)
       exact = false;
     else if (!choices)

@@ -58,6 +58,7 @@ PlanResult parplan::findLastResort(const PlanningProblem &problem,
   Clock::time_point deadline = getDeadline(shareOfSearch);
   PlanResult best;
   double bound = CostNetwork::forbidden;
+  bool isCutShort = false;
   std::vector<PlanRequest> resorts = getResorts(request);
   for (auto [index, resort] : llvm::enumerate(resorts)) {
     std::chrono::duration<double> left = deadline - Clock::now();
@@ -65,6 +66,7 @@ PlanResult parplan::findLastResort(const PlanningProblem &problem,
       left = left.zero();
     resort.timeBudgetSeconds = std::max(0.0, left.count()) /
                                static_cast<double>(resorts.size() - index);
+    isCutShort |= left.count() <= 0;
     if (best.answer && left.count() <= 0) {
       bound = std::min(bound,
                        getLeastSeconds(problem, resort, costs, getDeadline(1)));
@@ -72,6 +74,7 @@ PlanResult parplan::findLastResort(const PlanningProblem &problem,
     }
     PlanResult result = solve(problem, resort, costs);
     bound = std::min(bound, result.boundWithoutLimitSeconds);
+    isCutShort |= result.isCutShort;
     if (result.answer && (!best.answer || result.evaluation.stepTimeSeconds <
                                               best.evaluation.stepTimeSeconds))
       std::swap(best, result);
@@ -83,6 +86,7 @@ PlanResult parplan::findLastResort(const PlanningProblem &problem,
       if (!llvm::is_contained(best.refusals, refusal))
         best.refusals.push_back(std::move(refusal));
   }
+  best.isCutShort = isCutShort;
   best.boundWithoutLimitSeconds = bound;
   best.certificate.lowerBoundSeconds =
       std::min(bound, best.certificate.upperBoundSeconds);

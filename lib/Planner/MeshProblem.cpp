@@ -37,7 +37,8 @@ MeshProblem::MeshProblem(const PlanningProblem &problem,
                          const PlanRequest &request, const PlanSpace &space,
                          std::vector<std::vector<FactorAssignment>> assignments,
                          const PlanCosts &costs)
-    : problem(problem), mesh(space.mesh), costs(costs), reshards(space.mesh),
+    : problem(problem), mesh(space.mesh), costs(costs),
+      control(request.control), reshards(space.mesh),
       decisions(getDecisions(problem)), assignments(std::move(assignments)),
       readers(problem.values.size()), writers(problem.values.size(), {-1, 0}),
       replacements(problem.values.size(), problem.values.size()) {
@@ -214,6 +215,8 @@ void MeshProblem::addValues() {
       writers[result] = {static_cast<int>(index), static_cast<int>(position)};
   }
   for (size_t value = 0; value < problem.values.size(); ++value) {
+    if (isStopped())
+      return;
     const PlanningValue &description = problem.values[value];
     int end = static_cast<int>(problem.ops.size()) - 1;
     bool persistent = description.kind != ValueKind::activation;

@@ -72,6 +72,10 @@ public:
   /// be asked.
   bool isTooRich() const { return tooRich; }
 
+  /// Who waits for the search wants no more of it. A problem that was being
+  /// made then is incomplete: nothing else may be asked.
+  bool isStopped() const { return control.isStopped(); }
+
   const CostNetwork &getNetwork() const { return network; }
   const Mesh &getMesh() const { return mesh; }
 
@@ -125,6 +129,7 @@ private:
   const PlanningProblem &problem;
   const Mesh &mesh;
   const PlanCosts &costs;
+  const SearchControl &control;
   ReshardCache reshards;
   std::map<std::tuple<const ReshardPath *, int64_t, double, double>, double>
       pathSeconds;

@@ -105,8 +105,10 @@ public:
 
   PlanChoice run() {
     for (const CandidateRound &round : rounds) {
-      if (!trials.empty() && getSecondsLeft() <= 0)
+      if (!trials.empty() && getSecondsLeft() <= 0) {
+        choice.isCutShort = true;
         break;
+      }
       open(round);
       while (Trial *trial = findNext()) {
         std::optional<ProgramNeed> need =
@@ -143,6 +145,7 @@ private:
                                 std::max(seconds, leastSeconds));
     if (trial.found.answer)
       return;
+    choice.isCutShort |= trial.found.isCutShort;
     choice.leastEstimateBytes =
         std::min(choice.leastEstimateBytes, trial.found.smallestBytes);
     choice.leastBytes = std::min(choice.leastBytes, trial.found.leastBytes);
@@ -152,8 +155,10 @@ private:
   std::vector<PlanCandidate> prepare(const CandidateRound &round) {
     std::vector<PlanCandidate> possible;
     for (const PlanCandidate &candidate : round) {
-      if (!possible.empty() && getSecondsLeft() <= 0)
+      if (!possible.empty() && getSecondsLeft() <= 0) {
+        choice.isCutShort = true;
         break;
+      }
       if (candidate.microBatches >= impossibleCount)
         continue;
       if (oracle.prepare(candidate))
@@ -172,8 +177,10 @@ private:
     double rest = possible.size() > 1 ? 1 : 0.1;
     for (auto [index, candidate] : llvm::enumerate(possible)) {
       double left = getSecondsLeft();
-      if (!trials.empty() && left <= 0)
+      if (!trials.empty() && left <= 0) {
+        choice.isCutShort = true;
         return;
+      }
       double shares = static_cast<double>(possible.size() - index) + rest;
       Trial &trial = trials.emplace_back();
       trial.candidate = candidate;

@@ -16,10 +16,10 @@ static constexpr int64_t relaxedTableLimit = int64_t(1) << 15;
 
 using Clock = std::chrono::steady_clock;
 
-Minimum parplan::minimise(const MeshProblem &meshProblem,
-                          const CostNetwork &network,
-                          const MeshProblem::Prices &prices,
-                          int64_t tableLimit) {
+std::optional<Minimum> parplan::minimise(const MeshProblem &meshProblem,
+                                         const CostNetwork &network,
+                                         const MeshProblem::Prices &prices,
+                                         int64_t tableLimit) {
   CostNetwork::Reduction layouts =
       meshProblem.dropDominatedLayouts(network, prices);
   // Dropping choices and variables in turn: each makes room for the other.
@@ -31,6 +31,8 @@ Minimum parplan::minimise(const MeshProblem &meshProblem,
   reductions.reserve(passes);
   condensations.reserve(passes);
   for (int pass = 0; pass < passes; ++pass) {
+    if (meshProblem.isStopped())
+      return std::nullopt;
     reductions.push_back(left->reduce());
     condensations.push_back(reductions.back().network.condense());
     left = &condensations.back().network;
@@ -41,14 +43,24 @@ Minimum parplan::minimise(const MeshProblem &meshProblem,
       choices = reductions[pass].expand(condensations[pass].expand(choices));
     return layouts.expand(choices);
   };
+  if (meshProblem.isStopped())
+    return std::nullopt;
   if (auto elimination = left->eliminate(tableLimit))
-    return {expand(elimination->getBest()),
-            constant + elimination->getMinimum(), true};
+    return Minimum{expand(elimination->getBest()),
+                   constant + elimination->getMinimum(), true};
   constexpr int rounds = 16;
   CostNetwork::Elimination relaxed =
       left->relax(std::min(tableLimit, relaxedTableLimit));
-  return {expand(left->improve(relaxed.getBest(), rounds)),
-          constant + relaxed.getMinimum(), false};
+  std::vector<int> choices = relaxed.getBest();
+  for (int round = 0; round < rounds; ++round) {
+    if (meshProblem.isStopped())
+      return std::nullopt;
+    std::vector<int> before = choices;
+    choices = left->improve(std::move(choices), /*rounds=*/1);
+    if (choices == before)
+      break;
+  }
+  return Minimum{expand(choices), constant + relaxed.getMinimum(), false};
 }
 
 std::optional<std::vector<int>>
@@ -67,15 +79,16 @@ parplan::findSmallerPlan(const MeshProblem &meshProblem, size_t opCount,
   /// Returns the op with the peak, or nothing after a plan was found.
   auto tryPrice = [&](double exponent) -> std::optional<int> {
     MeshProblem::Prices prices = {std::exp2(exponent), weights};
-    Minimum minimum = minimise(meshProblem, meshProblem.getNetwork(prices),
-                               prices, request.tableLimit);
-    if (meshProblem.getNetwork().getCost(minimum.choices) ==
-        CostNetwork::forbidden)
+    std::optional<Minimum> minimum =
+        minimise(meshProblem, meshProblem.getNetwork(prices), prices,
+                 request.tableLimit);
+    if (!minimum || meshProblem.getNetwork().getCost(minimum->choices) ==
+                        CostNetwork::forbidden)
       return 0;
-    auto [bytes, op] = getPeak(minimum.choices);
+    auto [bytes, op] = getPeak(minimum->choices);
     if (bytes > request.memoryLimitBytes)
       return op;
-    found = std::move(minimum.choices);
+    found = std::move(minimum->choices);
     return std::nullopt;
   };
   constexpr int rounds = 16, steps = 12;

@@ -23,8 +23,11 @@ struct Minimum {
   double lowerBound = 0;
   bool isExact = true;
 };
-Minimum minimise(const MeshProblem &meshProblem, const CostNetwork &network,
-                 const MeshProblem::Prices &prices, int64_t tableLimit);
+/// Nothing where somebody stops the search in between.
+std::optional<Minimum> minimise(const MeshProblem &meshProblem,
+                                const CostNetwork &network,
+                                const MeshProblem::Prices &prices,
+                                int64_t tableLimit);
 
 /// A good plan of a mesh whose fastest does not fit: the fastest that fits
 /// among those that are best at some price of memory. First the highest price

@@ -104,8 +104,8 @@ namespace {
 class Cutter {
 public:
   Cutter(const StageChain &chain, const ScheduleShape &shape,
-         int64_t limitBytes, std::chrono::steady_clock::time_point deadline)
-      : chain(chain), shape(shape), limitBytes(limitBytes), deadline(deadline),
+         int64_t limitBytes, llvm::function_ref<bool()> isOver)
+      : chain(chain), shape(shape), limitBytes(limitBytes), isOver(isOver),
         unitCount(static_cast<int>(chain.units.size())),
         stageCount(static_cast<int>(shape.getStageCount())) {
     secondsBefore = {0};
@@ -311,7 +311,7 @@ private:
     for (int moves = 0; moves < mostMoves;) {
       CutSearch before = *best;
       for (int cut = 1; cut < stageCount; ++cut) {
-        if (std::chrono::steady_clock::now() > deadline)
+        if (isOver())
           return;
         for (int distance : {1, 2, 3, 5, 8, 13, 21})
           for (int direction : {-1, 1}) {
@@ -333,7 +333,7 @@ private:
   const StageChain &chain;
   const ScheduleShape &shape;
   int64_t limitBytes;
-  std::chrono::steady_clock::time_point deadline;
+  llvm::function_ref<bool()> isOver;
   int unitCount, stageCount;
   std::vector<double> secondsBefore;
   std::vector<int64_t> permanentBefore, savedBefore;
@@ -345,6 +345,6 @@ private:
 
 CutSearch parplan::findCuts(const StageChain &chain, const ScheduleShape &shape,
                             int64_t limitBytes,
-                            std::chrono::steady_clock::time_point deadline) {
-  return Cutter(chain, shape, limitBytes, deadline).run();
+                            llvm::function_ref<bool()> isOver) {
+  return Cutter(chain, shape, limitBytes, isOver).run();
 }

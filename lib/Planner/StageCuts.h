@@ -9,8 +9,7 @@
 
 #include "StepTime.h"
 
-#include <chrono>
-#include <functional>
+#include "llvm/ADT/STLFunctionalExtras.h"
 
 namespace parplan {
 
@@ -55,10 +54,9 @@ CutSearch evaluateCuts(const StageChain &chain, const ScheduleShape &shape,
 /// slowest stage, a dynamic programme finds the cuts whose messages take least,
 /// each of which is simulated; the best one is improved by moving single cuts.
 /// The shape is not refused for so many units.
-/// Improving ends at `deadline`.
+/// Improving ends when `isOver`.
 CutSearch findCuts(const StageChain &chain, const ScheduleShape &shape,
-                   int64_t limitBytes,
-                   std::chrono::steady_clock::time_point deadline);
+                   int64_t limitBytes, llvm::function_ref<bool()> isOver);
 
 } // namespace parplan
 

@@ -47,8 +47,9 @@ public:
         continue;
       }
       estimates.push_back(
-          {shape, findCuts(chain, shape, request.memoryLimitBytes, deadline)});
-      if (request.isOver(deadline))
+          {shape, findCuts(chain, shape, request.memoryLimitBytes,
+                           [&] { return isOver(); })});
+      if (isOver())
         break;
     }
     // What fits first, by time; then the smallest.
@@ -70,6 +71,8 @@ public:
   }
 
 private:
+  bool isOver() const { return request.isOver(deadline); }
+
   /// The chain's seconds are a little wrong, and more where stages beside each
   /// other are not the only ones that exchange messages.
   bool isPromising(const CutSearch &cuts) const {
@@ -93,9 +96,9 @@ private:
       if (!mayFit)
         return;
       limit -= over;
-      if (request.isOver(deadline))
+      if (isOver())
         return;
-      found = findCuts(chain, shape, limit, deadline);
+      found = findCuts(chain, shape, limit, [&] { return isOver(); });
     }
   }
 

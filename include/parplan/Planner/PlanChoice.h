@@ -85,6 +85,8 @@ struct PlanChoice {
   int64_t leastEstimateBytes = unknown;
   int64_t leastBytes = unknown;
   std::optional<std::string> tierRefusal;
+  /// Time was over before all was searched that may have a plan.
+  bool isCutShort = false;
 
   /// What memory lacks; nothing where nothing was refused for it.
   std::optional<std::string> describeLack() const;

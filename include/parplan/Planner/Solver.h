@@ -85,7 +85,7 @@ struct PlanRequest {
   /// store over those within a node alone.
   int64_t devicesPerNode = 0;
   /// When it is over, meshes that were not looked at only give a bound; the one
-  /// at hand is finished.
+  /// at hand is finished, unless the search is stopped.
   double timeBudgetSeconds = 60;
   /// Largest table of the elimination: 2^24 costs are 128 MiB. A graph that
   /// needs larger ones is planned by relaxed elimination and local search.
@@ -116,6 +116,9 @@ struct PlanResult {
   double boundWithoutLimitSeconds = std::numeric_limits<double>::infinity();
   /// Why meshes were refused.
   std::vector<std::string> refusals;
+  /// Time was over, or the search stopped, before all was looked at that may
+  /// have a plan.
+  bool isCutShort = false;
 };
 
 /// Which tier of a request is too small for a plan.

@@ -335,6 +335,17 @@ TEST(ChoosePlan, SearchesOneCandidateWithoutTime) {
   EXPECT_FALSE(choice.plan.certificate.exact);
 }
 
+TEST(ChoosePlan, SaysWhetherTimeWasOverWhereNothingFits) {
+  GivenPrices prices;
+  prices.add({1}, {{5, 1000, 1000}});
+  prices.add({2}, {{5, 900, 900}});
+  EXPECT_FALSE(prices.choose({{{1}}, {{2}}}).isCutShort);
+  // The second candidate was not looked at.
+  PlanChoice choice = prices.choose({{{1}}, {{2}}}, /*seconds=*/0);
+  EXPECT_FALSE(choice.candidate);
+  EXPECT_TRUE(choice.isCutShort);
+}
+
 TEST(ChoosePlan, EndsWithAFault) {
   GivenPrices prices;
   prices.add({1}, {{1, 10, 10}});
