@@ -14,13 +14,13 @@ namespace {
 thread_local int messageRank = -1;
 std::atomic<bool> failing{false};
 std::atomic<bool> lineOpen{false};
-std::atomic<void (*)(void *)> failureHook{nullptr};
+std::atomic<FailureHook> failureHook{nullptr};
 std::atomic<void *> failureContext{nullptr};
 } // namespace
 
 void setMessageRank(int rank) { messageRank = rank; }
 
-void setFailureHook(void (*hook)(void *), void *context) {
+void setFailureHook(FailureHook hook, void *context) {
   failureContext = context;
   failureHook = hook;
 }
@@ -46,8 +46,8 @@ namespace {
   if (print)
     std::fwrite(line.data(), 1, line.size(), stderr);
   std::fflush(stderr);
-  if (auto *hook = failureHook.exchange(nullptr))
-    hook(failureContext);
+  if (const FailureHook hook = failureHook.exchange(nullptr))
+    hook(failureContext, /*foreseen=*/false);
   _exit(code);
 }
 } // namespace
@@ -58,6 +58,11 @@ void fail(ExitCode code, const std::string &text) {
 
 void endQuietly(ExitCode code) {
   end(code, "ended by a signal", /*print=*/false);
+}
+
+void foreseeFailure() {
+  if (const FailureHook hook = failing ? nullptr : failureHook.load())
+    hook(failureContext, /*foreseen=*/true);
 }
 
 void setLineOpen(bool open) { lineOpen = open; }

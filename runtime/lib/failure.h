@@ -41,8 +41,13 @@ const std::string &failureText();
 /// The rank that messages of this thread name; -1: none.
 void setMessageRank(int rank);
 
-/// Called by `fail` before the process ends, once.
-void setFailureHook(void (*hook)(void *context), void *context);
+/// Called by `fail` before the process ends, once, and by `foreseeFailure`.
+using FailureHook = void (*)(void *context, bool foreseen);
+void setFailureHook(FailureHook hook, void *context);
+
+/// Lets the hook write down what there is while the run goes on: whoever is
+/// ended from outside may have no time for it. Nothing may come of it.
+void foreseeFailure();
 
 /// Whether standard error holds a line without an end, which a message must
 /// not continue.

@@ -21,16 +21,36 @@ namespace runtime {
 
 namespace {
 
-void writeFailureMetrics(void *context) {
-  Run &run = *static_cast<Run *>(context);
+/// Where rank 0 writes what a failure that it foresees would leave.
+std::string foreseenFile(const Run &run) {
+  return run.options.metricsFile + ".foreseen";
+}
+
+void writeFailureMetrics(void *context, bool foreseen) {
+  const Run &run = *static_cast<Run *>(context);
   if (run.options.metricsFile.empty())
     return;
-  run.metrics.failure =
-      failureText().empty() ? "a rank was lost" : failureText();
-  run.metrics.reports.clear();
+  Metrics metrics = run.metrics; // The run may go on.
+  metrics.failure =
+      foreseen || failureText().empty() ? "a rank was lost" : failureText();
+  metrics.reports.clear();
   if (run.root)
-    run.metrics.reports.push_back(reportOf(*run.root, *run.rootWorld, ""));
-  writeMetrics(run.options.metricsFile, run.metrics);
+    metrics.reports.push_back(reportOf(*run.root, *run.rootWorld, ""));
+  if (foreseen)
+    writeMetrics(foreseenFile(run), metrics);
+  else if (writeMetrics(run.options.metricsFile, metrics))
+    unlink(foreseenFile(run).c_str());
+}
+
+/// Of a launch that failed before rank 0 could write its metrics.
+void adoptFailureMetrics(Run &run) {
+  const std::string &file = run.options.metricsFile;
+  if (file.empty())
+    return;
+  if (access(file.c_str(), F_OK) == 0)
+    unlink(foreseenFile(run).c_str());
+  else if (std::rename(foreseenFile(run).c_str(), file.c_str()) != 0)
+    writeFailureMetrics(&run, /*foreseen=*/false);
 }
 
 /// What can be known before ranks start.
@@ -62,6 +82,7 @@ void checkRun(Run &run) {
                                  ": " + std::strerror(errno));
     std::fclose(file);
     unlink(run.options.metricsFile.c_str());
+    unlink(foreseenFile(run).c_str());
   }
 }
 
@@ -147,9 +168,12 @@ ExitCode runRank(Run &run, World &world) {
       world.sendToRoot(from, &report, &reports[from], sizeof report);
   if (world.rank() == 0) {
     run.metrics.reports = reports;
-    if (!run.options.metricsFile.empty() &&
-        !writeMetrics(run.options.metricsFile, run.metrics))
-      fail(exitInputOutput, "cannot write " + quoted(run.options.metricsFile));
+    if (!run.options.metricsFile.empty()) {
+      if (!writeMetrics(run.options.metricsFile, run.metrics))
+        fail(exitInputOutput,
+             "cannot write " + quoted(run.options.metricsFile));
+      unlink(foreseenFile(run).c_str());
+    }
     run.root = nullptr;
   }
   world.barrier();
@@ -255,9 +279,8 @@ int runProgram(const Program &program, int argc, char **argv) {
       announceProgress();
     code = superviseLaunch(mpiLaunchCommand(run.ranks, argc, argv),
                            run.options.savesWhenPreempted());
-    if (code != exitDone && !run.options.metricsFile.empty() &&
-        access(run.options.metricsFile.c_str(), F_OK) != 0)
-      writeFailureMetrics(&run); // Rank 0 did not live to do it.
+    if (code != exitDone)
+      adoptFailureMetrics(run);
   } else {
     watchSignals(/*withParent=*/launched && form == RankForm::Processes,
                  run.options.savesWhenPreempted());

@@ -44,6 +44,7 @@ void watchSignals(bool withParent, bool graceful) {
   sigemptyset(&set);
   sigaddset(&set, SIGTERM);
   sigaddset(&set, SIGINT);
+  sigaddset(&set, SIGCONT);
   sigaddset(&set, preemptionSignal);
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
   std::thread([withParent, graceful] {
@@ -52,6 +53,12 @@ void watchSignals(bool withParent, bool graceful) {
       int signal = 0;
       while (sigwait(&set, &signal) != 0)
         continue;
+      // mpirun continues ranks a second before it ends them, and leaves them
+      // a millisecond then.
+      if (signal == SIGCONT) {
+        foreseeFailure();
+        continue;
+      }
       if (graceful && signal != SIGINT)
         preempted = true;
       if (signal == SIGINT ||

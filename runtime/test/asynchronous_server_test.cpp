@@ -238,6 +238,26 @@ TEST_F(AsynchronousServerTest, AFailedRunSaysWhatItDid) {
   }
 }
 
+TEST_F(AsynchronousServerTest, WritesWhatItDidBeforeItMayBeEnded) {
+  const auto endless = program("free", "--communicator local --steps 100000"),
+             finite = program("free", "--communicator local --steps 300");
+  const std::string foreseen = file("metrics.json.foreseen");
+  // Continued, as mpirun does before it ends ranks, and left without time.
+  Result result = run("PARPLAN_TEST_DELAY=5 timeout -s CONT -k 2 2 " + endless);
+  EXPECT_EQ(result.code, 128 + SIGKILL) << result.output;
+  ApplicationLog log;
+  std::string reason;
+  ASSERT_TRUE(readApplicationLog(foreseen, log, reason)) << reason;
+  EXPECT_TRUE(log.isOfFailure);
+  EXPECT_GT(log.order.size(), 0u);
+  // Continued by a user, it goes on to its end.
+  result = run("PARPLAN_TEST_DELAY=5 timeout -s CONT 1 " + finite);
+  EXPECT_EQ(result.code, 124) << result.output;
+  EXPECT_FALSE(metricsHold("failure"));
+  EXPECT_EQ(numbers("loss").size(), 300u);
+  EXPECT_NE(access(foreseen.c_str(), F_OK), 0);
+}
+
 TEST_F(AsynchronousServerTest, EndsWhenItIsAskedTo) {
   const auto state = [&](const std::string &folder, size_t steps) {
     char name[16];
