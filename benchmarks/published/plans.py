@@ -10,12 +10,15 @@ import argparse
 import json
 import pathlib
 import subprocess
+import sys
 import tempfile
 
 from gpt_model import write_gpt
 from runs import get_rows
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "benchmarks"))
+from kendall import get_tau
 
 
 def write_cluster(path, preset, stack):
@@ -52,16 +55,6 @@ def plan(parplan, run, stack, folder, budget):
         return None, done.stderr.strip().splitlines()[-1] if done.stderr.strip() else f"exit {done.returncode}"
     document = json.loads((output / "plan.json").read_text())
     return document["predicted"]["step_time_s"], ""
-
-
-def get_tau(pairs):
-    agree = 0
-    count = len(pairs) * (len(pairs) - 1) // 2
-    for place, (one, measured) in enumerate(pairs):
-        for other, other_measured in pairs[:place]:
-            product = (one - other) * (measured - other_measured)
-            agree += (product > 0) - (product < 0)
-    return agree / count if count else 0.0
 
 
 def main():
