@@ -4,6 +4,8 @@
 
 #include "parplan/Cluster/Presets.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 using namespace parplan;
 
 double ClusterCosts::getOpSeconds(const OpCost &cost) const {
@@ -12,9 +14,17 @@ double ClusterCosts::getOpSeconds(const OpCost &cost) const {
 
 RankGroup ClusterCosts::getGroup(const Mesh &mesh,
                                  llvm::ArrayRef<int> axes) const {
+  // Workers and servers are ranks behind each other, not a grid.
+  auto isOfServers = [&](int axis) {
+    return mesh.getAxis(axis).role == AxisRole::server;
+  };
+  bool areServers = llvm::any_of(axes, isOfServers);
   std::vector<int64_t> sizes;
-  for (const MeshAxis &axis : mesh.getAxes())
-    sizes.push_back(axis.size);
+  for (int axis = 0; axis < mesh.getAxisCount(); ++axis)
+    sizes.push_back(isOfServers(axis) == areServers ||
+                            llvm::is_contained(axes, axis)
+                        ? mesh.getAxis(axis).size
+                        : 1);
   return model.getCluster().getGroup(
       sizes, std::vector<int>(axes.begin(), axes.end()));
 }
