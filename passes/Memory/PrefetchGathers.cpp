@@ -70,6 +70,8 @@ public:
     for (auto gather : body.getOps<AllGatherOp>())
       for (Operation *source : llvm::reverse(getSources(gather)))
         sources.insert(source);
+    if (sources.empty())
+      return;
     for (Operation *source : llvm::reverse(sources))
       source->moveBefore(&body, body.begin());
     collect();
@@ -87,12 +89,7 @@ public:
         communicate(index, free);
         frees.push_back(free);
       }
-      size_t place = group.index;
-      while (place > earliest &&
-             std::max(frees[place - earliest], starts[place]) +
-                     certainty * group.seconds >
-                 starts[group.index])
-        --place;
+      size_t place = findPlace(group, earliest, frees);
       if (place < group.index)
         for (AllGatherOp gather : group.gathers)
           gather->moveBefore(ops[place]);
@@ -122,6 +119,20 @@ private:
       if (isa<CostOpInterface>(op) && isa<ShardingRuleOpInterface>(op))
         seconds += getOpSeconds(&op);
     }
+  }
+
+  /// The latest place from which the group is there in time, else the earliest.
+  /// `frees` says when communication is done that is issued before each place.
+  size_t findPlace(const Group &group, size_t earliest,
+                   ArrayRef<double> frees) const {
+    auto isLate = [&](size_t place) {
+      double start = std::max(frees[place - earliest], starts[place]);
+      return start + certainty * group.seconds > starts[group.index];
+    };
+    size_t place = group.index;
+    while (place > earliest && isLate(place))
+      --place;
+    return place;
   }
 
   void communicate(size_t index, double &free) const {

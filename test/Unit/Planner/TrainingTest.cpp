@@ -136,6 +136,45 @@ TEST(Training, ScattersGradientsOfEveryMicroBatchInStageTwo) {
   EXPECT_EQ(getZeroStage(problem, *result.answer, 1, std::nullopt), 2);
 }
 
+/// Two layers with one weight, whose gradients are summed.
+PlanningProblem makeTiedLayers() {
+  ProblemBuilder builder;
+  int weight = builder.addParameter({16, 16});
+  auto first = builder.addLayer(builder.addInput({8, 16}), weight);
+  auto second = builder.addLayer(first.result, weight);
+  auto [ofResult, ofSecond] = second.addBackward(builder.addInput({8, 16}));
+  int ofFirst = first.addBackward(ofResult).second;
+  int sum = builder.addElementwise({ofSecond, ofFirst}, Linearity::jointly);
+  builder.setRole(OpRole::gradientSum);
+  builder.addUpdate(weight, builder.addAccumulate(sum));
+  return std::move(builder.problem);
+}
+
+/// Communication takes no time beside computation.
+class FastLinks : public SimpleCosts {
+public:
+  using SimpleCosts::getCollectiveSeconds;
+  double getCollectiveSeconds(CollectiveKind, const Mesh &, llvm::ArrayRef<int>,
+                              int64_t) const override {
+    return 1e-6;
+  }
+};
+
+TEST(Training, ReducesTheSumOfTiedGradientsInStageTwo) {
+  PlanningProblem problem = makeTiedLayers();
+  PlanResult result = solveChecked(problem, makeRequest(2, 1, 2));
+  EXPECT_EQ(countCollectives(problem, *result.answer),
+            (Calls{{MoveKind::reduceScatter, 1}, {MoveKind::allGather, 1}}));
+}
+
+TEST(Training, SumsPiecesOfTiedGradientsWhereLinksAreFast) {
+  PlanningProblem problem = makeTiedLayers();
+  PlanResult result = solve(problem, makeRequest(2, 1, 2), FastLinks());
+  ASSERT_TRUE(result.answer);
+  EXPECT_EQ(countCollectives(problem, *result.answer),
+            (Calls{{MoveKind::reduceScatter, 2}, {MoveKind::allGather, 1}}));
+}
+
 TEST(Training, GathersParametersForBothPassesInStageThree) {
   PlanningProblem problem = makeTrainedLayer(/*microBatches=*/4);
   PlanResult result = solveChecked(problem, makeRequest(2, 1, 3));
