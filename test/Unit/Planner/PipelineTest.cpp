@@ -1,13 +1,8 @@
 //===- PipelineTest.cpp - Plans with stages -------------------------------===//
 
-#include "TestProblems.h"
+#include "PipelineSteps.h"
 
-#include "lib/Planner/Staging.h"
 #include "lib/Planner/StepTime.h"
-#include "parplan/Planner/Evaluator.h"
-#include "parplan/Planner/Solver.h"
-
-#include <gtest/gtest.h>
 
 #include <random>
 
@@ -15,99 +10,6 @@ using namespace parplan;
 using namespace parplan::test;
 
 namespace {
-
-constexpr int64_t noLimit = int64_t(1) << 40;
-
-/// Messages cost nothing.
-class FreeMessages : public SimpleCosts {
-public:
-  using SimpleCosts::getCollectiveSeconds;
-  double getCollectiveSeconds(CollectiveKind kind, const Mesh &mesh,
-                              llvm::ArrayRef<int> axes,
-                              int64_t bytes) const override {
-    return kind == CollectiveKind::send
-               ? 0
-               : SimpleCosts::getCollectiveSeconds(kind, mesh, axes, bytes);
-  }
-};
-
-/// Products after each other from the first width to the last, with a backward
-/// pass and updates. `meets`: updates wait for the sum of all squares.
-PlanningProblem makeChain(llvm::ArrayRef<int64_t> widths, int64_t microBatches,
-                          bool meets = true) {
-  ProblemBuilder builder;
-  builder.problem.microBatches = microBatches;
-  int value = builder.addInput({8, widths.front()});
-  std::vector<int> weights;
-  std::vector<ProblemBuilder::Layer> layers;
-  for (size_t layer = 0; layer + 1 < widths.size(); ++layer) {
-    weights.push_back(builder.addParameter({widths[layer], widths[layer + 1]}));
-    layers.push_back(builder.addLayer(value, weights.back()));
-    builder.problem.ops.back().block = static_cast<int64_t>(layer) / 2;
-    value = layers.back().result;
-  }
-  int gradient = builder.addInput({8, widths.back()});
-  std::vector<int> sums(layers.size());
-  for (size_t layer = layers.size(); layer-- > 0;) {
-    auto [ofInput, ofWeight] = layers[layer].addBackward(gradient);
-    gradient = ofInput;
-    sums[layer] = builder.addAccumulate(ofWeight);
-  }
-  std::vector<int> squares;
-  for (size_t layer = 0; layer < layers.size() && meets; ++layer)
-    squares.push_back(builder.addSquareSum(sums[layer], -1));
-  if (meets) {
-    builder.addElementwise(squares);
-    builder.setRole(OpRole::optimizer);
-    builder.problem.ops.back().perMicroBatch = false;
-  }
-  for (size_t layer = 0; layer < layers.size(); ++layer)
-    builder.addUpdate(weights[layer], sums[layer]);
-  return std::move(builder.problem);
-}
-
-PlanRequest makeRequest(int64_t positions, ScheduleKind kind,
-                        int64_t chunks = 1) {
-  PlanRequest request;
-  request.deviceCount = request.pipelineSize.emplace(positions);
-  request.memoryLimitBytes = noLimit;
-  request.schedule = {kind, chunks};
-  return request;
-}
-
-PlanResult solveChecked(const PlanningProblem &problem,
-                        const PlanRequest &request, const PlanCosts &costs) {
-  EXPECT_EQ(verifyProblem(problem), std::nullopt);
-  PlanResult result = solve(problem, request, costs);
-  for (const std::string &refusal : result.refusals)
-    ADD_FAILURE() << refusal;
-  EXPECT_TRUE(result.answer);
-  if (!result.answer)
-    return result;
-  for (const std::string &violation : verifyAnswer(problem, *result.answer))
-    ADD_FAILURE() << violation;
-  EXPECT_LE(result.certificate.lowerBoundSeconds,
-            result.certificate.upperBoundSeconds);
-  EXPECT_FALSE(result.certificate.exact);
-  EXPECT_NEAR(result.objectiveSeconds,
-              getLayoutSeconds(problem, *result.answer, costs),
-              1e-9 * result.objectiveSeconds);
-  return result;
-}
-
-/// `answer` cut otherwise.
-PlanningAnswer cutAt(const PlanningProblem &problem, PlanningAnswer answer,
-                     llvm::ArrayRef<int> firstUnits, const PlanCosts &costs) {
-  StageUnits units = getStageUnits(problem, answer, costs);
-  std::vector<int> stageOfUnit;
-  for (int unit = 0; unit < units.getCount(); ++unit)
-    stageOfUnit.push_back(static_cast<int>(
-        llvm::count_if(firstUnits, [&](int first) { return first <= unit; }) -
-        1));
-  answer.stages = spreadStages(problem, units, stageOfUnit);
-  setPipelineTimes(problem, costs, answer);
-  return answer;
-}
 
 /// The largest of some seconds of the stages.
 double getMost(const StageTimes &times,
@@ -292,56 +194,6 @@ TEST(Pipeline, OrdersPassesForWhatMessagesTake) {
   }
 }
 
-TEST(Pipeline, HoldsWhatArrivesStagesBeforeItIsRead) {
-  // What the first stage makes, which is large, is read by the last one, too.
-  const int64_t widths[] = {8, 64, 8, 8, 64};
-  auto getPeaks = [&](bool skips, bool handsOn = false) {
-    ProblemBuilder builder;
-    builder.problem.microBatches = 8;
-    int value = builder.addInput({8, 8}), first = -1;
-    std::vector<int> weights;
-    std::vector<ProblemBuilder::Layer> layers;
-    for (int layer = 0; layer < 4; ++layer) {
-      weights.push_back(
-          builder.addParameter({widths[layer], widths[layer + 1]}));
-      layers.push_back(builder.addLayer(value, weights.back()));
-      value = layers.back().result;
-      if (layer == 0)
-        first = value;
-    }
-    builder.addElementwise({value, skips ? first : value});
-    builder.setRole(OpRole::forward);
-    builder.problem.ops.back().perMicroBatch = true;
-    int gradient = builder.addInput({8, 64});
-    std::vector<int> sums(4);
-    for (int layer = 4; layer-- > 0;) {
-      auto [ofInput, ofWeight] = layers[layer].addBackward(gradient);
-      gradient = ofInput;
-      sums[layer] = builder.addAccumulate(ofWeight);
-    }
-    for (int layer = 0; layer < 4; ++layer)
-      builder.addUpdate(weights[layer], sums[layer]);
-    PlanResult result = solveChecked(
-        builder.problem, makeRequest(4, ScheduleKind::oneForwardOneBackward),
-        FreeMessages());
-    PlanningAnswer answer =
-        cutAt(builder.problem, *result.answer, {0, 1, 2, 3}, FreeMessages());
-    answer.relayed.assign(builder.problem.ops.size(), false);
-    answer.relayed[0] = handsOn;
-    return evaluatePlan(builder.problem, answer, FreeMessages())
-        .positionPeakBytes;
-  };
-  std::vector<int64_t> chain = getPeaks(false), skip = getPeaks(true),
-                       handed = getPeaks(true, /*handsOn=*/true);
-  int64_t block = 8 * 64 * 4;
-  EXPECT_EQ(skip[1], chain[1]);
-  // When the last stage begins its first backward pass, the first one has made
-  // three more.
-  EXPECT_EQ(skip[3], chain[3] + 3 * block);
-  // From the stage before, the next one comes with what that makes itself.
-  EXPECT_EQ(handed[3], chain[3] + block);
-}
-
 /// A second per byte of the piece that each rank of a position may send.
 class PieceCosts : public SimpleCosts {
 public:
@@ -362,46 +214,6 @@ TEST(Pipeline, SaysWhatEachRankOfAPositionMaySend) {
   PlanResult shared = solveChecked(problem, request, PieceCosts());
   EXPECT_EQ(shared.answer->pipeline->latencies,
             std::vector<double>({8 * 8 * 4 / 2}));
-}
-
-TEST(Pipeline, HoldsWhatTheScheduleHasInFlight) {
-  PlanningProblem problem =
-      makeChain({8, 8, 8, 8, 8, 8, 8, 8, 8}, /*microBatches=*/8);
-  auto getPeaks = [&](ScheduleKind kind) {
-    PlanResult result =
-        solveChecked(problem, makeRequest(4, kind), FreeMessages());
-    PlanningAnswer answer =
-        cutAt(problem, *result.answer, {0, 2, 4, 6}, FreeMessages());
-    return evaluatePlan(problem, answer, FreeMessages()).positionPeakBytes;
-  };
-  std::vector<int64_t> gpipe = getPeaks(ScheduleKind::gpipe);
-  std::vector<int64_t> steady = getPeaks(ScheduleKind::oneForwardOneBackward);
-  ASSERT_EQ(gpipe.size(), 4u);
-  // A stage keeps the inputs of its two products; the first one is loaded.
-  int64_t block = 8 * 8 * 4;
-  for (int64_t position = 0; position < 4; ++position) {
-    int64_t saved = position == 0 ? block : 2 * block;
-    // 1F1B receives the next input while it is in a backward pass.
-    int64_t waiting = position > 0 ? block : 0;
-    EXPECT_EQ(gpipe[position] - steady[position] + waiting,
-              (8 - std::min<int64_t>(8, 4 - position)) * saved)
-        << position;
-  }
-}
-
-TEST(Pipeline, MovesCutsWhereMemoryDecides) {
-  PlanningProblem problem = makeChain({8, 8, 8, 8, 64, 64}, 4);
-  PlanRequest request = makeRequest(2, ScheduleKind::oneForwardOneBackward);
-  PlanResult free = solveChecked(problem, request, FreeMessages());
-  request.memoryLimitBytes = free.evaluation.peakBytes - 1;
-  PlanResult tight = solve(problem, request, FreeMessages());
-  if (tight.answer) {
-    EXPECT_LE(tight.evaluation.peakBytes, request.memoryLimitBytes);
-    EXPECT_GE(tight.evaluation.stepTimeSeconds,
-              free.evaluation.stepTimeSeconds * (1 - 1e-9));
-  } else {
-    EXPECT_LT(tight.smallestBytes, noLimit);
-  }
 }
 
 TEST(Pipeline, SpreadsEveryStageOverTheRanksOfAPosition) {

@@ -1,12 +1,6 @@
 //===- TrainingTest.cpp - Plans of training steps -------------------------===//
 
-#include "TestProblems.h"
-
-#include "parplan/Planner/Decisions.h"
-#include "parplan/Planner/Evaluator.h"
-#include "parplan/Planner/Solver.h"
-
-#include <gtest/gtest.h>
+#include "TrainingSteps.h"
 
 #include <map>
 #include <random>
@@ -15,33 +9,6 @@ using namespace parplan;
 using namespace parplan::test;
 
 namespace {
-
-constexpr int64_t noLimit = int64_t(1) << 40;
-
-PlanRequest makeRequest(int64_t data, int64_t tensor,
-                        std::optional<int> zeroStage = std::nullopt) {
-  PlanRequest request;
-  request.deviceCount = data * tensor;
-  request.dataSize = data;
-  request.tensorSize = tensor;
-  request.memoryLimitBytes = noLimit;
-  request.zeroStage = zeroStage;
-  return request;
-}
-
-/// One layer from an input and the gradient of its result, with an update.
-PlanningProblem makeTrainedLayer(int64_t microBatches,
-                                 bool isAccumulated = true, int64_t size = 16) {
-  ProblemBuilder builder;
-  builder.problem.microBatches = microBatches;
-  int x = builder.addInput({8, size});
-  int weight = builder.addParameter({size, size});
-  auto layer = builder.addLayer(x, weight);
-  auto [ofInput, ofWeight] = layer.addBackward(builder.addInput({8, size}));
-  builder.addUpdate(weight,
-                    isAccumulated ? builder.addAccumulate(ofWeight) : ofWeight);
-  return std::move(builder.problem);
-}
 
 /// Calls per step of every collective, moves of results and copies.
 std::map<MoveKind, int64_t> countCollectives(const PlanningProblem &problem,
@@ -69,47 +36,7 @@ std::map<MoveKind, int64_t> countCollectives(const PlanningProblem &problem,
   return calls;
 }
 
-PlanResult solveChecked(const PlanningProblem &problem,
-                        const PlanRequest &request) {
-  EXPECT_EQ(verifyProblem(problem), std::nullopt);
-  PlanResult result = solve(problem, request, SimpleCosts());
-  EXPECT_TRUE(result.answer);
-  if (!result.answer)
-    return result;
-  for (const std::string &violation : verifyAnswer(problem, *result.answer))
-    ADD_FAILURE() << violation;
-  EXPECT_NEAR(result.objectiveSeconds, result.evaluation.stepTimeSeconds,
-              1e-9 * result.objectiveSeconds);
-  return result;
-}
-
 using Calls = std::map<MoveKind, int64_t>;
-
-TEST(Decisions, AreOnePerGroup) {
-  PlanningProblem problem = makeTrainedLayer(1);
-  Decisions decisions = getDecisions(problem);
-  ASSERT_EQ(decisions.all.size(), 3u);
-  EXPECT_EQ(decisions.all[0].leader, 0);
-  EXPECT_EQ(decisions.all[0].members, (llvm::SmallVector<int, 4>{0, 1, 2}));
-  EXPECT_EQ(decisions.ofOp, (std::vector<int>{0, 0, 0, 1, 2}));
-}
-
-TEST(Decisions, LetGradientsFollowTheForwardProduct) {
-  PlanningProblem problem = makeTrainedLayer(1);
-  Mesh mesh = makeMesh(2, 2);
-  FactorAssignment column =
-      FactorAssignment::getReplicated(problem.ops[0].rule);
-  column.axes[0] = {0}; // m: data
-  column.axes[2] = {1}; // n
-  auto members = inferMembers(
-      problem, getDecisions(problem).all[0], column,
-      /*pending=*/{}, getMeshAxes(problem, {mesh, getGrids(mesh)}), mesh);
-  // The gradient of the input is pending over n, that of the weight over m.
-  EXPECT_EQ(getMadeSharding(problem.ops[1].rule, members[1], 0),
-            *parseSharding("[{dp0}, {}] partial=sum{tp0}", mesh));
-  EXPECT_EQ(getMadeSharding(problem.ops[2].rule, members[2], 0),
-            *parseSharding("[{}, {tp0}] partial=sum{dp0}", mesh));
-}
 
 TEST(Training, ReducesAGradientOncePerStep) {
   PlanningProblem problem = makeTrainedLayer(/*microBatches=*/4);
@@ -473,38 +400,6 @@ TEST(Training, EqualsExhaustionOnRandomSteps) {
         << "trial " << trial;
     EXPECT_TRUE(solved.certificate.exact);
   }
-}
-
-TEST(Evaluator, RefusesAVariableThatIsReplacedElsewhere) {
-  PlanningProblem problem = makeTrainedLayer(1);
-  PlanResult result = solveChecked(problem, makeRequest(2, 1, 0));
-  for (auto [index, value] : llvm::enumerate(problem.values))
-    if (value.updates == 1)
-      result.answer->rest[index].storage = {0};
-  auto problems = verifyAnswer(problem, *result.answer);
-  ASSERT_FALSE(problems.empty());
-  EXPECT_NE(problems[0].find("lies otherwise"), std::string::npos);
-}
-
-TEST(Evaluator, RefusesStorageOfAnOpThatIsNotFlat) {
-  PlanningProblem problem = makeTrainedLayer(1);
-  PlanResult result = solveChecked(problem, makeRequest(2, 1, 1));
-  problem.ops.back().rule.flat = false;
-  EXPECT_FALSE(verifyAnswer(problem, *result.answer).empty());
-}
-
-TEST(Problem, HasOneLeaderPerGroup) {
-  PlanningProblem problem = makeTrainedLayer(1);
-  problem.ops[1].isLeader = true;
-  ASSERT_TRUE(verifyProblem(problem));
-  EXPECT_NE(verifyProblem(problem)->find("2 leaders"), std::string::npos);
-}
-
-TEST(Problem, ReadsMicroBatchesThroughAnAccumulateOnly) {
-  PlanningProblem problem = makeTrainedLayer(2, /*isAccumulated=*/false);
-  ASSERT_TRUE(verifyProblem(problem));
-  EXPECT_NE(verifyProblem(problem)->find("every micro-batch has"),
-            std::string::npos);
 }
 
 } // namespace
