@@ -99,9 +99,6 @@ public:
   }
 
 private:
-  /// Estimates are taken to be wrong by as much.
-  static constexpr double certainty = 2;
-
   void collect() {
     double seconds = 0;
     for (Operation &op : body) {
@@ -127,7 +124,7 @@ private:
                    ArrayRef<double> frees) const {
     auto isLate = [&](size_t place) {
       double start = std::max(frees[place - earliest], starts[place]);
-      return start + certainty * group.seconds > starts[group.index];
+      return start + estimateMargin * group.seconds > starts[group.index];
     };
     size_t place = group.index;
     while (place > earliest && isLate(place))

@@ -8,7 +8,7 @@
 
 #include "passes/Schedule/ExtractProgram.h"
 
-#include "parplan/Planner/PlanCosts.h"
+#include "parplan/Planner/ClusterCosts.h"
 
 #include <array>
 
@@ -41,9 +41,6 @@ public:
   }
 
 private:
-  /// Estimates are taken to be wrong by as much.
-  static constexpr double certainty = 2;
-
   void visit(exec::StatementOpInterface op) {
     auto stream = static_cast<size_t>(op.getStreamKind());
     bool computes = op.getStreamKind() == StreamKind::compute;
@@ -66,7 +63,7 @@ private:
     }
     if (auto call = dyn_cast<exec::CollectiveOp>(*op))
       communicated =
-          std::max(communicated, computed) + certainty * getSeconds(call);
+          std::max(communicated, computed) + estimateMargin * getSeconds(call);
     pending[stream] = static_cast<int64_t>(statements.size());
   }
 

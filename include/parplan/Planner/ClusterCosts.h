@@ -45,6 +45,9 @@ private:
   const CostModel &model;
 };
 
+/// By what factor passes take estimates of time to be wrong.
+inline constexpr double estimateMargin = 2;
+
 /// Costs of `devices` devices of a preset or a cluster file, in fp32; null,
 /// with a diagnostic, where there are none.
 std::unique_ptr<PlanCosts> loadCosts(const std::string &nameOrFile,
