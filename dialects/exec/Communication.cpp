@@ -19,7 +19,7 @@ static CommunicatorOp findCommunicator(Operation *op, FlatSymbolRefAttr name) {
 //===----------------------------------------------------------------------===//
 
 Tier exec::getTier(Value operand) {
-  BufferOp buffer = getBuffer(operand);
+  BufferOp buffer = getBuffer(getArrays(operand).front());
   return buffer ? buffer.getTier() : Tier::device;
 }
 
@@ -73,16 +73,31 @@ LogicalResult TransferOp::verifyGeometry() {
 //===----------------------------------------------------------------------===//
 
 StreamKind CollectiveOp::getStreamKind() { return StreamKind::communication; }
-exec::MemberAttr CollectiveOp::getReader() {
-  if (getForm() != CollectiveForm::broadcast || !getRoot())
+exec::MemberAttr CollectiveOp::getRootMember() {
+  if (!getRoot())
     return {};
   return exec::MemberAttr::get(getContext(), *getRoot(), getCommunicatorAttr());
 }
-exec::MemberAttr CollectiveOp::getWriter() {
-  if (getForm() != CollectiveForm::reduce || !getRoot())
-    return {};
-  return exec::MemberAttr::get(getContext(), *getRoot(), getCommunicatorAttr());
+
+Ranks CollectiveOp::getReaders() {
+  exec::MemberAttr root = getRootMember();
+  return root && getForm() == CollectiveForm::broadcast
+             ? Ranks::getOnly(root, *this)
+             : Ranks();
 }
+
+Ranks CollectiveOp::getWriters() {
+  exec::MemberAttr root = getRootMember();
+  if (!root)
+    return {};
+  Ranks ofRoot = Ranks::getOnly(root, *this);
+  if (getForm() == CollectiveForm::reduce)
+    return ofRoot;
+  bool isInPlace =
+      isSameArray(getArrayOn(root, getInput()), getArrayOn(root, getOutput()));
+  return isInPlace ? ofRoot.getOthers() : Ranks();
+}
+
 StreamKind ExchangeOp::getStreamKind() { return StreamKind::communication; }
 
 LogicalResult CollectiveOp::verifyGeometry() {

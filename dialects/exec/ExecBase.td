@@ -22,7 +22,7 @@ def Exec_Dialect : Dialect {
     prints one statement per op. A module has one program, or one for every
     position of a pipeline.
 
-    Constraints of the dialect are numbered E1 to E23 (docs/spec.md).
+    Constraints of the dialect are numbered E1 to E24 (docs/spec.md).
   }];
   let dependentDialects = ["::parplan::ParplanDialect"];
   let useDefaultTypePrinterParser = 1;

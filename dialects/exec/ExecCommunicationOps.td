@@ -8,13 +8,15 @@
 #define EXEC_COMMUNICATION_OPS_TD
 
 def Exec_CollectiveOp : Exec_Statement<"collective",
-    ["verifyGeometry", "getStreamKind", "getReader", "getWriter"]> {
+    ["verifyGeometry", "getStreamKind", "getReaders", "getWriters"]> {
   let summary = "One call of a communicator";
   let description = [{
     `count` is what the call of the communicator takes, in elements: the buffer of
     all_reduce, broadcast and reduce; one block of the others. `bytes` is what the
     call counts: the buffer; the gathered output; the input of reduce_scatter.
     A broadcast reads its input, and a reduce writes its output, on the root only.
+    Where its input and output are one array on the root, a broadcast writes
+    nothing there.
 
     Constraints:
     * E13: the communicator exists; `count` and `bytes` agree with each other and
@@ -27,6 +29,10 @@ def Exec_CollectiveOp : Exec_Statement<"collective",
   let assemblyFormat = [{
     $form $communicator (`kind` $kind^)? (`root` $root^)? $input `into` $output
     `count` $count `bytes` $bytes attr-dict `:` type($input) `,` type($output)
+  }];
+  let extraClassDeclaration = [{
+    /// The root of a broadcast or reduce; null for others.
+    MemberAttr getRootMember();
   }];
 }
 def Exec_ExchangeOp : Exec_Statement<"exchange",

@@ -22,14 +22,10 @@ def StatementOpInterface : OpInterface<"StatementOpInterface"> {
       "return ::parplan::exec::getLaunchStream($_op);">,
     InterfaceMethod<"Returns whether it also reads what it writes.",
       "bool", "readsWritten", (ins), "", "return false;">,
-    InterfaceMethod<[{
-      Returns the one member of each group of a communicator that reads the
-      leading operands; null where all ranks do.
-    }], "::parplan::exec::MemberAttr", "getReader", (ins), "", "return {};">,
-    InterfaceMethod<[{
-      Returns the one member of each group of a communicator that writes the
-      trailing operands; null where all ranks do.
-    }], "::parplan::exec::MemberAttr", "getWriter", (ins), "", "return {};">,
+    InterfaceMethod<"Returns which ranks read the leading operands.",
+      "::parplan::exec::Ranks", "getReaders", (ins), "", "return {};">,
+    InterfaceMethod<"Returns which ranks write the trailing operands.",
+      "::parplan::exec::Ranks", "getWriters", (ins), "", "return {};">,
     InterfaceMethod<[{
       Checks that the geometry stays inside the operands (E9). Called by the
       verifier of every statement.
@@ -45,9 +41,10 @@ def StatementOpInterface : OpInterface<"StatementOpInterface"> {
     }
   }];
   let verify = [{
-    if (::llvm::failed(::parplan::exec::verifyTiers($_op)))
+    if (::llvm::failed(::parplan::exec::verifyTiers($_op)) ||
+        ::llvm::failed(::llvm::cast<ConcreteOp>($_op).verifyGeometry()))
       return ::mlir::failure();
-    return ::llvm::cast<ConcreteOp>($_op).verifyGeometry();
+    return ::parplan::exec::verifyChoices($_op);
   }];
 }
 

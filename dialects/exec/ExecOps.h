@@ -7,7 +7,7 @@
 #ifndef PARPLAN_DIALECTS_EXEC_EXECOPS_H
 #define PARPLAN_DIALECTS_EXEC_EXECOPS_H
 
-#include "dialects/exec/ExecDialect.h"
+#include "dialects/exec/Ranks.h"
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -24,6 +24,8 @@ class ProgramOp;
 StreamKind getLaunchStream(mlir::Operation *statement);
 /// Checks E19's and E20's tiers.
 llvm::LogicalResult verifyTiers(mlir::Operation *statement);
+/// Checks E24 of the choices that a statement takes.
+llvm::LogicalResult verifyChoices(mlir::Operation *statement);
 
 /// The bytes that element type takes in a buffer.
 int64_t getStorageBytes(mlir::Type elementType);
@@ -45,11 +47,18 @@ namespace parplan::exec {
 /// The programs of a module, by position.
 llvm::SmallVector<ProgramOp> getPrograms(mlir::ModuleOp module);
 
-/// The buffer that an operand of a statement is, or is a view of; null for
-/// anything else.
-BufferOp getBuffer(mlir::Value operand);
-/// Where in the arena an operand of a statement starts, in bytes.
-int64_t getArenaOffset(mlir::Value operand);
+/// The arrays, buffers or views, of which an operand of a statement is one on
+/// each rank: itself, or both of a choice.
+llvm::SmallVector<mlir::Value, 2> getArrays(mlir::Value operand);
+/// Which of them it is on a member of a communicator; the operand where that
+/// does not tell.
+mlir::Value getArrayOn(MemberAttr member, mlir::Value operand);
+/// The buffer that an array is, or is a view of; null for anything else.
+BufferOp getBuffer(mlir::Value array);
+/// Where in the arena an array starts, in bytes.
+int64_t getArenaOffset(mlir::Value array);
+/// Whether two values are the same bytes of one buffer.
+bool isSameArray(mlir::Value left, mlir::Value right);
 inline BufferType getBufferType(mlir::Value operand) {
   return mlir::cast<BufferType>(operand.getType());
 }
@@ -64,10 +73,20 @@ struct ByteRange {
     return tier == other.tier && offset < other.end && other.offset < end;
   }
 };
-/// The bytes of an operand of a statement.
-ByteRange getByteRange(mlir::Value operand);
+/// The bytes of an array.
+ByteRange getByteRange(mlir::Value array);
 /// The tier of an operand of a statement; the device for anything else.
 Tier getTier(mlir::Value operand);
+
+/// What some ranks do with an array.
+struct Access {
+  mlir::Value array;
+  Ranks ranks;
+  bool writes = false;
+};
+/// All that a statement does, reads before writes. The arrays of a choice are
+/// accessed by the ranks that have them, and by none where these take no part.
+llvm::SmallVector<Access> getAccesses(StatementOpInterface statement);
 
 /// The shapes that the runtime's kernels take, for their workspace formulas.
 /// Of adjoints it is the shape of the convolution that they belong to.

@@ -198,8 +198,10 @@ LogicalResult GatherNDOp::verifyGeometry() {
   return success();
 }
 
-exec::MemberAttr CopyOp::getReader() { return getOnlyAttr(); }
-exec::MemberAttr CopyOp::getWriter() { return getOnlyAttr(); }
+Ranks CopyOp::getReaders() {
+  return getOnly() ? Ranks::getOnly(*getOnly(), *this) : Ranks();
+}
+Ranks CopyOp::getWriters() { return getReaders(); }
 
 LogicalResult CopyOp::verifyGeometry() {
   if (exec::MemberAttr member = getOnlyAttr()) {

@@ -51,40 +51,35 @@ private:
   std::map<int64_t, int64_t> ends;
 };
 
-/// The bytes of a buffer that were written. What one member of a communicator
-/// writes is written on that rank alone.
+/// The bytes of a buffer that were written. What some members of a communicator
+/// write is written on these ranks alone.
 class WrittenBytes {
 public:
-  void add(const ByteRange &range, exec::MemberAttr writer) {
-    if (!writer) {
+  void add(const ByteRange &range, const Ranks &writers) {
+    if (writers.areAll()) {
       byAll.add(range);
       return;
     }
-    SmallVector<RangeSet> &members =
-        byMember[writer.getCommunicator().getAttr()];
-    if (members.size() <= static_cast<size_t>(writer.getPosition()))
-      members.resize(writer.getPosition() + 1);
-    members[writer.getPosition()].add(range);
+    SmallVector<RangeSet> &members = byMember[writers.getCommunicator()];
+    members.resize(writers.getMembers().size());
+    for (unsigned position : writers.getMembers().set_bits())
+      members[position].add(range);
   }
 
-  /// Whether they were written on `reader`, or, if it is null, on all ranks:
-  /// the members of a communicator are all of them.
-  bool covers(const ByteRange &range, exec::MemberAttr reader,
-              function_ref<int64_t(StringAttr)> getSize) const {
+  /// Whether they were written on all of `readers`: the members of a
+  /// communicator are all ranks.
+  bool covers(const ByteRange &range, const Ranks &readers) const {
     if (byAll.covers(range))
       return true;
-    for (auto &[communicator, members] : byMember) {
-      bool isOwn = reader && reader.getCommunicator().getAttr() == communicator;
-      int64_t first = isOwn ? reader.getPosition() : 0;
-      int64_t end = isOwn ? first + 1 : getSize(communicator);
-      if (end <= static_cast<int64_t>(members.size()) &&
-          llvm::all_of(ArrayRef(members).slice(first, end - first),
-                       [&](const RangeSet &written) {
-                         return written.coversWith(byAll, range);
-                       }))
-        return true;
-    }
-    return false;
+    return llvm::any_of(byMember, [&](const auto &written) {
+      auto &[communicator, members] = written;
+      bool areOwn = readers.getCommunicator() == communicator;
+      for (auto [position, ranges] : llvm::enumerate(members))
+        if ((!areOwn || readers.getMembers().test(position)) &&
+            !ranges.coversWith(byAll, range))
+          return false;
+      return true;
+    });
   }
 
 private:
@@ -188,6 +183,7 @@ private:
   struct Touch {
     int64_t statement;
     ByteRange span;
+    Ranks ranks;
     bool writes;
     Operation *op;
   };
@@ -210,16 +206,8 @@ private:
     if (failed(checkCommunicator(statement)))
       return failure();
     int stream = static_cast<int>(statement.getStreamKind());
-    for (Value value : statement.getReadBuffers())
-      if (failed(touch(statement, value, stream, /*writes=*/false)))
-        return failure();
-    if (statement.readsWritten())
-      for (Value value : statement.getWrittenBuffers())
-        if (!isWorkspace(value) &&
-            failed(touch(statement, value, stream, /*writes=*/false)))
-          return failure();
-    for (Value value : statement.getWrittenBuffers())
-      if (failed(touch(statement, value, stream, /*writes=*/true)))
+    for (const Access &access : getAccesses(statement))
+      if (failed(touch(statement, access, stream)))
         return failure();
     last[stream] = number++;
     return success();
@@ -238,23 +226,19 @@ private:
            << name << " on a second stream (E17)";
   }
 
-  static bool isWorkspace(Value value) {
-    BufferOp buffer = getBuffer(value);
-    return buffer && buffer.getKind() == BufferKind::workspace;
-  }
-
-  LogicalResult touch(StatementOpInterface op, Value value, int stream,
-                      bool writes) {
-    BufferOp buffer = getBuffer(value);
+  LogicalResult touch(StatementOpInterface op, const Access &access,
+                      int stream) {
+    BufferOp buffer = getBuffer(access.array);
     if (!buffer)
       return op->emitOpError("takes no exec.buffer (E3)");
-    ByteRange span = getByteRange(value);
+    ByteRange span = getByteRange(access.array);
+    bool writes = access.writes;
     Use &use = uses[buffer];
     if (use.first < 0)
       use.first = number;
     if (failed(buffer.isPermanent()
-                   ? checkVariable(op, buffer, use, span, writes)
-                   : checkWritten(op, use, span, writes)))
+                   ? checkVariable(op, buffer, use, span, access)
+                   : checkWritten(op, use, span, access)))
       return failure();
     // The calls of a group run side by side.
     use.last = number + op->hasAttr("with_next");
@@ -270,7 +254,8 @@ private:
       for (const Touch &before : llvm::reverse(touches[other])) {
         if (before.statement <= synchronised[stream][other])
           break;
-        if ((writes || before.writes) && before.span.meets(span)) {
+        if ((writes || before.writes) && before.span.meets(span) &&
+            before.ranks.meet(access.ranks)) {
           InFlightDiagnostic diagnostic = op->emitOpError(
               "does not wait for another stream's use of its bytes (E5)");
           diagnostic.attachNote(before.op->getLoc()) << "the other statement";
@@ -278,13 +263,14 @@ private:
         }
       }
     }
-    touches[stream].push_back({number, span, writes, op});
+    touches[stream].push_back({number, span, access.ranks, writes, op});
     return success();
   }
 
   /// E4 of what holds a value from before the step.
   LogicalResult checkVariable(Operation *op, BufferOp buffer, Use &use,
-                              ByteRange span, bool writes) {
+                              ByteRange span, const Access &access) {
+    bool writes = access.writes;
     if (writes && buffer.getKind() == BufferKind::input)
       return op->emitOpError("writes to an input (E4)");
     if (writes && !buffer.getTrained())
@@ -302,25 +288,19 @@ private:
       return diagnostic;
     }
     if (writes)
-      use.written.push_back({number, span, true, op});
+      use.written.push_back({number, span, access.ranks, true, op});
     return success();
   }
 
   /// E4 of what holds no value at the start: all bytes were written.
-  LogicalResult checkWritten(StatementOpInterface op, Use &use, ByteRange span,
-                             bool writes) {
-    if (writes) {
-      use.bytes.add(span, op.getWriter());
+  LogicalResult checkWritten(Operation *op, Use &use, ByteRange span,
+                             const Access &access) {
+    if (access.writes) {
+      use.bytes.add(span, access.ranks);
       return success();
     }
-    auto getSize = [&](StringAttr name) {
-      auto communicator =
-          SymbolTable::lookupNearestSymbolFrom<CommunicatorOp>(op, name);
-      return communicator ? communicator.getSize() : INT64_MAX;
-    };
-    if (span.offset == span.end
-            ? use.last >= 0
-            : use.bytes.covers(span, op.getReader(), getSize))
+    if (span.offset == span.end ? use.last >= 0
+                                : use.bytes.covers(span, access.ranks))
       return success();
     return op->emitOpError("reads a buffer before it is written (E4)");
   }

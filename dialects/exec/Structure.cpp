@@ -113,23 +113,32 @@ LogicalResult CommunicatorOp::verify() {
 // Buffers and views
 //===----------------------------------------------------------------------===//
 
-BufferOp exec::getBuffer(Value operand) {
-  if (auto view = operand.getDefiningOp<ViewOp>())
-    operand = view.getBuffer();
-  return operand.getDefiningOp<BufferOp>();
+BufferOp exec::getBuffer(Value array) {
+  if (auto view = array.getDefiningOp<ViewOp>())
+    array = view.getBuffer();
+  return array.getDefiningOp<BufferOp>();
 }
 
-int64_t exec::getArenaOffset(Value operand) {
-  int64_t offset = getBuffer(operand).getOffset();
-  if (auto view = operand.getDefiningOp<ViewOp>())
-    offset += view.getOffset();
-  return offset;
+/// Bytes from the start of its buffer.
+static int64_t getViewOffset(Value array) {
+  auto view = array.getDefiningOp<ViewOp>();
+  return view ? static_cast<int64_t>(view.getOffset()) : 0;
 }
 
-ByteRange exec::getByteRange(Value operand) {
-  int64_t offset = getArenaOffset(operand);
-  return {offset, offset + getBufferType(operand).getByteSize(),
-          getTier(operand)};
+int64_t exec::getArenaOffset(Value array) {
+  return getBuffer(array).getOffset() + getViewOffset(array);
+}
+
+bool exec::isSameArray(Value left, Value right) {
+  return getBuffer(left) && getBuffer(left) == getBuffer(right) &&
+         getViewOffset(left) == getViewOffset(right) &&
+         getBufferType(left).getByteSize() ==
+             getBufferType(right).getByteSize();
+}
+
+ByteRange exec::getByteRange(Value array) {
+  int64_t offset = getArenaOffset(array);
+  return {offset, offset + getBufferType(array).getByteSize(), getTier(array)};
 }
 
 bool BufferOp::isPermanent() {

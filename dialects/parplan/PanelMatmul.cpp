@@ -19,40 +19,6 @@ namespace parplan {
 // Panels
 //===----------------------------------------------------------------------===//
 
-/// The blocks of a dimension, by position in the group along `axes`.
-static SmallVector<Interval> getBlocks(int64_t size, ArrayRef<int> axes,
-                                       const Mesh &mesh) {
-  SmallVector<int64_t> widths;
-  for (int axis : axes)
-    widths.push_back(mesh.getAxis(axis).size);
-  SmallVector<Interval> blocks;
-  for (int64_t position = 0; position < mesh.getWidth(axes); ++position)
-    blocks.push_back(getNestedInterval(size, widths, position));
-  return blocks;
-}
-
-SmallVector<Panel> getPanels(int64_t size, ArrayRef<AxisList> axesOfTensors,
-                             const Mesh &mesh) {
-  SmallVector<SmallVector<Interval>> blocks;
-  for (const AxisList &axes : axesOfTensors)
-    blocks.push_back(getBlocks(size, axes, mesh));
-  SmallVector<Panel> panels;
-  for (const Interval &range : getPanelIntervals(size, axesOfTensors, mesh)) {
-    Panel &panel = panels.emplace_back();
-    panel.start = range.start;
-    panel.size = range.stop - range.start;
-    for (ArrayRef<Interval> tensor : blocks) {
-      const auto *owner = llvm::find_if(tensor, [&](const Interval &block) {
-        return block.start <= panel.start && panel.start < block.stop;
-      });
-      PARPLAN_CHECK(owner != tensor.end(), "S21: no block has a panel");
-      panel.places.push_back(
-          {owner - tensor.begin(), panel.start - owner->start});
-    }
-  }
-  return panels;
-}
-
 SmallVector<Panel> getPanels(PanelMatmulOp op, const Mesh &mesh) {
   SmallVector<AxisList> axes;
   for (AxisListAttr list : op.getPanelAxes())

@@ -5,7 +5,6 @@
 #include "parplan/Planner/Evaluator.h"
 #include "parplan/Sharding/Panels.h"
 
-#include <algorithm>
 #include <map>
 
 using namespace parplan;
@@ -15,6 +14,8 @@ namespace {
 /// A tensor that moves in a loop.
 struct MovingTensor {
   const PlanningValue *value;
+  /// Among the operands and results of the op.
+  size_t number;
   bool isResult;
   AxisList axes;
   /// The block that a rank holds, and its dimension of panels.
@@ -29,6 +30,13 @@ struct MovingTensor {
         bytes *= block[other];
     return bytes;
   }
+
+  /// Whether a panel of so many positions lies in one piece in the block.
+  bool isContiguous(int64_t length) const {
+    return length == block[dimension] ||
+           llvm::all_of(llvm::ArrayRef(block).take_front(dimension),
+                        [](int64_t size) { return size == 1; });
+  }
 };
 
 bool isRing(const PlanningOp &op, const FactorAssignment &assignment) {
@@ -40,9 +48,11 @@ std::vector<MovingTensor> getMovingTensors(const PlanningProblem &problem,
                                            const FactorAssignment &assignment,
                                            const Mesh &mesh) {
   std::vector<MovingTensor> moving;
+  size_t visited = 0;
   auto visit = [&](const TensorFactors &tensor, int value, bool isResult,
                    const Sharding &layout) {
     MovingTensor entry;
+    entry.number = visited++;
     entry.axes = getPanelAxes(tensor, assignment);
     if (entry.axes.empty())
       return;
@@ -63,20 +73,25 @@ std::vector<MovingTensor> getMovingTensors(const PlanningProblem &problem,
   return moving;
 }
 
+/// Those over which the panels of every operand and result move.
+llvm::SmallVector<AxisList>
+getAxesOfTensors(const PlanningOp &op, const FactorAssignment &assignment) {
+  llvm::SmallVector<AxisList> axes;
+  for (const TensorFactors &tensor :
+       llvm::concat<const TensorFactors>(op.rule.operands, op.rule.results))
+    axes.push_back(getPanelAxes(tensor, assignment));
+  return axes;
+}
+
 } // namespace
 
 llvm::SmallVector<int64_t, 8>
 parplan::getPanelSizes(const PlanningOp &op, const FactorAssignment &assignment,
                        const Mesh &mesh) {
-  llvm::SmallVector<AxisList> axes;
-  auto add = [&](const TensorFactors &tensor) {
-    axes.push_back(getPanelAxes(tensor, assignment));
-  };
-  llvm::for_each(op.rule.operands, add);
-  llvm::for_each(op.rule.results, add);
   llvm::SmallVector<int64_t, 8> sizes;
-  for (const Interval &panel : getPanelIntervals(
-           op.rule.factors[assignment.panels.factor].size, axes, mesh))
+  for (const Interval &panel :
+       getPanelIntervals(op.rule.factors[assignment.panels.factor].size,
+                         getAxesOfTensors(op, assignment), mesh))
     sizes.push_back(panel.size());
   return sizes;
 }
@@ -122,12 +137,21 @@ int64_t parplan::getPanelBytes(const PlanningProblem &problem,
                                const Mesh &mesh) {
   if (!assignment.panels.exists())
     return 0;
-  constexpr int64_t buffers = 2;
-  auto sizes = getPanelSizes(op, assignment, mesh);
-  int64_t largest = *std::max_element(sizes.begin(), sizes.end());
+  auto panels = getPanels(op.rule.factors[assignment.panels.factor].size,
+                          getAxesOfTensors(op, assignment), mesh);
   int64_t bytes = 0;
   for (const MovingTensor &tensor :
-       getMovingTensors(problem, op, assignment, mesh))
-    bytes += buffers * alignBytes(tensor.getBytes(largest));
+       getMovingTensors(problem, op, assignment, mesh)) {
+    if (isRing(op, assignment)) {
+      bytes += 2 * alignBytes(tensor.getBytes(tensor.block[tensor.dimension]));
+      continue;
+    }
+    for (int64_t length :
+         getSlotSizes(panels, tensor.number, mesh.getWidth(tensor.axes),
+                      [&](const Panel &panel) {
+                        return tensor.isContiguous(panel.size);
+                      }))
+      bytes += alignBytes(tensor.getBytes(length));
+  }
   return bytes;
 }

@@ -236,8 +236,7 @@ public:
       return;
     }
     if (std::optional<exec::MemberAttr> member = op.getOnly())
-      out << "if (" << emitter.getCommunicatorName(member->getCommunicator())
-          << ".rank() == " << member->getPosition() << ")\n    ";
+      out << "if (" << isMember(*member) << ")\n    ";
     call("copy", op) << elementType(op.getInput()) << ", "
                      << bytePointer(op.getInput(), op.getInputOffset()) << ", "
                      << bytePointer(op.getOutput(), op.getOutputOffset())
@@ -332,8 +331,8 @@ public:
 };
 
 bool isDeclaration(Operation &op) {
-  return isa<exec::KernelOp, exec::CommunicatorOp, exec::BufferOp,
-             exec::ViewOp>(op);
+  return isa<exec::KernelOp, exec::CommunicatorOp, exec::BufferOp, exec::ViewOp,
+             exec::ChoiceOp>(op);
 }
 
 } // namespace
@@ -386,6 +385,8 @@ void Emitter::emitStep() {
       if (auto communicator =
               op.getAttrOfType<FlatSymbolRefAttr>("communicator"))
         called.insert(communicator.getAttr());
+      if (auto choice = dyn_cast<exec::ChoiceOp>(op))
+        called.insert(choice.getMember().getCommunicator().getAttr());
     }
     for (auto [number, used] : llvm::enumerate(isUsed)) {
       if (!used)

@@ -26,7 +26,10 @@ std::string printReal(double value) {
 }
 
 std::string StatementPrinter::ranges(Operation *op) {
-  llvm::SetVector<Value> touched(op->operand_begin(), op->operand_end());
+  llvm::SetVector<Value> touched;
+  for (Value operand : op->getOperands())
+    for (Value array : exec::getArrays(operand))
+      touched.insert(array);
   std::string text = "{";
   for (auto [index, value] : llvm::enumerate(touched))
     text += (index ? ", " : "") + range(value);
@@ -62,6 +65,19 @@ raw_ostream &StatementPrinter::call(const Twine &name, Operation *op) {
              << ", ";
 }
 
+std::string StatementPrinter::offset(Value value, int64_t bytes) {
+  auto choice = value.getDefiningOp<exec::ChoiceOp>();
+  if (!choice)
+    return std::to_string(exec::getArenaOffset(value) + bytes);
+  return isMember(choice.getMember()) + " ? " + offset(choice.getOwn(), bytes) +
+         " : " + offset(choice.getOther(), bytes);
+}
+
+std::string StatementPrinter::isMember(exec::MemberAttr member) {
+  return emitter.getCommunicatorName(member.getCommunicator()) +
+         ".rank() == " + std::to_string(member.getPosition());
+}
+
 /// The method of a rank that gives an address in the tier of a value.
 static StringRef getAddress(Value value) {
   return exec::getTier(value) == exec::Tier::host ? "rank.hostAt" : "rank.at";
@@ -72,7 +88,7 @@ std::string StatementPrinter::pointer(Value value) {
     return "nullptr";
   return (getAddress(value) + "<" +
           emitter.getTypeName(getElementType(value), value.getLoc()) + ">(" +
-          Twine(exec::getArenaOffset(value)) + ")")
+          offset(value) + ")")
       .str();
 }
 
@@ -90,17 +106,16 @@ std::string StatementPrinter::rankValue(exec::RankValueAttr value) {
   return text;
 }
 
-std::string StatementPrinter::bytePointer(Value value, int64_t offset) {
-  int64_t bytes = offset * exec::getStorageBytes(getElementType(value));
-  return getAddress(value).str() + "<char>(" +
-         std::to_string(exec::getArenaOffset(value) + bytes) + ")";
+std::string StatementPrinter::bytePointer(Value value, int64_t elements) {
+  int64_t bytes = elements * exec::getStorageBytes(getElementType(value));
+  return getAddress(value).str() + "<char>(" + offset(value, bytes) + ")";
 }
 
 std::string StatementPrinter::workspace(Value value) {
   if (!value)
     return "Workspace{}";
-  return "rank.workspace(" + std::to_string(exec::getArenaOffset(value)) +
-         ", " + std::to_string(exec::getBufferType(value).getByteSize()) + ")";
+  return "rank.workspace(" + offset(value) + ", " +
+         std::to_string(exec::getBufferType(value).getByteSize()) + ")";
 }
 
 } // namespace parplan

@@ -33,17 +33,22 @@ protected:
     return exec::getBufferType(value).getElementType();
   }
 
-  /// `{{0, 64}, {64, 32}}`: all bytes that the statement touches, each operand
-  /// once.
+  /// `{{0, 64}, {64, 32}}`: all bytes that the statement touches, each array
+  /// once, of choices both.
   std::string ranges(mlir::Operation *op);
   /// `{0, 64}`, or with the tier where it is not the device.
   std::string range(mlir::Value value);
+  /// `64`, or `communicator0.rank() == 1 ? 64 : 128` for a choice; `bytes`
+  /// further on.
+  std::string offset(mlir::Value value, int64_t bytes = 0);
+  /// `communicator0.rank() == 1`
+  std::string isMember(exec::MemberAttr member);
   /// `rank.at<float>(64)`, `rank.hostAt<..`, or `nullptr` for none.
   std::string pointer(mlir::Value value);
   /// `rank.blockStart(15, {1})`: a number that the rank knows.
   std::string rankValue(exec::RankValueAttr value);
   /// For calls that take an ElementType.
-  std::string bytePointer(mlir::Value value, int64_t offset = 0);
+  std::string bytePointer(mlir::Value value, int64_t elements = 0);
   std::string workspace(mlir::Value value);
 
   std::string type(mlir::Value value) {

@@ -44,6 +44,7 @@ private:
   struct Touch {
     int64_t position;
     exec::ByteRange range;
+    exec::Ranks ranks;
     bool writes;
   };
   /// `waiting` starts after `awaited` has completed.
@@ -58,10 +59,9 @@ private:
     int64_t position = statements.size();
     statements.push_back(statement);
     SmallVector<Touch> current;
-    for (Value value : statement.getReadBuffers())
-      current.push_back({position, exec::getByteRange(value), false});
-    for (Value value : statement.getWrittenBuffers())
-      current.push_back({position, exec::getByteRange(value), true});
+    for (const exec::Access &access : exec::getAccesses(statement))
+      current.push_back({position, exec::getByteRange(access.array),
+                         access.ranks, access.writes});
     SmallVector<int64_t> needed;
     for (size_t other = 0; other < touches.size(); ++other)
       if (other != own)
@@ -96,7 +96,8 @@ private:
         break;
       if (llvm::any_of(current, [&](const Touch &touch) {
             return (touch.writes || before.writes) &&
-                   touch.range.meets(before.range);
+                   touch.range.meets(before.range) &&
+                   touch.ranks.meet(before.ranks);
           }))
         return before.position;
     }

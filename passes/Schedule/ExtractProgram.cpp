@@ -7,7 +7,6 @@
 #include "passes/Schedule/ExtractProgram.h"
 
 #include "llvm/ADT/MapVector.h"
-#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 
@@ -129,22 +128,27 @@ private:
   /// What updates read as gradients, and what is reduced to it.
   void findGradients() {
     auto add = [&](Value value) {
-      exec::BufferOp buffer = exec::getBuffer(value);
-      if (buffer.getKind() == exec::BufferKind::activation)
-        gradients.insert(buffer);
+      for (Value array : exec::getArrays(value))
+        if (exec::BufferOp buffer = exec::getBuffer(array);
+            buffer.getKind() == exec::BufferKind::activation)
+          gradients.insert(buffer);
+    };
+    auto isGradient = [&](Value value) {
+      return llvm::any_of(exec::getArrays(value), [&](Value array) {
+        return gradients.contains(exec::getBuffer(array));
+      });
     };
     for (Operation &op : llvm::reverse(body)) {
       if (auto update = dyn_cast<exec::UpdateOp>(op))
         add(update.getGradient());
       else if (auto call = dyn_cast<exec::CollectiveOp>(op);
-               call && gradients.contains(exec::getBuffer(call.getOutput())))
+               call && isGradient(call.getOutput()))
         add(call.getInput());
       else if (auto copy = dyn_cast<exec::CopyOp>(op);
-               copy && gradients.contains(exec::getBuffer(copy.getOutput())))
+               copy && isGradient(copy.getOutput()))
         add(copy.getInput());
       else if (auto transfer = dyn_cast<exec::TransferOp>(op);
-               transfer &&
-               gradients.contains(exec::getBuffer(transfer.getOutput())))
+               transfer && isGradient(transfer.getOutput()))
         add(transfer.getInput());
     }
   }
@@ -209,15 +213,16 @@ private:
     return statement;
   }
 
+  /// Of choices every rank marks both arrays: all ranks have the same slots.
   ProgramStatement getStatement(exec::StatementOpInterface op) {
     ProgramStatement statement;
     statement.stream = static_cast<int>(op.getStreamKind());
-    llvm::SetVector<Value> touched(op->operand_begin(), op->operand_end());
-    for (Value value : touched) {
-      int index = buffers.lookup(value.getDefiningOp());
-      if (!llvm::is_contained(statement.buffers, index))
-        statement.buffers.push_back(index);
-    }
+    for (Value operand : op->getOperands())
+      for (Value array : exec::getArrays(operand)) {
+        int index = buffers.lookup(array.getDefiningOp());
+        if (!llvm::is_contained(statement.buffers, index))
+          statement.buffers.push_back(index);
+      }
     return statement;
   }
 

@@ -9,8 +9,10 @@
 //   compute                 | multiply 0        | multiply 1 | keep 0 | ..
 //
 // Panel p + 1 is on its way before panel p is multiplied, and what was reduced
-// is kept one product later. Of every tensor that moves two panels exist, used
-// in turn: the step takes memory for two, whatever the number of panels.
+// is kept one product later. The owner of a panel that lies in one piece in its
+// block reads or makes it there. The other ranks, and owners that have to pack
+// it, have it in a slot: there are two, used in turn, of every tensor that
+// moves, whatever the number of panels, or one (getSlotSizes).
 //
 //===----------------------------------------------------------------------===//
 
@@ -75,28 +77,48 @@ private:
     return elements * exec::getStorageBytes(getElementType());
   }
 
-  int64_t countPanel(unsigned tensor, const Panel &panel) const {
-    return countElements(loop.getShape(tensor, panel.size).sizes);
+  int64_t countPanel(unsigned tensor, int64_t size) const {
+    return countElements(loop.getShape(tensor, size).sizes);
+  }
+
+  bool isContiguous(unsigned tensor, size_t number) const {
+    return loop.isContiguous(tensor, panels[number].size);
   }
 
   void createSlots(unsigned tensor) {
     if (!loop.moves(tensor))
       return;
-    int64_t elements[2] = {0, 0};
-    for (auto [number, panel] : llvm::enumerate(panels))
-      elements[number % 2] =
-          std::max(elements[number % 2], countPanel(tensor, panel));
-    for (unsigned parity : {0u, 1u})
-      if (elements[parity] > 0)
-        slots[tensor][parity] =
-            placement.createActivation({elements[parity]}, getElementType());
+    auto inPlace = [&](const Panel &panel) {
+      return loop.isContiguous(tensor, panel.size);
+    };
+    for (int64_t size : getSlotSizes(
+             panels, tensor, placement.getWidth(getAxes(tensor)), inPlace))
+      slots[tensor].push_back(placement.createActivation(
+          {countPanel(tensor, size)}, getElementType()));
+    panelArrays[tensor].resize(panels.size());
   }
 
-  /// The slot of a panel of a tensor that moves.
-  Value getSlot(unsigned tensor, size_t number) {
-    return placement.createView(
-        slots[tensor][number % 2], 0,
-        loop.getShape(tensor, panels[number].size).sizes, getElementType());
+  /// Where ranks have a panel of a tensor that moves.
+  Value getPanel(unsigned tensor, size_t number) {
+    Value &array = panelArrays[tensor][number];
+    if (array)
+      return array;
+    ArrayRef<Value> turns = slots[tensor];
+    auto shape = loop.getShape(tensor, panels[number].size).sizes;
+    array = placement.createView(turns[number % turns.size()], 0, shape,
+                                 getElementType());
+    if (isContiguous(tensor, number)) {
+      Value place = placement.createView(blocks[tensor],
+                                         getBytes(getOffset(tensor, number)),
+                                         shape, getElementType());
+      array = placement.createChoice(getOwner(tensor, number), place, array);
+    }
+    return array;
+  }
+
+  /// Where its owner has it.
+  Value getOwned(unsigned tensor, size_t number) {
+    return exec::getArrayOn(getOwner(tensor, number), getPanel(tensor, number));
   }
 
   /// Where the panel starts in the block of its owner.
@@ -107,20 +129,13 @@ private:
   /// What the product reads or writes of a tensor.
   Value getFactor(unsigned tensor, size_t number) {
     if (loop.moves(tensor))
-      return getSlot(tensor, number);
+      return getPanel(tensor, number);
     if (!loop.hasPanels(tensor))
       return blocks[tensor];
     return placement.createView(
         blocks[tensor], getBytes(getOffset(tensor, number)),
         {loop.getShape(tensor, panels[number].size).getReach()},
         getElementType());
-  }
-
-  /// The contiguous panel in the block of its owner.
-  Value getPlace(unsigned tensor, size_t number) {
-    return placement.createView(
-        blocks[tensor], getBytes(getOffset(tensor, number)),
-        loop.getShape(tensor, panels[number].size).sizes, getElementType());
   }
 
   AxisListAttr getAxes(unsigned tensor) {
@@ -164,13 +179,11 @@ private:
     for (unsigned tensor : getOperandOrder()) {
       if (!loop.moves(tensor))
         continue;
-      Value slot = getSlot(tensor, number);
-      Value source = slot;
-      if (loop.isContiguous(tensor, panels[number].size))
-        source = getPlace(tensor, number);
-      else
-        copy(tensor, number, blocks[tensor], slot, /*keeps=*/false);
-      call(CollectiveForm::broadcast, tensor, number, source, slot);
+      Value panel = getPanel(tensor, number);
+      if (!isContiguous(tensor, number))
+        copy(tensor, number, blocks[tensor], panel, /*keeps=*/false);
+      call(CollectiveForm::broadcast, tensor, number, getOwned(tensor, number),
+           panel);
     }
   }
 
@@ -189,19 +202,15 @@ private:
   }
 
   void reduce(size_t number) {
-    if (!loop.moves(result))
-      return;
-    Value slot = getSlot(result, number);
-    Value target = loop.isContiguous(result, panels[number].size)
-                       ? getPlace(result, number)
-                       : slot;
-    call(CollectiveForm::reduce, result, number, slot, target);
+    if (loop.moves(result))
+      call(CollectiveForm::reduce, result, number, getPanel(result, number),
+           getOwned(result, number));
   }
 
   /// Takes a panel that was not reduced into the block at once there.
   void keep(size_t number) {
-    if (loop.moves(result) && !loop.isContiguous(result, panels[number].size))
-      copy(result, number, getSlot(result, number), blocks[result],
+    if (loop.moves(result) && !isContiguous(result, number))
+      copy(result, number, getPanel(result, number), blocks[result],
            /*keeps=*/true);
   }
 
@@ -226,7 +235,7 @@ private:
   void call(CollectiveForm form, unsigned tensor, size_t number, Value in,
             Value out) {
     MLIRContext *context = builder.getContext();
-    int64_t count = countPanel(tensor, panels[number]);
+    int64_t count = countPanel(tensor, panels[number].size);
     exec::MemberAttr owner = getOwner(tensor, number);
     ReduceKindAttr kind;
     if (form == CollectiveForm::reduce)
@@ -264,9 +273,8 @@ private:
     cost.batch = countLetters(letters.batch, size);
     cost.flops = 2.0 * static_cast<double>(cost.rows * cost.columns) *
                  static_cast<double>(cost.contracted * cost.batch);
-    cost.bytesRead =
-        getBytes(countPanel(0, panels[number]) + countPanel(1, panels[number]));
-    cost.bytesWritten = getBytes(countPanel(result, panels[number]));
+    cost.bytesRead = getBytes(countPanel(0, size) + countPanel(1, size));
+    cost.bytesWritten = getBytes(countPanel(result, size));
     if (accumulates)
       cost.bytesRead += cost.bytesWritten;
     return exec::CostAttr::get(builder.getContext(), cost);
@@ -276,7 +284,9 @@ private:
   PanelProduct loop;
   SmallVector<Panel> panels;
   Value blocks[PanelProduct::tensorCount];
-  Value slots[PanelProduct::tensorCount][2];
+  SmallVector<Value, 2> slots[PanelProduct::tensorCount];
+  /// By number, once something takes the panel.
+  SmallVector<Value> panelArrays[PanelProduct::tensorCount];
 };
 
 } // namespace

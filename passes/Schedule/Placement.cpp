@@ -157,6 +157,11 @@ Value Placement::createView(Value buffer, int64_t offset,
                                          offset);
 }
 
+Value Placement::createChoice(exec::MemberAttr member, Value own, Value other) {
+  return statements.create<exec::ChoiceOp>(program.getLoc(), own.getType(),
+                                           member, own, other);
+}
+
 exec::BlockAttr Placement::getBlock(StringRef name, RankedTensorType global,
                                     ShardingAttr sharding,
                                     FlatSymbolRefAttr source, int64_t offset,
@@ -247,9 +252,9 @@ SmallVector<Placement::Memory> Placement::placeBuffers(const PlanCosts &costs) {
       body.getOps<exec::StatementOpInterface>());
   int64_t number = 0;
   for (exec::StatementOpInterface op : all) {
-    for (Value operand : op->getOperands()) {
+    for (const exec::Access &access : exec::getAccesses(op)) {
       auto [place, isNew] =
-          uses.try_emplace(exec::getBuffer(operand), number, number);
+          uses.try_emplace(exec::getBuffer(access.array), number, number);
       // The calls of a group run side by side.
       place->second.second = number + isIssuedWithNext(op);
     }

@@ -74,6 +74,10 @@ public:
   mlir::Value createView(mlir::Value buffer, int64_t offset,
                          llvm::ArrayRef<int64_t> shape, mlir::Type elementType);
 
+  /// `own` on one member of each group of a communicator, `other` on the rest.
+  mlir::Value createChoice(exec::MemberAttr member, mlir::Value own,
+                           mlir::Value other);
+
   mlir::Value createActivation(llvm::ArrayRef<int64_t> shape,
                                mlir::Type elementType);
   /// Null for no bytes.

@@ -11,6 +11,7 @@
 #include "parplan/Planner/ClusterCosts.h"
 
 #include <array>
+#include <optional>
 
 using namespace mlir;
 
@@ -25,36 +26,41 @@ using exec::StreamKind;
 class ReleaseFinder {
 public:
   ReleaseFinder(exec::ProgramOp program, const PlanCosts &costs)
-      : program(program), costs(costs), mesh(program.getMesh().getMesh()) {
-    pending.fill(-1);
-  }
+      : program(program), costs(costs), mesh(program.getMesh().getMesh()) {}
 
   DenseMap<int64_t, int64_t> run() {
     for (auto op :
          program.getBody().front().getOps<exec::StatementOpInterface>()) {
-      visit(op);
-      statements.push_back(op);
+      visit({current, op, exec::getAccesses(op)});
+      ++current;
     }
-    for (int64_t &number : pending)
-      release(number);
+    for (std::optional<Statement> &statement : pending)
+      release(statement);
     return std::move(releases);
   }
 
 private:
-  void visit(exec::StatementOpInterface op) {
+  struct Statement {
+    int64_t number;
+    exec::StatementOpInterface op;
+    SmallVector<exec::Access> accesses;
+  };
+
+  void visit(Statement statement) {
+    exec::StatementOpInterface op = statement.op;
     auto stream = static_cast<size_t>(op.getStreamKind());
     bool computes = op.getStreamKind() == StreamKind::compute;
-    for (auto [other, number] : llvm::enumerate(pending)) {
-      if (number < 0)
+    for (auto [other, before] : llvm::enumerate(pending)) {
+      if (!before)
         continue;
-      bool isAwaited = awaits(op, statements[number]);
+      bool isAwaited = awaits(statement, *before);
       if (isAwaited && computes &&
           other == static_cast<size_t>(StreamKind::communication))
         computed = std::max(computed, communicated);
-      bool isOver = computes && isa<exec::CollectiveOp>(statements[number]) &&
+      bool isOver = computes && isa<exec::CollectiveOp>(before->op) &&
                     computed >= communicated;
       if (other == stream || isAwaited || isOver)
-        release(number);
+        release(before);
     }
     if (computes) {
       if (auto cost = op->getAttrOfType<exec::CostAttr>("cost"))
@@ -64,21 +70,17 @@ private:
     if (auto call = dyn_cast<exec::CollectiveOp>(*op))
       communicated =
           std::max(communicated, computed) + estimateMargin * getSeconds(call);
-    pending[stream] = static_cast<int64_t>(statements.size());
+    pending[stream] = std::move(statement);
   }
 
-  /// Whether `op` touches what `call` writes, or writes what it reads.
-  static bool awaits(exec::StatementOpInterface op,
-                     exec::StatementOpInterface call) {
-    auto meet = [](ValueRange left, ValueRange right) {
-      return llvm::any_of(left, [&](Value value) {
-        return llvm::any_of(right, [&](Value other) {
-          return exec::getBuffer(value) == exec::getBuffer(other);
-        });
+  /// Whether one of the two writes what the other one touches, on a rank.
+  static bool awaits(const Statement &statement, const Statement &call) {
+    return llvm::any_of(statement.accesses, [&](const exec::Access &own) {
+      return llvm::any_of(call.accesses, [&](const exec::Access &other) {
+        return (own.writes || other.writes) && own.ranks.meet(other.ranks) &&
+               exec::getBuffer(own.array) == exec::getBuffer(other.array);
       });
-    };
-    return meet(op->getOperands(), call.getWrittenBuffers()) ||
-           meet(op.getWrittenBuffers(), call.getReadBuffers());
+    });
   }
 
   double getSeconds(exec::CollectiveOp call) const {
@@ -90,18 +92,19 @@ private:
                                       call.getBytes());
   }
 
-  /// The statement that is next may use its bytes.
-  void release(int64_t &number) {
-    if (number >= 0)
-      releases[number] = static_cast<int64_t>(statements.size());
-    number = -1;
+  /// The statement that is visited may use its bytes.
+  void release(std::optional<Statement> &statement) {
+    if (statement)
+      releases[statement->number] = current;
+    statement.reset();
   }
 
   exec::ProgramOp program;
   const PlanCosts &costs;
   Mesh mesh;
-  SmallVector<exec::StatementOpInterface> statements;
-  std::array<int64_t, exec::streamCount> pending;
+  /// The number of the statement that is visited.
+  int64_t current = 0;
+  std::array<std::optional<Statement>, exec::streamCount> pending;
   /// When what was issued so far is computed, and communicated.
   double computed = 0, communicated = 0;
   DenseMap<int64_t, int64_t> releases;

@@ -22,3 +22,5 @@
 // SOURCE-NEXT: copy(compute, {{[{][{]}}0, 120}, {[[PANEL:[0-9]+]], 48}}, {{.*}}Shape{6, 2}, Shape{5, 1}, Shape{2, 1});
 // SOURCE: communicator0.broadcast(communication, {{[{][{]}}[[PANEL]], 48}}, ElementType::Float32, 1, rank.at<char>([[PANEL]]), rank.at<char>([[PANEL]]), 12);
 // SOURCE: matmul<float>({{.*}}, 0, {}, {}, {}, {}, true});
+// One that is contiguous, of seven rows of W, is multiplied where its owner has it.
+// SOURCE: matmul<float>({{.*}}rank.at<float>(communicator{{[01]}}.rank() == {{[01]}} ? {{[0-9]+}} : {{[0-9]+}}){{.*}});

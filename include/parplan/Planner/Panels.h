@@ -45,8 +45,8 @@ std::vector<PanelCall> getPanelCalls(const PlanningProblem &problem,
                                      const FactorAssignment &assignment,
                                      const Mesh &mesh);
 
-/// What a rank holds besides operands and results while the loop runs: two
-/// panels (in a ring two blocks) of every tensor that moves.
+/// What a rank holds besides operands and results while the loop runs: the
+/// slots (in a ring two blocks) of every tensor that moves.
 int64_t getPanelBytes(const PlanningProblem &problem, const PlanningOp &op,
                       const FactorAssignment &assignment, const Mesh &mesh);
 

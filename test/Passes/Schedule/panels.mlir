@@ -2,30 +2,33 @@
 
 parplan.mesh @mesh <["x"=2 tensor, "y"=2 tensor]>
 
-// X W: on a square grid every panel is a block, which its owner sends as it lies. The second panel is on its way before
-// the first one is multiplied; the second product is added to the first.
+// X W: on a square grid every panel is a block, which its owner sends, and multiplies, as it lies. The other rank of two
+// receives it into the one slot, where it has no panel of its own: the second panel is on its way before the first one
+// is multiplied, and waits for nothing. The second product is added to the first.
 // CHECK-LABEL: exec.program @main
 // CHECK-NEXT: exec.communicator @[[ROW:.*]] <"y">
 // CHECK-NEXT: exec.communicator @[[COLUMN:.*]] <"x">
 // CHECK: %[[X:.*]] = exec.buffer input {{.*}} : <2x4x4xf32>
 // CHECK: %[[W:.*]] = exec.buffer input {{.*}} : <4x3xf32>
-// Two panels of each.
 // CHECK: exec.buffer activation {{.*}} : <32xf32>
-// CHECK-NEXT: exec.buffer activation {{.*}} : <32xf32>
-// CHECK-NEXT: exec.buffer activation {{.*}} : <12xf32>
 // CHECK-NEXT: exec.buffer activation {{.*}} : <12xf32>
 // CHECK-NEXT: %[[Y:.*]] = exec.buffer output
-// CHECK: exec.collective broadcast @[[ROW]] root 0 %[[X]] into %{{.*}} count 32 bytes 128 {exec.nodes = array<i64: 7>}
-// CHECK: exec.collective broadcast @[[COLUMN]] root 0 %[[W]] into %{{.*}} count 12 bytes 48
+// CHECK: %[[X0:.*]] = exec.choice <0 of @[[ROW]]> %[[X]] else %{{.*}} : <2x4x4xf32>
+// CHECK-NEXT: exec.collective broadcast @[[ROW]] root 0 %[[X]] into %[[X0]] count 32 bytes 128 {exec.nodes = array<i64: 7>}
+// CHECK: %[[W0:.*]] = exec.choice <0 of @[[COLUMN]]> %[[W]] else %{{.*}} : <4x3xf32>
+// CHECK-NEXT: exec.collective broadcast @[[COLUMN]] root 0 %[[W]] into %[[W0]] count 12 bytes 48
 // CHECK-NEXT: exec.record 0 on communication
-// CHECK: exec.collective broadcast @[[ROW]] root 1 %[[X]] into %{{.*}} count 32 bytes 128
-// CHECK: exec.collective broadcast @[[COLUMN]] root 1 %[[W]] into %{{.*}} count 12 bytes 48
+// CHECK-NOT: exec.wait
+// CHECK: %[[X1:.*]] = exec.choice <1 of @[[ROW]]> %[[X]] else
+// CHECK-NEXT: exec.collective broadcast @[[ROW]] root 1 %[[X]] into %[[X1]] count 32 bytes 128
+// CHECK: %[[W1:.*]] = exec.choice <1 of @[[COLUMN]]> %[[W]] else
+// CHECK-NEXT: exec.collective broadcast @[[COLUMN]] root 1 %[[W]] into %[[W1]] count 12 bytes 48
 // CHECK-NEXT: exec.record 1 on communication
-// CHECK: exec.wait 0 on compute
-// CHECK-NEXT: exec.matmul %{{.*}} [4, 1], %{{.*}} [3, 1] into %[[Y]] [3, 1] shape [8, 3, 4]
+// CHECK-NEXT: exec.wait 0 on compute
+// CHECK-NEXT: exec.matmul %[[X0]] [4, 1], %[[W0]] [3, 1] into %[[Y]] [3, 1] shape [8, 3, 4]
 // CHECK-SAME: cost = #exec.cost<matrix flops 192 transcendentals 0 read 176 written 96 shape [8, 3, 4, 1]>
-// CHECK: exec.wait 1 on compute
-// CHECK-NEXT: exec.matmul accumulate %{{.*}} [4, 1], %{{.*}} [3, 1] into %[[Y]] [3, 1] shape [8, 3, 4]
+// CHECK-NEXT: exec.wait 1 on compute
+// CHECK-NEXT: exec.matmul accumulate %[[X1]] [4, 1], %[[W1]] [3, 1] into %[[Y]] [3, 1] shape [8, 3, 4]
 // CHECK-SAME: cost = #exec.cost<matrix flops 192 transcendentals 0 read 272 written 96 shape [8, 3, 4, 1]>
 // CHECK-NEXT: {{^  }$}}
 func.func @main(
@@ -40,8 +43,9 @@ func.func @main(
 
 parplan.mesh @mesh <["x"=2 tensor, "y"=2 tensor]>
 
-// dY W^T in panels of three and two columns. The first one fills the block of its owner and is reduced into it; the
-// second one is reduced in place and then kept by its owner alone, whose block has padding behind it.
+// dY W^T in panels of three and two columns. The first one fills the block of its owner, who makes it there and to whom it
+// is reduced there; the second one is reduced in a slot and then kept by its owner alone, whose block has padding behind
+// it.
 // CHECK-LABEL: exec.program @main
 // CHECK: exec.communicator @[[COLUMN:.*]] <"x">
 // CHECK-NEXT: exec.communicator @[[ROW:.*]] <"y">
@@ -51,9 +55,11 @@ parplan.mesh @mesh <["x"=2 tensor, "y"=2 tensor]>
 // CHECK: exec.collective broadcast @[[COLUMN]] root 0 %[[W]] into %{{.*}} count 9 bytes 36
 // Of a panel of rows the owner sends a part of its block.
 // CHECK: %[[ROWS:.*]] = exec.view %[[W]] at 0 : <3x3xf32> to <2x3xf32>
+// CHECK-NEXT: exec.choice <1 of @[[COLUMN]]> %[[ROWS]] else
 // CHECK-NEXT: exec.collective broadcast @[[COLUMN]] root 1 %[[ROWS]] into %{{.*}} count 6 bytes 24
-// CHECK: exec.matmul %{{.*}} [3, 1], %{{.*}} [1, 3] into %{{.*}} [3, 1] shape [4, 3, 3]
-// CHECK: exec.collective reduce @[[ROW]] kind sum root 0 %{{.*}} into %[[DX]] count 12 bytes 48
+// CHECK: %[[FIRST:.*]] = exec.choice <0 of @[[ROW]]> %[[DX]] else
+// CHECK: exec.matmul %{{.*}} [3, 1], %{{.*}} [1, 3] into %[[FIRST]] [3, 1] shape [4, 3, 3]
+// CHECK: exec.collective reduce @[[ROW]] kind sum root 0 %[[FIRST]] into %[[DX]] count 12 bytes 48
 // CHECK: exec.matmul %{{.*}} [3, 1], %{{.*}} [1, 3] into %{{.*}} [2, 1] shape [4, 2, 3]
 // CHECK: exec.collective reduce @[[ROW]] kind sum root 1 %[[SUM:.*]] into %[[SUM]] count 8 bytes 32
 // CHECK: exec.copy %{{.*}} at 0 [2, 1] into %[[DX]] at 0 [3, 1] extents [4, 2] only <1 of @[[ROW]]>

@@ -32,6 +32,12 @@ exec::BufferOp ExecMachine::getBuffer(exec::BufferKind kind,
 }
 
 float *ExecMachine::at(int64_t rank, Value value, int64_t offset) {
+  if (auto choice = value.getDefiningOp<exec::ChoiceOp>()) {
+    exec::MemberAttr member = choice.getMember();
+    bool isOwn =
+        getMember(rank, member.getCommunicator()) == member.getPosition();
+    value = isOwn ? choice.getOwn() : choice.getOther();
+  }
   return arenas[rank].data() +
          exec::getArenaOffset(value) / static_cast<int64_t>(sizeof(float)) +
          offset;

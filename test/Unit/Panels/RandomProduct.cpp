@@ -149,20 +149,33 @@ private:
 
 } // namespace
 
-int64_t RandomProduct::countMovedRow(unsigned tensor) const {
-  const TensorFactors &factors =
-      tensor < 2 ? rule.operands[tensor] : rule.results[0];
-  if (getPanelAxes(factors, assignment).empty())
-    return 0;
+SmallVector<int64_t> RandomProduct::getBlock(unsigned tensor) const {
   Sharding sharding =
       tensor < 2 ? getUseSharding(rule, assignment, static_cast<int>(tensor))
                  : getMadeSharding(rule, assignment, /*result=*/0);
+  return sharding.getLocalShape(mesh, shapes[tensor]);
+}
+
+int64_t RandomProduct::countMovedRow(unsigned tensor) const {
+  if (getAxes(tensor).empty())
+    return 0;
   int64_t elements = 1;
   for (auto [factor, size] :
-       llvm::zip_equal(factors, sharding.getLocalShape(mesh, shapes[tensor])))
+       llvm::zip_equal(getFactors(tensor), getBlock(tensor)))
     if (!llvm::is_contained(factor, assignment.panels.factor))
       elements *= size;
   return elements;
+}
+
+bool RandomProduct::isContiguous(unsigned tensor, int64_t panelSize) const {
+  int64_t outer = 1;
+  for (auto [factor, size] :
+       llvm::zip_equal(getFactors(tensor), getBlock(tensor))) {
+    if (llvm::is_contained(factor, assignment.panels.factor))
+      return outer == 1 || size == panelSize;
+    outer *= size;
+  }
+  return false;
 }
 
 RandomProduct makeRandomProduct(MLIRContext &context, uint64_t seed) {

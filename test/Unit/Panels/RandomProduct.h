@@ -29,11 +29,25 @@ struct RandomProduct {
   /// Elements of a panel tensor (0, 1, or 2 for the result) that lie at one
   /// index of the panel letter on a rank, if it moves; else 0.
   int64_t countMovedRow(unsigned tensor) const;
+  /// The axes over which its panels move.
+  AxisList getAxes(unsigned tensor) const {
+    return getPanelAxes(getFactors(tensor), assignment);
+  }
+  /// Whether such a panel lies in one piece in the block of a tensor that
+  /// moves.
+  bool isContiguous(unsigned tensor, int64_t panelSize) const;
   int64_t getPanelSize() const {
     return rule.factors[assignment.panels.factor].size;
   }
 
   llvm::SmallVector<llvm::SmallVector<int64_t>> shapes;
+
+private:
+  const TensorFactors &getFactors(unsigned tensor) const {
+    return tensor < 2 ? rule.operands[tensor] : rule.results[0];
+  }
+  /// Of the block that a rank has.
+  llvm::SmallVector<int64_t> getBlock(unsigned tensor) const;
 };
 
 /// Grids of two axes, or of one, with a data axis besides or without; letters

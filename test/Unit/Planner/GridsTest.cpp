@@ -153,6 +153,24 @@ TEST(Panels, AreCutAtTheBlocksOfBothOperands) {
   EXPECT_EQ(getPanelBytes(problem, op, summa, mesh), 2 * 64 + 2 * 64);
 }
 
+// What a rank owns in one piece it has in no slot: of two ranks one slot is
+// enough, but for the columns of X that have to be packed.
+TEST(Panels, TakeOneSlotBetweenTwoRanksThatOwnOneEach) {
+  Mesh mesh({{"x", 2, AxisRole::tensor}, {"y", 2, AxisRole::tensor}});
+  auto getBytes = [&](int64_t inner) {
+    PlanningProblem problem = makeProduct(4, 1, inner, 16);
+    const PlanningOp &op = problem.ops[0];
+    FactorAssignment summa = FactorAssignment::getReplicated(op.rule);
+    summa.axes[*op.rule.findFactor("b")] = {0};
+    summa.axes[*op.rule.findFactor("n")] = {1};
+    summa.panels = {*op.rule.findFactor("k"), {0, 1}};
+    return getPanelBytes(problem, op, summa, mesh);
+  };
+  // X [2 of 4, k / 2] and W [k / 2, 8 of 16], four bytes an element.
+  EXPECT_EQ(getBytes(8), 64 + 4 * 8 * 4);
+  EXPECT_EQ(getBytes(9), 2 * 64 + 192);
+}
+
 TEST(Panels, AreReducedToTheirOwnersWhereTheResultMoves) {
   PlanningProblem problem = makeProduct(4, 1, 8, 6);
   Mesh mesh = makeMesh(1, 4);

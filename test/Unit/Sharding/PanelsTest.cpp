@@ -48,6 +48,27 @@ TEST(PanelIntervals, HaveElements) {
   EXPECT_EQ(getRanges(3, {{2}}, mesh), (Ranges{{0, 1}, {1, 2}, {2, 3}}));
 }
 
+TEST(PanelSlots, AreTwoUnlessTwoRanksOwnAPanelEachInPlace) {
+  Mesh mesh = makeMesh("x=2 y=3");
+  auto getSlots = [&](int64_t size, llvm::ArrayRef<AxisList> axes,
+                      size_t tensor, bool inPlace) {
+    auto panels = getPanels(size, axes, mesh);
+    auto slots = getSlotSizes(panels, tensor, mesh.getWidth(axes[tensor]),
+                              [&](const Panel &) { return inPlace; });
+    return std::vector<int64_t>(slots.begin(), slots.end());
+  };
+  using Sizes = std::vector<int64_t>;
+  EXPECT_EQ(getSlots(7, {{0}, {0}}, 0, true), Sizes({4}));
+  EXPECT_EQ(getSlots(7, {{0}, {0}}, 0, false), Sizes({4, 3}));
+  // Of 2, 1, 1 and 2 elements each rank of x owns two, and sends both.
+  EXPECT_EQ(getSlots(6, {{0}, {1}}, 0, true), Sizes({2, 2}));
+  // The third rank of y owns neither of the first two.
+  EXPECT_EQ(getSlots(6, {{}, {1}}, 1, true), Sizes({2, 2}));
+  // There is one panel, and nobody to send it to.
+  EXPECT_EQ(getSlots(1, {{}, {1}}, 1, true), Sizes({1}));
+  EXPECT_EQ(getSlots(6, {{}, {1}}, 0, true), Sizes());
+}
+
 // All sizes on a nested grid: panels follow each other to the end, and each
 // lies in one block of each tensor.
 TEST(PanelIntervals, LieInOneBlockOfEachTensor) {
