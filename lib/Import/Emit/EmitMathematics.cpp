@@ -22,6 +22,7 @@ Operation *Emitter::emitMathematics(const Op &op) {
   case OpKind::matmul:
     return create<MatmulOp>(op, operand(op, 0), operand(op, 1), op.text);
   case OpKind::conv:
+  case OpKind::convTranspose:
   case OpKind::maxPool:
   case OpKind::averagePool:
     return emitWindow(op);
@@ -40,6 +41,11 @@ Operation *Emitter::emitWindow(const Op &op) {
                           integers(op, 1 + count, 2 * count),
                           integers(op, 1 + 3 * count, count), op.integers[0]);
   }
+  if (op.kind == OpKind::convTranspose)
+    return create<ConvInputGradientOp>(
+        op, input, operand(op, 1), integers(op, 1, count),
+        integers(op, 1 + count, 2 * count), integers(op, 1 + 3 * count, count),
+        op.integers[0]);
   llvm::ArrayRef<int64_t> window = integers(op, 1, count),
                           strides = integers(op, 1 + count, count),
                           pads = integers(op, 1 + 2 * count, 2 * count),

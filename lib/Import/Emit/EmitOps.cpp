@@ -146,6 +146,12 @@ Operation *Emitter::emitIndexing(const Op &op) {
     return create<GatherElementsOp>(op, first, operand(op, 1), op.integers[0]);
   case OpKind::gatherND:
     return create<GatherNDOp>(op, first, operand(op, 1), op.integers[0]);
+  case OpKind::scatterElements:
+    return create<GatherElementsGradientOp>(op, first, operand(op, 1),
+                                            op.integers[0]);
+  case OpKind::scatterND:
+    return create<GatherNDGradientOp>(op, first, operand(op, 1),
+                                      op.integers[0]);
   case OpKind::topK:
     return builder.create<TopKOp>(
         location, getType(op.firstResult), getType(op.firstResult + 1), first,

@@ -302,6 +302,39 @@ ValueId GraphBuilder::conv(ValueId input, ValueId weight, ValueId bias,
   return append(OpKind::conv, operands, getType(input), shape, integers);
 }
 
+ValueId GraphBuilder::convTranspose(ValueId input, ValueId weight,
+                                    ShapeRef shape, const Window &window,
+                                    int64_t groups) {
+  ShapeRef from = getShape(input), kernel = getShape(weight);
+  if (from.size() < 3 || from.size() != kernel.size() ||
+      shape.size() != from.size())
+    failNode(codes::badNode, "input of shape ", printShape(from),
+             " and weight of shape ", printShape(kernel));
+  if (from.size() > 5)
+    failNode(codes::unsupportedForm, "more than three spatial dimensions");
+  bool fits = groups >= 1 && from[1] == kernel[0] && from[1] % groups == 0 &&
+              kernel[1] >= 1 && shape[0] == from[0] &&
+              shape[1] == kernel[1] * groups;
+  for (size_t i = 0; fits && i + 2 < from.size(); ++i)
+    fits = countPositions(shape[i + 2], kernel[i + 2], window.strides[i],
+                          window.pads[2 * i], window.pads[2 * i + 1],
+                          window.dilations[i]) == from[i + 2];
+  if (!fits)
+    failNode(codes::badNode, "input of shape ", printShape(from),
+             ", weight of shape ", printShape(kernel), " and result of shape ",
+             printShape(shape), " in ", groups, " groups");
+  if (!isFloat(getType(input)) || getType(weight) != getType(input))
+    failNode(codes::badNode, "operands of types ",
+             printElementType(getType(input)), " and ",
+             printElementType(getType(weight)));
+  llvm::SmallVector<int64_t, 16> integers = {groups};
+  integers.append(window.strides);
+  integers.append(window.pads);
+  integers.append(window.dilations);
+  return append(OpKind::convTranspose, {input, weight}, getType(input), shape,
+                integers);
+}
+
 ValueId GraphBuilder::pool(OpKind kind, ValueId input,
                            llvm::ArrayRef<int64_t> size, const Window &window,
                            bool countPadding) {

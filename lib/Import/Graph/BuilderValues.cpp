@@ -28,6 +28,29 @@ GraphBuilder::getIntegers(ValueId id) const {
   return integers;
 }
 
+std::optional<std::vector<Cell>> GraphBuilder::getCells(ValueId id) const {
+  ShapeRef shape = getShape(id);
+  if (countElements(shape) > (int64_t(1) << 16))
+    return std::nullopt;
+  if (const Constant *constant = graph.getConstant(id)) {
+    if (!constant->isDense())
+      return std::nullopt;
+    return expandCells(*constant, shape);
+  }
+  const Value &value = graph.getValue(id);
+  if (value.kind != ValueKind::parameter || !readParameter)
+    return std::nullopt;
+  std::optional<std::string> bytes =
+      readParameter(graph.parameters[value.leaf]);
+  int64_t size = getElementBytes(value.type);
+  if (!bytes || int64_t(bytes->size()) != countElements(shape) * size)
+    return std::nullopt;
+  std::vector<Cell> cells;
+  for (size_t offset = 0; offset < bytes->size(); offset += size)
+    cells.push_back(readCell(bytes->data() + offset, value.type));
+  return cells;
+}
+
 std::optional<Cell> GraphBuilder::getSplat(ValueId id) const {
   const Constant *constant = graph.getConstant(id);
   if (!constant || !constant->isSplat())

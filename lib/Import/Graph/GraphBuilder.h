@@ -15,6 +15,8 @@
 #include "lib/Import/Graph/Graph.h"
 #include "lib/Import/Graph/NodeFailure.h"
 
+#include <functional>
+
 namespace parplan::importer {
 
 /// A cut of one dimension, normalised: elements start, start + step, ..
@@ -58,6 +60,8 @@ public:
 
   Graph &graph;
   std::vector<TensorSequence> sequences;
+  /// Reads the bytes of a parameter; none where they are not to be had.
+  std::function<std::optional<std::string>(const Parameter &)> readParameter;
   /// Pieces that sequences of the model may still have.
   int64_t sequenceBudget = int64_t(1) << 22;
   /// Node of the main graph that new ops belong to.
@@ -70,6 +74,9 @@ public:
   /// The elements of an integer or bool constant, expanded; none for others and
   /// for more than 2^16 elements.
   std::optional<std::vector<int64_t>> getIntegers(ValueId id) const;
+  /// The elements of a constant, or of a parameter, expanded; none for others
+  /// and for more than 2^16 elements.
+  std::optional<std::vector<Cell>> getCells(ValueId id) const;
   /// The one value of a constant that has the same everywhere.
   std::optional<Cell> getSplat(ValueId id) const;
   /// True if a constant is `value` everywhere.
@@ -126,6 +133,11 @@ public:
   ValueId gather(ValueId data, ValueId indices, int64_t dim);
   ValueId gatherElements(ValueId data, ValueId indices, int64_t dim);
   ValueId gatherND(ValueId data, ValueId indices, int64_t batchDims);
+  /// Zeros of `shape`, with floats added where the gather of the same name
+  /// would read them.
+  ValueId scatterElements(ValueId updates, ValueId indices, ShapeRef shape,
+                          int64_t dim);
+  ValueId scatterND(ValueId updates, ValueId indices, ShapeRef shape);
   /// integers: [k, dim, largest]; returns the values, the indices are next.
   ValueId topK(ValueId input, int64_t k, int64_t dim, bool largest);
   /// integers: [dim, exclusive, reverse]
@@ -143,6 +155,11 @@ public:
   /// integers: [groups, strides.., pads.., dilations..]
   ValueId conv(ValueId input, ValueId weight, ValueId bias,
                const Window &window, int64_t groups);
+  /// What a convolution of a tensor of `shape` by `weight` gives `input`, read
+  /// backwards: every element of the input adds a window to the result.
+  /// integers: those of conv
+  ValueId convTranspose(ValueId input, ValueId weight, ShapeRef shape,
+                        const Window &window, int64_t groups);
   /// integers: [count padding, window.., strides.., pads.., dilations..]
   ValueId pool(OpKind kind, ValueId input, llvm::ArrayRef<int64_t> size,
                const Window &window, bool countPadding);

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "lib/Import/Operators/Formula.h"
 #include "lib/Import/Operators/OperatorTable.h"
 
 namespace parplan::importer {
@@ -18,53 +19,6 @@ static void importGelu(NodeContext &node) {
     failNode(codes::badNode, "approximate is neither none nor tanh");
   node.setOutput(0, node.builder.gelu(node.getInput(0), approximate == "tanh"));
 }
-
-namespace {
-/// Formulas read better with numbers of the operand's type at hand.
-struct Formula {
-  GraphBuilder &builder;
-  ElementType type;
-
-  explicit Formula(NodeContext &node)
-      : builder(node.builder), type(node.builder.getType(node.getInput(0))) {
-    if (!isFloat(type))
-      failNode(codes::badNode, "operand of type ", printElementType(type));
-  }
-  ValueId number(double value) const { return builder.makeNumber(type, value); }
-  ValueId binary(OpKind kind, ValueId left, ValueId right) const {
-    return builder.binary(kind, left, right);
-  }
-  ValueId scale(ValueId value, double factor) const {
-    return binary(OpKind::mul, value, number(factor));
-  }
-  ValueId shift(ValueId value, double amount) const {
-    return binary(OpKind::add, value, number(amount));
-  }
-  /// onPositive where x > 0, else otherwise.
-  ValueId choose(ValueId x, ValueId onPositive, ValueId otherwise) const {
-    return builder.select(builder.compare(Predicate::gt, x, number(0)),
-                          onPositive, otherwise);
-  }
-  /// exp(min(x, 0)): the exponential of a branch that large x must not reach.
-  ValueId expOfNegative(ValueId x) const {
-    return builder.unary(OpKind::exp, binary(OpKind::min, x, number(0)));
-  }
-  /// log(1 + exp(x)) = max(x, 0) + log(1 + exp(-|x|))
-  ValueId softplus(ValueId x) const {
-    ValueId magnitude = builder.unary(OpKind::abs, x);
-    ValueId small =
-        builder.unary(OpKind::exp, builder.unary(OpKind::neg, magnitude));
-    return binary(OpKind::add, binary(OpKind::max, x, number(0)),
-                  builder.unary(OpKind::log, shift(small, 1)));
-  }
-  /// min(max(alpha x + beta, 0), 1)
-  ValueId hardSigmoid(ValueId x, double alpha, double beta) const {
-    return binary(OpKind::min,
-                  binary(OpKind::max, shift(scale(x, alpha), beta), number(0)),
-                  number(1));
-  }
-};
-} // namespace
 
 static void importLeakyRelu(NodeContext &node) {
   Formula formula(node);
@@ -125,6 +79,67 @@ static void importSwish(NodeContext &node) {
   node.setOutput(0, formula.binary(OpKind::mul, x, gate));
 }
 
+static void importSelu(NodeContext &node) {
+  Formula formula(node);
+  ValueId x = node.getInput(0);
+  double alpha = node.getReal("alpha", double(1.67326319217681884765625f));
+  double gamma = node.getReal("gamma", double(1.05070102214813232421875f));
+  ValueId negative =
+      formula.scale(formula.shift(formula.expOfNegative(x), -1), alpha);
+  node.setOutput(0, formula.scale(formula.choose(x, x, negative), gamma));
+}
+
+static void importCelu(NodeContext &node) {
+  Formula formula(node);
+  ValueId x = node.getInput(0);
+  double alpha = node.getReal("alpha", 1.0);
+  if (alpha == 0)
+    failNode(codes::badNode, "alpha is 0");
+  // max(x, 0) + min(alpha (exp(x / alpha) - 1), 0)
+  ValueId falling = formula.scale(
+      formula.shift(formula.expOfNegative(formula.scale(x, 1 / alpha)), -1),
+      alpha);
+  node.setOutput(0, formula.add(formula.max(x, 0), formula.min(falling, 0)));
+}
+
+static void importThresholdedRelu(NodeContext &node) {
+  Formula formula(node);
+  ValueId x = node.getInput(0);
+  ValueId isAbove = node.builder.compare(
+      Predicate::gt, x, formula.number(node.getReal("alpha", 1.0)));
+  node.setOutput(0, node.builder.select(isAbove, x, formula.number(0)));
+}
+
+/// x outside of [-lambd, lambd], moved towards zero by the bias; zero within.
+static void importShrink(NodeContext &node) {
+  GraphBuilder &builder = node.builder;
+  ValueId x = node.getInput(0);
+  ElementType type = builder.getType(x);
+  double bias = node.getReal("bias", 0), limit = node.getReal("lambd", 0.5);
+  if (!isFloat(type))
+    failNode(codes::unsupportedForm, "operand of type ",
+             printElementType(type));
+  Formula formula(node);
+  ValueId isAbove = builder.compare(Predicate::gt, x, formula.number(limit));
+  ValueId isBelow = builder.compare(Predicate::lt, x, formula.number(-limit));
+  node.setOutput(0,
+                 builder.select(isBelow, formula.shift(x, bias),
+                                builder.select(isAbove, formula.shift(x, -bias),
+                                               formula.number(0))));
+}
+
+static void importPRelu(NodeContext &node) {
+  GraphBuilder &builder = node.builder;
+  ValueId x = node.getInput(0);
+  ValueId scaled = builder.binary(OpKind::mul, x, node.getInput(1));
+  if (builder.getShape(scaled) != builder.getShape(x))
+    failNode(codes::badNode, "slope of shape ",
+             printShape(builder.getShape(node.getInput(1))));
+  ValueId zero = builder.makeNumber(builder.getType(x), 0);
+  node.setOutput(
+      0, builder.select(builder.compare(Predicate::lt, x, zero), scaled, x));
+}
+
 llvm::ArrayRef<OperatorEntry> getActivationOperators() {
   constexpr Support direct = Support::direct, lowered = Support::lowered;
   static const OperatorEntry entries[] = {
@@ -140,6 +155,11 @@ llvm::ArrayRef<OperatorEntry> getActivationOperators() {
       {"Softplus", {1, 22}, lowered, importSoftplus, "arithmetic"},
       {"Softsign", {1, 22}, lowered, importSoftsign, "arithmetic"},
       {"Mish", {18, 22}, lowered, importMish, "arithmetic"},
+      {"Selu", {6, 22}, lowered, importSelu, "exponential and a choice"},
+      {"Celu", {12}, lowered, importCelu, "exponential and a choice"},
+      {"ThresholdedRelu", {10, 22}, lowered, importThresholdedRelu, "a choice"},
+      {"Shrink", {9}, lowered, importShrink, "choices"},
+      {"PRelu", {7, 9, 16}, lowered, importPRelu, "a choice"},
   };
   return entries;
 }

@@ -75,8 +75,8 @@ static void importRange(NodeContext &node) {
     std::vector<Cell> cells(count > 0 ? size_t(count) : 0);
     for (size_t i = 0; i < cells.size(); ++i)
       cells[i].real = roundToType(start.real + double(i) * step.real, type);
-    node.setOutput(
-        0, builder.makeDense(type, {int64_t(cells.size())}, std::move(cells)));
+    Shape shape = {int64_t(cells.size())};
+    node.setOutput(0, builder.makeDense(type, shape, std::move(cells)));
     return;
   }
   if (isBool(type) || step.integer == 0)

@@ -1,175 +1,285 @@
-//===- Convolutions.cpp - Convolution and pooling --------------*- C++ -*-===//
+//===- Convolutions.cpp - Convolutions and their transposes ----*- C++ -*-===//
 //
 // Part of parplan.
 //
 //===----------------------------------------------------------------------===//
 
 #include "lib/Import/Operators/OperatorTable.h"
+#include "lib/Import/Operators/Windows.h"
+
+#include "parplan/Support/CheckedMath.h"
 
 #include <algorithm>
 
 namespace parplan::importer {
 
-static llvm::SmallVector<int64_t, 3>
-getPositive(NodeContext &node, std::string_view name, size_t count) {
-  auto given = node.getIntegers(name);
-  if (!given)
-    return llvm::SmallVector<int64_t, 3>(count, 1);
-  constexpr int64_t limit = int64_t(1) << 31;
-  bool isValid = given->size() == count;
-  for (int64_t value : *given)
-    isValid &= value >= 1 && value < limit;
-  if (!isValid)
-    failNode(codes::badNode, name, " ", printShape(*given), " for ", count,
-             " spatial dimensions");
-  return {given->begin(), given->end()};
-}
-
-/// Strides, dilations and pads, automatic ones worked out.
-static Window readWindow(NodeContext &node, ShapeRef input,
-                         llvm::ArrayRef<int64_t> size) {
-  size_t count = size.size();
-  Window window;
-  window.strides = getPositive(node, "strides", count);
-  window.dilations = getPositive(node, "dilations", count);
-  window.pads.assign(2 * count, 0);
-  std::string mode = node.getText("auto_pad", "NOTSET");
-  if (mode == "NOTSET") {
-    if (auto pads = node.getIntegers("pads")) {
-      if (pads->size() != 2 * count)
-        failNode(codes::badNode, "pads ", printShape(*pads), " for ", count,
-                 " spatial dimensions");
-      // ONNX lists all starts, then all ends.
-      for (size_t i = 0; i < count; ++i) {
-        window.pads[2 * i] = (*pads)[i];
-        window.pads[2 * i + 1] = (*pads)[count + i];
-      }
-    }
-  } else if (mode == "SAME_UPPER" || mode == "SAME_LOWER") {
-    for (size_t i = 0; i < count; ++i) {
-      int64_t stride = window.strides[i];
-      int64_t positions = (input[i + 2] + stride - 1) / stride;
-      int64_t reach = (size[i] - 1) * window.dilations[i] + 1;
-      int64_t total =
-          std::max<int64_t>(0, (positions - 1) * stride + reach - input[i + 2]);
-      int64_t low = mode == "SAME_UPPER" ? total / 2 : (total + 1) / 2;
-      window.pads[2 * i] = low;
-      window.pads[2 * i + 1] = total - low;
-    }
-  } else if (mode != "VALID") {
-    failNode(codes::badNode, "auto_pad is none of its values");
-  }
-  return window;
-}
-
 static void importConv(NodeContext &node) {
   GraphBuilder &builder = node.builder;
   ValueId input = node.getInput(0), weight = node.getInput(1);
-  ShapeRef kernel = builder.getShape(weight);
-  if (kernel.size() < 3 || kernel.size() != builder.getShape(input).size())
-    failNode(codes::badNode, "input of shape ",
-             printShape(builder.getShape(input)), " and weight of shape ",
-             printShape(kernel));
-  constexpr int64_t largest = int64_t(1) << 31;
-  for (int64_t size : kernel.drop_front(2))
-    if (size < 1 || size > largest)
-      failNode(codes::badNode, "weight of shape ", printShape(kernel));
-  if (auto declared = node.getIntegers("kernel_shape");
-      declared && ShapeRef(*declared) != kernel.drop_front(2))
-    failNode(codes::badNode, "kernel_shape ", printShape(*declared),
-             " and weight of shape ", printShape(kernel));
-  Window window =
-      readWindow(node, builder.getShape(input), kernel.drop_front(2));
+  ShapeRef from = builder.getShape(input), kernel = builder.getShape(weight);
+  checkKernel(node, from, kernel);
+  Window window = readWindow(node, from, kernel.drop_front(2));
   node.setOutput(0, builder.conv(input, weight, node.getOptionalInput(2),
                                  window, node.getInteger("group", 1)));
 }
 
-/// With ceil_mode a last window may reach past the padded input, as long as it
-/// starts in the input or the padding before it. Returns the further padding.
-static llvm::SmallVector<int64_t, 3>
-extendToCeiling(ShapeRef input, llvm::ArrayRef<int64_t> size,
-                const Window &window) {
-  llvm::SmallVector<int64_t, 3> more(size.size(), 0);
-  for (size_t i = 0; i < size.size(); ++i) {
-    int64_t low = window.pads[2 * i], high = window.pads[2 * i + 1];
-    int64_t stride = window.strides[i];
-    int64_t free =
-        input[i + 2] + low + high - ((size[i] - 1) * window.dilations[i] + 1);
-    if (free < 0)
-      continue; // Refused by the builder.
-    int64_t positions = (free + stride - 1) / stride + 1;
-    if ((positions - 1) * stride >= input[i + 2] + low)
-      --positions;
-    more[i] = std::max<int64_t>(0, (positions - 1) * stride - free);
-  }
-  return more;
+/// The elements of a column, as a tensor that broadcasts to [n, c, ..].
+static ValueId spreadChannels(GraphBuilder &builder, ValueId column,
+                              int64_t rank) {
+  Shape shape(rank, 1);
+  shape[1] = countElements(builder.getShape(column));
+  return builder.reshape(column, shape);
 }
 
-template <OpKind kind> static void importPool(NodeContext &node) {
-  GraphBuilder &builder = node.builder;
-  ValueId input = node.getInput(0);
-  ShapeRef shape = builder.getShape(input);
-  auto size = node.getIntegers("kernel_shape");
-  if (!size || shape.size() < 3 || size->size() + 2 != shape.size())
-    failNode(codes::badNode, "kernel_shape does not fit an input of shape ",
-             printShape(shape));
-  getPositive(node, "kernel_shape", size->size());
-  if (node.isOutputWanted(1))
-    failNode(codes::unsupportedForm, "the positions of the maxima");
-  Window window = readWindow(node, shape, *size);
-  for (int64_t amount : window.pads)
-    if (amount < 0 || amount >= (int64_t(1) << 31))
-      failNode(codes::badNode, "a padding of ", amount);
-  bool countPadding = node.getInteger("count_include_pad", 0) != 0;
-  if (node.getInteger("ceil_mode", 0)) {
-    llvm::SmallVector<int64_t, 3> more = extendToCeiling(shape, *size, window);
-    for (size_t i = 0; i < more.size(); ++i) {
-      if (more[i] && countPadding)
-        failNode(codes::unsupportedForm,
-                 "ceil_mode with count_include_pad where windows reach past "
-                 "the padding");
-      window.pads[2 * i + 1] += more[i];
+//===----------------------------------------------------------------------===//
+// Transposed convolution
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// One spatial dimension of a transposed convolution: the whole result has
+/// `whole` elements, of which `low` and `high` are cut off.
+struct TransposedDim {
+  int64_t whole, low, high;
+};
+} // namespace
+
+/// How much of the whole result is kept: as the pads say, or so much that the
+/// given size is left.
+static llvm::SmallVector<TransposedDim, 3>
+readTransposedDims(NodeContext &node, ShapeRef input, ShapeRef kernel,
+                   const Window &window) {
+  size_t count = kernel.size() - 2;
+  std::string mode = node.getText("auto_pad", "NOTSET");
+  auto sizes = node.getIntegers("output_shape");
+  auto more = node.getIntegers("output_padding");
+  if ((sizes && sizes->size() != count) || (more && more->size() != count))
+    failNode(codes::badNode, "output_shape or output_padding for other than ",
+             count, " spatial dimensions");
+  constexpr int64_t limit = int64_t(1) << 40;
+  llvm::SmallVector<TransposedDim, 3> dims;
+  for (size_t i = 0; i < count; ++i) {
+    std::optional<int64_t> reach =
+        checkedMultiply(kernel[i + 2] - 1, window.dilations[i]);
+    std::optional<int64_t> steps =
+        checkedMultiply(input[i + 2] - 1, window.strides[i]);
+    int64_t padding = more ? (*more)[i] : 0;
+    auto isFar = [](int64_t amount) {
+      return amount < -limit || amount > limit;
+    };
+    if (!reach || !steps || *reach > limit || *steps > limit || *steps < 0 ||
+        padding < 0 || padding > limit || isFar(window.pads[2 * i]) ||
+        isFar(window.pads[2 * i + 1]))
+      failNode(codes::badNode, "input of shape ", printShape(input),
+               " and weight of shape ", printShape(kernel));
+    TransposedDim dim{*steps + *reach + 1, window.pads[2 * i],
+                      window.pads[2 * i + 1] - padding};
+    bool isSame = mode == "SAME_UPPER" || mode == "SAME_LOWER";
+    if (sizes || isSame) {
+      int64_t size = sizes ? (*sizes)[i] : input[i + 2] * window.strides[i];
+      if (size < 1 || size > limit)
+        failNode(codes::badNode, "output_shape ", printShape(*sizes));
+      int64_t total = dim.whole + padding - size;
+      // Half of it, rounded down.
+      int64_t half = total >> 1;
+      dim.low = mode == "SAME_UPPER" ? half : total - half;
+      dim.high = total - dim.low - padding;
     }
-  }
-  node.setOutput(0, builder.pool(kind, input, *size, window, countPadding));
-}
-
-static llvm::SmallVector<int64_t, 3> getSpatialDims(NodeContext &node) {
-  int64_t rank = node.builder.getRank(node.getInput(0));
-  if (rank < 3)
-    failNode(codes::badNode, "operand of rank ", rank);
-  llvm::SmallVector<int64_t, 3> dims;
-  for (int64_t dim = 2; dim < rank; ++dim)
+    if (dim.low < -limit || dim.low > limit || dim.high < -limit ||
+        dim.high > limit || dim.whole - dim.low - dim.high < 1)
+      failNode(codes::badNode, dim.whole, " elements less ", dim.low, " and ",
+               dim.high);
     dims.push_back(dim);
+  }
   return dims;
 }
 
-static void importGlobalAveragePool(NodeContext &node) {
-  node.setOutput(0, node.builder.mean(node.getInput(0), getSpatialDims(node),
-                                      /*keepDims=*/true));
+/// A result of which less than nothing is cut off has zeros there.
+static ValueId transposeConvolution(GraphBuilder &builder, ValueId input,
+                                    ValueId weight, Window window,
+                                    llvm::ArrayRef<TransposedDim> dims,
+                                    int64_t groups) {
+  ShapeRef kernel = builder.getShape(weight);
+  Shape shape = {builder.getShape(input)[0], kernel[1] * groups};
+  std::vector<int64_t> low(2, 0), high(2, 0);
+  for (auto [i, dim] : llvm::enumerate(dims)) {
+    window.pads[2 * i] = std::max<int64_t>(dim.low, 0);
+    window.pads[2 * i + 1] = std::max<int64_t>(dim.high, 0);
+    shape.push_back(dim.whole - window.pads[2 * i] - window.pads[2 * i + 1]);
+    low.push_back(std::max<int64_t>(-dim.low, 0));
+    high.push_back(std::max<int64_t>(-dim.high, 0));
+  }
+  for (int64_t size : shape)
+    if (size < 1)
+      failNode(codes::unsupportedForm, "a result of which nothing but zeros "
+                                       "is left");
+  return builder.pad(
+      builder.convTranspose(input, weight, shape, window, groups), low, high,
+      0);
 }
 
-static void importGlobalMaxPool(NodeContext &node) {
-  node.setOutput(0,
-                 node.builder.reduce(ReduceKind::max, node.getInput(0),
-                                     getSpatialDims(node), /*keepDims=*/true));
+static void importConvTranspose(NodeContext &node) {
+  GraphBuilder &builder = node.builder;
+  ValueId input = node.getInput(0), weight = node.getInput(1);
+  ShapeRef from = builder.getShape(input), kernel = builder.getShape(weight);
+  checkKernel(node, from, kernel);
+  int64_t groups = node.getInteger("group", 1);
+  if (groups < 1 || !checkedMultiply(kernel[1], groups))
+    failNode(codes::badNode, groups, " groups");
+  Window window = readWindow(node, from, kernel.drop_front(2));
+  ValueId result = transposeConvolution(
+      builder, input, weight, window,
+      readTransposedDims(node, from, kernel, window), groups);
+  if (node.hasInput(2)) {
+    ValueId bias = node.getInput(2);
+    if (builder.getShape(bias) != Shape({kernel[1] * groups}))
+      failNode(codes::badNode, "bias of shape ",
+               printShape(builder.getShape(bias)));
+    result = builder.binary(OpKind::add, result,
+                            spreadChannels(builder, bias, from.size()));
+  }
+  node.setOutput(0, result);
+}
+
+/// The columns of every channel are one channel each of a transposed
+/// convolution, whose weights put column k at position k of the window.
+static void importCol2Im(NodeContext &node) {
+  GraphBuilder &builder = node.builder;
+  ValueId input = node.getInput(0);
+  ShapeRef from = builder.getShape(input);
+  std::vector<int64_t> image = node.getKnownIntegers(1, "the image's shape"),
+                       block = node.getKnownIntegers(2, "the block's shape");
+  size_t count = image.size();
+  constexpr int64_t largest = int64_t(1) << 31;
+  auto isBad = [](int64_t size) { return size < 1 || size > largest; };
+  if (from.size() != 3 || block.size() != count || count < 1 || count > 3 ||
+      llvm::any_of(image, isBad) || llvm::any_of(block, isBad) ||
+      !isWithinLimits(block))
+    failNode(codes::badNode, "operand of shape ", printShape(from), ", image ",
+             printShape(image), " and blocks ", printShape(block));
+  int64_t columns = countElements(block);
+  constexpr int64_t mostColumns = 1024;
+  if (columns > mostColumns)
+    failNode(codes::unsupportedForm, "blocks of more than ", mostColumns,
+             " elements");
+  Window window = readWindow(node, {}, block);
+  Shape grid, kernel = {columns, 1};
+  kernel.append(block.begin(), block.end());
+  llvm::SmallVector<TransposedDim, 3> dims;
+  for (size_t i = 0; i < count; ++i) {
+    int64_t low = window.pads[2 * i], high = window.pads[2 * i + 1];
+    int64_t reach = (block[i] - 1) * window.dilations[i] + 1;
+    int64_t room = low < 0 || high < 0 || low > largest || high > largest
+                       ? -1
+                       : image[i] + low + high - reach;
+    if (room < 0)
+      failNode(codes::badNode, "blocks ", printShape(block),
+               " do not fit the image ", printShape(image));
+    grid.push_back(room / window.strides[i] + 1);
+    int64_t whole = (grid.back() - 1) * window.strides[i] + reach;
+    dims.push_back({whole, low, whole - low - image[i]});
+  }
+  if (from[1] % columns != 0 || !isWithinLimits(grid) ||
+      from[2] != countElements(grid))
+    failNode(codes::badNode, "operand of shape ", printShape(from),
+             " for blocks ", printShape(block), " at positions ",
+             printShape(grid));
+  int64_t channels = from[1] / columns;
+  Shape spread = {from[0] * channels, columns};
+  spread.append(grid);
+  ElementType type = builder.getType(input);
+  ValueId row = builder.makeRange(ElementType::i64, {columns, 1}, 0, 0, 1);
+  ValueId column = builder.makeRange(ElementType::i64, {1, columns}, 1, 0, 1);
+  ValueId weight = builder.reshape(
+      builder.cast(builder.compare(Predicate::eq, row, column), type), kernel);
+  ValueId result = transposeConvolution(builder, builder.reshape(input, spread),
+                                        weight, window, dims, /*groups=*/1);
+  Shape shape = {from[0], channels};
+  shape.append(image.begin(), image.end());
+  node.setOutput(0, builder.reshape(result, shape));
+}
+
+//===----------------------------------------------------------------------===//
+// Integers
+//===----------------------------------------------------------------------===//
+
+/// A type in which sums of `terms` products of two bytes are exact.
+static ElementType getExactType(int64_t terms) {
+  return terms <= (int64_t(1) << 24) / (255 * 255) ? ElementType::f32
+                                                   : ElementType::f64;
+}
+
+static ValueId subtractZeroPoint(GraphBuilder &builder, ValueId value,
+                                 ValueId zeroPoint, ElementType type) {
+  value = builder.cast(value, type);
+  return zeroPoint == noValue ? value
+                              : builder.binary(OpKind::sub, value,
+                                               builder.cast(zeroPoint, type));
+}
+
+static void requireBytes(NodeContext &node) {
+  for (size_t operand : {0, 1}) {
+    ElementType type = node.builder.getType(node.getInput(operand));
+    if (type != ElementType::i8 && type != ElementType::u8)
+      failNode(codes::badNode, "operand of type ", printElementType(type));
+  }
+}
+
+static void importConvInteger(NodeContext &node) {
+  GraphBuilder &builder = node.builder;
+  requireBytes(node);
+  ShapeRef from = builder.getShape(node.getInput(0)),
+           kernel = builder.getShape(node.getInput(1));
+  checkKernel(node, from, kernel);
+  ElementType type = getExactType(countElements(kernel.drop_front()));
+  ValueId weightZero = node.getOptionalInput(3);
+  if (weightZero != noValue && builder.getRank(weightZero) == 1) {
+    Shape column(kernel.size(), 1);
+    column[0] = countElements(builder.getShape(weightZero));
+    weightZero = builder.reshape(weightZero, column);
+  }
+  Window window = readWindow(node, from, kernel.drop_front(2));
+  ValueId product = builder.conv(
+      subtractZeroPoint(builder, node.getInput(0), node.getOptionalInput(2),
+                        type),
+      subtractZeroPoint(builder, node.getInput(1), weightZero, type),
+      /*bias=*/noValue, window, node.getInteger("group", 1));
+  node.setOutput(0, builder.cast(product, ElementType::i32));
+}
+
+static void importMatMulInteger(NodeContext &node) {
+  GraphBuilder &builder = node.builder;
+  requireBytes(node);
+  ShapeRef from = builder.getShape(node.getInput(0));
+  if (from.empty())
+    failNode(codes::badNode, "an operand is a scalar");
+  ElementType type = getExactType(from.back());
+  // One per row of the left operand, one per column of the right one.
+  ValueId leftZero = node.getOptionalInput(2);
+  if (leftZero != noValue && builder.getRank(leftZero) == 1)
+    leftZero = builder.insertDims(leftZero, {1});
+  ValueId product = builder.matmul(
+      subtractZeroPoint(builder, node.getInput(0), leftZero, type),
+      subtractZeroPoint(builder, node.getInput(1), node.getOptionalInput(3),
+                        type));
+  node.setOutput(0, builder.cast(product, ElementType::i32));
 }
 
 llvm::ArrayRef<OperatorEntry> getConvolutionOperators() {
   constexpr Support direct = Support::direct, lowered = Support::lowered;
   static const OperatorEntry entries[] = {
       {"Conv", {1, 11, 22}, direct, importConv},
-      {"MaxPool", {1, 8, 10, 11, 12, 22}, direct, importPool<OpKind::maxPool>},
-      {"AveragePool",
-       {7, 10, 11, 19, 22},
-       direct,
-       importPool<OpKind::averagePool>},
-      {"GlobalAveragePool",
-       {1, 22},
+      {"ConvTranspose",
+       {1, 11, 22},
        lowered,
-       importGlobalAveragePool,
-       "sum and multiplication"},
-      {"GlobalMaxPool", {1, 22}, direct, importGlobalMaxPool, "reduce"},
+       importConvTranspose,
+       "conv_input_gradient"},
+      {"Col2Im",
+       {18},
+       lowered,
+       importCol2Im,
+       "conv_input_gradient, of known shapes"},
+      {"ConvInteger", {10}, lowered, importConvInteger, "conv of floats"},
+      {"MatMulInteger", {10}, lowered, importMatMulInteger, "matmul of floats"},
   };
   return entries;
 }

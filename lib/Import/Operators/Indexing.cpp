@@ -1,10 +1,13 @@
-//===- Indexing.cpp - Gathers, TopK, CumSum --------------------*- C++ -*-===//
+//===- Indexing.cpp - Gathers, TopK, scans ---------------------*- C++ -*-===//
 //
 // Part of parplan.
 //
 //===----------------------------------------------------------------------===//
 
+#include "lib/Import/Operators/Numbers.h"
 #include "lib/Import/Operators/OperatorTable.h"
+
+#include <algorithm>
 
 namespace parplan::importer {
 
@@ -48,28 +51,42 @@ static void importCumSum(NodeContext &node) {
                                         node.getInteger("reverse", 0) != 0));
 }
 
-/// `indices` [.., n, ..] compared with the numbers of [.., n, m, ..], where
-/// dimension `dim` of the result, behind that of the n, is the m.
-static ValueId compareWithNumbers(GraphBuilder &builder, ValueId indices,
-                                  int64_t dim, int64_t size) {
-  ElementType type = builder.getType(indices);
-  if (type != ElementType::i64)
-    indices = builder.cast(indices, ElementType::i64);
-  indices = builder.insertDims(indices, {dim});
-  Shape numbers(builder.getRank(indices), 1);
-  numbers[dim] = size;
-  return builder.compare(
-      Predicate::eq, indices,
-      builder.makeRange(ElementType::i64, numbers, dim, 0, 1));
+/// Products of ever longer runs, as in a parallel scan: after the step of
+/// length n, every element is the product of the 2n before and with it.
+static void importCumProd(NodeContext &node) {
+  GraphBuilder &builder = node.builder;
+  ValueId result = node.getInput(0);
+  int64_t rank = builder.getRank(result);
+  int64_t dim = builder.normalizeDim(node.getKnownInteger(1, "the axis"), rank);
+  if (isBool(builder.getType(result)))
+    failNode(codes::badNode, "operand of type bool");
+  int64_t size = builder.getShape(result)[dim];
+  bool reverse = node.getInteger("reverse", 0) != 0;
+  // The elements `distance` before, ones where there are none.
+  auto shift = [&](ValueId value, int64_t distance) {
+    std::vector<int64_t> low(rank, 0), high(rank, 0);
+    low[dim] = reverse ? -distance : distance;
+    high[dim] = -low[dim];
+    return builder.pad(value, low, high, 1);
+  };
+  if (node.getInteger("exclusive", 0) != 0)
+    result = shift(result, std::min<int64_t>(1, size));
+  for (int64_t length = 1; length < size; length *= 2)
+    result = builder.binary(OpKind::mul, result, shift(result, length));
+  node.setOutput(0, result);
 }
 
 static void importOneHot(NodeContext &node) {
   GraphBuilder &builder = node.builder;
-  ValueId indices = node.getInput(0), values = node.getInput(2);
-  if (isFloat(builder.getType(indices)) || isBool(builder.getType(indices)))
-    failNode(codes::unsupportedForm, "indices of type ",
-             printElementType(builder.getType(indices)));
-  int64_t size = node.getKnownInteger(1, "the depth");
+  ValueId values = node.getInput(2);
+  if (isBool(builder.getType(node.getInput(0))))
+    failNode(codes::badNode, "indices of type bool");
+  // Floats count as the integers that they are cut to.
+  ValueId indices = builder.cast(node.getInput(0), ElementType::i64);
+  Cell depth = node.getKnownScalar(1, "the depth");
+  int64_t size =
+      convertCell(depth, builder.getType(node.getInput(1)), ElementType::i64)
+          .integer;
   if (size <= 0 || builder.getShape(values) != Shape({2}))
     failNode(codes::badNode, "depth ", size, ", values of shape ",
              printShape(builder.getShape(values)));
@@ -84,82 +101,23 @@ static void importOneHot(NodeContext &node) {
   node.setOutput(0, builder.select(mask, getValue(1), getValue(0)));
 }
 
-/// A sum over the n indices of a choice of the updates: as many numbers as
-/// indices and elements together, for each of the other dimensions.
-static void importScatterElements(NodeContext &node) {
+/// The elements for which a condition, which must be known, is true.
+static void importCompress(NodeContext &node) {
   GraphBuilder &builder = node.builder;
-  ValueId data = node.getInput(0), indices = node.getInput(1),
-          updates = node.getInput(2);
-  int64_t rank = builder.getRank(data);
-  int64_t dim = builder.normalizeDim(node.getInteger("axis", 0), rank);
-  std::string reduction = node.getText("reduction", "none");
-  Shape shape(builder.getShape(data)), expected(shape);
-  if (builder.getRank(indices) == rank)
-    expected[dim] = builder.getShape(indices)[dim];
-  if (builder.getShape(indices) != expected ||
-      builder.getShape(updates) != expected)
-    failNode(codes::unsupportedForm, "indices of shape ",
-             printShape(builder.getShape(indices)), ", updates of shape ",
-             printShape(builder.getShape(updates)), ", data of shape ",
-             printShape(shape));
-  if (reduction != "none" && reduction != "add")
-    failNode(codes::unsupportedForm, "reduction '", reduction, "'");
-  // Larger ones would be compared with every element.
-  constexpr int64_t largest = 4096;
-  if (expected[dim] * shape[dim] > largest)
-    failNode(codes::unsupportedForm, expected[dim], " indices of ", shape[dim],
-             " elements");
-  if (isBool(builder.getType(data)))
-    failNode(codes::unsupportedForm, "data of type bool");
-  ValueId mask =
-      compareWithNumbers(builder, builder.countFromStart(indices, shape[dim]),
-                         dim + 1, shape[dim]);
-  ValueId zero = builder.makeNumber(builder.getType(data), 0);
-  ValueId sum = builder.reduce(
-      ReduceKind::sum,
-      builder.select(mask, builder.insertDims(updates, {dim + 1}), zero), {dim},
-      /*keepDims=*/false);
-  std::optional<Cell> splat = builder.getSplat(data);
-  if (splat && (isFloat(builder.getType(data)) ? splat->real == 0
-                                               : splat->integer == 0)) {
-    node.setOutput(0, sum);
-    return;
-  }
-  if (reduction == "add") {
-    node.setOutput(0, builder.binary(OpKind::add, data, sum));
-    return;
-  }
-  ValueId hits = builder.reduce(ReduceKind::sum,
-                                builder.cast(mask, ElementType::i64), {dim},
-                                /*keepDims=*/false);
-  ValueId isHit = builder.compare(Predicate::gt, hits,
-                                  builder.makeNumber(ElementType::i64, 0));
-  node.setOutput(0, builder.select(isHit, sum, data));
-}
-
-static void importScatterND(NodeContext &node) {
-  GraphBuilder &builder = node.builder;
-  ValueId data = node.getInput(0), indices = node.getInput(1),
-          updates = node.getInput(2);
-  ShapeRef from = builder.getShape(indices);
-  Shape expected;
-  if (!from.empty() && from.back() >= 1 &&
-      from.back() <= builder.getRank(data)) {
-    expected.append(from.begin(), from.end() - 1);
-    expected.append(builder.getShape(data).begin() + from.back(),
-                    builder.getShape(data).end());
-  }
-  if (builder.getShape(updates) != expected)
-    failNode(codes::badNode, "indices of shape ", printShape(from),
-             " and updates of shape ", printShape(builder.getShape(updates)),
-             " do not fit data of shape ", printShape(builder.getShape(data)));
-  ValueId sum = noValue;
-  if (node.getText("reduction", "none") == "add" && from.size() == 2)
-    sum = builder.addByDigits(data, indices, updates);
-  if (sum == noValue)
-    failNode(codes::unsupportedForm,
-             "other than a sum of rows at indices that repeat 0, 1, ..");
-  node.setOutput(0, sum);
+  ValueId input = node.getInput(0);
+  std::vector<int64_t> condition = node.getKnownIntegers(1, "the condition");
+  int64_t dim = 0;
+  if (node.hasAttribute("axis"))
+    dim = builder.normalizeDim(node.getInteger("axis", 0),
+                               builder.getRank(input));
+  else
+    input = builder.reshape(input, {countElements(builder.getShape(input))});
+  int64_t size = builder.getShape(input)[dim];
+  std::vector<int64_t> kept;
+  for (int64_t i = 0; i < std::min<int64_t>(size, condition.size()); ++i)
+    if (condition[i])
+      kept.push_back(i);
+  node.setOutput(0, builder.gather(input, builder.makeIntegers(kept), dim));
 }
 
 llvm::ArrayRef<OperatorEntry> getIndexingOperators() {
@@ -172,23 +130,23 @@ llvm::ArrayRef<OperatorEntry> getIndexingOperators() {
        "embedding for rows of a table, slice for constant indices"},
       {"GatherElements", {11, 13}, direct, importGatherElements},
       {"GatherND", {11, 12, 13}, direct, importGatherND},
+      {"Compress",
+       {9, 11},
+       Support::lowered,
+       importCompress,
+       "gather, of a known condition"},
       {"TopK", {1, 10, 11, 24}, direct, importTopK, "of a known k"},
       {"OneHot",
        {9, 11},
        Support::lowered,
        importOneHot,
        "a comparison with every number, of a known depth"},
-      {"ScatterElements",
-       {11, 13, 16, 18},
-       Support::lowered,
-       importScatterElements,
-       "few elements: a sum over the indices; reductions none and add"},
-      {"ScatterND",
-       {11, 13, 16, 18},
-       Support::lowered,
-       importScatterND,
-       "sums of rows at regular indices"},
       {"CumSum", {11, 14}, direct, importCumSum},
+      {"CumProd",
+       {26},
+       Support::lowered,
+       importCumProd,
+       "multiplications with shifted elements"},
   };
   return entries;
 }

@@ -71,6 +71,23 @@ int64_t NodeContext::getKnownInteger(size_t index,
   return integers[0];
 }
 
+std::vector<double> NodeContext::getKnownReals(size_t index,
+                                               std::string_view what) const {
+  ValueId id = getInput(index);
+  ElementType type = builder.getType(id);
+  if (!isFloat(type))
+    failNode(codes::badNode, what, " has type ", printElementType(type));
+  std::optional<std::vector<Cell>> cells = builder.getCells(id);
+  if (!cells)
+    failNode(codes::unknownValue, what, " (operand ", index,
+             ") is not known when the model is imported: it depends on an "
+             "input of the model");
+  std::vector<double> reals;
+  for (Cell cell : *cells)
+    reals.push_back(cell.real);
+  return reals;
+}
+
 Cell NodeContext::getKnownScalar(size_t index, std::string_view what) const {
   std::optional<Cell> cell = builder.getSplat(getInput(index));
   if (!cell)
@@ -135,6 +152,20 @@ std::string NodeContext::getText(std::string_view name,
   const auto *attribute =
       requireType(getAttribute(name), name, onnx::AttributeProto::STRING);
   return attribute ? attribute->s() : std::string(otherwise);
+}
+
+ElementType NodeContext::getElementType(std::string_view name,
+                                        ElementType otherwise) const {
+  if (!hasAttribute(name))
+    return otherwise;
+  int64_t number = getInteger(name, 0);
+  std::optional<ElementType> type = number >= 0 && number <= 1000
+                                        ? fromOnnxType(int32_t(number))
+                                        : std::nullopt;
+  if (!type)
+    failNode(codes::unsupportedType, "elements of type ",
+             printOnnxType(int32_t(number)));
+  return *type;
 }
 
 std::optional<std::vector<int64_t>>

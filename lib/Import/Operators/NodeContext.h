@@ -52,6 +52,9 @@ public:
   std::vector<int64_t> getKnownIntegers(size_t index,
                                         std::string_view what) const;
   int64_t getKnownInteger(size_t index, std::string_view what) const;
+  /// The elements of an operand of floats that must be constant, or few
+  /// weights.
+  std::vector<double> getKnownReals(size_t index, std::string_view what) const;
   /// The one value of an operand that must be constant.
   Cell getKnownScalar(size_t index, std::string_view what) const;
 
@@ -71,6 +74,9 @@ public:
   int64_t getRequiredInteger(std::string_view name) const;
   double getReal(std::string_view name, double otherwise) const;
   std::string getText(std::string_view name, std::string_view otherwise) const;
+  /// An attribute that is one of ONNX's data types.
+  ElementType getElementType(std::string_view name,
+                             ElementType otherwise) const;
   std::optional<std::vector<int64_t>> getIntegers(std::string_view name) const;
   std::optional<std::vector<double>> getReals(std::string_view name) const;
   /// A tensor attribute as a constant; noValue if there is none.

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "lib/Import/Operators/Formula.h"
 #include "lib/Import/Operators/OperatorTable.h"
 
 namespace parplan::importer {
@@ -85,8 +86,124 @@ static void importBatchNormalization(NodeContext &node) {
                         operands, node.getReal("epsilon", double(1e-5f))));
 }
 
+/// scale * value + bias, of one number each per channel, which are dimension 1.
+static ValueId scaleChannels(NodeContext &node, ValueId value) {
+  GraphBuilder &builder = node.builder;
+  ShapeRef shape = builder.getShape(value);
+  Shape column(shape.size(), 1);
+  column[1] = shape[1];
+  auto spread = [&](size_t operand) {
+    ValueId numbers = node.getInput(operand);
+    if (builder.getShape(numbers) != Shape({shape[1]}))
+      failNode(codes::badNode, "operand ", operand, " of shape ",
+               printShape(builder.getShape(numbers)), " for ", shape[1],
+               " channels");
+    return builder.reshape(builder.cast(numbers, builder.getType(value)),
+                           column);
+  };
+  ValueId scaled = builder.binary(OpKind::mul, value, spread(1));
+  return builder.binary(OpKind::add, scaled, spread(2));
+}
+
+/// The shape of the operand, which has channels and elements.
+static ShapeRef getChannelShape(NodeContext &node, size_t rank) {
+  ShapeRef shape = node.builder.getShape(node.getInput(0));
+  if (shape.size() < rank || countElements(shape) == 0)
+    failNode(codes::badNode, "input of shape ", printShape(shape));
+  return shape;
+}
+
+static void importInstanceNormalization(NodeContext &node) {
+  GraphBuilder &builder = node.builder;
+  ShapeRef shape = getChannelShape(node, 3);
+  ValueId rows =
+      builder.reshape(node.getInput(0),
+                      {shape[0], shape[1], countElements(shape.drop_front(2))});
+  ValueId normal = builder.layerNorm(rows, noValue, noValue, /*dim=*/2,
+                                     node.getReal("epsilon", double(1e-5f)));
+  node.setOutput(0, scaleChannels(node, builder.reshape(normal, shape)));
+}
+
+static void importGroupNormalization(NodeContext &node) {
+  GraphBuilder &builder = node.builder;
+  ShapeRef shape = getChannelShape(node, 2);
+  int64_t groups = node.getRequiredInteger("num_groups");
+  if (groups < 1 || shape[1] % groups != 0)
+    failNode(codes::badNode, shape[1], " channels in ", groups, " groups");
+  int64_t inner = countElements(shape) / (shape[0] * groups);
+  ValueId rows = builder.reshape(node.getInput(0), {shape[0], groups, inner});
+  ValueId normal = builder.layerNorm(rows, noValue, noValue, /*dim=*/2,
+                                     node.getReal("epsilon", double(1e-5f)));
+  node.setOutput(0, scaleChannels(node, builder.reshape(normal, shape)));
+}
+
+/// x / (bias + alpha / size * sum of the squares of the channels around)^beta
+static void importLRN(NodeContext &node) {
+  GraphBuilder &builder = node.builder;
+  Formula formula(node);
+  ValueId input = node.getInput(0);
+  ShapeRef shape = getChannelShape(node, 3);
+  int64_t size = node.getRequiredInteger("size");
+  if (size < 1 || size > (int64_t(1) << 20))
+    failNode(codes::badNode, "size ", size);
+  // An average of a window over the channels, what is outside being zero.
+  ValueId squares = builder.reshape(
+      formula.mul(input, input),
+      {shape[0], 1, shape[1], countElements(shape.drop_front(2))});
+  Window window;
+  window.strides = {1, 1};
+  window.dilations = {1, 1};
+  window.pads = {(size - 1) / 2, size / 2, 0, 0};
+  ValueId average = builder.reshape(builder.pool(OpKind::averagePool, squares,
+                                                 {size, 1}, window,
+                                                 /*countPadding=*/true),
+                                    shape);
+  ValueId base =
+      formula.shift(formula.scale(average, node.getReal("alpha", 1e-4f)),
+                    node.getReal("bias", 1.0));
+  node.setOutput(
+      0, formula.div(input, formula.power(base, node.getReal("beta", 0.75))));
+}
+
+/// Rows of zeros stay zero.
+static void importLpNormalization(NodeContext &node) {
+  GraphBuilder &builder = node.builder;
+  Formula formula(node);
+  ValueId input = node.getInput(0);
+  int64_t dim =
+      builder.normalizeDim(node.getInteger("axis", -1), builder.getRank(input));
+  int64_t exponent = node.getInteger("p", 2);
+  if (exponent != 1 && exponent != 2)
+    failNode(codes::badNode, "p is neither 1 nor 2");
+  ValueId terms = exponent == 1 ? formula.unary(OpKind::abs, input)
+                                : formula.mul(input, input);
+  ValueId norm =
+      builder.reduce(ReduceKind::sum, terms, {dim}, /*keepDims=*/true);
+  if (exponent == 2)
+    norm = formula.unary(OpKind::sqrt, norm);
+  node.setOutput(
+      0, formula.div(input, formula.choose(norm, norm, formula.number(1))));
+}
+
+static void importMeanVarianceNormalization(NodeContext &node) {
+  GraphBuilder &builder = node.builder;
+  Formula formula(node);
+  ValueId input = node.getInput(0);
+  std::vector<int64_t> axes = {0, 2, 3};
+  if (auto given = node.getIntegers("axes"))
+    axes = *given;
+  ValueId centered =
+      formula.sub(input, builder.mean(input, axes, /*keepDims=*/true));
+  ValueId variance =
+      builder.mean(formula.mul(centered, centered), axes, /*keepDims=*/true);
+  node.setOutput(
+      0,
+      formula.div(centered,
+                  formula.shift(formula.unary(OpKind::sqrt, variance), 1e-9)));
+}
+
 llvm::ArrayRef<OperatorEntry> getNormalizationOperators() {
-  constexpr Support direct = Support::direct;
+  constexpr Support direct = Support::direct, lowered = Support::lowered;
   static const OperatorEntry entries[] = {
       {"Softmax", {1, 11, 13}, direct, importSoftmax<OpKind::softmax>},
       {"LogSoftmax", {1, 11, 13}, direct, importSoftmax<OpKind::logSoftmax>},
@@ -97,6 +214,27 @@ llvm::ArrayRef<OperatorEntry> getNormalizationOperators() {
        direct,
        importBatchNormalization,
        "with running statistics"},
+      {"InstanceNormalization",
+       {6, 22},
+       lowered,
+       importInstanceNormalization,
+       "layer_norm and arithmetic"},
+      {"GroupNormalization",
+       {21},
+       lowered,
+       importGroupNormalization,
+       "layer_norm and arithmetic"},
+      {"LRN", {1, 13}, lowered, importLRN, "average_pool and arithmetic"},
+      {"LpNormalization",
+       {1, 22},
+       lowered,
+       importLpNormalization,
+       "sum and division"},
+      {"MeanVarianceNormalization",
+       {9, 13},
+       lowered,
+       importMeanVarianceNormalization,
+       "sums and arithmetic"},
   };
   return entries;
 }

@@ -13,11 +13,17 @@ namespace parplan::importer {
 std::vector<const OperatorEntry *> getOperators() {
   std::vector<const OperatorEntry *> all;
   for (llvm::ArrayRef<OperatorEntry> family :
-       {getElementwiseOperators(), getActivationOperators(),
-        getConstantOperators(), getShapeOperators(), getSliceOperators(),
-        getSequenceOperators(), getIndexingOperators(), getReductionOperators(),
-        getProductOperators(), getConvolutionOperators(),
-        getNormalizationOperators(), getAttentionOperators()})
+       {getElementwiseOperators(),   getActivationOperators(),
+        getConstantOperators(),      getShapeOperators(),
+        getRearrangementOperators(), getSliceOperators(),
+        getPadOperators(),           getSequenceOperators(),
+        getIndexingOperators(),      getExtremeOperators(),
+        getScatterOperators(),       getReductionOperators(),
+        getProductOperators(),       getEinsumOperators(),
+        getConvolutionOperators(),   getPoolOperators(),
+        getResizeOperators(),        getSamplingOperators(),
+        getSpectrumOperators(),      getNormalizationOperators(),
+        getAttentionOperators(),     getLossOperators()})
     for (const OperatorEntry &entry : family)
       all.push_back(&entry);
   return all;

@@ -54,14 +54,24 @@ llvm::ArrayRef<OperatorEntry> getElementwiseOperators();
 llvm::ArrayRef<OperatorEntry> getActivationOperators();
 llvm::ArrayRef<OperatorEntry> getConstantOperators();
 llvm::ArrayRef<OperatorEntry> getShapeOperators();
+llvm::ArrayRef<OperatorEntry> getRearrangementOperators();
 llvm::ArrayRef<OperatorEntry> getSliceOperators();
+llvm::ArrayRef<OperatorEntry> getPadOperators();
 llvm::ArrayRef<OperatorEntry> getSequenceOperators();
 llvm::ArrayRef<OperatorEntry> getIndexingOperators();
+llvm::ArrayRef<OperatorEntry> getExtremeOperators();
+llvm::ArrayRef<OperatorEntry> getScatterOperators();
 llvm::ArrayRef<OperatorEntry> getReductionOperators();
 llvm::ArrayRef<OperatorEntry> getProductOperators();
+llvm::ArrayRef<OperatorEntry> getEinsumOperators();
 llvm::ArrayRef<OperatorEntry> getConvolutionOperators();
+llvm::ArrayRef<OperatorEntry> getPoolOperators();
+llvm::ArrayRef<OperatorEntry> getResizeOperators();
+llvm::ArrayRef<OperatorEntry> getSamplingOperators();
+llvm::ArrayRef<OperatorEntry> getSpectrumOperators();
 llvm::ArrayRef<OperatorEntry> getNormalizationOperators();
 llvm::ArrayRef<OperatorEntry> getAttentionOperators();
+llvm::ArrayRef<OperatorEntry> getLossOperators();
 
 } // namespace parplan::importer
 

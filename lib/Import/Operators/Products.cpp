@@ -1,10 +1,12 @@
-//===- Products.cpp - MatMul, Gemm, Einsum ---------------------*- C++ -*-===//
+//===- Products.cpp - Products of matrices ---------------------*- C++ -*-===//
 //
 // Part of parplan.
 //
 //===----------------------------------------------------------------------===//
 
 #include "lib/Import/Operators/OperatorTable.h"
+
+#include "llvm/ADT/bit.h"
 
 namespace parplan::importer {
 
@@ -49,59 +51,45 @@ static void importGemm(NodeContext &node) {
   node.setOutput(0, result);
 }
 
-static void importEinsum(NodeContext &node) {
+/// By expansion along the first row; minors of the last rows are shared.
+static void importDet(NodeContext &node) {
   GraphBuilder &builder = node.builder;
-  if (node.getInputCount() != 2)
-    failNode(codes::unsupportedForm, "an einsum of ", node.getInputCount(),
-             " operands");
-  std::string equation;
-  for (char character : node.getText("equation", ""))
-    if (character != ' ')
-      equation += character;
-  size_t comma = equation.find(','), arrow = equation.find("->");
-  if (comma == std::string::npos || arrow == std::string::npos || comma > arrow)
-    failNode(codes::unsupportedForm,
-             "an einsum equation without a comma and an explicit result");
-  std::string terms[] = {equation.substr(0, comma),
-                         equation.substr(comma + 1, arrow - comma - 1),
-                         equation.substr(arrow + 2)};
-  // Letters of either case are renamed in the order in which they occur.
-  std::string known;
-  for (std::string &term : terms)
-    for (size_t i = 0; i < term.size(); ++i) {
-      if (!std::isalpha(static_cast<unsigned char>(term[i])) ||
-          term.find(term[i]) != i)
-        failNode(codes::unsupportedForm,
-                 "an einsum equation with an ellipsis, a diagonal or what is "
-                 "not a letter");
+  ValueId input = node.getInput(0);
+  Shape shape = builder.getShape(input);
+  int64_t rank = shape.size();
+  int64_t size = rank < 2 ? 0 : shape.back();
+  if (size < 1 || shape[rank - 2] != size)
+    failNode(codes::badNode, "matrices of shape ", printShape(shape));
+  constexpr int64_t largest = 6;
+  if (size > largest)
+    failNode(codes::unsupportedForm, "determinants of more than ", largest,
+             " rows");
+  ShapeRef batch = ShapeRef(shape).drop_back(2);
+  auto getElement = [&](int64_t row, int64_t column) {
+    SliceRange ranges[] = {{rank - 2, row, row + 1},
+                           {rank - 1, column, column + 1}};
+    return builder.reshape(builder.slice(input, ranges), batch);
+  };
+  // By the set of columns, of as many last rows.
+  std::vector<ValueId> minors(size_t(1) << size, noValue);
+  for (unsigned columns = 1; columns < minors.size(); ++columns) {
+    int64_t row = size - llvm::popcount(columns);
+    bool isNegative = false;
+    ValueId &sum = minors[columns];
+    for (int64_t column = 0; column < size; ++column) {
+      if (!(columns >> column & 1))
+        continue;
+      ValueId term = getElement(row, column);
+      if (unsigned rest = columns & ~(1u << column))
+        term = builder.binary(OpKind::mul, term, minors[rest]);
+      sum = sum == noValue
+                ? term
+                : builder.binary(isNegative ? OpKind::sub : OpKind::add, sum,
+                                 term);
+      isNegative = !isNegative;
     }
-  for (std::string &term : terms)
-    for (char &letter : term) {
-      if (known.find(letter) == std::string::npos)
-        known += letter;
-      letter = char('a' + known.find(letter));
-    }
-  for (int operand : {0, 1})
-    if (int64_t(terms[operand].size()) !=
-        builder.getRank(node.getInput(operand)))
-      failNode(codes::badNode, "operand ", operand, " has rank ",
-               builder.getRank(node.getInput(operand)));
-  if (known.size() > 26)
-    failNode(codes::unsupportedForm, "an einsum over ", known.size(),
-             " dimensions");
-  for (char letter : terms[2])
-    if (terms[0].find(letter) == std::string::npos &&
-        terms[1].find(letter) == std::string::npos)
-      failNode(codes::badNode, "a dimension of the result is in no operand");
-  for (int operand : {0, 1})
-    for (char letter : terms[operand])
-      if (terms[2].find(letter) == std::string::npos &&
-          terms[1 - operand].find(letter) == std::string::npos)
-        failNode(codes::unsupportedForm,
-                 "an einsum that sums a dimension of one operand only");
-  node.setOutput(0,
-                 builder.product(node.getInput(0), node.getInput(1),
-                                 terms[0] + "," + terms[1] + "->" + terms[2]));
+  }
+  node.setOutput(0, minors.back());
 }
 
 llvm::ArrayRef<OperatorEntry> getProductOperators() {
@@ -112,11 +100,11 @@ llvm::ArrayRef<OperatorEntry> getProductOperators() {
        Support::lowered,
        importGemm,
        "matmul and addition"},
-      {"Einsum",
-       {12},
-       Support::direct,
-       importEinsum,
-       "matmul, for two operands"},
+      {"Det",
+       {11, 22},
+       Support::lowered,
+       importDet,
+       "arithmetic, of up to 6 rows"},
   };
   return entries;
 }

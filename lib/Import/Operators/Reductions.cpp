@@ -61,20 +61,37 @@ static void importReduceMean(NodeContext &node) {
                                             reduction.keepDims));
 }
 
-template <ReduceKind kind> static void importReduce(NodeContext &node) {
+static void importReduceProd(NodeContext &node) {
   Reduction reduction = readReduction(node);
-  node.setOutput(0, node.builder.reduce(kind, reduction.input, reduction.dims,
-                                        reduction.keepDims));
+  node.setOutput(0, node.builder.reduce(ReduceKind::prod, reduction.input,
+                                        reduction.dims, reduction.keepDims));
+}
+
+/// Bools and unsigned integers are reduced as signed integers, which can be
+/// negated; others as they are.
+static ElementType getSignedType(ElementType type) {
+  return isBool(type) || type == ElementType::u8 ? ElementType::i32 : type;
+}
+
+static void importReduceMax(NodeContext &node) {
+  GraphBuilder &builder = node.builder;
+  Reduction reduction = readReduction(node);
+  ElementType type = builder.getType(reduction.input);
+  ValueId greatest = builder.reduce(
+      ReduceKind::max, builder.cast(reduction.input, getSignedType(type)),
+      reduction.dims, reduction.keepDims);
+  node.setOutput(0, builder.cast(greatest, type));
 }
 
 static void importReduceMin(NodeContext &node) {
+  GraphBuilder &builder = node.builder;
   Reduction reduction = readReduction(node);
-  if (node.builder.getType(reduction.input) == ElementType::u8)
-    failNode(codes::unsupportedForm, "a minimum of uint8");
-  ValueId negated = node.builder.unary(OpKind::neg, reduction.input);
-  ValueId greatest = node.builder.reduce(ReduceKind::max, negated,
-                                         reduction.dims, reduction.keepDims);
-  node.setOutput(0, node.builder.unary(OpKind::neg, greatest));
+  ElementType type = builder.getType(reduction.input);
+  ValueId negated = builder.unary(
+      OpKind::neg, builder.cast(reduction.input, getSignedType(type)));
+  ValueId greatest = builder.reduce(ReduceKind::max, negated, reduction.dims,
+                                    reduction.keepDims);
+  node.setOutput(0, builder.cast(builder.unary(OpKind::neg, greatest), type));
 }
 
 static void importReduceL1(NodeContext &node) {
@@ -122,11 +139,8 @@ llvm::ArrayRef<OperatorEntry> getReductionOperators() {
   constexpr Support direct = Support::direct, lowered = Support::lowered;
   static const OperatorEntry entries[] = {
       {"ReduceSum", {1, 11, 13}, direct, importReduceSum},
-      {"ReduceMax",
-       {1, 11, 12, 13, 18, 20},
-       direct,
-       importReduce<ReduceKind::max>},
-      {"ReduceProd", {1, 11, 13, 18}, direct, importReduce<ReduceKind::prod>},
+      {"ReduceMax", {1, 11, 12, 13, 18, 20}, direct, importReduceMax},
+      {"ReduceProd", {1, 11, 13, 18}, direct, importReduceProd},
       {"ReduceMean",
        {1, 11, 13, 18},
        lowered,

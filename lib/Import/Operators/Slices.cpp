@@ -1,4 +1,4 @@
-//===- Slices.cpp - Cutting, joining, padding ------------------*- C++ -*-===//
+//===- Slices.cpp - Cutting and joining ------------------------*- C++ -*-===//
 //
 // Part of parplan.
 //
@@ -123,55 +123,12 @@ static void importConcat(NodeContext &node) {
                                     axis, node.builder.getRank(inputs[0]))));
 }
 
-static void importPad(NodeContext &node) {
-  GraphBuilder &builder = node.builder;
-  ValueId input = node.getInput(0);
-  int64_t rank = builder.getRank(input);
-  if (std::string mode = node.getText("mode", "constant"); mode != "constant")
-    failNode(codes::unsupportedForm, "padding with a mode other than constant");
-  std::vector<int64_t> pads, axes;
-  double value = 0;
-  if (node.version < 11) {
-    auto given = node.getIntegers("pads");
-    if (!given)
-      failNode(codes::badNode, "pads are missing");
-    pads = *given;
-    value = node.getReal("value", 0);
-  } else {
-    pads = node.getKnownIntegers(1, "pads");
-    if (node.hasInput(2)) {
-      Cell cell = node.getKnownScalar(2, "the value of the padding");
-      value =
-          isFloat(builder.getType(input)) ? cell.real : double(cell.integer);
-    }
-    if (node.hasInput(3))
-      axes = node.getKnownIntegers(3, "axes");
-  }
-  if (!node.hasInput(3) || node.version < 18)
-    for (int64_t dim = 0; dim < rank; ++dim)
-      axes.push_back(dim);
-  if (pads.size() != 2 * axes.size())
-    failNode(codes::badNode, pads.size(), " pads for ", axes.size(), " axes");
-  std::vector<int64_t> low(rank, 0), high(rank, 0);
-  for (size_t i = 0; i < axes.size(); ++i) {
-    int64_t dim = builder.normalizeDim(axes[i], rank);
-    low[dim] = pads[i];
-    high[dim] = pads[axes.size() + i];
-  }
-  node.setOutput(0, builder.pad(input, low, high, value));
-}
-
 llvm::ArrayRef<OperatorEntry> getSliceOperators() {
   constexpr Support direct = Support::direct, lowered = Support::lowered;
   static const OperatorEntry entries[] = {
       {"Slice", {1, 10, 11, 13}, direct, importSlice},
       {"Split", {2, 11, 13, 18}, lowered, importSplit, "slices"},
       {"Concat", {4, 11, 13}, direct, importConcat},
-      {"Pad",
-       {2, 11, 13, 18, 19, 21, 23, 24, 25},
-       direct,
-       importPad,
-       "with a constant"},
   };
   return entries;
 }

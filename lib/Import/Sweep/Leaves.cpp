@@ -155,6 +155,17 @@ ValueId Leaves::add(const Initializer &initializer) {
   return addParameter(initializer, *type, initializer.shape, initializer.bytes);
 }
 
+std::optional<std::string> readWeights(const LoadedModel &model,
+                                       const Parameter &parameter) {
+  if (parameter.file.empty())
+    return std::string(
+        model.file.getBytes().substr(parameter.offset, parameter.length));
+  ExternalFile file;
+  if (!file.open(model.path, parameter.file).empty())
+    return std::nullopt;
+  return file.read(parameter.offset, parameter.length);
+}
+
 void checkWeights(const LoadedModel &model, const Graph &graph,
                   DiagnosticEngine &diagnostics) {
   // How far the model reaches into each file.

@@ -47,6 +47,10 @@ private:
   DiagnosticEngine &diagnostics;
 };
 
+/// The bytes of a parameter; none where its file cannot be read.
+std::optional<std::string> readWeights(const LoadedModel &model,
+                                       const Parameter &parameter);
+
 /// Checks that every file of weights that the graph needs is there and long
 /// enough.
 void checkWeights(const LoadedModel &model, const Graph &graph,

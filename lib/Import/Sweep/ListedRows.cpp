@@ -83,8 +83,11 @@ void ListedRows::prepare(const onnx::NodeProto &node,
   if (node.op_type() != "ScatterND")
     return;
   const Rows *indices = find(node, 1), *updates = find(node, 2);
+  bool addsUp = false;
+  for (const onnx::AttributeProto &attribute : node.attribute())
+    addsUp |= attribute.name() == "reduction" && attribute.s() == "add";
   if (find(node, 0) || !indices || !updates || indices->dim != 0 ||
-      updates->dim != 0)
+      updates->dim != 0 || !addsUp)
     failUnknown();
   Shape spread(builder.getRank(inputs[2]), 1);
   spread[0] = builder.getShape(inputs[2])[0];

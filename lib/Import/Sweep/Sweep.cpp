@@ -69,6 +69,9 @@ public:
       : model(model), options(options), diagnostics(diagnostics),
         result(std::make_unique<SweptModel>()), builder(result->graph),
         rows(builder) {
+    builder.readParameter = [&model](const Parameter &parameter) {
+      return readWeights(model, parameter);
+    };
     for (const onnx::FunctionProto &function : model.getModel().functions())
       functions[{function.domain(), function.name(), function.overload()}] =
           &function;

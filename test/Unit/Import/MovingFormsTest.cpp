@@ -90,7 +90,7 @@ INSTANTIATE_TEST_SUITE_P(
         Form{"PadReflect", 18,
              "g (float[3] x) => (float[5] y) { p = Constant <value_ints = "
              "[1,1]> () y = Pad <mode = \"reflect\"> (x, p) }",
-             "2102"},
+             "%0 = gather x {1 0 1 2 1}[5] [0]\nreturn %0:float[5]"},
         Form{"DropoutInInference", 13,
              "g (float[3] x) => (float[3] y, bool[3] m) { y, m = Dropout(x) }",
              "return x:float[3] 1[3]:bool[3]"},
@@ -173,7 +173,11 @@ INSTANTIATE_TEST_SUITE_P(
              "g (float[2,5] x, int64[2,3] i, float[2,3] u) => (float[2,5] y) "
              "{ y = ScatterElements <axis = 1, reduction = \"max\"> (x, i, u) "
              "}",
-             "2102"},
+             "%0 = add i 5\n%1 = compare i 0 [2]\n%2 = select %1 %0 i\n"
+             "%3 = reshape %2\n%4 = compare %3 {0 1 2 3 4}[5] [0]\n"
+             "%5 = reshape u\n%6 = select %4 %5 -inf\n"
+             "%7 = reduce %6 [1, 0, 1]\n%8 = max x %7\n"
+             "return %8:float[2, 5]"},
         Form{"ListedRows", 18,
              "g (bool[2,3] m, float[3,4] x, float[3,4] o) => (float[3,4] y) { "
              "n = NonZero (m) one = Constant <value_ints = [1]> () c = Gather "
@@ -217,7 +221,7 @@ INSTANTIATE_TEST_SUITE_P(
         Form{"ListedRowsOverwrite", 18,
              "g (bool[3] m, float[3] x) => (float[3] y) { n = NonZero (m) t = "
              "Transpose (n) r = GatherND (x, t) y = ScatterND (x, t, r) }",
-             "2102"},
+             "2106"},
         Form{"TopKTooMany", 11,
              "g (float[2,5] x) => (float[2,6] y, int64[2,6] i) { k = Constant "
              "<value_ints = [6]> () y, i = TopK(x, k) }",

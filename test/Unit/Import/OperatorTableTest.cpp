@@ -65,11 +65,11 @@ TEST(OperatorTable, HasTheVersionsOfTheSchemas) {
 TEST(OperatorTable, AllUnsupportedOperatorsAreReportedAtOnce) {
   Outcome outcome = importText(R"(
     g (float[2, 2] x) => (float[2, 2] y) {
-      a = Det(x)
+      a = Multinomial(x)
       b = Inverse(x)
       c = Relu(b)
-      d = Hardmax(x)
-      y = Loop(a, c, d)
+      d = NonMaxSuppression(x)
+      y = ImageDecoder(a)
     })");
   EXPECT_THAT(outcome.codes, ElementsAre(2101, 2101, 2101, 2101));
   EXPECT_EQ(outcome.exitCode, 65);
@@ -78,7 +78,7 @@ TEST(OperatorTable, AllUnsupportedOperatorsAreReportedAtOnce) {
 
 TEST(OperatorTable, UnsupportedOperatorsAreReportedWithUnboundDimensions) {
   Outcome outcome =
-      importText("g (float[n] x) => (float[n] y) { y = Hardmax(x) }");
+      importText("g (float[n] x) => (float[n] y) { y = Multinomial(x) }");
   EXPECT_THAT(outcome.codes, ElementsAre(1021, 2101));
 }
 
@@ -113,8 +113,8 @@ TEST(ListOperators, SaysHowEachIsSupported) {
     g (float[n, 2] x) => (float[n, 2] y) {
       s = Shape(x)
       a = Reshape(x, s)
-      b = Hardmax(a)
-      c = Hardmax(b)
+      b = Multinomial(a)
+      c = Multinomial(b)
       d = ReduceMean(c)
       y = local.Other(d)
     })")));
@@ -127,7 +127,7 @@ TEST(ListOperators, SaysHowEachIsSupported) {
     text += use.domain + ":" + use.type + "-" +
             std::to_string(use.sinceVersion) + " " + std::to_string(use.count) +
             " " + use.support + "\n";
-  EXPECT_EQ(text, ":Hardmax-0 2 unsupported\n"
+  EXPECT_EQ(text, ":Multinomial-0 2 unsupported\n"
                   ":ReduceMean-18 1 lowered\n"
                   ":Reshape-19 1 direct\n"
                   ":Shape-19 1 folded\n"
