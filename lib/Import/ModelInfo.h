@@ -86,7 +86,7 @@ struct OperatorUse {
   /// The version that holds for the model's opset; 0 if it is not known.
   int sinceVersion = 0;
   int64_t count = 0;
-  /// "folded", "direct", "lowered", "function" or "unsupported".
+  /// "folded", "direct", "lowered", "function", "expanded" or "unsupported".
   std::string support;
   /// Into what, with what limits, or why not.
   std::string note;

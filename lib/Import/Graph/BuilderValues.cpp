@@ -106,6 +106,12 @@ ValueId GraphBuilder::makeInteger(int64_t integer) {
   return makeSplat(ElementType::i64, {}, cell);
 }
 
+ValueId GraphBuilder::addForeign(std::string what) {
+  foreignValues.push_back(std::move(what));
+  return graph.addLeaf(ValueKind::foreign, ElementType::f32, {},
+                       foreignValues.size() - 1);
+}
+
 ValueId GraphBuilder::makeRange(ElementType type, ShapeRef shape, int64_t dim,
                                 int64_t start, int64_t step) {
   checkShape(shape);

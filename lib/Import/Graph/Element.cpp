@@ -43,6 +43,11 @@ std::optional<ElementType> fromOnnxType(int32_t onnxType) {
   }
 }
 
+int32_t toOnnxType(ElementType type) {
+  static const int32_t numbers[] = {11, 1, 10, 16, 7, 6, 5, 3, 2, 9};
+  return numbers[static_cast<int>(type)];
+}
+
 std::string printOnnxType(int32_t onnxType) {
   static const char *const names[] = {
       "undefined",      "float",      "uint8",

@@ -37,6 +37,9 @@ using ShapeRef = llvm::ArrayRef<int64_t>;
 /// the dialect does not have.
 std::optional<ElementType> fromOnnxType(int32_t onnxType);
 
+/// The number of ONNX's TensorProto.DataType.
+int32_t toOnnxType(ElementType type);
+
 /// "float16", "string", ...: ONNX's name of a data type, known here or not.
 std::string printOnnxType(int32_t onnxType);
 

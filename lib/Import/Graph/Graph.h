@@ -108,6 +108,11 @@ enum class ValueKind : uint8_t {
   result,
   /// A list of tensors; `leaf` numbers it.
   sequence,
+  /// An optional without a value.
+  nothing,
+  /// An input of a kind or type that the dialect does not have; `leaf` numbers
+  /// what to say about it to who reads it.
+  foreign,
   /// Result of a node with an error: what uses it is not looked at.
   poison,
 };

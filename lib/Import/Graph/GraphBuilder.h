@@ -37,6 +37,7 @@ struct Window {
 /// A list of tensors: `items`, or the pieces of a tensor, of `step` elements
 /// each or between `starts`.
 struct TensorSequence {
+  ElementType type = ElementType::f32;
   std::vector<ValueId> items;
   ValueId source = noValue;
   int64_t dim = 0;
@@ -62,6 +63,8 @@ public:
   std::vector<TensorSequence> sequences;
   /// Reads the bytes of a parameter; none where they are not to be had.
   std::function<std::optional<std::string>(const Parameter &)> readParameter;
+  /// What values of kind `foreign` are.
+  std::vector<std::string> foreignValues;
   /// Pieces that sequences of the model may still have.
   int64_t sequenceBudget = int64_t(1) << 22;
   /// Node of the main graph that new ops belong to.
@@ -89,6 +92,8 @@ public:
   ValueId makeNumber(ElementType type, double value, ShapeRef shape = {});
   ValueId makeIntegers(llvm::ArrayRef<int64_t> integers);
   ValueId makeInteger(int64_t integer);
+  /// A value that no node can read; `what` goes into what is said then.
+  ValueId addForeign(std::string what);
   /// 0, step, 2 step, ... + start along `dim`.
   ValueId makeRange(ElementType type, ShapeRef shape, int64_t dim,
                     int64_t start, int64_t step);

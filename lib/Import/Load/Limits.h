@@ -17,10 +17,12 @@ constexpr uint64_t fileBytes = (uint64_t(1) << 31) - 1;
 constexpr int graphDepth = 24;
 /// Functions that call functions.
 constexpr int callDepth = 64;
-/// Nodes after functions are expanded.
+/// Calls and graphs inside one another, whatever they are of.
+constexpr int entryDepth = 256;
+/// Nodes after functions and loops are expanded.
 constexpr int64_t nodes = int64_t(1) << 20;
 constexpr int64_t minimumIrVersion = 3, maximumIrVersion = 13;
-constexpr int64_t minimumOpset = 7, maximumOpset = 26;
+constexpr int64_t minimumOpset = 7, maximumOpset = 27;
 
 } // namespace parplan::importer::limits
 

@@ -14,17 +14,29 @@
 
 namespace parplan::importer {
 
-ValueId NodeContext::getInput(size_t index) const {
+ValueId NodeContext::getAnyInput(size_t index) const {
   if (!hasInput(index))
     failNode(codes::badNode, "operand ", index, " is missing");
-  switch (builder.graph.getValue(inputs[index]).kind) {
-  case ValueKind::poison:
+  const Value &value = builder.graph.getValue(inputs[index]);
+  if (value.kind == ValueKind::poison)
     throw PoisonedOperand();
+  if (value.kind == ValueKind::foreign)
+    failNode(codes::unsupportedType, "it reads ",
+             builder.foreignValues[value.leaf]);
+  return inputs[index];
+}
+
+ValueId NodeContext::getInput(size_t index) const {
+  ValueId input = getAnyInput(index);
+  switch (builder.graph.getValue(input).kind) {
   case ValueKind::sequence:
     failNode(codes::badNode, "operand ", index,
              " is a sequence of tensors, not a tensor");
+  case ValueKind::nothing:
+    failNode(codes::badNode, "operand ", index,
+             " is an optional without a value");
   default:
-    return inputs[index];
+    return input;
   }
 }
 
@@ -38,11 +50,7 @@ llvm::SmallVector<ValueId, 4> NodeContext::getAllInputs() const {
 }
 
 const TensorSequence &NodeContext::getSequence(size_t index) const {
-  if (!hasInput(index))
-    failNode(codes::badNode, "operand ", index, " is missing");
-  const Value &value = builder.graph.getValue(inputs[index]);
-  if (value.kind == ValueKind::poison)
-    throw PoisonedOperand();
+  const Value &value = builder.graph.getValue(getAnyInput(index));
   if (value.kind != ValueKind::sequence)
     failNode(codes::badNode, "operand ", index,
              " is not a sequence of tensors");
@@ -166,6 +174,14 @@ ElementType NodeContext::getElementType(std::string_view name,
     failNode(codes::unsupportedType, "elements of type ",
              printOnnxType(int32_t(number)));
   return *type;
+}
+
+std::vector<std::string> NodeContext::getTexts(std::string_view name) const {
+  const auto *attribute =
+      requireType(getAttribute(name), name, onnx::AttributeProto::STRINGS);
+  if (!attribute)
+    return {};
+  return {attribute->strings().begin(), attribute->strings().end()};
 }
 
 std::optional<std::vector<int64_t>>

@@ -42,6 +42,8 @@ public:
   }
   /// An operand that must be there and be a tensor.
   ValueId getInput(size_t index) const;
+  /// An operand of any kind.
+  ValueId getAnyInput(size_t index) const;
   ValueId getOptionalInput(size_t index) const {
     return hasInput(index) ? getInput(index) : noValue;
   }
@@ -77,6 +79,8 @@ public:
   /// An attribute that is one of ONNX's data types.
   ElementType getElementType(std::string_view name,
                              ElementType otherwise) const;
+  /// Empty if there are none.
+  std::vector<std::string> getTexts(std::string_view name) const;
   std::optional<std::vector<int64_t>> getIntegers(std::string_view name) const;
   std::optional<std::vector<double>> getReals(std::string_view name) const;
   /// A tensor attribute as a constant; noValue if there is none.

@@ -10,20 +10,44 @@
 
 namespace parplan::importer {
 
+llvm::ArrayRef<OperatorEntry> getControlFlowOperators() {
+  constexpr Support folded = Support::folded;
+  static const OperatorEntry entries[] = {
+      {"If",
+       {1, 11, 13, 16, 19, 21, 23, 24, 25},
+       folded,
+       nullptr,
+       "of a known condition"},
+      {"Loop",
+       {1, 11, 13, 16, 19, 21, 23, 24, 25},
+       folded,
+       nullptr,
+       "of a known number of passes, which are written out"},
+      {"Scan",
+       {8, 9, 11, 16, 19, 21, 23, 24, 25},
+       folded,
+       nullptr,
+       "its passes are written out"},
+  };
+  return entries;
+}
+
 std::vector<const OperatorEntry *> getOperators() {
   std::vector<const OperatorEntry *> all;
   for (llvm::ArrayRef<OperatorEntry> family :
-       {getElementwiseOperators(),   getActivationOperators(),
-        getConstantOperators(),      getShapeOperators(),
-        getRearrangementOperators(), getSliceOperators(),
-        getPadOperators(),           getSequenceOperators(),
-        getIndexingOperators(),      getExtremeOperators(),
-        getScatterOperators(),       getReductionOperators(),
-        getProductOperators(),       getEinsumOperators(),
-        getConvolutionOperators(),   getPoolOperators(),
-        getResizeOperators(),        getSamplingOperators(),
-        getSpectrumOperators(),      getNormalizationOperators(),
-        getAttentionOperators(),     getLossOperators()})
+       {getControlFlowOperators(),   getElementwiseOperators(),
+        getActivationOperators(),    getConstantOperators(),
+        getShapeOperators(),         getRearrangementOperators(),
+        getSliceOperators(),         getPadOperators(),
+        getSequenceOperators(),      getIndexingOperators(),
+        getExtremeOperators(),       getScatterOperators(),
+        getReductionOperators(),     getProductOperators(),
+        getEinsumOperators(),        getConvolutionOperators(),
+        getPoolOperators(),          getResizeOperators(),
+        getSamplingOperators(),      getSpectrumOperators(),
+        getNormalizationOperators(), getAttentionOperators(),
+        getLossOperators(),          getRecurrentOperators(),
+        getQuantizationOperators()})
     for (const OperatorEntry &entry : family)
       all.push_back(&entry);
   return all;

@@ -31,6 +31,7 @@ struct OperatorEntry {
   const char *type;
   std::initializer_list<int> versions;
   Support support;
+  /// Null for control flow, which the sweep enters itself.
   ImportFunction import;
   /// For `parplan ops`: into what, or with what limits.
   const char *note = "";
@@ -49,7 +50,8 @@ OperatorMatch findOperator(std::string_view type, int opset);
 /// All entries, for tests and documentation.
 std::vector<const OperatorEntry *> getOperators();
 
-// Families, one file each.
+// Families, one file each, and control flow.
+llvm::ArrayRef<OperatorEntry> getControlFlowOperators();
 llvm::ArrayRef<OperatorEntry> getElementwiseOperators();
 llvm::ArrayRef<OperatorEntry> getActivationOperators();
 llvm::ArrayRef<OperatorEntry> getConstantOperators();
@@ -72,6 +74,8 @@ llvm::ArrayRef<OperatorEntry> getSpectrumOperators();
 llvm::ArrayRef<OperatorEntry> getNormalizationOperators();
 llvm::ArrayRef<OperatorEntry> getAttentionOperators();
 llvm::ArrayRef<OperatorEntry> getLossOperators();
+llvm::ArrayRef<OperatorEntry> getRecurrentOperators();
+llvm::ArrayRef<OperatorEntry> getQuantizationOperators();
 
 } // namespace parplan::importer
 

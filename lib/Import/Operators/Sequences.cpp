@@ -1,7 +1,7 @@
-//===- Sequences.cpp - Lists of tensors of known length --------*- C++ -*-===//
+//===- Sequences.cpp - Sequences of known length, optionals ----*- C++ -*-===//
 //
 // Part of parplan. They exist only while the model is imported: an element at a
-// known position is a tensor.
+// known position is a tensor, and an optional is its value or none.
 //
 //===----------------------------------------------------------------------===//
 
@@ -44,6 +44,7 @@ static void importSplitToSequence(NodeContext &node) {
   GraphBuilder &builder = node.builder;
   TensorSequence sequence;
   sequence.source = node.getInput(0);
+  sequence.type = builder.getType(sequence.source);
   sequence.dim = builder.normalizeDim(node.getInteger("axis", 0),
                                       builder.getRank(sequence.source));
   int64_t size = builder.getShape(sequence.source)[sequence.dim];
@@ -74,21 +75,80 @@ static void importSplitToSequence(NodeContext &node) {
   node.setOutput(0, addSequence(builder, std::move(sequence)));
 }
 
-static void importSequenceAt(NodeContext &node) {
-  const TensorSequence &sequence = node.getSequence(0);
-  int64_t position = node.getKnownInteger(1, "the position");
-  int64_t size = sequence.size();
-  if (position < -size || position >= size)
+/// The position of an operand in a sequence of `size` tensors, of which `end`
+/// are positions.
+static int64_t getPosition(const NodeContext &node, size_t operand,
+                           int64_t size, int64_t end) {
+  int64_t position = node.getKnownInteger(operand, "the position");
+  if (position < -size || position >= end)
     failNode(codes::badNode, "position ", position, " in a sequence of ", size,
              " tensors");
-  node.setOutput(0, getItem(node.builder, sequence,
-                            position < 0 ? position + size : position));
+  return position < 0 ? position + size : position;
+}
+
+/// The same sequence with its tensors listed one by one.
+static TensorSequence listItems(GraphBuilder &builder,
+                                const TensorSequence &sequence) {
+  TensorSequence list;
+  list.type = sequence.type;
+  builder.sequenceBudget -= sequence.size();
+  if (builder.sequenceBudget < 0)
+    failNode(codes::tooLarge, "the sequences of the model are too long");
+  for (int64_t i = 0; i < sequence.size(); ++i)
+    list.items.push_back(getItem(builder, sequence, i));
+  return list;
+}
+
+static void importSequenceAt(NodeContext &node) {
+  const TensorSequence &sequence = node.getSequence(0);
+  int64_t size = sequence.size();
+  node.setOutput(
+      0, getItem(node.builder, sequence, getPosition(node, 1, size, size)));
+}
+
+static void importSequenceInsert(NodeContext &node) {
+  TensorSequence list = listItems(node.builder, node.getSequence(0));
+  ValueId item = node.getInput(1);
+  int64_t size = list.size();
+  int64_t position =
+      node.hasInput(2) ? getPosition(node, 2, size, size + 1) : size;
+  if (node.builder.getType(item) != list.type)
+    failNode(codes::badNode, "a tensor of type ",
+             printElementType(node.builder.getType(item)),
+             " into a sequence of ", printElementType(list.type));
+  list.items.insert(list.items.begin() + position, item);
+  node.setOutput(0, addSequence(node.builder, std::move(list)));
+}
+
+static void importSequenceErase(NodeContext &node) {
+  TensorSequence list = listItems(node.builder, node.getSequence(0));
+  int64_t size = list.size();
+  int64_t position =
+      node.hasInput(1) ? getPosition(node, 1, size, size) : size - 1;
+  if (position < 0)
+    failNode(codes::badNode, "the sequence is empty");
+  list.items.erase(list.items.begin() + position);
+  node.setOutput(0, addSequence(node.builder, std::move(list)));
+}
+
+static void importSequenceEmpty(NodeContext &node) {
+  int64_t number = node.getInteger("dtype", 1);
+  std::optional<ElementType> type = number >= 0 && number <= 1000
+                                        ? fromOnnxType(int32_t(number))
+                                        : std::nullopt;
+  if (!type)
+    failNode(codes::unsupportedType, "a sequence of tensors of type ",
+             printOnnxType(int32_t(number)));
+  TensorSequence sequence;
+  sequence.type = *type;
+  node.setOutput(0, addSequence(node.builder, std::move(sequence)));
 }
 
 static void importSequenceConstruct(NodeContext &node) {
   TensorSequence sequence;
   for (ValueId input : node.getAllInputs())
     sequence.items.push_back(input);
+  sequence.type = node.builder.getType(sequence.items[0]);
   node.setOutput(0, addSequence(node.builder, std::move(sequence)));
 }
 
@@ -98,16 +158,10 @@ static void importSequenceLength(NodeContext &node) {
 
 static void importConcatFromSequence(NodeContext &node) {
   GraphBuilder &builder = node.builder;
-  TensorSequence sequence = node.getSequence(0);
-  if (sequence.size() == 0)
+  std::vector<ValueId> items = listItems(builder, node.getSequence(0)).items;
+  if (items.empty())
     failNode(codes::badNode, "the sequence is empty");
-  builder.sequenceBudget -= sequence.size();
-  if (builder.sequenceBudget < 0)
-    failNode(codes::tooLarge, "the sequences of the model are too long");
   bool newAxis = node.getInteger("new_axis", 0) != 0;
-  llvm::SmallVector<ValueId, 4> items;
-  for (int64_t i = 0; i < sequence.size(); ++i)
-    items.push_back(getItem(builder, sequence, i));
   int64_t axis = builder.normalizeDim(node.getRequiredInteger("axis"),
                                       builder.getRank(items[0]) + newAxis);
   if (newAxis)
@@ -116,15 +170,52 @@ static void importConcatFromSequence(NodeContext &node) {
   node.setOutput(0, builder.concat(items, axis));
 }
 
+static void importOptional(NodeContext &node) {
+  node.setOutput(0, node.hasInput(0)
+                        ? node.getAnyInput(0)
+                        : node.builder.graph.addLeaf(ValueKind::nothing,
+                                                     ElementType::f32, {}, 0));
+}
+
+static bool hasElement(const NodeContext &node) {
+  return node.hasInput(0) &&
+         node.builder.graph.getValue(node.getAnyInput(0)).kind !=
+             ValueKind::nothing;
+}
+
+static void importOptionalHasElement(NodeContext &node) {
+  node.setOutput(0, node.builder.makeNumber(ElementType::i1, hasElement(node)));
+}
+
+static void importOptionalGetElement(NodeContext &node) {
+  if (!hasElement(node))
+    failNode(codes::badNode, "the optional has no value");
+  node.setOutput(0, node.getAnyInput(0));
+}
+
 llvm::ArrayRef<OperatorEntry> getSequenceOperators() {
   constexpr Support folded = Support::folded, direct = Support::direct,
                     lowered = Support::lowered;
   static const OperatorEntry entries[] = {
       {"SplitToSequence", {11, 24}, lowered, importSplitToSequence, "slices"},
       {"SequenceAt", {11}, folded, importSequenceAt, "at a known position"},
+      {"SequenceInsert",
+       {11},
+       folded,
+       importSequenceInsert,
+       "at a known position"},
+      {"SequenceErase",
+       {11},
+       folded,
+       importSequenceErase,
+       "at a known position"},
+      {"SequenceEmpty", {11}, folded, importSequenceEmpty},
       {"SequenceConstruct", {11}, folded, importSequenceConstruct},
       {"SequenceLength", {11}, folded, importSequenceLength},
       {"ConcatFromSequence", {11}, direct, importConcatFromSequence, "concat"},
+      {"Optional", {15}, folded, importOptional},
+      {"OptionalHasElement", {15, 18}, folded, importOptionalHasElement},
+      {"OptionalGetElement", {15, 18}, folded, importOptionalGetElement},
   };
   return entries;
 }

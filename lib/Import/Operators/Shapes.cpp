@@ -13,7 +13,7 @@
 namespace parplan::importer {
 
 static void importIdentity(NodeContext &node) {
-  node.setOutput(0, node.getInput(0));
+  node.setOutput(0, node.getAnyInput(0));
 }
 
 static void importDropout(NodeContext &node) {

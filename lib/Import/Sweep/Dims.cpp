@@ -315,13 +315,20 @@ private:
       diagnostics.error(code, location)
           << "input " << quoteName(info.name()) << " " << message;
     };
-    if (!info.type().has_tensor_type())
-      return fail(codes::unsupportedType, "is not a tensor");
     const auto &type = info.type().tensor_type();
     input.onnxType = type.elem_type();
-    if (!fromOnnxType(type.elem_type()))
-      return fail(codes::unsupportedType,
-                  "has elements of type " + printOnnxType(type.elem_type()));
+    if (info.type().has_sequence_type())
+      input.foreign = "is a sequence of unknown length";
+    else if (info.type().has_optional_type())
+      input.foreign = "is an optional that the model is given";
+    else if (!info.type().has_tensor_type())
+      input.foreign = "is not a tensor";
+    else if (!fromOnnxType(type.elem_type()))
+      input.foreign = "has elements of type " + printOnnxType(type.elem_type());
+    if (!input.foreign.empty()) {
+      result.inputs.push_back(std::move(input));
+      return;
+    }
     if (!type.has_shape())
       return fail(codes::badDimension, "has no rank");
     for (int i = 0; i < type.shape().dim_size(); ++i) {
@@ -334,7 +341,8 @@ private:
       if (!size && !dim.has_dim_param())
         return fail(codes::badDimension,
                     concat("has neither size nor name for dimension ", i));
-      if (!size || *size <= 0 || *size > (int64_t(1) << 31))
+      int64_t least = dim.has_dim_value() ? 0 : 1;
+      if (!size || *size < least || *size > (int64_t(1) << 31))
         return fail(
             codes::badDimension,
             concat("has the size ", size.value_or(0), " for dimension ", i));
@@ -342,7 +350,7 @@ private:
     }
     if (!isWithinLimits(input.shape))
       return fail(codes::tooLarge, "has the shape " + printShape(input.shape));
-    if (!input.shape.empty()) {
+    if (!input.shape.empty() && countElements(input.shape) > 0) {
       const Dim &dim = type.shape().dim(0);
       if (!result.batch)
         result.batch = input.shape[0];

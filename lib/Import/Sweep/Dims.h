@@ -57,9 +57,11 @@ private:
 struct BoundInputs {
   struct Input {
     std::string name;
-    int32_t onnxType;
+    int32_t onnxType = 0;
     std::vector<int64_t> shape;
     bool hasBatch = false;
+    /// What it is instead of a tensor of the dialect; nodes that read it fail.
+    std::string foreign = {};
   };
   std::vector<Input> inputs;
   /// With the batch's symbol, if it has one.

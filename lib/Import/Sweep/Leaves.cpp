@@ -121,16 +121,11 @@ ValueId Leaves::recognize(const Initializer &initializer, ElementType type) {
 }
 
 ValueId Leaves::add(const Initializer &initializer) {
-  auto poison = [&] {
-    return builder.graph.addLeaf(ValueKind::poison, ElementType::f32, {}, 0);
-  };
   std::optional<ElementType> type = fromOnnxType(initializer.onnxType);
-  if (!type) {
-    diagnostics.error(codes::unsupportedType, Location::inFile(model.path))
-        << "initializer " << quoteName(initializer.name)
-        << " has elements of type " << printOnnxType(initializer.onnxType);
-    return poison();
-  }
+  if (!type)
+    return builder.addForeign(concat(
+        "the initializer ", quoteName(initializer.name),
+        ", which has elements of type ", printOnnxType(initializer.onnxType)));
   bool isTyped = !initializer.external && !initializer.span;
   if (!isConstant(initializer, *type) && !isTyped) {
     if (isFloat(*type))

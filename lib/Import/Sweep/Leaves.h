@@ -28,11 +28,10 @@ namespace parplan::importer {
 
 class Leaves {
 public:
-  Leaves(const LoadedModel &model, GraphBuilder &builder,
-         DiagnosticEngine &diagnostics)
-      : model(model), builder(builder), diagnostics(diagnostics) {}
+  Leaves(const LoadedModel &model, GraphBuilder &builder)
+      : model(model), builder(builder) {}
 
-  /// The value of an initializer; poison after reporting an error.
+  /// The value of an initializer.
   ValueId add(const Initializer &initializer);
 
 private:
@@ -44,7 +43,6 @@ private:
 
   const LoadedModel &model;
   GraphBuilder &builder;
-  DiagnosticEngine &diagnostics;
 };
 
 /// The bytes of a parameter; none where its file cannot be read.

@@ -7,6 +7,8 @@
 #include "lib/Import/Load/LoadedModel.h"
 #include "lib/Import/ModelInfo.h"
 #include "lib/Import/Operators/OperatorTable.h"
+#include "lib/Import/Sweep/SchemaBodies.h"
+#include "lib/Import/Sweep/Scope.h"
 #include "lib/Import/Sweep/Sweep.h"
 
 #include "parplan/Support/DiagnosticCodes.h"
@@ -39,18 +41,7 @@ public:
   }
 
 private:
-  using Opsets = google::protobuf::RepeatedPtrField<onnx::OperatorSetIdProto>;
-
-  static int getOpset(const Opsets &opsets) {
-    for (const onnx::OperatorSetIdProto &opset : opsets)
-      if (opset.domain().empty() || opset.domain() == "ai.onnx")
-        return int(opset.version());
-    return 0;
-  }
-
-  void
-  addNodes(const google::protobuf::RepeatedPtrField<onnx::NodeProto> &nodes,
-           const Opsets &opsets) {
+  void addNodes(const Nodes &nodes, const Opsets &opsets) {
     for (const onnx::NodeProto &node : nodes) {
       describe(node, opsets);
       for (const onnx::AttributeProto &attribute : node.attribute()) {
@@ -65,7 +56,9 @@ private:
   void describe(const onnx::NodeProto &node, const Opsets &opsets) {
     bool isDefault = node.domain().empty() || node.domain() == "ai.onnx";
     std::string domain = isDefault ? "" : node.domain();
-    int opset = getOpset(opsets);
+    Scope scope;
+    scope.opsets = &opsets;
+    int opset = scope.getOpset(domain);
     OperatorUse &use = found[{domain, node.op_type(), opset}];
     if (use.count++ > 0)
       return;
@@ -76,10 +69,13 @@ private:
       use.note = "expanded where it is called";
       return;
     }
-    if (isDefault && node.op_type() == "If") {
+    OperatorMatch match;
+    if (isDefault)
+      match = findOperator(node.op_type(), opset);
+    if (!match.entry && hasSchemaBody(node, opset)) {
       use.sinceVersion = opset;
-      use.support = "folded";
-      use.note = "of a known condition";
+      use.support = "expanded";
+      use.note = "into the operators that ONNX defines it by";
       return;
     }
     use.support = "unsupported";
@@ -87,7 +83,6 @@ private:
       use.note = "operators of this domain are not supported";
       return;
     }
-    OperatorMatch match = findOperator(node.op_type(), opset);
     use.sinceVersion = match.sinceVersion;
     if (!match.entry) {
       use.note = "no such operator is known";

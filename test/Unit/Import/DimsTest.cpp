@@ -117,10 +117,28 @@ TEST(Dims, FixedBatchTakesMultiples) {
   EXPECT_EQ(importText(fixed, 20, options).code, 1010);
 }
 
-TEST(Dims, InputsWithoutUsableSize) {
+TEST(Dims, InputsWithoutElementsAreConstants) {
+  EXPECT_EQ(importText("g (float[0, 2] x, float[2] b) => (float[2] y) "
+                       "{ s = ReduceSum <keepdims = 0> (x) y = Add(b, s) }")
+                .graph,
+            "return b:float[2]");
   EXPECT_EQ(
       importText("g (float[0, 2] x) => (float[0, 2] y) { y = Relu(x) }").code,
-      2020);
+      2011);
+}
+
+TEST(Dims, InputsOfOtherTypesAreFaultsOfWhatReadsThem) {
+  Outcome outcome = importText(
+      "g (float[2] x, float8e5m2[2] w, seq(float[2]) s) => (float[2] y) "
+      "{ v = Cast <to = 1> (w) n = SequenceLength(s) y = Relu(x) }");
+  EXPECT_THAT(outcome.codes, testing::ElementsAre(2011, 2011));
+  EXPECT_THAT(outcome.text, testing::HasSubstr("node 1 'n' (SequenceLength)"));
+  EXPECT_TRUE(importText("g (float[2] x, float8e5m2[2] w) => (float[2] y) "
+                         "{ y = Relu(x) }")
+                  .succeeded);
+}
+
+TEST(Dims, InputsWithoutUsableSize) {
   EXPECT_EQ(
       importText("g (float[?, 2] x) => (float[?, 2] y) { y = Relu(x) }").code,
       2020);

@@ -1,0 +1,212 @@
+//===- Quantization.cpp - To eight bits and back ---------------*- C++ -*-===//
+//
+// Part of parplan. For inference: the arithmetic is written out in the types
+// that ONNX says.
+//
+//===----------------------------------------------------------------------===//
+
+#include "lib/Import/Operators/OperatorTable.h"
+
+namespace parplan::importer {
+
+/// The least and the greatest number of a type that QuantizeLinear gives.
+static std::pair<double, double> getRange(ElementType type) {
+  switch (type) {
+  case ElementType::i8:
+    return {-128, 127};
+  case ElementType::u8:
+    return {0, 255};
+  case ElementType::i16:
+    return {-32768, 32767};
+  default:
+    failNode(codes::unsupportedType, "numbers quantized to ",
+             printElementType(type));
+  }
+}
+
+static ElementType getTypeAttribute(NodeContext &node, std::string_view name,
+                                    ElementType otherwise) {
+  int64_t number = node.getInteger(name, 0);
+  if (number == 0)
+    return otherwise;
+  std::optional<ElementType> type = number > 0 && number <= 1000
+                                        ? fromOnnxType(int32_t(number))
+                                        : std::nullopt;
+  if (!type)
+    failNode(codes::unsupportedType, name, " is ",
+             printOnnxType(int32_t(number)));
+  return *type;
+}
+
+/// A scale or a zero point as it broadcasts to `shape`: a scalar, one number
+/// per index of the axis, or one per block of it.
+static ValueId spread(NodeContext &node, ValueId value, ShapeRef shape) {
+  GraphBuilder &builder = node.builder;
+  Shape from = builder.getShape(value);
+  if (countElements(from) == 1)
+    return builder.reshape(value, {});
+  int64_t axis = builder.normalizeDim(node.getInteger("axis", 1), shape.size());
+  int64_t block = node.getInteger("block_size", 0);
+  auto fail = [&] {
+    failNode(codes::badNode, "scales of shape ", printShape(from),
+             " for numbers of shape ", printShape(shape));
+  };
+  if (block == 0) {
+    if (from.size() != 1 || from[0] != shape[axis])
+      fail();
+    Shape along(shape.size(), 1);
+    along[axis] = shape[axis];
+    return builder.reshape(value, along);
+  }
+  Shape expected(shape.begin(), shape.end());
+  if (block < 1 || block > shape[axis])
+    fail();
+  expected[axis] = (shape[axis] + block - 1) / block;
+  if (from != expected)
+    fail();
+  // Every number `block` times, and no more than there are.
+  Shape repeated = expected;
+  repeated.insert(repeated.begin() + axis + 1, block);
+  Shape joined = expected;
+  joined[axis] *= block;
+  value = builder.broadcast(builder.insertDims(value, {axis + 1}), repeated);
+  return builder.slice(builder.reshape(value, joined),
+                       SliceRange{axis, 0, shape[axis]});
+}
+
+/// saturate(round(value) + zero) in `type`; value and zero are floats.
+static ValueId saturate(GraphBuilder &builder, ValueId value, ValueId zero,
+                        ElementType type) {
+  // Half floats are too short for the numbers of 16 bits.
+  if (builder.getType(value) != ElementType::f64)
+    value = builder.cast(value, ElementType::f32);
+  ElementType real = builder.getType(value);
+  value = builder.unary(OpKind::round, value);
+  if (zero != noValue)
+    value = builder.binary(OpKind::add, value, builder.cast(zero, real));
+  auto [low, high] = getRange(type);
+  value = builder.binary(OpKind::max, value, builder.makeNumber(real, low));
+  value = builder.binary(OpKind::min, value, builder.makeNumber(real, high));
+  return builder.cast(value, type);
+}
+
+static void importQuantizeLinear(NodeContext &node) {
+  GraphBuilder &builder = node.builder;
+  ValueId input = node.getInput(0);
+  ShapeRef shape = builder.getShape(input);
+  ValueId scale = spread(node, node.getInput(1), shape), zero = noValue;
+  if (!isFloat(builder.getType(scale)))
+    failNode(codes::badNode, "scales of type ",
+             printElementType(builder.getType(scale)));
+  ElementType type = getTypeAttribute(node, "output_dtype", ElementType::u8);
+  if (node.hasInput(2)) {
+    type = builder.getType(node.getInput(2));
+    zero = spread(node, node.getInput(2), shape);
+  }
+  getRange(type);
+  ElementType precision =
+      getTypeAttribute(node, "precision", builder.getType(scale));
+  if (!isFloat(precision))
+    failNode(codes::badNode, "precision is ", printElementType(precision));
+  ValueId quotient = builder.binary(OpKind::div, builder.cast(input, precision),
+                                    builder.cast(scale, precision));
+  node.setOutput(0, saturate(builder, quotient, zero, type));
+}
+
+/// (value - zero) as int32; zero may be missing.
+static ValueId subtractZero(GraphBuilder &builder, ValueId value,
+                            ValueId zero) {
+  if (!isInteger(builder.getType(value)))
+    failNode(codes::badNode, "quantized numbers of type ",
+             printElementType(builder.getType(value)));
+  value = builder.cast(value, ElementType::i32);
+  if (zero == noValue)
+    return value;
+  return builder.binary(OpKind::sub, value,
+                        builder.cast(zero, ElementType::i32));
+}
+
+static void importDequantizeLinear(NodeContext &node) {
+  GraphBuilder &builder = node.builder;
+  ValueId input = node.getInput(0);
+  ShapeRef shape = builder.getShape(input);
+  ValueId scale = spread(node, node.getInput(1), shape), zero = noValue;
+  if (node.hasInput(2))
+    zero = spread(node, node.getInput(2), shape);
+  ElementType type = builder.getType(scale);
+  if (!isFloat(type))
+    failNode(codes::badNode, "scales of type ", printElementType(type));
+  ValueId difference = builder.cast(subtractZero(builder, input, zero), type);
+  ValueId product = builder.binary(OpKind::mul, difference, scale);
+  node.setOutput(
+      0, builder.cast(product, getTypeAttribute(node, "output_dtype", type)));
+}
+
+/// A scale or zero point of one operand of a product: one number, one per row
+/// (of the left operand), one per column (of the right one), or of the
+/// operand's rank.
+static ValueId spreadOverProduct(NodeContext &node, size_t operand,
+                                 ValueId product, bool isRow) {
+  GraphBuilder &builder = node.builder;
+  ValueId value = node.getInput(operand);
+  ShapeRef shape = builder.getShape(value);
+  if (countElements(shape) == 1)
+    return builder.reshape(value, {});
+  int64_t rank = builder.getRank(product);
+  if (shape.size() == 1 && isRow)
+    return builder.reshape(value, {shape[0], 1});
+  if (int64_t(shape.size()) > rank)
+    failNode(codes::badNode, "operand ", operand, " of shape ",
+             printShape(shape));
+  return value;
+}
+
+static void importQLinearMatMul(NodeContext &node) {
+  GraphBuilder &builder = node.builder;
+  ValueId left = node.getInput(0), right = node.getInput(3);
+  left = subtractZero(builder, left,
+                      spreadOverProduct(node, 2, left, /*isRow=*/true));
+  right = subtractZero(builder, right,
+                       spreadOverProduct(node, 5, right, /*isRow=*/false));
+  ValueId product = builder.matmul(left, right);
+  auto getScale = [&](size_t operand, bool isRow) {
+    ValueId scale = spreadOverProduct(node, operand, product, isRow);
+    if (!isFloat(builder.getType(scale)))
+      failNode(codes::badNode, "scales of type ",
+               printElementType(builder.getType(scale)));
+    return builder.cast(scale, ElementType::f32);
+  };
+  ValueId scale = builder.binary(
+      OpKind::div,
+      builder.binary(OpKind::mul, getScale(1, true), getScale(4, false)),
+      getScale(6, true));
+  ValueId scaled = builder.binary(
+      OpKind::mul, builder.cast(product, ElementType::f32), scale);
+  node.setOutput(0, saturate(builder, scaled,
+                             spreadOverProduct(node, 7, product, true),
+                             builder.getType(node.getInput(7))));
+}
+
+llvm::ArrayRef<OperatorEntry> getQuantizationOperators() {
+  constexpr Support lowered = Support::lowered;
+  static const OperatorEntry entries[] = {
+      {"QuantizeLinear",
+       {10, 13, 19, 21, 23, 24, 25},
+       lowered,
+       importQuantizeLinear,
+       "arithmetic, for integers of 8 and 16 bits"},
+      {"DequantizeLinear",
+       {10, 13, 19, 21, 23, 24, 25},
+       lowered,
+       importDequantizeLinear,
+       "arithmetic"},
+      {"QLinearMatMul",
+       {10, 21},
+       lowered,
+       importQLinearMatMul,
+       "matmul of int32 and arithmetic"},
+  };
+  return entries;
+}
+
+} // namespace parplan::importer
