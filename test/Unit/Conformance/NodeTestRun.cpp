@@ -1,0 +1,299 @@
+//===- NodeTestRun.cpp - A node test through import and interpreter -------===//
+//
+// Part of parplan.
+//
+//===----------------------------------------------------------------------===//
+
+#include "NodeTestRun.h"
+
+#include "lib/Import/Graph/Element.h"
+#include "lib/Import/Import.h"
+#include "lib/Import/Operators/Tensors.h"
+
+#include "dialects/parplan/ParplanOps.h"
+#include "parplan/Interpreter/Interpreter.h"
+#include "parplan/Support/DiagnosticCodes.h"
+
+#include "mlir/IR/Verifier.h"
+
+#include <cmath>
+#include <fstream>
+#include <sstream>
+
+using namespace mlir;
+
+namespace parplan::test {
+
+using importer::ElementType;
+
+namespace {
+
+/// What ONNX's own runner allows (onnx/backend/test/case/test_case.py).
+constexpr double relativeTolerance = 1e-3, absoluteTolerance = 1e-7;
+
+std::string readBytes(const std::string &path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream bytes;
+  bytes << file.rdbuf();
+  return bytes.str();
+}
+
+Type getType(MLIRContext &context, ElementType type) {
+  Builder builder(&context);
+  switch (type) {
+  case ElementType::f64:
+    return builder.getF64Type();
+  case ElementType::f32:
+    return builder.getF32Type();
+  case ElementType::f16:
+    return builder.getF16Type();
+  case ElementType::bf16:
+    return builder.getBF16Type();
+  case ElementType::u8:
+    return builder.getIntegerType(8, /*isSigned=*/false);
+  default:
+    return builder.getIntegerType(
+        type == ElementType::i1 ? 1 : 8 * importer::getElementBytes(type));
+  }
+}
+
+/// Elements as a file has them. Bytes that are missing are zero.
+Tensor makeTensor(RankedTensorType tensorType, ElementType type,
+                  llvm::StringRef bytes) {
+  Tensor tensor(tensorType);
+  int64_t size = importer::getElementBytes(type);
+  for (int64_t i = 0; i < tensor.getSize(); ++i)
+    if (size_t((i + 1) * size) <= bytes.size()) {
+      importer::Cell cell = importer::readCell(bytes.data() + i * size, type);
+      tensor[i].integer = cell.integer; // The other member lies there too.
+    }
+  return tensor;
+}
+
+/// None if the dialect does not have the element type.
+std::optional<Tensor> makeTensor(MLIRContext &context,
+                                 const onnx::TensorProto &message) {
+  std::optional<ElementType> type = importer::fromOnnxType(message.data_type());
+  if (!type)
+    return std::nullopt;
+  SmallVector<int64_t> shape(message.dims().begin(), message.dims().end());
+  return makeTensor(
+      RankedTensorType::get(shape, getType(context, *type)), *type,
+      message.has_raw_data() ? message.raw_data()
+                             : importer::getRawBytes(message, *type));
+}
+
+std::string print(Type type) {
+  std::string text;
+  llvm::raw_string_ostream(text) << type;
+  return text;
+}
+
+/// What differs from what ONNX expects; "" if nothing does.
+std::string compare(const Tensor &actual, const Tensor &expected) {
+  if (actual.getType() != expected.getType())
+    return concat("is ", print(actual.getType()), ", not ",
+                  print(expected.getType()));
+  for (int64_t i = 0; i < expected.getSize(); ++i) {
+    double is = actual.getNumber(i), should = expected.getNumber(i);
+    bool isEqual = !actual.isReal()
+                       ? actual[i].integer == expected[i].integer
+                       : is == should || (std::isnan(is) && std::isnan(should));
+    if (!isEqual && actual.isReal() && std::isfinite(should))
+      isEqual = std::fabs(is - should) <=
+                absoluteTolerance + relativeTolerance * std::fabs(should);
+    if (!isEqual)
+      return concat("has ", is, ", not ", should, " at element ", i, " of ",
+                    print(expected.getType()));
+  }
+  return "";
+}
+
+class NodeTestRun {
+public:
+  NodeTestRun(MLIRContext &context, const NodeTest &test,
+              const std::string &scratch)
+      : context(context), test(test), scratch(scratch) {}
+
+  NodeTestResult run() {
+    NodeTestResult asGiven = runWith({});
+    if (asGiven.verdict != Verdict::refused &&
+        asGiven.verdict != Verdict::vague)
+      return asGiven;
+    std::vector<int> constants = findConstants();
+    if (constants.empty())
+      return asGiven;
+    NodeTestResult result = runWith(constants);
+    if (result.verdict != Verdict::passes)
+      return result.verdict == Verdict::refused ? asGiven : result;
+    size_t count = test.inputs.size();
+    result.verdict = constants.size() == count ? Verdict::passesFolded
+                                               : Verdict::passesWithConstants;
+    for (int index : constants)
+      result.reason += (result.reason.empty() ? "" : " ") +
+                       test.model.graph().input(index).name();
+    return result;
+  }
+
+private:
+  bool mayBeConstant(int index) const {
+    const auto *tensor = std::get_if<onnx::TensorProto>(&test.inputs[index]);
+    return tensor && !test.model.graph().input(index).name().empty();
+  }
+
+  /// The inputs that must be initializers for the import to accept the model:
+  /// of all, those without which it does not, looked at from the first on. None
+  /// if it never does.
+  std::vector<int> findConstants() {
+    std::vector<int> constants;
+    for (int i = 0; i < int(test.inputs.size()); ++i)
+      if (mayBeConstant(i))
+        constants.push_back(i);
+    if (constants.empty() || !isAccepted(constants))
+      return {};
+    for (int candidate : std::vector<int>(constants)) {
+      std::vector<int> fewer = constants;
+      fewer.erase(std::find(fewer.begin(), fewer.end(), candidate));
+      if (isAccepted(fewer))
+        constants = fewer;
+    }
+    return constants;
+  }
+
+  ImportOptions getOptions() const {
+    ImportOptions options;
+    options.path = scratch;
+    // Symbols have the sizes of the data.
+    const onnx::GraphProto &graph = test.model.graph();
+    for (int i = 0; i < graph.input_size(); ++i)
+      if (const auto *data = std::get_if<onnx::TensorProto>(&test.inputs[i])) {
+        const auto &shape = graph.input(i).type().tensor_type().shape();
+        for (int dim = 0; dim < std::min(shape.dim_size(), data->dims_size());
+             ++dim)
+          if (shape.dim(dim).has_dim_param())
+            options.dims[shape.dim(dim).dim_param()] = data->dims(dim);
+      }
+    return options;
+  }
+
+  void writeModel(const std::vector<int> &constants) const {
+    std::ofstream(scratch, std::ios::binary) << bindInputs(test, constants);
+  }
+
+  bool isAccepted(const std::vector<int> &constants) {
+    writeModel(constants);
+    DiagnosticEngine diagnostics;
+    return bool(importModel(context, getOptions(), diagnostics));
+  }
+
+  NodeTestResult runWith(const std::vector<int> &constants) {
+    writeModel(constants);
+    return runModel();
+  }
+
+  /// True if the diagnostics name an operator of the model, or a version.
+  bool isClear(const DiagnosticEngine &diagnostics) const {
+    for (const parplan::Diagnostic &one : diagnostics.getDiagnostics()) {
+      if (one.code.number == codes::unsupportedVersion.number)
+        return true;
+      for (const onnx::NodeProto &node : test.model.graph().node())
+        if (one.location.opType == node.op_type())
+          return true;
+    }
+    return false;
+  }
+
+  NodeTestResult runModel() {
+    DiagnosticEngine diagnostics;
+    ImportedModel imported = importModel(context, getOptions(), diagnostics);
+    if (!imported)
+      return {isClear(diagnostics) ? Verdict::refused : Verdict::vague,
+              diagnostics.render({.program = ""})};
+    std::string problem;
+    ScopedDiagnosticHandler handler(
+        &context, [&](mlir::Diagnostic &said) { problem += said.str(); });
+    auto main = imported.module->lookupSymbol<func::FuncOp>("main");
+    if (failed(verify(*imported.module)))
+      return {Verdict::notInterpreted, problem};
+    FailureOr<std::vector<Tensor>> results =
+        interpret(main, makeArguments(main),
+                  readInitializers(*imported.module, readBytes(scratch)));
+    if (failed(results))
+      return {Verdict::notInterpreted, problem};
+    std::string difference = compareOutputs(*results);
+    return {difference.empty() ? Verdict::passes : Verdict::wrong, difference};
+  }
+
+  int findInput(llvm::StringRef name) const {
+    const onnx::GraphProto &graph = test.model.graph();
+    for (int i = 0; i < graph.input_size(); ++i)
+      if (graph.input(i).name() == name)
+        return i;
+    throw std::runtime_error("no input " + name.str());
+  }
+
+  std::vector<Tensor> makeArguments(func::FuncOp main) {
+    std::vector<Tensor> arguments;
+    for (unsigned i = 0; i < main.getNumArguments(); ++i) {
+      auto name = main.getArgAttrOfType<StringAttr>(i, attributes::name);
+      const auto &data =
+          std::get<onnx::TensorProto>(test.inputs[findInput(name)]);
+      std::optional<Tensor> value = makeTensor(context, data);
+      if (!value || value->getType() != main.getArgumentTypes()[i])
+        throw std::runtime_error("data of another type than " +
+                                 print(main.getArgumentTypes()[i]));
+      arguments.push_back(std::move(*value));
+    }
+    return arguments;
+  }
+
+  InitializerValues readInitializers(ModuleOp module,
+                                     llvm::StringRef model) const {
+    InitializerValues values;
+    for (InitializerOp op : module.getOps<InitializerOp>()) {
+      auto type = cast<RankedTensorType>(op.getType());
+      for (int i = 0; i <= int(ElementType::i1); ++i)
+        if (getType(context, ElementType(i)) == type.getElementType())
+          values[op.getSymName()] =
+              makeTensor(type, ElementType(i), model.substr(op.getOffset()));
+    }
+    return values;
+  }
+
+  std::string compareOutputs(llvm::ArrayRef<Tensor> results) const {
+    if (results.size() != test.outputs.size())
+      return concat("there are ", results.size(), " outputs, not ",
+                    test.outputs.size());
+    for (unsigned i = 0; i < results.size(); ++i) {
+      const auto *data = std::get_if<onnx::TensorProto>(&test.outputs[i]);
+      std::optional<Tensor> expected =
+          data ? makeTensor(context, *data) : std::nullopt;
+      std::string difference = expected ? compare(results[i], *expected)
+                                        : "is no tensor of such elements";
+      if (!difference.empty())
+        return concat("output ", i, " ", difference);
+    }
+    return "";
+  }
+
+  MLIRContext &context;
+  const NodeTest &test;
+  const std::string &scratch;
+};
+
+} // namespace
+
+NodeTestResult runNodeTest(MLIRContext &context, const NodeTest &test,
+                           const std::string &scratch) {
+  NodeTestResult result = NodeTestRun(context, test, scratch).run();
+  std::optional<NodeTest> flat = flattenNodeTest(test);
+  if (!flat || isPass(result.verdict))
+    return result;
+  // How many tensors a sequence has is then known like a constant is.
+  NodeTestResult flatResult = NodeTestRun(context, *flat, scratch).run();
+  if (flatResult.verdict == Verdict::passes)
+    flatResult.verdict = Verdict::passesWithConstants;
+  return flatResult;
+}
+
+} // namespace parplan::test

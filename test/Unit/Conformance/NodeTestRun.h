@@ -1,0 +1,54 @@
+//===- NodeTestRun.h - A node test through import and interpreter *- C++ -*-==//
+//
+// Part of parplan.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PARPLAN_TEST_UNIT_CONFORMANCE_NODETESTRUN_H
+#define PARPLAN_TEST_UNIT_CONFORMANCE_NODETESTRUN_H
+
+#include "NodeTest.h"
+
+#include "mlir/IR/MLIRContext.h"
+
+namespace parplan::test {
+
+enum class Verdict : char {
+  /// The outputs are ONNX's, with every input given at run time.
+  passes = 'P',
+  /// They are if some inputs are initializers: an importer with static shapes
+  /// must know the axes of a sum.
+  passesWithConstants = 'C',
+  /// They are, but all inputs had to be initializers: folded by the import.
+  passesFolded = 'F',
+  /// The import says at which operator it cannot go on, and why.
+  refused = 'R',
+  wrong = 'W',
+  /// The import refuses without naming an operator of the model.
+  vague = 'V',
+  /// The import accepts what the interpreter then cannot run.
+  notInterpreted = 'I',
+  /// The process ended, or did not end; said by whoever started it.
+  crashed = 'X',
+};
+
+inline bool isPass(Verdict verdict) {
+  return verdict == Verdict::passes ||
+         verdict == Verdict::passesWithConstants ||
+         verdict == Verdict::passesFolded;
+}
+
+struct NodeTestResult {
+  Verdict verdict = Verdict::crashed;
+  /// The diagnostics, or the difference; the inputs that are initializers.
+  std::string reason;
+};
+
+/// Runs a test as it is and, if the import refuses that, with as few inputs as
+/// possible as initializers. `scratch` is a file for changed models.
+NodeTestResult runNodeTest(mlir::MLIRContext &context, const NodeTest &test,
+                           const std::string &scratch);
+
+} // namespace parplan::test
+
+#endif // PARPLAN_TEST_UNIT_CONFORMANCE_NODETESTRUN_H
