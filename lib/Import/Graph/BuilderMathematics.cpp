@@ -90,6 +90,19 @@ ValueId GraphBuilder::foldReduce(ReduceKind kind, ValueId input,
   return reshape(kept, shape);
 }
 
+/// What a reduction of no elements is.
+static double getIdentity(ReduceKind kind) {
+  switch (kind) {
+  case ReduceKind::sum:
+    return 0;
+  case ReduceKind::prod:
+    return 1;
+  case ReduceKind::max:
+    return -INFINITY;
+  }
+  PARPLAN_UNREACHABLE("no such reduction");
+}
+
 ValueId GraphBuilder::reduce(ReduceKind kind, ValueId input,
                              llvm::ArrayRef<int64_t> dims, bool keepDims) {
   Shape kept = getShape(input), shape;
@@ -114,6 +127,8 @@ ValueId GraphBuilder::reduce(ReduceKind kind, ValueId input,
       shape.push_back(kept[dim]);
   if (isTrivial)
     return reshape(input, shape);
+  if (countElements(getShape(input)) == 0)
+    return makeNumber(getType(input), getIdentity(kind), shape);
   if (ValueId folded = foldReduce(kind, input, sorted, kept, shape);
       folded != noValue)
     return folded;

@@ -36,9 +36,6 @@ static Reduction readReduction(NodeContext &node, int operandSince = 18) {
       reduction.dims.push_back(dim);
   for (int64_t &dim : reduction.dims)
     dim = node.builder.normalizeDim(dim, rank);
-  for (int64_t dim : reduction.dims)
-    if (node.builder.getShape(reduction.input)[dim] == 0)
-      failNode(codes::unsupportedForm, "a reduction of no elements");
   return reduction;
 }
 

