@@ -9,6 +9,9 @@
 //   dx = dy · Wᵀ   x dy dx         dW = xᵀ · dy   x dy dW
 //   dW = xᵀ · dy   x dy dx dW      dx = dy · Wᵀ     dy dW dx
 //
+// Where dW is larger than x more is alive beside the one product then, but less
+// beside the other one, which has the most.
+//
 //===----------------------------------------------------------------------===//
 
 #include "passes/Schedule/Lifetimes.h"
@@ -18,6 +21,8 @@
 #include "dialects/parplan/ParplanOps.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+
+#include <algorithm>
 
 using namespace mlir;
 
@@ -85,10 +90,11 @@ int64_t getFreedInPlace(Operation *op) {
   });
 }
 
-/// Every bound that `product` raises when it runs before `other`, its
-/// neighbour, is one that it lowers elsewhere: while `other` runs, what is made
-/// is there instead of what is freed, and while `product` runs, what `other`
-/// frees instead of what it makes.
+/// What it does to the bytes that are alive while `product` and `other`, its
+/// neighbour, run that `product` runs first. It is better where no moment has
+/// more: while `other` runs, what is made is there instead of what is freed,
+/// and while `product` runs, what `other` frees instead of what it makes. It is
+/// also better where the moment that has the most then has less.
 enum class Effect { worse, none, better };
 Effect runBefore(Operation *product, Operation *other) {
   int64_t made = getMadeBytes(product, other);
@@ -97,9 +103,16 @@ Effect runBefore(Operation *product, Operation *other) {
   });
   int64_t otherMade = getMadeBytes(other, other);
   int64_t otherFreed = getFreedInPlace(other);
-  if (made > freed || otherFreed > otherMade)
+  if (made <= freed && otherFreed <= otherMade)
+    return made < freed || otherFreed < otherMade ? Effect::better
+                                                  : Effect::none;
+  // The workspaces of convolutions are not known here.
+  if (!isa<MatmulOp, PanelMatmulOp>(product) ||
+      !isa<MatmulOp, PanelMatmulOp>(other))
     return Effect::worse;
-  return made < freed || otherFreed < otherMade ? Effect::better : Effect::none;
+  int64_t most = freed + otherMade + std::max(otherFreed, made);
+  int64_t mostThen = otherFreed + made + std::max(freed, otherMade);
+  return mostThen < most ? Effect::better : Effect::worse;
 }
 
 void hoist(Operation *product) {

@@ -65,10 +65,11 @@ def HoistLastReaders : Pass<"parplan-hoist-last-readers", "::mlir::ModuleOp"> {
     In: as parplan-delay-kernels leaves it.
 
     A product that is the last to read an activation (a weight's gradient mostly)
-    runs before the products in front of it that it does not need, if it makes no
-    more bytes than it frees and they free no more than they make: at no moment
-    is more alive, and less at some. Nothing moves before what is communicated,
-    which would start later.
+    runs before the products in front of it that it does not need, if at no
+    moment more is alive, and less at some, or if the most that is alive while
+    they run becomes less; with convolutions, whose workspaces are not known
+    yet, only the former. Nothing moves before what is communicated, which would
+    start later.
 
     Out: the same ops in another order.
   }];
