@@ -25,7 +25,6 @@ FoundPlan parplan::findPlan(const StepProblems &problems,
   SpaceSearchResult found = searchSpaces(source, search);
 
   FoundPlan plan;
-  plan.microBatches = found.configuration.microBatches;
   plan.boundSource = found.boundSource;
   plan.evaluations = found.evaluations;
   plan.judgedPlans = found.plans;
@@ -33,6 +32,7 @@ FoundPlan parplan::findPlan(const StepProblems &problems,
   plan.spaces = source.getSpaceCount();
   PlanResult &result = plan.result;
   result.certificate = found.certificate;
+  result.isCutShort = found.isCutShort;
   result.refusals = source.refusals;
   for (const std::string &refusal : found.refusals)
     if (!llvm::is_contained(result.refusals, refusal))
@@ -41,6 +41,7 @@ FoundPlan parplan::findPlan(const StepProblems &problems,
     result.smallestBytes = request.memoryLimitBytes + found.leastExcessBytes;
   if (found.plan) {
     result.answer = std::move(found.plan->answer);
+    result.microBatches = found.configuration.microBatches;
     result.evaluation = found.plan->evaluation;
     result.objectiveSeconds = result.evaluation.stepTimeSeconds;
     result.smallestBytes = result.evaluation.peakBytes;

@@ -34,10 +34,11 @@ public:
   SpaceSearchResult run() {
     listConfigurations();
     startWithPlain();
-    while (!open.empty() && !isOver()) {
-      auto [bound, number] = *open.begin();
-      if (bound >= getCutoff())
+    while (!open.empty() && open.begin()->first < getCutoff()) {
+      result.isCutShort = isOver();
+      if (result.isCutShort)
         break;
+      size_t number = open.begin()->second;
       open.erase(open.begin());
       advance(number);
       report();

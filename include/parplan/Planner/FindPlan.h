@@ -36,7 +36,6 @@ struct FoundPlan {
   /// `answer` is the plan of the whole step; its certificate covers every
   /// number of micro-batches, mesh and schedule of the request.
   PlanResult result;
-  int64_t microBatches = 1;
   /// What the lower bound is the bound of.
   std::string boundSource;
   int64_t evaluations = 0, judgedPlans = 0, oracleCalls = 0;
@@ -45,7 +44,9 @@ struct FoundPlan {
 
 /// The best plan over every number of micro-batches, every number of positions,
 /// schedule and mesh that the request leaves open, and every layout of each
-/// unit of the model. Deterministic unless time runs out.
+/// unit of the model. Pipelines are cut between units, which are the equal
+/// blocks of the model and what is beside them. Deterministic unless time runs
+/// out.
 FoundPlan findPlan(const StepProblems &problems, const PlanRequest &request,
                    const PlanCosts &costs, const FindPlanOptions &options = {});
 

@@ -66,6 +66,8 @@ struct SpaceSearchResult {
   int64_t leastExcessBytes = std::numeric_limits<int64_t>::max();
   /// Why plans were refused otherwise, each reason once.
   std::vector<std::string> refusals;
+  /// Time was over, or the search stopped, before it ended.
+  bool isCutShort = false;
 };
 
 SpaceSearchResult searchSpaces(SpaceSource &source,

@@ -16,6 +16,8 @@ struct ResidualShape {
   std::vector<int64_t> hidden = {};
   bool isTied = false;
   int64_t microBatches = 1;
+  /// Of a micro-batch.
+  int64_t samples = 8;
 };
 
 /// x -> [norm, product, norm, product, norm, sum with x] per block -> norm.
@@ -24,7 +26,7 @@ public:
   explicit Residual(ResidualShape given) : shape(std::move(given)) {
     builder.problem.microBatches = shape.microBatches;
     shape.hidden.resize(shape.blocks, 32);
-    current = builder.addNorm({builder.addInput({8, 16})});
+    current = builder.addNorm({builder.addInput({shape.samples, 16})});
     for (int64_t hidden : shape.hidden)
       addBlock(hidden);
   }

@@ -1,0 +1,137 @@
+//===- FindPlanTest.cpp - One search over all that is open ----------------===//
+
+#include "Residual.h"
+
+#include "parplan/Planner/Evaluator.h"
+#include "parplan/Planner/FindPlan.h"
+
+#include <gtest/gtest.h>
+
+using namespace parplan;
+using namespace parplan::test;
+
+namespace {
+
+constexpr int64_t noLimit = int64_t(1) << 40;
+constexpr int64_t samples = 8;
+
+PlanningProblem makeStep(int64_t count, bool isTraining) {
+  Residual model(
+      {.blocks = 4, .microBatches = count, .samples = samples / count});
+  return isTraining ? model.makeTraining() : model.makeForward();
+}
+
+StepProblems getSteps(bool isTraining = true) {
+  return {{1, 2, 4}, [=](int64_t count) {
+            return std::optional(makeStep(count, isTraining));
+          }};
+}
+
+PlanRequest makeRequest(int64_t devices, int64_t limitBytes = noLimit) {
+  PlanRequest request;
+  request.deviceCount = devices;
+  request.memoryLimitBytes = limitBytes;
+  return request;
+}
+
+/// The plan of a search, which must be what it says.
+FoundPlan findChecked(const StepProblems &steps, const PlanRequest &request) {
+  FoundPlan found = findPlan(steps, request, SimpleCosts());
+  const PlanResult &result = found.result;
+  if (!result.answer)
+    return found;
+  std::optional<PlanningProblem> problem = steps.get(result.microBatches);
+  EXPECT_EQ(verifyAnswer(*problem, *result.answer), std::vector<std::string>());
+  PlanEvaluation evaluation =
+      evaluatePlan(*problem, *result.answer, SimpleCosts());
+  EXPECT_NEAR(evaluation.stepTimeSeconds, result.evaluation.stepTimeSeconds,
+              1e-9 * evaluation.stepTimeSeconds);
+  EXPECT_EQ(evaluation.peakBytes, result.evaluation.peakBytes);
+  EXPECT_LE(evaluation.peakBytes, request.memoryLimitBytes);
+  const Certificate &certificate = result.certificate;
+  EXPECT_EQ(certificate.upperBoundSeconds, result.evaluation.stepTimeSeconds);
+  EXPECT_GT(certificate.lowerBoundSeconds, 0);
+  EXPECT_LE(certificate.lowerBoundSeconds, certificate.upperBoundSeconds);
+  return found;
+}
+
+/// The fastest of the plans without a pipeline that separate searches find;
+/// those with one are cut inside of blocks, too.
+double findSeparately(const StepProblems &steps, const PlanRequest &request) {
+  double least = std::numeric_limits<double>::infinity();
+  for (int64_t count : steps.counts) {
+    PlanResult result = solve(*steps.get(count), request, SimpleCosts());
+    if (result.answer)
+      least = std::min(least, result.evaluation.stepTimeSeconds);
+  }
+  return least;
+}
+
+TEST(FindPlan, IsNoWorseThanSeparateSearches) {
+  for (bool isTraining : {false, true})
+    for (int64_t devices : {1, 2, 4}) {
+      SCOPED_TRACE(std::to_string(devices) + " devices");
+      StepProblems steps = getSteps(isTraining);
+      PlanRequest request = makeRequest(devices);
+      FoundPlan found = findChecked(steps, request);
+      ASSERT_TRUE(found.result.answer);
+      double separately = findSeparately(steps, request);
+      EXPECT_LE(found.result.evaluation.stepTimeSeconds, separately * 1.005);
+      EXPECT_LE(found.result.certificate.lowerBoundSeconds,
+                separately * (1 + 1e-9));
+    }
+}
+
+TEST(FindPlan, BoundsWhatFits) {
+  StepProblems steps = getSteps();
+  int64_t peak = findChecked(steps, makeRequest(2)).result.evaluation.peakBytes;
+  for (int64_t percent : {80, 50}) {
+    SCOPED_TRACE(std::to_string(percent) + " %");
+    PlanRequest request = makeRequest(2, peak * percent / 100);
+    FoundPlan found = findChecked(steps, request);
+    double separately = findSeparately(steps, request);
+    if (found.result.answer) {
+      EXPECT_LE(found.result.certificate.lowerBoundSeconds,
+                separately * (1 + 1e-9));
+    } else {
+      EXPECT_GT(found.result.smallestBytes, request.memoryLimitBytes);
+    }
+  }
+}
+
+TEST(FindPlan, KeepsToWhatIsForced) {
+  PlanRequest request = makeRequest(4);
+  request.pipelineSize = 2;
+  request.dataSize = 2;
+  FoundPlan found = findChecked(getSteps(), request);
+  ASSERT_TRUE(found.result.answer);
+  EXPECT_EQ(found.result.answer->getPositionCount(), 2);
+  EXPECT_EQ(found.result.answer->mesh.getRankCount(), 4);
+}
+
+TEST(FindPlan, SaysThatTimeWasOver) {
+  PlanRequest request = makeRequest(4);
+  request.timeBudgetSeconds = 0;
+  FoundPlan found = findChecked(getSteps(), request);
+  EXPECT_FALSE(found.result.answer);
+  EXPECT_TRUE(found.result.isCutShort);
+}
+
+TEST(FindPlan, LeavesOutNumbersThatCannotBe) {
+  StepProblems steps = getSteps();
+  steps.get = [](int64_t count) -> std::optional<PlanningProblem> {
+    if (count != 2)
+      return std::nullopt;
+    return makeStep(count, /*isTraining=*/true);
+  };
+  EXPECT_EQ(findPlan(steps, makeRequest(2), SimpleCosts()).result.microBatches,
+            2);
+}
+
+TEST(FindPlan, RefusesWhereNothingFits) {
+  FoundPlan found = findChecked(getSteps(), makeRequest(2, /*limitBytes=*/100));
+  EXPECT_FALSE(found.result.answer);
+  EXPECT_FALSE(found.result.isCutShort);
+}
+
+} // namespace
