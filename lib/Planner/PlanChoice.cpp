@@ -53,6 +53,13 @@ parplan::listCandidates(llvm::ArrayRef<int64_t> counts,
   return rounds;
 }
 
+CandidateRound parplan::listJointCandidates(llvm::ArrayRef<int64_t> orders) {
+  CandidateRound round;
+  for (int64_t zigzag : orders)
+    round.push_back({PlanCandidate::any, zigzag});
+  return round;
+}
+
 std::optional<std::string> PlanChoice::describeLack() const {
   if (leastProgramBytes != unknown)
     return "the smallest that was lowered takes " +
@@ -83,6 +90,13 @@ struct Trial {
   bool isClosed = false;
 
   bool hasPlan() const { return !isClosed && found.answer; }
+  /// The candidate that the plan is of.
+  PlanCandidate getPlanned() const {
+    PlanCandidate planned = candidate;
+    if (candidate.isJoint())
+      planned.microBatches = found.microBatches;
+    return planned;
+  }
   double getSeconds() const { return found.evaluation.stepTimeSeconds; }
 };
 
@@ -105,14 +119,14 @@ public:
 
   PlanChoice run() {
     for (const CandidateRound &round : rounds) {
-      if (!trials.empty() && getSecondsLeft() <= 0) {
+      if (hasLooked() && getSecondsLeft() <= 0) {
         choice.isCutShort = true;
         break;
       }
       open(round);
       while (Trial *trial = findNext()) {
         std::optional<ProgramNeed> need =
-            oracle.lower(trial->candidate, trial->found);
+            oracle.lower(trial->getPlanned(), trial->found);
         choice.isFault = !need;
         if (!need)
           return std::move(choice);
@@ -123,7 +137,7 @@ public:
         shrink(*trial, *need);
       }
       // With more micro-batches or last resorts only memory gets less.
-      if (!choice.describeLack())
+      if (!round.front().isJoint() && !choice.describeLack())
         break;
     }
     return std::move(choice);
@@ -136,6 +150,12 @@ private:
     if (oracle.isStopped())
       return 0;
     return std::chrono::duration<double>(deadline - Clock::now()).count();
+  }
+
+  /// Whether some candidate was searched that is searched in any case.
+  bool hasLooked() const {
+    return llvm::any_of(
+        trials, [](const Trial &trial) { return !trial.candidate.isJoint(); });
   }
 
   void search(Trial &trial, int64_t budgetBytes, double seconds) {
@@ -163,7 +183,7 @@ private:
         continue;
       if (oracle.prepare(candidate))
         possible.push_back(candidate);
-      else if (candidate.zigzag == 1)
+      else if (candidate.zigzag == 1 && !candidate.isJoint())
         // Nor can it be cut into more.
         impossibleCount = candidate.microBatches;
     }
@@ -174,10 +194,11 @@ private:
   /// for what follows, of one what bounds of others take.
   void open(const CandidateRound &round) {
     std::vector<PlanCandidate> possible = prepare(round);
-    double rest = possible.size() > 1 ? 1 : 0.1;
+    bool isAlone = possible.size() == 1 && !possible.front().isJoint();
+    double rest = isAlone ? 0.1 : 1;
     for (auto [index, candidate] : llvm::enumerate(possible)) {
       double left = getSecondsLeft();
-      if (!trials.empty() && left <= 0) {
+      if ((hasLooked() || candidate.isJoint()) && left <= 0) {
         choice.isCutShort = true;
         return;
       }
@@ -203,8 +224,10 @@ private:
     if (best || oracle.isStopped())
       return best;
     for (Trial &trial : trials) {
-      // No estimate is wrong by half.
-      if (trial.isClosed || trial.found.smallestBytes >= trial.loweredBytes ||
+      // No estimate is wrong by half. What other rounds have is smaller than
+      // the plans that a joint search looks at.
+      if (trial.isClosed || trial.candidate.isJoint() ||
+          trial.found.smallestBytes >= trial.loweredBytes ||
           trial.found.smallestBytes / 2 > limitBytes)
         continue;
       if (!best || trial.found.smallestBytes < best->found.smallestBytes)
@@ -241,7 +264,8 @@ private:
   }
 
   void take(Trial &trial) {
-    choice.candidate = trial.candidate;
+    choice.candidate = trial.getPlanned();
+    choice.searched = trial.candidate;
     choice.plan = std::move(trial.found);
     double bound = getBound(trial.candidate.effort);
     Certificate &certificate = choice.plan.certificate;
@@ -256,24 +280,29 @@ private:
   /// estimates of memory, and where it was made smaller about plans within
   /// that: neither bounds the others.
   double getBound(SearchEffort effort) {
-    double bound = std::numeric_limits<double>::infinity();
+    constexpr double never = std::numeric_limits<double>::infinity();
+    double bound = never;
     std::vector<PlanCandidate> counted;
     for (const Trial &trial : trials) {
+      // Without a plan it says nothing of others.
+      if (trial.candidate.isJoint() && trial.boundSeconds == never)
+        continue;
       bound = std::min(bound, trial.boundSeconds);
       counted.push_back(trial.candidate);
     }
     // What is counted, or cuts a step of that further.
     auto isOutside = [&](const PlanCandidate &candidate) {
       return llvm::any_of(counted, [&](const PlanCandidate &other) {
-        return candidate.microBatches % other.microBatches == 0 &&
+        return (other.isJoint() ||
+                candidate.microBatches % other.microBatches == 0) &&
                candidate.zigzag == other.zigzag &&
                candidate.effort == other.effort;
       });
     };
     for (const CandidateRound &round : rounds)
       for (const PlanCandidate &candidate : round) {
-        if (candidate.effort > effort || isOutside(candidate) ||
-            candidate.microBatches >= impossibleCount)
+        if (candidate.effort > effort || candidate.isJoint() ||
+            isOutside(candidate) || candidate.microBatches >= impossibleCount)
           continue;
         bound = std::min(bound,
                          oracle.getLeastSeconds(candidate, getSecondsLeft()));

@@ -17,11 +17,14 @@ namespace parplan {
 /// How a step is cut, how its sequences lie, and how hard a plan of that is
 /// looked for.
 struct PlanCandidate {
+  /// `any`: the search chooses it, and whether there is a pipeline.
   int64_t microBatches = 1;
+  static constexpr int64_t any = 0;
   /// In zig-zag order over so many ranks; 1: in the model's order.
   int64_t zigzag = 1;
   SearchEffort effort = SearchEffort::usual;
 
+  bool isJoint() const { return microBatches == any; }
   auto operator<=>(const PlanCandidate &) const = default;
 };
 
@@ -37,6 +40,11 @@ using CandidateRound = std::vector<PlanCandidate>;
 std::vector<CandidateRound> listCandidates(llvm::ArrayRef<int64_t> counts,
                                            llvm::ArrayRef<int64_t> orders,
                                            int64_t positions, bool isTraining);
+
+/// A round that stands before these: one search over all numbers of
+/// micro-batches and positions in each order. Whatever keeps it from a plan,
+/// the other rounds follow.
+CandidateRound listJointCandidates(llvm::ArrayRef<int64_t> orders);
 
 /// What a program needs, which is known only when it is there.
 struct ProgramNeed {
@@ -54,10 +62,12 @@ public:
   /// Makes the problem of a candidate; false where a step cannot be cut or
   /// ordered so. The others are asked of what is prepared.
   virtual bool prepare(const PlanCandidate &candidate) = 0;
-  /// The plan of a search within so many bytes a device, or what it lacks.
+  /// The plan of a search within so many bytes a device, or what it lacks. Of
+  /// a candidate of any number of micro-batches, that number, too.
   virtual PlanResult search(const PlanCandidate &candidate, int64_t limitBytes,
                             double seconds) = 0;
-  /// Makes the program of a plan. Nothing after a fault that ends everything.
+  /// Makes the program of a plan of a candidate, whose number of micro-batches
+  /// is that of the plan. Nothing after a fault that ends everything.
   virtual std::optional<ProgramNeed> lower(const PlanCandidate &candidate,
                                            const PlanResult &plan) = 0;
   /// Seconds that every plan of a candidate takes, known without a search; 0
@@ -71,6 +81,8 @@ public:
 /// The candidate whose program fits, or what all of them lack.
 struct PlanChoice {
   std::optional<PlanCandidate> candidate;
+  /// How `candidate` was searched: jointly, perhaps.
+  std::optional<PlanCandidate> searched;
   /// Of `candidate`, with a certificate for all candidates.
   PlanResult plan;
   /// The fastest that the first search found of every candidate.
@@ -101,7 +113,8 @@ struct PlanChoice {
 /// The lower bound is that of all candidates, whatever estimates say; what was
 /// not searched counts with its least time. Outside of it are last resorts as
 /// long as something else fits, and multiples of a number of micro-batches that
-/// counts.
+/// counts. The bound of a search over any number is one of all of them, of
+/// plans that fit by their estimate.
 ///
 /// `seconds` are for all searches together; the first candidate is searched in
 /// any case.

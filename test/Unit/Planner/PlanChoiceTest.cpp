@@ -26,6 +26,8 @@ public:
     double leastSeconds = 0;
     /// Why nothing is found, where it is not memory.
     std::string refusal;
+    /// Of the plans of a joint search.
+    int64_t microBatches = 0;
   };
   std::map<PlanCandidate, Entry> entries;
   std::vector<PlanCandidate> searched, lowered;
@@ -59,6 +61,7 @@ public:
           (result.answer && price.seconds >= result.evaluation.stepTimeSeconds))
         continue;
       result.answer.emplace();
+      result.microBatches = entry.microBatches;
       result.evaluation.stepTimeSeconds = price.seconds;
       result.evaluation.peakBytes = price.estimate;
       result.certificate = {price.seconds, price.seconds, /*exact=*/true, 1, 0};
@@ -360,6 +363,64 @@ TEST(ChoosePlan, NamesATierThatIsTooSmall) {
   prices.add({1}, {{1, 10, 10}});
   prices.tierRefusal = "it needs more of the host";
   EXPECT_EQ(prices.choose({{{1}}}).describeLack(), "it needs more of the host");
+}
+
+TEST(ListCandidates, HasOneJointCandidatePerOrder) {
+  EXPECT_EQ(listJointCandidates({1, 4}), CandidateRound({{0, 1}, {0, 4}}));
+}
+
+/// A search over all numbers of micro-batches, whose plan has four.
+void addJoint(GivenPrices &prices, std::vector<Price> plans) {
+  prices.add({PlanCandidate::any}, std::move(plans));
+  prices.entries[{PlanCandidate::any}].microBatches = 4;
+  prices.add({4}, prices.entries[{PlanCandidate::any}].plans);
+}
+
+TEST(ChoosePlan, TakesTheNumberOfAJointSearch) {
+  GivenPrices prices;
+  addJoint(prices, {{3, 10, 10}});
+  prices.add({1}, {{2, 10, 10}});
+  PlanChoice choice = prices.choose({{{PlanCandidate::any}}, {{1}, {4}}});
+  EXPECT_EQ(choice.candidate, PlanCandidate({4}));
+  EXPECT_EQ(prices.lowered, CandidateRound({{4}}));
+  EXPECT_EQ(choice.searched, PlanCandidate({PlanCandidate::any}));
+  EXPECT_EQ(choice.seconds.at({PlanCandidate::any}), 3);
+  // Its bound is that of all numbers.
+  EXPECT_EQ(prices.searched.size(), 1u);
+  EXPECT_TRUE(choice.plan.certificate.exact);
+}
+
+TEST(ChoosePlan, SearchesJointlyWithLessWhereAProgramIsTooLarge) {
+  GivenPrices prices;
+  addJoint(prices, {{3, 90, 110}, {4, 70, 80}});
+  PlanChoice choice = prices.choose({{{PlanCandidate::any}}, {{1}}});
+  EXPECT_EQ(choice.candidate, PlanCandidate({4}));
+  EXPECT_EQ(choice.plan.evaluation.stepTimeSeconds, 4);
+  EXPECT_EQ(choice.plan.certificate.lowerBoundSeconds, 3);
+}
+
+TEST(ChoosePlan, GoesOnWhereAJointSearchFindsNothing) {
+  GivenPrices prices;
+  prices.entries[{PlanCandidate::any}].refusal = "too wide";
+  prices.add({1}, {{5, 10, 10}});
+  prices.add({3}, {{4, 10, 10}});
+  prices.entries[{3}].leastSeconds = 2;
+  PlanChoice choice = prices.choose({{{PlanCandidate::any}}, {{1}}, {{3}}});
+  EXPECT_EQ(choice.candidate, PlanCandidate({1}));
+  EXPECT_EQ(choice.plan.certificate.lowerBoundSeconds, 5);
+  // Nor does it where there is no time.
+  choice = prices.choose({{{PlanCandidate::any}}, {{1}}}, /*seconds=*/0);
+  EXPECT_EQ(choice.candidate, PlanCandidate({1}));
+}
+
+TEST(ChoosePlan, LeavesTimeForWhatFollowsAJointSearch) {
+  GivenPrices prices;
+  addJoint(prices, {{3, 200, 200}});
+  prices.add({1}, {{2, 10, 10}});
+  PlanChoice choice =
+      prices.choose({{{PlanCandidate::any}}, {{1}}}, /*seconds=*/90);
+  EXPECT_EQ(choice.candidate, PlanCandidate({1}));
+  EXPECT_NEAR(prices.budgets[0], 45, 1);
 }
 
 } // namespace
