@@ -18,10 +18,12 @@ using namespace parplan;
 
 namespace {
 
+constexpr char model[] = PARPLAN_TEST_MODELS "/mlp/model.onnx";
+
 /// The plan of a step on 4 devices.
 Json makePlan(const std::string &directory, const char *force) {
   CompileOptions options;
-  options.modelPath = PARPLAN_TEST_MODEL;
+  options.modelPath = model;
   options.gpus = 4;
   options.cluster = "host";
   options.training.emplace();
@@ -56,7 +58,7 @@ TEST(PlanMutations, AreRefusedOrConfirmed) {
     // What ends the process leaves the file.
     ASSERT_TRUE(writeFileAtomically(
         path, mutators[number % mutators.size()].getNext(), engine));
-    checkPlan(path, PARPLAN_TEST_MODEL, {}, engine);
+    checkPlan(path, model, {}, engine);
     EXPECT_NE(engine.getExitCode(), ExitCode::internalError)
         << engine.render() << path;
     confirmed += !engine.hasErrors();
