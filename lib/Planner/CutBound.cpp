@@ -57,8 +57,9 @@ CutBound::CutBound(const UnitChain &chain, const ScheduleShape &shape,
     std::vector<StepBound> bounds =
         getStepBounds(shape, options.meets, position);
     // The first ones have weights that all positions share.
-    if (!options.isThorough && bounds.size() > 2)
-      bounds.resize(2);
+    size_t shared = options.meets ? 2 : 1;
+    if (!options.isThorough && bounds.size() > shared)
+      bounds.resize(shared);
     for (StepBound &bound : bounds) {
       Form form;
       Sums sum;

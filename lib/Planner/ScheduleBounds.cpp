@@ -75,6 +75,33 @@ std::vector<int64_t> parplan::getLeastInFlight(const ScheduleShape &shape,
   return {};
 }
 
+/// Before its first backward pass, in the last chunk, a micro-batch went
+/// through all stages and back; the centre has run only so many forward passes
+/// by then. `plain` is that the centre runs all it has.
+static StepBound goAround(const ScheduleShape &shape, StepBound plain) {
+  int64_t centre = plain.centre;
+  size_t chunks = shape.chunks;
+  std::vector<int64_t> ahead = getLeastInFlight(shape, centre);
+  StepBound around = std::move(plain);
+  int64_t turn = getStage(shape, centre, shape.chunks - 1);
+  int64_t boundaries = shape.getStageCount() - 1;
+  around.messages = static_cast<double>(2 * boundaries - turn);
+  if (isVee(shape.kind)) {
+    // The turn of the way needs no message.
+    around.messages -= turn < shape.positions ? 2 : 1;
+  }
+  for (size_t chunk = 0; chunk < chunks; ++chunk) {
+    around.before[chunk] = around.behind[chunk] = {1, 0, 0};
+    around.ofCentre[chunk].forward =
+        1 + static_cast<double>(shape.microBatches - ahead[chunk]);
+  }
+  // What the way back has of a stage.
+  auto &afterTurn = (isVee(shape.kind) ? around.before : around.behind);
+  afterTurn[chunks - 1].inputGradient += 1;
+  afterTurn[chunks - 1].weightGradient += splitsBackward(shape.kind) ? 0 : 1;
+  return around;
+}
+
 std::vector<StepBound> parplan::getStepBounds(const ScheduleShape &shape,
                                               bool meets, int64_t centre) {
   bool isBack = hasBackward(shape.kind), isSplit = splitsBackward(shape.kind);
@@ -83,16 +110,22 @@ std::vector<StepBound> parplan::getStepBounds(const ScheduleShape &shape,
   int64_t last = shape.positions - 1;
   PassWeights whole{batches, isBack ? batches : 0, isBack ? batches : 0};
   PassWeights forward{1, 0, 0};
-  // What the way back has of a stage.
-  PassWeights back{0, 1, isSplit ? 0.0 : 1.0};
 
   StepBound plain;
   plain.centre = plain.meeting = centre;
   plain.before.resize(chunks);
   plain.behind.resize(chunks);
   plain.ofCentre.assign(chunks, whole);
-  if (!meets)
+  if (!meets && !isBack)
     return {plain};
+  if (!meets) {
+    // The centre begins a step behind all its passes of the one before, while
+    // those before it may be further.
+    StepBound around = goAround(shape, plain);
+    around.before[0].forward -= 1;
+    around.messages -= static_cast<double>(centre);
+    return {plain, around};
+  }
 
   // The first forward pass of the centre follows those of the positions before
   // it, in the first chunk.
@@ -128,26 +161,7 @@ std::vector<StepBound> parplan::getStepBounds(const ScheduleShape &shape,
   if (!isSplit && centre > 0)
     bounds.push_back(goBack(there));
 
-  // Before its first backward pass, in the last chunk, a micro-batch went
-  // through all stages and back; the centre has run only so many forward passes
-  // by then.
-  std::vector<int64_t> ahead = getLeastInFlight(shape, centre);
-  StepBound around = plain;
-  int64_t turn = getStage(shape, centre, shape.chunks - 1);
-  int64_t boundaries = shape.getStageCount() - 1;
-  around.messages = static_cast<double>(2 * boundaries - turn);
-  if (isVee(shape.kind)) {
-    // The turn of the way needs no message.
-    around.messages -= turn < shape.positions ? 2 : 1;
-  }
-  for (size_t chunk = 0; chunk < chunks; ++chunk) {
-    around.before[chunk] = around.behind[chunk] = forward;
-    around.ofCentre[chunk].forward =
-        1 + batches - static_cast<double>(ahead[chunk]);
-  }
-  auto &afterTurn = (isVee(shape.kind) ? around.before : around.behind);
-  afterTurn[chunks - 1].inputGradient += back.inputGradient;
-  afterTurn[chunks - 1].weightGradient += back.weightGradient;
+  StepBound around = goAround(shape, plain);
   bounds.push_back(around);
   if (!isSplit && centre > 0)
     bounds.push_back(goBack(around));

@@ -97,11 +97,13 @@ TEST_P(ScheduleBoundsTest, NoPeriodIsShorterWithoutMeeting) {
         simulate(makeSchedule(step.shape, step.times, step.latencies),
                  step.times, step.latencies, /*steps=*/5)
             .periodSeconds;
+    double message =
+        *std::min_element(step.latencies.begin(), step.latencies.end());
     step.once.assign(step.shape.positions, {});
     for (int64_t centre = 0; centre < step.shape.positions; ++centre)
       for (const StepBound &bound :
            getStepBounds(step.shape, /*meets=*/false, centre))
-        ASSERT_LE(getSeconds(bound, step.shape, step.times, step.once, 0),
+        ASSERT_LE(getSeconds(bound, step.shape, step.times, step.once, message),
                   period * (1 + 1e-12));
   }
 }
