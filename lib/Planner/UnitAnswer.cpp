@@ -39,6 +39,13 @@ void UnitAnswer::add(int number, const BlockPlan &plan,
         plan.choices[variables.ofDecision[sample.decisions.ofOp[sampled]]];
     answer.assignments[op] = tables.assignments[sampled][choice];
     answer.recomputed[op] = remaking.recomputed[sampled];
+    if (problem.ops[op].role == OpRole::gradientSum &&
+        sample.decisions.all[sample.decisions.ofOp[sampled]].members.size() ==
+            1 &&
+        llvm::any_of(sample.problem.ops[sampled].operands, [&](int operand) {
+          return sample.values[operand].part == Part::foreign;
+        }))
+      sums.emplace_back(op, sampled);
   }
   for (auto [place, value] : llvm::enumerate(unit.values)) {
     int sampled = range.firstValue + static_cast<int>(place);
@@ -60,9 +67,9 @@ void UnitAnswer::add(int number, const BlockPlan &plan,
 
 /// The assignment and layouts for the fewest seconds, given all that was chosen
 /// before.
-void UnitAnswer::addOp(int index) {
+void UnitAnswer::addOp(int index,
+                       llvm::ArrayRef<FactorAssignment> assignments) {
   const PlanningOp &op = problem.ops[index];
-  MeshAxes axes = getMeshAxes(problem, space);
   auto getSeconds = [&](int value, const Sharding &from, const Sharding &to) {
     const PlanningValue &description = problem.values[value];
     if (!mayReshard(description, space.mesh, from, to))
@@ -72,8 +79,7 @@ void UnitAnswer::addOp(int index) {
                       : std::numeric_limits<double>::infinity();
   };
   double least = std::numeric_limits<double>::infinity();
-  for (const FactorAssignment &assignment :
-       getAssignments(op, space.mesh, axes)) {
+  for (const FactorAssignment &assignment : assignments) {
     double seconds = costs.getOpSeconds(problem, op, assignment, space.mesh) +
                      costs.getInnerSeconds(problem, op, assignment, space.mesh);
     std::vector<Sharding> rests;
@@ -87,7 +93,9 @@ void UnitAnswer::addOp(int index) {
           getMadeSharding(op.rule, assignment, static_cast<int>(position));
       int updated = problem.values[result].updates;
       Sharding rest = made;
-      if (updated >= 0 && isPlaced[updated]) {
+      if (isPlaced[result]) {
+        rest = answer.rest[result];
+      } else if (updated >= 0 && isPlaced[updated]) {
         rest = answer.rest[updated];
       } else {
         rest.partial.clear();
@@ -111,7 +119,8 @@ void UnitAnswer::addOp(int index) {
           problem.values[operand].kind == ValueKind::constant
               ? Sharding::getReplicated(problem.values[operand].shape.size())
           : problem.values[operand].kind == ValueKind::input
-              ? getLoadedSharding(problem.values[operand], axes, space.mesh)
+              ? getLoadedSharding(problem.values[operand],
+                                  getMeshAxes(problem, space), space.mesh)
               : getUseSharding(op.rule, answer.assignments[index],
                                static_cast<int>(position));
       isPlaced[operand] = true;
@@ -121,11 +130,15 @@ void UnitAnswer::addOp(int index) {
 }
 
 PlanningAnswer UnitAnswer::finish() {
+  MeshAxes axes = getMeshAxes(problem, space);
   for (size_t op = 0; op < problem.ops.size(); ++op)
     if (units.unitOfOp[op] < 0)
-      addOp(static_cast<int>(op));
+      addOp(static_cast<int>(op),
+            getAssignments(problem.ops[op], space.mesh, axes));
+  // Their units did not know how the other term lies.
+  for (auto [op, sampled] : sums)
+    addOp(op, tables.assignments[sampled]);
   // What nothing reads or makes.
-  MeshAxes axes = getMeshAxes(problem, space);
   for (auto [value, description] : llvm::enumerate(problem.values))
     if (!isPlaced[value])
       answer.rest[value] =

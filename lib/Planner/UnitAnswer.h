@@ -24,7 +24,7 @@ public:
   PlanningAnswer finish();
 
 private:
-  void addOp(int op);
+  void addOp(int op, llvm::ArrayRef<FactorAssignment> assignments);
 
   const PlanningProblem &problem;
   const StepUnits &units;
@@ -35,6 +35,8 @@ private:
   ReshardCache reshards;
   PlanningAnswer answer;
   std::vector<bool> isPlaced;
+  /// Sums of what another unit answers for, and what they are in the sample.
+  std::vector<std::pair<int, int>> sums;
 };
 
 } // namespace parplan

@@ -63,7 +63,7 @@ UnitSample parplan::makeUnitSample(const PlanningProblem &problem,
         UnitSample::Value &value = sample.values[number];
         if (units.kinds[kind].representative == unit)
           continue;
-        value.isCombined |= unit < 0;
+        value.isCombined |= unit < 0 || op.role == OpRole::gradientSum;
         (units.phases[index] <= Phase::forward
              ? value.isReadForwardElsewhere
              : value.isReadBackwardElsewhere) = true;

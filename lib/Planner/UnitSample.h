@@ -28,7 +28,7 @@ struct UnitSample {
     int slot = -1;
     /// Ops of other units read it before its backward pass begins, and after.
     bool isReadForwardElsewhere = false, isReadBackwardElsewhere = false;
-    /// What combines units reads it.
+    /// What combines units reads it, or adds up the gradients of several.
     bool isCombined = false;
     /// The op that makes it in this unit, or -1.
     int maker = -1;
