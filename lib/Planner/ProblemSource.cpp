@@ -192,8 +192,9 @@ ProblemSource::ProblemSource(const StepProblems &problems,
       counts.push_back(count);
   if (counts.empty())
     return;
-  // Steps differ in sizes alone.
-  Step &step = *getStep(counts.back());
+  // Steps differ in sizes alone. The whole batch says which axes are worth
+  // looking at.
+  Step &step = *getStep(counts.front());
   trains = isTraining(step.problem);
   meets = step.units.meets();
   for (const Folding::Block &block : step.folding.blocks)
@@ -297,13 +298,13 @@ std::vector<ScheduleShape> ProblemSource::getShapes(int space) const {
   return shapes;
 }
 
-/// Samples of a micro-batch are shared out evenly.
+/// Every rank has samples of a micro-batch.
 bool ProblemSource::isPossible(const Space &space, Step &step) const {
   int64_t data = 1;
   for (const MeshAxis &axis : space.space.mesh.getAxes())
     if (axis.role == AxisRole::data)
       data *= axis.size;
-  return request.dataSize || !trains || step.batch % data == 0;
+  return request.dataSize || !trains || data <= step.batch;
 }
 
 std::vector<SpaceSource::LeastUnit>
