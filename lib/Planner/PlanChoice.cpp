@@ -118,12 +118,18 @@ public:
                                     std::chrono::duration<double>(seconds))) {}
 
   PlanChoice run() {
-    for (const CandidateRound &round : rounds) {
+    for (size_t number = 0; number < rounds.size(); ++number) {
       if (hasLooked() && getSecondsLeft() <= 0) {
         choice.isCutShort = true;
         break;
       }
-      open(round);
+      Clock::time_point start = Clock::now();
+      open(rounds[number], deadline);
+      if (isToBeCompared() && number + 1 < rounds.size()) {
+        constexpr Clock::duration least = std::chrono::seconds(1);
+        Clock::time_point now = Clock::now();
+        open(rounds[++number], now + std::max(now - start, least));
+      }
       while (Trial *trial = findNext()) {
         std::optional<ProgramNeed> need =
             oracle.lower(trial->getPlanned(), trial->found);
@@ -137,7 +143,7 @@ public:
         shrink(*trial, *need);
       }
       // With more micro-batches or last resorts only memory gets less.
-      if (!round.front().isJoint() && !choice.describeLack())
+      if (!rounds[number].front().isJoint() && !choice.describeLack())
         break;
     }
     return std::move(choice);
@@ -146,10 +152,21 @@ public:
 private:
   using Clock = std::chrono::steady_clock;
 
-  double getSecondsLeft() const {
+  double getSecondsLeft() const { return getSecondsUntil(deadline); }
+
+  double getSecondsUntil(Clock::time_point end) const {
     if (oracle.isStopped())
       return 0;
-    return std::chrono::duration<double>(deadline - Clock::now()).count();
+    return std::chrono::duration<double>(end - Clock::now()).count();
+  }
+
+  /// A joint search ended with a plan that may not be the best of those that
+  /// the next round looks at more closely.
+  bool isToBeCompared() const {
+    constexpr double smallGap = 0.005;
+    return !hasLooked() && llvm::any_of(trials, [](const Trial &trial) {
+      return trial.hasPlan() && trial.found.certificate.getGap() > smallGap;
+    });
   }
 
   /// Whether some candidate was searched that is searched in any case.
@@ -192,12 +209,12 @@ private:
 
   /// Searches candidates as long as there is time. Of several as much is left
   /// for what follows, of one what bounds of others take.
-  void open(const CandidateRound &round) {
+  void open(const CandidateRound &round, Clock::time_point end) {
     std::vector<PlanCandidate> possible = prepare(round);
     bool isAlone = possible.size() == 1 && !possible.front().isJoint();
     double rest = isAlone ? 0.1 : 1;
     for (auto [index, candidate] : llvm::enumerate(possible)) {
-      double left = getSecondsLeft();
+      double left = getSecondsUntil(std::min(end, deadline));
       if ((hasLooked() || candidate.isJoint()) && left <= 0) {
         choice.isCutShort = true;
         return;
@@ -283,26 +300,30 @@ private:
     constexpr double never = std::numeric_limits<double>::infinity();
     double bound = never;
     std::vector<PlanCandidate> counted;
+    // What is counted, or cuts a step of that further.
+    auto isOutside = [&](const PlanCandidate &candidate, bool isJointly) {
+      return llvm::any_of(counted, [&](const PlanCandidate &other) {
+        return candidate.zigzag == other.zigzag &&
+               candidate.effort == other.effort &&
+               (other.isJoint() ||
+                (!isJointly &&
+                 candidate.microBatches % other.microBatches == 0));
+      });
+    };
     for (const Trial &trial : trials) {
-      // Without a plan it says nothing of others.
-      if (trial.candidate.isJoint() && trial.boundSeconds == never)
+      // A joint search without a plan says nothing of others, and what it
+      // bounds counts with it.
+      if (trial.candidate.isJoint() ? trial.boundSeconds == never
+                                    : isOutside(trial.candidate, true))
         continue;
       bound = std::min(bound, trial.boundSeconds);
       counted.push_back(trial.candidate);
     }
-    // What is counted, or cuts a step of that further.
-    auto isOutside = [&](const PlanCandidate &candidate) {
-      return llvm::any_of(counted, [&](const PlanCandidate &other) {
-        return (other.isJoint() ||
-                candidate.microBatches % other.microBatches == 0) &&
-               candidate.zigzag == other.zigzag &&
-               candidate.effort == other.effort;
-      });
-    };
     for (const CandidateRound &round : rounds)
       for (const PlanCandidate &candidate : round) {
         if (candidate.effort > effort || candidate.isJoint() ||
-            isOutside(candidate) || candidate.microBatches >= impossibleCount)
+            isOutside(candidate, false) ||
+            candidate.microBatches >= impossibleCount)
           continue;
         bound = std::min(bound,
                          oracle.getLeastSeconds(candidate, getSecondsLeft()));
