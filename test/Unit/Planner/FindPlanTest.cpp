@@ -82,6 +82,24 @@ TEST(FindPlan, IsNoWorseThanSeparateSearches) {
     }
 }
 
+TEST(FindPlan, AddsUpGradientsOfTiedWeightsBeforeTheyAreReduced) {
+  StepProblems steps = {{1}, [](int64_t) {
+                          ResidualShape shape;
+                          shape.isTiedAtEnds = true;
+                          return std::optional(Residual(shape).makeTraining());
+                        }};
+  PlanRequest request = makeRequest(2);
+  request.dataSize = 2;
+  request.pipelineSize = 1;
+  FoundPlan found = findChecked(steps, request);
+  ASSERT_TRUE(found.result.answer);
+  request.pipelineSize.reset();
+  double separately = findSeparately(steps, request);
+  EXPECT_LE(found.result.evaluation.stepTimeSeconds, separately * (1 + 1e-9));
+  EXPECT_LE(found.result.certificate.lowerBoundSeconds,
+            separately * (1 + 1e-9));
+}
+
 TEST(FindPlan, BoundsWhatFits) {
   StepProblems steps = getSteps();
   int64_t peak = findChecked(steps, makeRequest(2)).result.evaluation.peakBytes;

@@ -14,7 +14,8 @@ struct ResidualShape {
   int blocks = 4;
   /// The hidden width of each block; empty: 32.
   std::vector<int64_t> hidden = {};
-  bool isTied = false;
+  /// All blocks read one matrix up; or the first one and the last one.
+  bool isTied = false, isTiedAtEnds = false;
   int64_t microBatches = 1;
   /// Of a micro-batch.
   int64_t samples = 8;
@@ -65,9 +66,10 @@ private:
 
   void addBlock(int64_t hidden) {
     Block block;
-    block.up = shape.isTied && !blocks.empty()
-                   ? blocks.front().up
-                   : builder.addParameter({16, hidden});
+    bool isLast = static_cast<int>(blocks.size()) + 1 == shape.blocks;
+    bool isShared = shape.isTied || (shape.isTiedAtEnds && isLast);
+    block.up = isShared && !blocks.empty() ? blocks.front().up
+                                           : builder.addParameter({16, hidden});
     block.down = builder.addParameter({hidden, 16});
     int value = current;
     for (int weight : {-1, block.up, -1, block.down, -1}) {
