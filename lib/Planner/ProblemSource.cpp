@@ -28,12 +28,15 @@ struct ProblemSource::Step {
   /// Runs of equal units, with the seconds of their ops on one device.
   std::vector<LeastUnit> runs;
   int64_t batch = 1;
+  /// Of what a micro-batch keeps for its backward pass, and of what stays.
+  double activationBytes = 0, variableBytes = 0;
 
   Step(PlanningProblem given, const PlanCosts &costs)
       : problem(std::move(given)), folding(foldProblem(problem)),
         units(problem, folding), evaluator(problem, costs) {
     addRuns(costs);
     findBatch();
+    addBytes();
   }
 
 private:
@@ -73,6 +76,22 @@ private:
         sum.weightGradient += seconds;
     }
     return sum;
+  }
+
+  void addBytes() {
+    auto getBytes = [](const PlanningValue &value) {
+      auto bytes = static_cast<double>(value.elementBytes);
+      for (int64_t size : value.shape)
+        bytes *= static_cast<double>(size);
+      return bytes;
+    };
+    for (const PlanningValue &value : problem.values)
+      if (value.kind == ValueKind::parameter || value.kind == ValueKind::state)
+        variableBytes += getBytes(value);
+    for (const PlanningOp &op : problem.ops)
+      if (op.role == OpRole::forward && op.perMicroBatch)
+        for (int result : op.results)
+          activationBytes += getBytes(problem.values[result]);
   }
 
   /// The least number of samples that an op of the forward pass has.
@@ -340,6 +359,16 @@ std::vector<SpaceSource::LeastUnit> ProblemSource::getLeast(int space,
   for (size_t run = 0; run < units.size(); ++run)
     units[run].cost = costs[run];
   return units;
+}
+
+double ProblemSource::getKeptBytes(int space, int64_t count) {
+  Step *step = getStep(count);
+  if (!step)
+    return 0;
+  // A position has its share of the model, of so many micro-batches at once.
+  auto inFlight = static_cast<double>(std::min(count, spaces[space].positions));
+  return (step->variableBytes + inFlight * step->activationBytes) /
+         static_cast<double>(request.deviceCount);
 }
 
 std::unique_ptr<SpaceModel> ProblemSource::make(int space, int64_t count) {

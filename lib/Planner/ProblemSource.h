@@ -29,6 +29,7 @@ public:
   std::vector<ScheduleShape> getShapes(int space) const override;
   std::vector<LeastUnit> getLeastOfAll(int space, int64_t count) override;
   std::vector<LeastUnit> getLeast(int space, int64_t count) override;
+  double getKeptBytes(int space, int64_t count) override;
   std::unique_ptr<SpaceModel> make(int space, int64_t count) override;
 
   /// Why nothing is searched.

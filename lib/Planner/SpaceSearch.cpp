@@ -54,6 +54,9 @@ private:
     double bound = 0;
   };
 
+  /// By bound, then in the order of the source.
+  using NodeSet = std::set<std::pair<double, size_t>>;
+
   double getBest() const {
     return result.plan ? result.plan->evaluation.stepTimeSeconds : never;
   }
@@ -138,21 +141,34 @@ private:
         .seconds;
   }
 
-  /// A plan early: best first over meshes of the usual kind alone.
+  /// A good plan early: best first over meshes of the usual kind alone, before
+  /// all where nothing needs to be made again.
   void startWithPlain() {
-    std::set<std::pair<double, size_t>> plain;
-    for (auto [bound, number] : open)
-      if (source.getInfo(nodes[number].configuration.space).isPlain)
-        plain.insert({bound, number});
-    while (!plain.empty() && !result.plan && !isOver()) {
-      auto [bound, number] = *plain.begin();
-      plain.erase(plain.begin());
-      open.erase({bound, number});
-      if (!raise(number))
+    NodeSet plain, kept;
+    for (auto [bound, number] : open) {
+      const Configuration &configuration = nodes[number].configuration;
+      if (!source.getInfo(configuration.space).isPlain)
         continue;
-      open.insert({nodes[number].bound, number});
-      plain.insert({nodes[number].bound, number});
+      bool isKept = source.getKeptBytes(configuration.space,
+                                        configuration.microBatches) <=
+                    options.memoryLimitBytes;
+      (isKept ? kept : plain).insert({bound, number});
     }
+    while (!kept.empty() && kept.begin()->first < getCutoff() && !isOver())
+      raiseFirst(kept);
+    while (!plain.empty() && !result.plan && !isOver())
+      raiseFirst(plain);
+  }
+
+  /// One level more of the first of some open nodes.
+  void raiseFirst(NodeSet &some) {
+    auto [bound, number] = *some.begin();
+    some.erase(some.begin());
+    open.erase({bound, number});
+    if (!raise(number))
+      return;
+    open.insert({nodes[number].bound, number});
+    some.insert({nodes[number].bound, number});
   }
 
   /// One level more; false where the configuration is closed by that.
@@ -293,8 +309,7 @@ private:
   const SpaceSearchOptions &options;
   Clock::time_point start;
   std::vector<Node> nodes;
-  /// By bound, then in the order of the source.
-  std::set<std::pair<double, size_t>> open;
+  NodeSet open;
   std::map<std::tuple<int, int64_t, bool>, Least> leasts;
   std::map<std::pair<int, int64_t>, std::unique_ptr<SpaceState>> states;
   /// The least bound of what is closed, and whose it is.

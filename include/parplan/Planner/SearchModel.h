@@ -100,6 +100,9 @@ public:
   virtual std::vector<LeastUnit> getLeastOfAll(int space, int64_t count) = 0;
   virtual std::vector<LeastUnit> getLeast(int space, int64_t count) = 0;
 
+  /// About what a rank needs that keeps everything: where a search begins.
+  virtual double getKeptBytes(int /*space*/, int64_t /*count*/) { return 0; }
+
   /// Null: the space is impossible.
   virtual std::unique_ptr<SpaceModel> make(int space, int64_t count) = 0;
 };

@@ -71,6 +71,22 @@ Totals search(const StubOptions &options, unsigned firstSeed, int rounds) {
   return totals;
 }
 
+/// Nothing is made again with the most micro-batches alone.
+class KeptAtLast : public StubSource {
+public:
+  using StubSource::StubSource;
+
+  double getKeptBytes(int, int64_t count) override {
+    return count == getCounts().back() ? 0 : memoryLimitBytes + 1;
+  }
+  std::unique_ptr<SpaceModel> make(int space, int64_t count) override {
+    made.push_back(count);
+    return StubSource::make(space, count);
+  }
+
+  std::vector<int64_t> made;
+};
+
 } // namespace
 
 TEST(SpaceSearch, BoundsAndPlansEncloseTheOptimum) {
@@ -103,6 +119,21 @@ TEST(SpaceSearch, TheSameTwice) {
             second.certificate.lowerBoundSeconds);
   EXPECT_EQ(first.certificate.upperBoundSeconds,
             second.certificate.upperBoundSeconds);
+}
+
+TEST(SpaceSearch, BeginsWhereNothingIsMadeAgain) {
+  for (unsigned seed = 0; seed < 10; ++seed) {
+    KeptAtLast source(seed, {});
+    source.memoryLimitBytes = 1e12;
+    SpaceSearchOptions options;
+    options.memoryLimitBytes = source.memoryLimitBytes;
+    SpaceSearchResult found = searchSpaces(source, options);
+    ASSERT_TRUE(found.plan);
+    EXPECT_EQ(source.made.front(), source.getCounts().back());
+    // What follows does not depend on it.
+    EXPECT_LE(found.certificate.lowerBoundSeconds,
+              source.search(options.memoryLimitBytes).seconds * (1 + 1e-9));
+  }
 }
 
 TEST(SpaceSearch, StopsWhenAskedTo) {
