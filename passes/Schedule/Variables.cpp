@@ -27,10 +27,10 @@ bool isInputView(SliceOp slice) {
   // One element of all dimensions before the last one that is cut.
   size_t last = 0;
   for (auto [position, dim] : llvm::enumerate(slice.getDims())) {
-    if (part[dim] == whole[dim])
-      continue;
     if (slice.getSteps()[position] != 1 && part[dim] != 1)
       return false;
+    if (part[dim] == whole[dim])
+      continue;
     last = std::max<size_t>(last, dim);
   }
   return llvm::all_of(part.take_front(last),

@@ -239,3 +239,16 @@ func.func @main(%x: tensor<256x256xf32> {parplan.name = "x"}) -> (tensor<128x256
   %p3 = parplan.matmul "mk,kn->mn" %p2, %x : tensor<256x256xf32>, tensor<256x256xf32>
   return %s, %p3 : tensor<128x256xf32>, tensor<256x256xf32>
 }
+
+// -----
+
+parplan.mesh @mesh <["tp0"=1 tensor]>
+
+// A part of an input is a view of it, one that is turned round is not.
+// CHECK-LABEL: exec.program @main
+// CHECK: %[[X:.*]] = exec.buffer input
+// CHECK: exec.launch @{{.*}}(%[[X]])
+func.func @main(%x: tensor<3x4xf32> {parplan.name = "x"}) -> (tensor<3x4xf32> {parplan.name = "y"}) {
+  %0 = parplan.slice %x dims [0] from [2] to [-1] step [-1] : tensor<3x4xf32>
+  return %0 : tensor<3x4xf32>
+}
