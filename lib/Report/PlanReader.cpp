@@ -118,6 +118,9 @@ private:
       auto role = reader.getString("role");
       auto size = reader.getInteger("size", 1, int64_t(1) << 20);
       auto parsed = role ? parseAxisRole(*role) : std::nullopt;
+      if (role && !parsed)
+        fail("mesh.axes[" + std::to_string(list.size()) + "].role")
+            << quoteName(*role) << " is no role of an axis";
       if (!name || !size || !parsed)
         return false;
       list.push_back({*name, *size, *parsed});
