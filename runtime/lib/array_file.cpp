@@ -3,6 +3,7 @@
 #include "array_file.h"
 #include "failure.h"
 
+#include <algorithm>
 #include <cctype>
 #include <cstdio>
 #include <cstring>
@@ -301,14 +302,23 @@ std::string describe(const Tensor &tensor) {
   return describe(tensor.type, modelShape(tensor));
 }
 
-std::string arrayFileName(const std::string &name) {
-  std::string file = name;
-  for (char &c : file)
-    if (c == '/' || static_cast<unsigned char>(c) < 0x20)
-      c = '_';
-  if (file.empty() || file[0] == '.')
-    file.insert(file.begin(), '_');
-  return file + ".npy";
+std::vector<std::string> arrayFileNames(const std::vector<std::string> &names) {
+  constexpr size_t longest = 200;
+  std::vector<std::string> files;
+  for (const std::string &name : names) {
+    std::string stem = name.substr(0, longest);
+    for (char &c : stem)
+      if (c == '/' || static_cast<unsigned char>(c) < 0x20)
+        c = '_';
+    if (stem.empty() || stem[0] == '.')
+      stem.insert(stem.begin(), '_');
+    std::string file = stem + ".npy";
+    for (int number = 2;
+         std::find(files.begin(), files.end(), file) != files.end(); ++number)
+      file = stem + "_" + std::to_string(number) + ".npy";
+    files.push_back(file);
+  }
+  return files;
 }
 
 std::shared_ptr<Array> openArray(const std::string &path, const char *input) {

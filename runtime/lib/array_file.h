@@ -25,8 +25,10 @@ struct Array {
   std::vector<char> decoded;
 };
 
-/// NAME.npy for a name from a model: no folders, not hidden.
-std::string arrayFileName(const std::string &name);
+/// NAME.npy for each of the names of a model, which may be anything: no folder,
+/// nothing hidden, at most 200 bytes of the name, and where that makes two of
+/// them the same, the later one has a number.
+std::vector<std::string> arrayFileNames(const std::vector<std::string> &names);
 
 /// Opens the file of an input, by its suffix. Fails with 66 when it cannot be
 /// opened, 65 when it is malformed.

@@ -69,10 +69,14 @@ Dataset::Dataset(const Program &program, const Options &options)
 // ------------------------------------------------------------------------
 
 void Dataset::openArrays(const std::string &folder) {
+  std::vector<std::string> names;
+  for (const Source &source : sources)
+    names.push_back(source.input->name);
+  const std::vector<std::string> files = arrayFileNames(names);
   std::string first;
-  for (Source &source : sources) {
-    // Names may hold slashes, as outputs do.
-    const std::string path = folder + "/" + arrayFileName(source.input->name);
+  for (size_t i = 0; i < sources.size(); ++i) {
+    Source &source = sources[i];
+    const std::string path = folder + "/" + files[i];
     source.array = openArray(path, source.input->name);
     checkArray(source, path);
     if (!source.input->batched)

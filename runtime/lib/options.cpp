@@ -97,6 +97,22 @@ void checkTrainingOptions(const Program &program, Options &options) {
     fail(exitMissingInput, "no data; give --data DIR");
 }
 
+/// NAME=FILE. A name of the model may hold '=' too: the longest that fits is
+/// meant.
+std::pair<std::string, std::string> splitInput(const Program &program,
+                                               const std::string &text) {
+  size_t split = text.find('=');
+  if (split == 0 || split == std::string::npos || split + 1 == text.size())
+    fail(exitOptionValue, "--input takes NAME=FILE, not " + quoted(text));
+  for (const Tensor *input : inputsOf(program)) {
+    const std::string name = input->name;
+    if (name.size() > split && name.size() + 1 < text.size() &&
+        text[name.size()] == '=' && text.compare(0, name.size(), name) == 0)
+      split = name.size();
+  }
+  return {text.substr(0, split), text.substr(split + 1)};
+}
+
 } // namespace
 
 Options parseOptions(const Program &program, int argc, char **argv) {
@@ -137,10 +153,7 @@ Options parseOptions(const Program &program, int argc, char **argv) {
     } else if (name == "--ranks") {
       options.ranks = positiveNumber(name, value);
     } else if (name == "--input") {
-      const char *split = std::strchr(value, '=');
-      if (!split || split == value || !split[1])
-        fail(exitOptionValue, "--input takes NAME=FILE, not " + quoted(value));
-      options.inputs.emplace_back(std::string(value, split), split + 1);
+      options.inputs.push_back(splitInput(program, value));
     } else if (name == "--output-dir") {
       options.outputDirectory = value;
     } else if (name == "--metrics") {

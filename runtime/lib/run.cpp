@@ -89,13 +89,17 @@ void checkRun(Run &run) {
 void writeOutputs(Run &run, EngineRank &rank, World &world) {
   if (run.options.outputDirectory.empty())
     return;
-  for (const PlacedOutput &placed : outputsOf(run.program)) {
-    const Tensor &output = *placed.tensor;
-    const std::vector<char> global = collectOutput(rank, world, placed);
+  const std::vector<PlacedOutput> outputs = outputsOf(run.program);
+  std::vector<std::string> names;
+  for (const PlacedOutput &placed : outputs)
+    names.push_back(placed.tensor->name);
+  const std::vector<std::string> files = arrayFileNames(names);
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const Tensor &output = *outputs[i].tensor;
+    const std::vector<char> global = collectOutput(rank, world, outputs[i]);
     if (world.rank() != 0)
       continue;
-    const std::string path =
-        run.options.outputDirectory + "/" + arrayFileName(output.name);
+    const std::string path = run.options.outputDirectory + "/" + files[i];
     if (!writeArray(path, output.type, modelShape(output), global.data()))
       fail(exitInputOutput, "cannot write " + quoted(path));
   }

@@ -1,5 +1,6 @@
 //===- training_parts_test.cpp - Parts of the training loop, one by one ---===//
 
+#include "array_file.h"
 #include "dataset.h"
 #include "element_convert.h"
 #include "json_text.h"
@@ -159,6 +160,14 @@ TEST(ElementConvertTest, Bfloat16RoundsToTheNearest) {
   EXPECT_EQ(findNotFinite(ElementType::Float32,
                           reinterpret_cast<const char *>(values), 3),
             2);
+}
+
+TEST(ArrayFileTest, NamesOfAModelAreNamesOfFilesInOneFolder) {
+  const std::string longName(1000, 'x');
+  EXPECT_EQ(arrayFileNames({"a/b", "a_b", "..", "", longName, longName + "y"}),
+            (std::vector<std::string>{"a_b.npy", "a_b_2.npy", "_...npy",
+                                      "_.npy", longName.substr(0, 200) + ".npy",
+                                      longName.substr(0, 200) + "_2.npy"}));
 }
 
 TEST(SafetensorsTest, ReadsWhatItWrites) {
