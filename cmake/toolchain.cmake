@@ -14,6 +14,10 @@ set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
 set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
 
 add_compile_options(-Wall -Wextra -Werror)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  # Of libstdc++ 12's own std::stable_sort.
+  add_compile_options(-Wno-deprecated-declarations)
+endif()
 
 # A sanitizer build (see CMakePresets.json) names its sanitizers here.
 set(PARPLAN_SANITIZERS "" CACHE STRING "Sanitizers, as in -fsanitize=")

@@ -10,6 +10,8 @@
 
 #include "parplan/Support/Check.h"
 
+#include "mlir/IR/BuiltinOps.h"
+
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;

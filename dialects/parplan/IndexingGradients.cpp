@@ -8,6 +8,8 @@
 #include "dialects/parplan/GradientBuilder.h"
 #include "dialects/parplan/PaddingId.h"
 
+#include "mlir/IR/TypeUtilities.h"
+
 using namespace mlir;
 
 namespace parplan {

@@ -11,6 +11,8 @@
 #include "parplan/Sharding/Panels.h"
 #include "parplan/Support/Check.h"
 
+#include "mlir/IR/BuiltinOps.h"
+
 using namespace mlir;
 
 namespace parplan {

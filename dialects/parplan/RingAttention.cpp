@@ -6,6 +6,8 @@
 
 #include "dialects/parplan/AttentionParts.h"
 
+#include "mlir/IR/BuiltinOps.h"
+
 using namespace mlir;
 
 namespace parplan {

@@ -102,7 +102,6 @@ static std::optional<Pass> parsePass(const ScheduleShape &shape,
   size_t digits = text.find_first_of("0123456789");
   if (digits == std::string_view::npos)
     return std::nullopt;
-  Pass pass;
   constexpr PassKind kinds[] = {PassKind::forward, PassKind::backward,
                                 PassKind::inputGradient,
                                 PassKind::weightGradient};

@@ -357,7 +357,9 @@ private:
   requires Record<typename Type::value_type>
   static bool areEqual(const Type &one, const Type &other) {
     return std::equal(one.begin(), one.end(), other.begin(), other.end(),
-                      areEqual<typename Type::value_type>);
+                      [](const auto &element, const auto &counterpart) {
+                        return areEqual(element, counterpart);
+                      });
   }
 };
 
