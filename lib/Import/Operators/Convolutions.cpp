@@ -198,72 +198,6 @@ static void importCol2Im(NodeContext &node) {
   node.setOutput(0, builder.reshape(result, shape));
 }
 
-//===----------------------------------------------------------------------===//
-// Integers
-//===----------------------------------------------------------------------===//
-
-/// A type in which sums of `terms` products of two bytes are exact.
-static ElementType getExactType(int64_t terms) {
-  return terms <= (int64_t(1) << 24) / (255 * 255) ? ElementType::f32
-                                                   : ElementType::f64;
-}
-
-static ValueId subtractZeroPoint(GraphBuilder &builder, ValueId value,
-                                 ValueId zeroPoint, ElementType type) {
-  value = builder.cast(value, type);
-  return zeroPoint == noValue ? value
-                              : builder.binary(OpKind::sub, value,
-                                               builder.cast(zeroPoint, type));
-}
-
-static void requireBytes(NodeContext &node) {
-  for (size_t operand : {0, 1}) {
-    ElementType type = node.builder.getType(node.getInput(operand));
-    if (type != ElementType::i8 && type != ElementType::u8)
-      failNode(codes::badNode, "operand of type ", printElementType(type));
-  }
-}
-
-static void importConvInteger(NodeContext &node) {
-  GraphBuilder &builder = node.builder;
-  requireBytes(node);
-  ShapeRef from = builder.getShape(node.getInput(0)),
-           kernel = builder.getShape(node.getInput(1));
-  checkKernel(node, from, kernel);
-  ElementType type = getExactType(countElements(kernel.drop_front()));
-  ValueId weightZero = node.getOptionalInput(3);
-  if (weightZero != noValue && builder.getRank(weightZero) == 1) {
-    Shape column(kernel.size(), 1);
-    column[0] = countElements(builder.getShape(weightZero));
-    weightZero = builder.reshape(weightZero, column);
-  }
-  Window window = readWindow(node, from, kernel.drop_front(2));
-  ValueId product = builder.conv(
-      subtractZeroPoint(builder, node.getInput(0), node.getOptionalInput(2),
-                        type),
-      subtractZeroPoint(builder, node.getInput(1), weightZero, type),
-      /*bias=*/noValue, window, node.getInteger("group", 1));
-  node.setOutput(0, builder.cast(product, ElementType::i32));
-}
-
-static void importMatMulInteger(NodeContext &node) {
-  GraphBuilder &builder = node.builder;
-  requireBytes(node);
-  ShapeRef from = builder.getShape(node.getInput(0));
-  if (from.empty())
-    failNode(codes::badNode, "an operand is a scalar");
-  ElementType type = getExactType(from.back());
-  // One per row of the left operand, one per column of the right one.
-  ValueId leftZero = node.getOptionalInput(2);
-  if (leftZero != noValue && builder.getRank(leftZero) == 1)
-    leftZero = builder.insertDims(leftZero, {1});
-  ValueId product = builder.matmul(
-      subtractZeroPoint(builder, node.getInput(0), leftZero, type),
-      subtractZeroPoint(builder, node.getInput(1), node.getOptionalInput(3),
-                        type));
-  node.setOutput(0, builder.cast(product, ElementType::i32));
-}
-
 llvm::ArrayRef<OperatorEntry> getConvolutionOperators() {
   constexpr Support direct = Support::direct, lowered = Support::lowered;
   static const OperatorEntry entries[] = {
@@ -278,8 +212,6 @@ llvm::ArrayRef<OperatorEntry> getConvolutionOperators() {
        lowered,
        importCol2Im,
        "conv_input_gradient, of known shapes"},
-      {"ConvInteger", {10}, lowered, importConvInteger, "conv of floats"},
-      {"MatMulInteger", {10}, lowered, importMatMulInteger, "matmul of floats"},
   };
   return entries;
 }

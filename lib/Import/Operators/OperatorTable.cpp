@@ -47,7 +47,7 @@ std::vector<const OperatorEntry *> getOperators() {
         getSamplingOperators(),      getSpectrumOperators(),
         getNormalizationOperators(), getAttentionOperators(),
         getLossOperators(),          getRecurrentOperators(),
-        getQuantizationOperators()})
+        getQuantizationOperators(),  getQuantizedProductOperators()})
     for (const OperatorEntry &entry : family)
       all.push_back(&entry);
   return all;

@@ -76,6 +76,7 @@ llvm::ArrayRef<OperatorEntry> getAttentionOperators();
 llvm::ArrayRef<OperatorEntry> getLossOperators();
 llvm::ArrayRef<OperatorEntry> getRecurrentOperators();
 llvm::ArrayRef<OperatorEntry> getQuantizationOperators();
+llvm::ArrayRef<OperatorEntry> getQuantizedProductOperators();
 
 } // namespace parplan::importer
 

@@ -5,12 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "lib/Import/Operators/Quantization.h"
+
 #include "lib/Import/Operators/OperatorTable.h"
 
 namespace parplan::importer {
 
-/// The least and the greatest number of a type that QuantizeLinear gives.
-static std::pair<double, double> getRange(ElementType type) {
+std::pair<double, double> getQuantizedRange(ElementType type) {
   switch (type) {
   case ElementType::i8:
     return {-128, 127};
@@ -24,18 +25,11 @@ static std::pair<double, double> getRange(ElementType type) {
   }
 }
 
+/// A data type that an attribute names; 0 stands for `otherwise`.
 static ElementType getTypeAttribute(NodeContext &node, std::string_view name,
                                     ElementType otherwise) {
-  int64_t number = node.getInteger(name, 0);
-  if (number == 0)
-    return otherwise;
-  std::optional<ElementType> type = number > 0 && number <= 1000
-                                        ? fromOnnxType(int32_t(number))
-                                        : std::nullopt;
-  if (!type)
-    failNode(codes::unsupportedType, name, " is ",
-             printOnnxType(int32_t(number)));
-  return *type;
+  return node.getInteger(name, 0) == 0 ? otherwise
+                                       : node.getElementType(name, otherwise);
 }
 
 /// A scale or a zero point as it broadcasts to `shape`: a scalar, one number
@@ -74,9 +68,8 @@ static ValueId spread(NodeContext &node, ValueId value, ShapeRef shape) {
                        SliceRange{axis, 0, shape[axis]});
 }
 
-/// saturate(round(value) + zero) in `type`; value and zero are floats.
-static ValueId saturate(GraphBuilder &builder, ValueId value, ValueId zero,
-                        ElementType type) {
+ValueId saturate(GraphBuilder &builder, ValueId value, ValueId zero,
+                 ElementType type) {
   // Half floats are too short for the numbers of 16 bits.
   if (builder.getType(value) != ElementType::f64)
     value = builder.cast(value, ElementType::f32);
@@ -84,7 +77,7 @@ static ValueId saturate(GraphBuilder &builder, ValueId value, ValueId zero,
   value = builder.unary(OpKind::round, value);
   if (zero != noValue)
     value = builder.binary(OpKind::add, value, builder.cast(zero, real));
-  auto [low, high] = getRange(type);
+  auto [low, high] = getQuantizedRange(type);
   value = builder.binary(OpKind::max, value, builder.makeNumber(real, low));
   value = builder.binary(OpKind::min, value, builder.makeNumber(real, high));
   return builder.cast(value, type);
@@ -103,7 +96,7 @@ static void importQuantizeLinear(NodeContext &node) {
     type = builder.getType(node.getInput(2));
     zero = spread(node, node.getInput(2), shape);
   }
-  getRange(type);
+  getQuantizedRange(type);
   ElementType precision =
       getTypeAttribute(node, "precision", builder.getType(scale));
   if (!isFloat(precision))
@@ -142,51 +135,6 @@ static void importDequantizeLinear(NodeContext &node) {
       0, builder.cast(product, getTypeAttribute(node, "output_dtype", type)));
 }
 
-/// A scale or zero point of one operand of a product: one number, one per row
-/// (of the left operand), one per column (of the right one), or of the
-/// operand's rank.
-static ValueId spreadOverProduct(NodeContext &node, size_t operand,
-                                 ValueId product, bool isRow) {
-  GraphBuilder &builder = node.builder;
-  ValueId value = node.getInput(operand);
-  ShapeRef shape = builder.getShape(value);
-  if (countElements(shape) == 1)
-    return builder.reshape(value, {});
-  int64_t rank = builder.getRank(product);
-  if (shape.size() == 1 && isRow)
-    return builder.reshape(value, {shape[0], 1});
-  if (int64_t(shape.size()) > rank)
-    failNode(codes::badNode, "operand ", operand, " of shape ",
-             printShape(shape));
-  return value;
-}
-
-static void importQLinearMatMul(NodeContext &node) {
-  GraphBuilder &builder = node.builder;
-  ValueId left = node.getInput(0), right = node.getInput(3);
-  left = subtractZero(builder, left,
-                      spreadOverProduct(node, 2, left, /*isRow=*/true));
-  right = subtractZero(builder, right,
-                       spreadOverProduct(node, 5, right, /*isRow=*/false));
-  ValueId product = builder.matmul(left, right);
-  auto getScale = [&](size_t operand, bool isRow) {
-    ValueId scale = spreadOverProduct(node, operand, product, isRow);
-    if (!isFloat(builder.getType(scale)))
-      failNode(codes::badNode, "scales of type ",
-               printElementType(builder.getType(scale)));
-    return builder.cast(scale, ElementType::f32);
-  };
-  ValueId scale = builder.binary(
-      OpKind::div,
-      builder.binary(OpKind::mul, getScale(1, true), getScale(4, false)),
-      getScale(6, true));
-  ValueId scaled = builder.binary(
-      OpKind::mul, builder.cast(product, ElementType::f32), scale);
-  node.setOutput(0, saturate(builder, scaled,
-                             spreadOverProduct(node, 7, product, true),
-                             builder.getType(node.getInput(7))));
-}
-
 llvm::ArrayRef<OperatorEntry> getQuantizationOperators() {
   constexpr Support lowered = Support::lowered;
   static const OperatorEntry entries[] = {
@@ -200,11 +148,6 @@ llvm::ArrayRef<OperatorEntry> getQuantizationOperators() {
        lowered,
        importDequantizeLinear,
        "arithmetic"},
-      {"QLinearMatMul",
-       {10, 21},
-       lowered,
-       importQLinearMatMul,
-       "matmul of int32 and arithmetic"},
   };
   return entries;
 }

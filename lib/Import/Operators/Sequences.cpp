@@ -132,15 +132,8 @@ static void importSequenceErase(NodeContext &node) {
 }
 
 static void importSequenceEmpty(NodeContext &node) {
-  int64_t number = node.getInteger("dtype", 1);
-  std::optional<ElementType> type = number >= 0 && number <= 1000
-                                        ? fromOnnxType(int32_t(number))
-                                        : std::nullopt;
-  if (!type)
-    failNode(codes::unsupportedType, "a sequence of tensors of type ",
-             printOnnxType(int32_t(number)));
   TensorSequence sequence;
-  sequence.type = *type;
+  sequence.type = node.getElementType("dtype", ElementType::f32);
   node.setOutput(0, addSequence(node.builder, std::move(sequence)));
 }
 

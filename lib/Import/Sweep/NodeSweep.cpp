@@ -267,9 +267,12 @@ NodeSweep::ValueList NodeSweep::callSchemaBody(const onnx::NodeProto &node,
                                                llvm::ArrayRef<ValueId> inputs,
                                                const Scope &caller) {
   NodeContext context(builder, node, 1, inputs, &caller, Scope::findAttribute);
+  // What builds the body relies on the types of all operands.
   for (size_t i = 0; i < inputs.size(); ++i)
-    if (context.hasInput(i))
-      context.getAnyInput(i);
+    if (context.hasInput(i) &&
+        builder.graph.getValue(context.getAnyInput(i)).kind ==
+            ValueKind::nothing)
+      context.getInput(i);
   // The body may depend on attributes: those of the call around are filled in,
   // and those that it leaves out are left out.
   onnx::NodeProto resolved = node;

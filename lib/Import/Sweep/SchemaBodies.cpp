@@ -55,8 +55,6 @@ static std::vector<onnx::TypeProto> getTypes(llvm::ArrayRef<ValueId> inputs,
     if (inputs[i] == noValue)
       continue;
     const Value &value = builder.graph.getValue(inputs[i]);
-    if (value.kind == ValueKind::nothing)
-      continue;
     if (value.kind != ValueKind::sequence)
       setType(types[i], value.type, value.shape);
     else

@@ -169,6 +169,18 @@ TEST(SchemaBodies, OperatorsThatONNXDefinesByOthers) {
   EXPECT_THAT(outcome.text, HasSubstr("(RandomUniformLike)"));
 }
 
+TEST(SchemaBodies, OperandsNeedTypes) {
+  EXPECT_THAT(importText(R"(
+    g (float[2] x) => (int64 y) {
+      none = Optional <type = seq(float[2])> ()
+      s = SequenceMap <body = b (float[2] e) => (float[2] f) { f = Neg(e) }>
+          (none)
+      y = SequenceLength(s)
+    })")
+                  .codes,
+              ElementsAre(2103));
+}
+
 /// A local function may stand in for an operator, and call what ONNX defines by
 /// it.
 TEST(SchemaBodies, DoNotCallEachOtherForEver) {

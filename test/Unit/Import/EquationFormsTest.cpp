@@ -88,11 +88,11 @@ INSTANTIATE_TEST_SUITE_P(
              "g (uint8[2,3] x, int8[3,4] w, uint8[2] z) => (int32[2,4] y) { y "
              "= MatMulInteger (x, w, z) }",
              "%0 = reshape z\n"
-             "%1 = cast w\n"
-             "%2 = cast x\n"
-             "%3 = cast %0\n"
-             "%4 = sub %2 %3\n"
-             "%5 = matmul ac,cb->ab %4 %1\n"
+             "%1 = cast x\n"
+             "%2 = cast %0\n"
+             "%3 = sub %1 %2\n"
+             "%4 = cast w\n"
+             "%5 = matmul ac,cb->ab %3 %4\n"
              "%6 = cast %5\n"
              "return %6:int32[2, 4]"}),
     printName);

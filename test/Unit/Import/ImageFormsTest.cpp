@@ -110,11 +110,11 @@ INSTANTIATE_TEST_SUITE_P(
         Form{"ConvInteger", 10,
              "g (uint8[1,1,3] x, uint8[1,1,2] w, uint8 z) => (int32[1,1,2] y) "
              "{ y = ConvInteger (x, w, z) }",
-             "%0 = cast w\n"
-             "%1 = cast x\n"
-             "%2 = cast z\n"
-             "%3 = sub %1 %2\n"
-             "%4 = conv %3 %0 [1, 1, 0, 0, 1]\n"
+             "%0 = cast x\n"
+             "%1 = cast z\n"
+             "%2 = sub %0 %1\n"
+             "%3 = cast w\n"
+             "%4 = conv %2 %3 [1, 1, 0, 0, 1]\n"
              "%5 = cast %4\n"
              "return %5:int32[1, 1, 2]"}),
     printName);

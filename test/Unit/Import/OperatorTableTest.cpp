@@ -116,6 +116,7 @@ TEST(ListOperators, SaysHowEachIsSupported) {
       b = Multinomial(a)
       c = Multinomial(b)
       d = ReduceMean(c)
+      q, u, v = DynamicQuantizeLinear(d)
       y = local.Other(d)
     })")));
   DiagnosticEngine diagnostics;
@@ -127,12 +128,13 @@ TEST(ListOperators, SaysHowEachIsSupported) {
     text += use.domain + ":" + use.type + "-" +
             std::to_string(use.sinceVersion) + " " + std::to_string(use.count) +
             " " + use.support + "\n";
-  EXPECT_EQ(text, ":Multinomial-0 2 unsupported\n"
+  EXPECT_EQ(text, ":DynamicQuantizeLinear-20 1 expanded\n"
+                  ":Multinomial-0 2 unsupported\n"
                   ":ReduceMean-18 1 lowered\n"
                   ":Reshape-19 1 direct\n"
                   ":Shape-19 1 folded\n"
                   "local:Other-0 1 unsupported\n");
-  EXPECT_EQ(report->nodes, 6);
+  EXPECT_EQ(report->nodes, 7);
 }
 
 } // namespace
