@@ -6,6 +6,9 @@
 
 #include "NodeTestRun.h"
 
+#include "../Partition/Outcomes.h"
+#include "../Partition/RandomPlan.h"
+
 #include "lib/Import/Graph/Element.h"
 #include "lib/Import/Import.h"
 #include "lib/Import/Operators/Tensors.h"
@@ -13,8 +16,10 @@
 #include "dialects/parplan/ParplanOps.h"
 #include "parplan/Interpreter/Interpreter.h"
 #include "parplan/Support/DiagnosticCodes.h"
+#include "passes/Partition/Passes.h"
 
 #include "mlir/IR/Verifier.h"
+#include "mlir/Pass/PassManager.h"
 
 #include <cmath>
 #include <fstream>
@@ -28,13 +33,23 @@ using importer::ElementType;
 
 namespace {
 
-/// What ONNX's own runner allows (onnx/backend/test/case/test_case.py).
-constexpr double relativeTolerance = 1e-3, absoluteTolerance = 1e-7;
+struct Tolerance {
+  double relative, absolute;
+};
+
+/// What ONNX's own runner allows.
+constexpr Tolerance onnxTolerance = {1e-3, 1e-7};
+/// Of several ranks: they add up in another order, in 16 bits too.
+constexpr Tolerance ranksTolerance = {1e-2, 1e-5};
+
+/// Random plans for several ranks that every test is run with.
+constexpr uint64_t plansPerTest = 2;
 
 /// Of these tests the expected outputs have rounding errors, larger than that,
 /// where the exact ones are zero.
-double getAbsoluteTolerance(const std::string &test) {
-  return test.starts_with("test_dft_inverse") ? 1e-6 : absoluteTolerance;
+Tolerance getTolerance(const std::string &test) {
+  return test.starts_with("test_dft_inverse") ? Tolerance{1e-3, 1e-6}
+                                              : onnxTolerance;
 }
 
 std::string readBytes(const std::string &path) {
@@ -96,8 +111,8 @@ std::string print(Type type) {
 }
 
 /// What differs from what ONNX expects; "" if nothing does.
-std::string compare(const Tensor &actual, const Tensor &expected,
-                    double absoluteTolerance) {
+std::string compareElements(const Tensor &actual, const Tensor &expected,
+                            Tolerance tolerance) {
   if (actual.getType() != expected.getType())
     return concat("is ", print(actual.getType()), ", not ",
                   print(expected.getType()));
@@ -108,7 +123,7 @@ std::string compare(const Tensor &actual, const Tensor &expected,
                        : is == should || (std::isnan(is) && std::isnan(should));
     if (!isEqual && actual.isReal() && std::isfinite(should))
       isEqual = std::fabs(is - should) <=
-                absoluteTolerance + relativeTolerance * std::fabs(should);
+                tolerance.absolute + tolerance.relative * std::fabs(should);
     if (!isEqual)
       return concat("has ", is, ", not ", should, " at element ", i, " of ",
                     print(expected.getType()));
@@ -224,16 +239,54 @@ private:
     std::string problem;
     ScopedDiagnosticHandler handler(
         &context, [&](mlir::Diagnostic &said) { problem += said.str(); });
-    auto main = imported.module->lookupSymbol<func::FuncOp>("main");
     if (failed(verify(*imported.module)))
       return {Verdict::notInterpreted, problem};
-    FailureOr<std::vector<Tensor>> results =
-        interpret(main, makeArguments(main),
-                  readInitializers(*imported.module, readBytes(scratch)));
-    if (failed(results))
+    NodeTestResult result{Verdict::passes};
+    result.trace = traceModule(*imported.module);
+    arguments = makeArguments(getMain(*imported.module));
+    initializers = readInitializers(*imported.module, readBytes(scratch));
+    FailureOr<std::vector<Tensor>> outputs =
+        interpret(getMain(*imported.module), arguments, initializers);
+    if (failed(outputs))
       return {Verdict::notInterpreted, problem};
-    std::string difference = compareOutputs(*results);
-    return {difference.empty() ? Verdict::passes : Verdict::wrong, difference};
+    result.reason = compareOutputs(*outputs, getTolerance(test.name));
+    if (!result.reason.empty())
+      result.verdict = Verdict::wrong;
+    if (!isPass(result.verdict) || result.trace.ops.empty())
+      return result;
+    for (uint64_t seed = 0; seed < plansPerTest; ++seed) {
+      result.reason = runOnRanks(*imported.module, seed, problem);
+      if (!result.reason.empty()) {
+        result.verdict = Verdict::wrongOnRanks;
+        return result;
+      }
+    }
+    traceProgram(context, getOptions(), result.trace);
+    return result;
+  }
+
+  static func::FuncOp getMain(ModuleOp module) {
+    return module.lookupSymbol<func::FuncOp>("main");
+  }
+
+  /// What is wrong with the outputs of all ranks under a random plan; "" if
+  /// nothing is.
+  std::string runOnRanks(ModuleOp module, uint64_t seed,
+                         const std::string &problem) {
+    OwningOpRef<ModuleOp> clone = module.clone();
+    for (char letter : test.name)
+      seed = seed * 31 + uint64_t(letter);
+    Random random(seed);
+    writeRandomPlan(*clone, random);
+    PassManager manager(&context);
+    buildPartitionPipeline(manager);
+    if (failed(manager.run(*clone)))
+      return "it cannot be partitioned: " + problem;
+    FailureOr<std::vector<Tensor>> outputs =
+        interpretRanks(getMain(*clone), arguments, initializers, checkBlocks);
+    if (failed(outputs))
+      return problem;
+    return compareOutputs(*outputs, ranksTolerance);
   }
 
   int findInput(llvm::StringRef name) const {
@@ -272,7 +325,8 @@ private:
     return values;
   }
 
-  std::string compareOutputs(llvm::ArrayRef<Tensor> results) const {
+  std::string compareOutputs(llvm::ArrayRef<Tensor> results,
+                             Tolerance tolerance) const {
     if (results.size() != test.outputs.size())
       return concat("there are ", results.size(), " outputs, not ",
                     test.outputs.size());
@@ -281,9 +335,8 @@ private:
       std::optional<Tensor> expected =
           data ? makeTensor(context, *data) : std::nullopt;
       std::string difference =
-          expected
-              ? compare(results[i], *expected, getAbsoluteTolerance(test.name))
-              : "is no tensor of such elements";
+          expected ? compareElements(results[i], *expected, tolerance)
+                   : "is no tensor of such elements";
       if (!difference.empty())
         return concat("output ", i, " ", difference);
     }
@@ -293,21 +346,32 @@ private:
   MLIRContext &context;
   const NodeTest &test;
   const std::string &scratch;
+  std::vector<Tensor> arguments;
+  InitializerValues initializers;
 };
 
 } // namespace
+
+static std::string getSoleOperator(const onnx::GraphProto &graph) {
+  if (graph.node_size() != 1)
+    return "";
+  const onnx::NodeProto &node = graph.node(0);
+  bool isDefault = node.domain().empty() || node.domain() == "ai.onnx";
+  return isDefault ? node.op_type() : node.domain() + "." + node.op_type();
+}
 
 NodeTestResult runNodeTest(MLIRContext &context, const NodeTest &test,
                            const std::string &scratch) {
   NodeTestResult result = NodeTestRun(context, test, scratch).run();
   std::optional<NodeTest> flat = flattenNodeTest(test);
-  if (!flat || isPass(result.verdict))
-    return result;
-  // How many tensors a sequence has is then known like a constant is.
-  NodeTestResult flatResult = NodeTestRun(context, *flat, scratch).run();
-  if (flatResult.verdict == Verdict::passes)
-    flatResult.verdict = Verdict::passesWithConstants;
-  return flatResult;
+  if (flat && !isPass(result.verdict)) {
+    // How many tensors a sequence has is then known like a constant is.
+    result = NodeTestRun(context, *flat, scratch).run();
+    if (result.verdict == Verdict::passes)
+      result.verdict = Verdict::passesWithConstants;
+  }
+  result.soleOperator = getSoleOperator(test.model.graph());
+  return result;
 }
 
 } // namespace parplan::test

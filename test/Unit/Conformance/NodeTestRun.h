@@ -8,6 +8,7 @@
 #define PARPLAN_TEST_UNIT_CONFORMANCE_NODETESTRUN_H
 
 #include "NodeTest.h"
+#include "OperatorTrace.h"
 
 #include "mlir/IR/MLIRContext.h"
 
@@ -24,6 +25,8 @@ enum class Verdict : char {
   /// The import says at which operator it cannot go on, and why.
   refused = 'R',
   wrong = 'W',
+  /// They are on one rank, but not on several with random shardings.
+  wrongOnRanks = 'N',
   /// The import refuses without naming an operator of the model.
   vague = 'V',
   /// The import accepts what the interpreter then cannot run.
@@ -41,7 +44,14 @@ inline bool isPass(Verdict verdict) {
 struct NodeTestResult {
   Verdict verdict = Verdict::crashed;
   /// The diagnostics, or the difference; the inputs that are initializers.
-  std::string reason;
+  std::string reason = {};
+  /// The operator of a test with one node; with its domain if it is not ONNX's.
+  std::string soleOperator = {};
+  /// Of a test that passes.
+  OperatorTrace trace = {};
+
+  NLOHMANN_DEFINE_TYPE_INTRUSIVE(NodeTestResult, verdict, reason, soleOperator,
+                                 trace)
 };
 
 /// Runs a test as it is and, if the import refuses that, with as few inputs as

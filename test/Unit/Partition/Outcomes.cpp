@@ -8,6 +8,8 @@
 
 #include "dialects/parplan/ParplanOps.h"
 
+#include "mlir/IR/BuiltinOps.h"
+
 #include <cmath>
 
 using namespace mlir;

@@ -11,6 +11,9 @@
 
 #include "dialects/parplan/ParplanOps.h"
 
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+
 #include <random>
 
 namespace parplan::test {
