@@ -6,6 +6,7 @@
 
 #include "passes/Schedule/ArenaPacking.h"
 
+#include "passes/Schedule/ArenaRepair.h"
 #include "passes/Schedule/ArenaSearch.h"
 
 #include <algorithm>
@@ -85,6 +86,8 @@ public:
     best.peak = INT64_MAX;
     best.lowerBound = lowerBound;
     tryOrders();
+    if (!isGood())
+      repair();
     // Back to the order that was given.
     std::vector<int64_t> sorted = std::move(best.offsets);
     best.offsets.resize(sorted.size());
@@ -103,14 +106,18 @@ private:
   static constexpr int64_t searchSteps[] = {2'000, 10'000};
   /// Of putting first, and of hurrying.
   static constexpr int partitions = 15, hurries = 40;
-  /// How often orders are shuffled a little to begin anew.
-  static constexpr int starts = 10;
-  static constexpr double shuffle = 0.05;
   /// Share of the order by which what ends highest moves, at least.
   static constexpr double stride = 0.05;
   /// Pairs of buffers that are looked at in all: programs with very many
   /// buffers are packed in fewer orders.
   static constexpr int64_t budget = 400'000'000;
+  /// Repair stops at one part in this many above the bound, lowers the ceiling
+  /// to this many percent of what lies above the bound, and looks at so many
+  /// buffers in all and in one attempt.
+  static constexpr int64_t repairGoal = 100, repairStep = 92;
+  static constexpr int64_t repairLooks = 40'000'000, attemptLooks = 10'000'000;
+  /// It keeps them all, so that programs with more go without.
+  static constexpr int64_t mostPairs = 20'000'000;
 
   int64_t roundUp(int64_t bytes) const {
     return (bytes + alignment - 1) / alignment * alignment;
@@ -203,10 +210,9 @@ private:
         return;
     // By time is no start for these: it says nothing of the bytes.
     orders.erase(orders.begin() + 3);
-    for (int start = 0; start != starts; ++start)
-      for (const Order &order : orders)
-        if ((start != 0 && isGood()) || hurry(order, start))
-          return;
+    for (const Order &order : orders)
+      if (hurry(order))
+        return;
   }
 
   /// The bound leaves out what follows the topmost buffer: less than the
@@ -243,8 +249,7 @@ private:
         return offsetOf[index] < 0 ? static_cast<double>(lifetimes[index].bytes)
                                    : 1e15 - offsetOf[index];
       });
-      if (putFirst(order, Fit::first) || isGood() || hurry(order, 0) ||
-          isGood())
+      if (putFirst(order, Fit::first) || isGood() || hurry(order) || isGood())
         return true;
     }
     return isDone();
@@ -300,21 +305,17 @@ private:
   }
 
   /// Packs in orders in which what ends above the bound comes earlier and
-  /// earlier, the more the further above. All but start 0 shuffle the order
-  /// first.
-  bool hurry(const Order &order, int start) {
+  /// earlier, the more the further above. True when there is no more to do.
+  bool hurry(const Order &order) {
     auto count = static_cast<double>(order.size());
     std::vector<double> urgency(order.size());
     for (size_t place = 0; place != order.size(); ++place)
       urgency[order[place]] = -static_cast<double>(place);
-    std::minstd_rand random(static_cast<unsigned>(start + 1));
+    std::minstd_rand random(1);
     auto draw = [&] {
       return static_cast<double>(random()) /
              static_cast<double>(std::minstd_rand::max());
     };
-    if (start != 0)
-      for (double &each : urgency)
-        each += shuffle * count * draw();
     for (int round = 0; round != hurries; ++round) {
       int64_t peak = place(
           getOrder([&](size_t index) { return urgency[index]; }), Fit::first);
@@ -330,6 +331,41 @@ private:
       }
     }
     return false;
+  }
+
+  /// Pushes the best packing below lower and lower ceilings.
+  void repair() {
+    if (countPairs() > mostPairs)
+      return;
+    std::vector<Lifetime> rounded = lifetimes;
+    for (Lifetime &life : rounded)
+      life.bytes = roundUp(life.bytes);
+    ArenaRepair search(std::move(rounded));
+    for (unsigned attempt = 0; search.getLooks() < repairLooks; ++attempt) {
+      int64_t above = best.peak - lowerBound;
+      int64_t ceiling = roundUp(lowerBound + above / 100 * repairStep);
+      if (above <= lowerBound / repairGoal || ceiling >= best.peak)
+        return;
+      std::vector<int64_t> found = best.offsets;
+      if (!search.find(ceiling, found, attemptLooks, attempt))
+        continue;
+      best.peak = 0;
+      for (size_t index = 0; index != found.size(); ++index)
+        best.peak = std::max(best.peak, found[index] + lifetimes[index].bytes);
+      best.offsets = std::move(found);
+    }
+  }
+
+  /// Pairs of buffers that are alive together.
+  int64_t countPairs() const {
+    int64_t count = 0;
+    for (auto life = lifetimes.begin(); life != lifetimes.end(); ++life)
+      count += std::partition_point(life + 1, lifetimes.end(),
+                                    [&](const Lifetime &later) {
+                                      return later.first <= life->last;
+                                    }) -
+               (life + 1);
+    return count;
   }
 
   /// The peak when buffers are placed in this order.

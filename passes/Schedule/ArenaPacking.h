@@ -36,10 +36,11 @@ struct Packing {
 ///    moment outwards; first fit and best fit), in rounds in which what ends
 ///    above the bound goes first;
 ///  * a search for a packing of the large buffers alone (ArenaSearch), whose
-///  gaps
-///    the others fill;
+///    gaps the others fill;
 ///  * the orders again, in rounds in which what ends above the bound moves
-///    forward by and by, from the start and from shuffled orders.
+///    forward by and by;
+///  * a repair of the best packing (ArenaRepair), below lower and lower
+///    ceilings, down to 1 % above the bound.
 /// No order is safe alone: programs that split the backward pass leave up to
 /// 10 % above the bound in each.
 Packing packArena(const std::vector<Lifetime> &lifetimes, int64_t alignment);
