@@ -45,7 +45,7 @@ class Layers:
         self.homes, self.linked, self.without_mlir = {}, {folder: set() for folder in self.folders}, []
         for folder in self.folders:
             text = read(os.path.join(ROOT, folder, "CMakeLists.txt"))
-            calls = re.findall(r"parplan_add_(?:library|tool)\(([^)]*)\)", text)
+            calls = re.findall(r"parplan_add_(?:library|tool|fuzzer)\(([^)]*)\)", text)
             for call in calls:
                 self.homes[call.split()[0]] = folder
                 for names in re.findall(r"\bLINK\b((?:\s+(?!DEPENDS\b)\S+)*)", call):
