@@ -47,11 +47,24 @@ std::vector<bool> parplan::findUpdatedPieces(const PlanningProblem &problem,
   auto isTrained = [&](int value) {
     return value >= 0 && problem.values[value].kind == ValueKind::parameter;
   };
+  // An update may be split further than by storage; its pieces are no others'.
+  auto updatesWhatRests = [&](size_t index, int variable) {
+    const PlanningOp &op = problem.ops[index];
+    auto operand = llvm::find(op.operands, variable);
+    if (operand == op.operands.end())
+      return false;
+    Sharding use = getUseSharding(
+        op.rule, answer.assignments[index],
+        static_cast<int>(std::distance(op.operands.begin(), operand)));
+    use.storage.clear();
+    return use == answer.rest[variable];
+  };
   for (auto [index, op] : llvm::enumerate(problem.ops))
     for (int result : op.results)
       if (int variable = problem.values[result].updates;
           isTrained(variable) && op.role == OpRole::optimizer)
         inPieces[variable] =
+            updatesWhatRests(index, variable) &&
             isOnHost(problem, answer, static_cast<int>(index)) &&
             !answer.assignments[index].storage.empty() &&
             !answer.rest[variable].isStored() &&

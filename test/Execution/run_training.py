@@ -43,6 +43,7 @@ STRATEGIES = {
         (4, "cp=4,node:*attention*:ring"), (2, "cp=2,micro-batches=2,node:*attention*:ring"), (4, "dp=2,cp=2,node:*attention*:all-to-all"),
         (2, "pp=2,micro-batches=4,schedule=interleaved:2"), (4, "pp=2,dp=2,zero=2,micro-batches=4,schedule=interleaved:2"),
         (4, "pp=2,dp=2,micro-batches=2,zero=3,recompute=selective,offload=activations:cpu"),
+        (8, "pp=2,dp=2,tp1d=2,micro-batches=2,zero=1,offload=optimizer:cpu"),
         (3, "parameter-server=sync,cp=2,micro-batches=2")],
     "vit-train": [
         (4, "node:node_MatMul_27:column,node:node_MatMul_35:column,node:node_MatMul_43:column,node:node_MatMul_90:row,"
