@@ -7,22 +7,10 @@
 #ifndef PARPLAN_LIB_PLANNER_UNITNETWORK_H
 #define PARPLAN_LIB_PLANNER_UNITNETWORK_H
 
+#include "UnitRemaking.h"
 #include "UnitTables.h"
 
-#include "parplan/Planner/UnitOracles.h"
-
 namespace parplan {
-
-/// What a mode makes again for the backward pass of a unit.
-struct UnitRemaking {
-  /// Per op of the sample; of other kinds unset.
-  std::vector<bool> recomputed;
-  bool gathersAgain = false;
-
-  bool operator==(const UnitRemaking &other) const = default;
-};
-
-UnitRemaking getRemaking(const UnitSample &sample, int kind, UnitMode mode);
 
 /// Variables of a unit, of every mode the same.
 struct UnitVariables {
