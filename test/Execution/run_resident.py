@@ -32,8 +32,8 @@ MEBIBYTE = 1 << 20
 SHARE, LEAST = 0.03, 32 * MEBIBYTE
 LAYERS, SAMPLES, POSITIONS = 4, 8, 32
 WIDTH, EMPTY_WIDTH = 1024, 16
-# Enough for the figures to be read often; a small model's steps are short.
-STEPS, EMPTY_STEPS = 4, 200
+# A small model's steps are short. A run that ends before its memory was read READINGS times is made again, with eight times as many.
+STEPS, EMPTY_STEPS, READINGS = 4, 200, 8
 TIME_LIMIT = 300
 # (whether it trains, ranks, --force)
 CONFIGURATIONS = [
@@ -100,7 +100,7 @@ def read_figures(path, names):
 
 
 def watch(command, ranks):
-    """Runs a program. Returns (steady, peak, high-water mark) of each rank, in bytes."""
+    """Runs a program. Returns (steady, peak, high-water mark) of each rank, in bytes; None when it ended too early to say."""
     program = os.path.realpath(command[0])
     pids, seen, high = {}, {rank: [] for rank in range(ranks)}, [0] * ranks
     deadline = time.monotonic() + TIME_LIMIT
@@ -119,7 +119,8 @@ def watch(command, ranks):
                     high[rank] = status["VmHWM"]
             time.sleep(0.01)
     expect(process.returncode == 0, f"the program ended with {process.returncode}")
-    expect(all(len(seen[rank]) >= 8 for rank in seen), "the program ended before its memory was read")
+    if any(len(readings) < READINGS for readings in seen.values()):
+        return None
     return [(statistics.median(seen[rank][len(seen[rank]) // 2:]), max(seen[rank]), high[rank]) for rank in range(ranks)]
 
 
@@ -134,12 +135,15 @@ def measure(parplan, folder, trains, ranks, specification, steps, work):
     execute(command)
     predicted = read_json(os.path.join(out, "plan.json"))["predicted"]
     tiers = [predicted[name]["per_rank"] for name in ("peak_memory_bytes", "host_peak_memory_bytes") if name in predicted]
-    command = [os.path.join(out, "program"), "--ranks", str(ranks), "--steps", str(steps)]
+    command = [os.path.join(out, "program"), "--ranks", str(ranks)]
     if trains:
         command += ["--data", os.path.join(folder, "data"), "--save", os.path.join(work, "trained.safetensors")]
     else:
         command += ["--input", f"x={os.path.join(folder, 'x.npy')}", "--output-dir", os.path.join(work, "results")]
-    return [(sum(tier[rank] for tier in tiers), seen) for rank, seen in enumerate(watch(command, ranks))]
+    seen = None
+    while seen is None:
+        seen, steps = watch([*command, "--steps", str(steps)], ranks), 8 * steps
+    return [(sum(tier[rank] for tier in tiers), seen[rank]) for rank in range(ranks)]
 
 
 def check(parplan, models, trains, ranks, specification, work):
