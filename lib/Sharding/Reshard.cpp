@@ -11,6 +11,7 @@
 #include "parplan/Support/Check.h"
 
 #include <limits>
+#include <mutex>
 #include <queue>
 #include <tuple>
 #include <unordered_map>
@@ -89,6 +90,9 @@ struct Node {
   auto getCost() const { return std::tie(ring, calls, moves); }
 };
 
+/// Nullopt where there is no path.
+using ReducedPath = std::optional<std::vector<ReachedState>>;
+
 /// A* over states. Costs are compared as (ring elements, calls, moves), ties by
 /// the order of discovery, so that equal problems have equal paths. With a
 /// `boundWeight` above one the path found may be dearer than the cheapest.
@@ -99,7 +103,7 @@ public:
         rank(problem.getStart().dims.size()), goal(encode(problem.getGoal())) {}
 
   /// Nullopt when more than `maxStates` states are needed.
-  std::optional<ReshardPath> run(size_t maxStates) {
+  std::optional<ReducedPath> run(size_t maxStates) {
     reach(problem.getStart(), Node{});
     for (size_t states = 0; !queue.empty(); ++states) {
       if (states == maxStates)
@@ -123,7 +127,7 @@ public:
                             reach(after, next);
                           });
     }
-    return ReshardPath{{}, /*found=*/false};
+    return ReducedPath();
   }
 
 private:
@@ -145,17 +149,11 @@ private:
                   found->second);
   }
 
-  ReshardPath getPath(int index) const {
-    llvm::SmallVector<int, 4> indicesOfPath;
-    for (; index >= 0; index = nodes[index].parent)
-      indicesOfPath.push_back(index);
-    ReshardPath path;
-    State before = problem.getStart();
-    for (int node : llvm::drop_begin(llvm::reverse(indicesOfPath))) {
-      State after = decode(nodes[node].key, rank);
-      path.moves.push_back(problem.getMove(nodes[node].step, before, after));
-      before = std::move(after);
-    }
+  ReducedPath getPath(int index) const {
+    std::vector<ReachedState> path;
+    for (; nodes[index].parent >= 0; index = nodes[index].parent)
+      path.push_back({nodes[index].step, decode(nodes[index].key, rank)});
+    std::reverse(path.begin(), path.end());
     return path;
   }
 
@@ -175,6 +173,43 @@ private:
 constexpr size_t maxExactStates = 5000;
 constexpr int64_t hastyBoundWeight = 4;
 
+ReducedPath findReducedPath(Problem &problem) {
+  problem.sampleRanks();
+  if (auto path = Search(problem, /*boundWeight=*/1).run(maxExactStates))
+    return *path;
+  return *Search(problem, hastyBoundWeight)
+              .run(std::numeric_limits<size_t>::max());
+}
+
+struct QueryHash {
+  size_t operator()(const Query &query) const {
+    auto hashAll = [](const auto &list) {
+      return llvm::hash_combine_range(list.begin(), list.end());
+    };
+    return llvm::hash_combine(hashAll(query.sizes), hashAll(query.blockShape),
+                              hashAll(query.isEven), hashAll(query.start),
+                              hashAll(query.goal));
+  }
+};
+
+/// Every reduced path that was found, for as long as the process runs: values
+/// of all sizes on all meshes have a few thousand in common.
+class ReducedPaths {
+public:
+  /// The reference stays valid.
+  const ReducedPath &get(Problem &problem) {
+    std::lock_guard lock(mutex);
+    auto [known, isNew] = paths.try_emplace(problem.getQuery());
+    if (isNew)
+      known->second = findReducedPath(problem);
+    return known->second;
+  }
+
+private:
+  std::mutex mutex;
+  std::unordered_map<Query, ReducedPath, QueryHash> paths;
+};
+
 } // namespace
 } // namespace reshard
 
@@ -182,12 +217,12 @@ ReshardPath findReshardPath(const Mesh &mesh, llvm::ArrayRef<int64_t> shape,
                             const Sharding &from, const Sharding &to) {
   if (from == to)
     return {};
+  static reshard::ReducedPaths paths;
   reshard::Problem problem(mesh, shape, from, to);
-  if (auto path = reshard::Search(problem, /*boundWeight=*/1)
-                      .run(reshard::maxExactStates))
-    return *path;
-  return *reshard::Search(problem, reshard::hastyBoundWeight)
-              .run(std::numeric_limits<size_t>::max());
+  const reshard::ReducedPath &path = paths.get(problem);
+  if (!path)
+    return {{}, /*found=*/false};
+  return problem.getPath(*path);
 }
 
 //===----------------------------------------------------------------------===//

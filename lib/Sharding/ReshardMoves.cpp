@@ -235,8 +235,7 @@ private:
     int64_t width = problem.getWidth(axes);
     // First, so that it is there also where other orders are not.
     llvm::SmallVector<Axes, 8> choices = {axes};
-    int64_t whole = width * problem.mesh.getWidth(problem.prefixes[dim]);
-    if (problem.shape[dim] % whole != 0)
+    if (!problem.isEven[dim] || problem.blockShape[dim] % width != 0)
       return choices;
     auto add = [&](const Axes &choice) {
       if (!llvm::is_contained(choices, choice))

@@ -90,10 +90,9 @@ State decode(const Key &key, size_t rank) {
 // Reduction to the axes that take part
 //===----------------------------------------------------------------------===//
 
-Problem::Problem(const Mesh &wholeMesh, llvm::ArrayRef<int64_t> wholeShape,
+Problem::Problem(const Mesh &wholeMesh, llvm::ArrayRef<int64_t> shape,
                  const Sharding &from, const Sharding &to)
-    : mesh(wholeMesh), shape(wholeShape.begin(), wholeShape.end()),
-      blockShape(wholeShape.begin(), wholeShape.end()) {
+    : mesh(wholeMesh), blockShape(shape.begin(), shape.end()) {
   size_t rank = shape.size();
   PARPLAN_CHECK(from.dims.size() == rank && to.dims.size() == rank,
                 "a reshard of ", rank, " dimensions from ", from.dims.size(),
@@ -112,7 +111,9 @@ Problem::Problem(const Mesh &wholeMesh, llvm::ArrayRef<int64_t> wholeShape,
       prefix.push_back(source[i]);
       used[source[i]] = false;
     }
-    blockShape[dim] = ceilDivide(shape[dim], mesh.getWidth(prefix)); // S3
+    int64_t width = mesh.getWidth(prefix);
+    isEven.push_back(shape[dim] % width == 0);
+    blockShape[dim] = ceilDivide(shape[dim], width); // S3
   }
   for (int axis = 0; axis < mesh.getAxisCount(); ++axis) {
     if (!used[axis])
@@ -123,9 +124,30 @@ Problem::Problem(const Mesh &wholeMesh, llvm::ArrayRef<int64_t> wholeShape,
   }
   PARPLAN_CHECK(meshAxes.size() <= static_cast<size_t>(maxAxes),
                 "a reshard over ", meshAxes.size(), " axes");
+  divideBlocks();
   start = reduce(from);
   goal = reduce(to);
-  initialiseSampledRanks();
+}
+
+/// Where all axes together divide a dimension, every block of it is a multiple
+/// of the one that is left of as many elements as there are ranks: all sizes
+/// are, so their order stays.
+void Problem::divideBlocks() {
+  for (int64_t &size : blockShape)
+    if (size > 0 && size % rankCount == 0) {
+      scale *= size / rankCount;
+      size = rankCount;
+    }
+}
+
+Query Problem::getQuery() const {
+  Query query;
+  query.sizes = sizes;
+  query.blockShape = blockShape;
+  query.isEven = isEven;
+  query.start = encode(start);
+  query.goal = encode(goal);
+  return query;
 }
 
 State Problem::reduce(const Sharding &sharding) const {
@@ -134,7 +156,7 @@ State Problem::reduce(const Sharding &sharding) const {
     return static_cast<int>(found - meshAxes.begin());
   };
   State state;
-  for (size_t dim = 0; dim < shape.size(); ++dim) {
+  for (size_t dim = 0; dim < blockShape.size(); ++dim) {
     Axes &axes = state.dims.emplace_back();
     for (int axis : llvm::drop_begin(sharding.dims[dim], prefixes[dim].size()))
       axes.push(reduceAxis(axis));
@@ -157,7 +179,7 @@ AxisList Problem::expand(const Axes &axes) const {
 
 Sharding Problem::expand(const State &state) const {
   Sharding sharding;
-  for (size_t dim = 0; dim < shape.size(); ++dim) {
+  for (size_t dim = 0; dim < blockShape.size(); ++dim) {
     AxisList &axes = sharding.dims.emplace_back(prefixes[dim]);
     AxisList inner = expand(state.dims[dim]);
     axes.append(inner.begin(), inner.end());
@@ -188,7 +210,7 @@ int64_t Problem::getWidth(AxisSet axes) const {
 
 int64_t Problem::getLocalCount(const State &state) const {
   int64_t count = 1;
-  for (size_t dim = 0; dim < shape.size(); ++dim)
+  for (size_t dim = 0; dim < blockShape.size(); ++dim)
     count *= ceilDivide(blockShape[dim], getWidth(state.dims[dim]));
   return ceilDivide(count, getWidth(state.storage)); // S6
 }
@@ -201,7 +223,7 @@ Move Problem::getMove(const Step &step, const State &before,
     // One communicator: the axes of the dimensions that change, from where
     // they begin to differ.
     AxisSet changed = 0;
-    for (size_t dim = 0; dim < shape.size(); ++dim) {
+    for (size_t dim = 0; dim < blockShape.size(); ++dim) {
       const Axes &old = before.dims[dim], &now = after.dims[dim];
       int same = 0;
       while (same < std::min(old.size(), now.size()) && old[same] == now[same])
@@ -213,10 +235,20 @@ Move Problem::getMove(const Step &step, const State &before,
       if (changed >> axis & 1)
         move.axes.push_back(meshAxes[axis]);
   }
-  move.sizeElements = step.sizeElements;
+  move.sizeElements = step.sizeElements * scale;
   move.ringElementsAllRanks =
-      step.ringElements * (mesh.getRankCount() / rankCount);
+      step.ringElements * scale * (mesh.getRankCount() / rankCount);
   return move;
+}
+
+ReshardPath Problem::getPath(llvm::ArrayRef<ReachedState> reached) const {
+  ReshardPath path;
+  const State *before = &start;
+  for (const ReachedState &next : reached) {
+    path.moves.push_back(getMove(next.step, *before, next.state));
+    before = &next.state;
+  }
+  return path;
 }
 
 //===----------------------------------------------------------------------===//
@@ -230,10 +262,9 @@ Move Problem::getMove(const Step &step, const State &before,
 //    can be scattered first, then the others are reduced:
 //    N (ab + a - 2) elements, a and b being the widths of both.
 
-void Problem::initialiseSampledRanks() {
+void Problem::sampleRanks() {
   constexpr int64_t maxSamples = 32;
   int64_t step = std::max<int64_t>(1, rankCount / maxSamples);
-  goalElements = getLocalCount(goal);
   for (int64_t rank = 0; rank < rankCount; rank += step) {
     std::array<int32_t, maxAxes> &coordinates = sampledRanks.emplace_back();
     int64_t rest = rank;
@@ -245,10 +276,10 @@ void Problem::initialiseSampledRanks() {
 }
 
 int64_t Problem::getLackingElements(const State &state) const {
-  size_t rank = shape.size();
+  size_t rank = blockShape.size();
   // Pieces of flattened blocks: what is known is how many elements there are.
   if (!state.storage.empty() || !goal.storage.empty())
-    return std::max<int64_t>(0, goalElements - getLocalCount(state));
+    return std::max<int64_t>(0, getLocalCount(goal) - getLocalCount(state));
   auto getBlock = [&](const Axes &axes, size_t dim,
                       const std::array<int32_t, maxAxes> &coordinates) {
     Interval held{0, blockShape[dim]};

@@ -4,6 +4,8 @@
 //
 // The search works on a reduced problem: only axes that `from` or `to` use, and
 // without the axes that lead a dimension in both, which stay where they are.
+// What is left of a dimension is divided by what all axes divide evenly anyway:
+// values of other sizes are then the same problem.
 //
 //===----------------------------------------------------------------------===//
 
@@ -94,6 +96,23 @@ struct Step {
 
 using StepCallback = llvm::function_ref<void(const Step &, const State &)>;
 
+/// What a reduced path depends on: equal queries have equal ones.
+struct Query {
+  llvm::SmallVector<int64_t, maxAxes> sizes;
+  llvm::SmallVector<int64_t, 4> blockShape;
+  /// Per dimension whether the axes that stay divide it.
+  llvm::SmallVector<bool, 4> isEven;
+  Key start, goal;
+
+  bool operator==(const Query &other) const = default;
+};
+
+/// One step of a reduced path, and the state after it.
+struct ReachedState {
+  Step step;
+  State state;
+};
+
 /// The reduced problem.
 class Problem {
 public:
@@ -102,17 +121,22 @@ public:
 
   const State &getStart() const { return start; }
   const State &getGoal() const { return goal; }
+  Query getQuery() const;
 
   /// Calls `callback` with every single move from `state` that can lie on a
   /// cheapest path to the goal.
   void forEachStep(const State &state, StepCallback callback) const;
 
+  /// Comes before any lower bound.
+  void sampleRanks();
+
   /// A lower bound of the ring elements of all reduced ranks from `state` to
   /// the goal. It never falls by more than a step costs.
   int64_t getLowerBound(const State &state) const;
 
-  /// `step` and the sharding it leads to, in the axes of the whole mesh.
-  Move getMove(const Step &step, const State &before, const State &after) const;
+  /// The moves of a reduced path, in the axes and elements of the whole
+  /// problem.
+  ReshardPath getPath(llvm::ArrayRef<ReachedState> reached) const;
 
 private:
   friend class StepGenerator;
@@ -123,24 +147,25 @@ private:
   int64_t getWidth(const Axes &axes) const;
   int64_t getWidth(AxisSet axes) const;
   int64_t getLocalCount(const State &state) const;
-  void initialiseSampledRanks();
+  Move getMove(const Step &step, const State &before, const State &after) const;
+  void divideBlocks();
   int64_t getLackingElements(const State &state) const;
 
   const Mesh &mesh;
-  llvm::SmallVector<int64_t> shape;
   /// Axes of the mesh that the reduced axes stand for.
   llvm::SmallVector<int, maxAxes> meshAxes;
   llvm::SmallVector<int64_t, maxAxes> sizes;
   int64_t rankCount = 1;
-  /// Axes that lead a dimension in both shardings, and the blocks they leave.
+  /// Axes that lead a dimension in both shardings, whether they divide it, and
+  /// the blocks they leave, divided; all elements were divided by `scale`.
   llvm::SmallVector<AxisList, 4> prefixes;
-  llvm::SmallVector<int64_t> blockShape;
+  llvm::SmallVector<bool, 4> isEven;
+  llvm::SmallVector<int64_t, 4> blockShape;
+  int64_t scale = 1;
   State start, goal;
-  /// Ranks of which the lower bound looks at what they lack: coordinates per
-  /// axis, and the blocks of the goal per dimension.
+  /// Ranks of which the lower bound looks at what they lack, by their
+  /// coordinates.
   std::vector<std::array<int32_t, maxAxes>> sampledRanks;
-  std::vector<Interval> goalBlocks;
-  int64_t goalElements = 0;
 };
 
 } // namespace parplan::reshard

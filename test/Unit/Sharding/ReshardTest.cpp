@@ -272,9 +272,11 @@ TEST(Reshard, S11IsTheLeastOfRandomPairs) {
                                 /*storage=*/true};
   for (int i = 0; i < 1500; ++i) {
     Mesh mesh = makeRandomMesh(random, 3);
+    int64_t rankCount = mesh.getRankCount();
     llvm::SmallVector<int64_t> shape;
     for (int64_t dim = pick(random, 1, 3); dim > 0; --dim)
-      shape.push_back(pick(random, 1, 13));
+      shape.push_back(pick(random, 1, 13) *
+                      (i % 2 == 0 ? 1 : pick(random, 1, 3) * rankCount));
     expectLeastCost(mesh, shape,
                     makeRandomSharding(random, mesh, shape.size(), options),
                     makeRandomSharding(random, mesh, shape.size(), options));
@@ -388,6 +390,23 @@ TEST(Reshard, HastySearchIsNoDearerThanGatheringEverything) {
   EXPECT_LE(
       path.getRingElementsAllRanks(),
       findReshardPath(mesh, shape, from, whole).getRingElementsAllRanks());
+}
+
+TEST(Reshard, ValuesOfOtherSizesMoveAlike) {
+  // Ranks divide both: one search serves them.
+  Mesh mesh = makeMesh("x=2 y=2 z=2");
+  Sharding from = makeSharding("[{x}, {y}, {}] partial=sum{z}", mesh);
+  Sharding to = makeSharding("[{z}, {}, {y}]", mesh);
+  EXPECT_EQ(print(findReshardPath(mesh, {8, 16, 8}, from, to), mesh),
+            "reduce_scatter{z} dim 0 size 256 ring 128; "
+            "all_to_all{y} dim 1->2 size 128 ring 64; "
+            "send{x,z} size 128 ring 128; "
+            "all_gather{x} dim 0 size 256 ring 128");
+  EXPECT_EQ(print(findReshardPath(mesh, {24, 16, 80}, from, to), mesh),
+            "reduce_scatter{z} dim 0 size 7680 ring 3840; "
+            "all_to_all{y} dim 1->2 size 3840 ring 1920; "
+            "send{x,z} size 3840 ring 3840; "
+            "all_gather{x} dim 0 size 7680 ring 3840");
 }
 
 TEST(ReshardCache, RemembersPathsByShapeAndShardings) {
