@@ -27,7 +27,8 @@ struct Pool {
 } // namespace
 
 /// With ceil_mode a last window may reach past the padded input, as long as it
-/// starts in the input or the padding before it. Returns the further padding.
+/// starts in the input or the padding before it; so may the only one, if the
+/// window is larger than the padded input. Returns the further padding.
 static llvm::SmallVector<int64_t, 3>
 extendToCeiling(ShapeRef input, llvm::ArrayRef<int64_t> size,
                 const Window &window) {
@@ -37,8 +38,8 @@ extendToCeiling(ShapeRef input, llvm::ArrayRef<int64_t> size,
     int64_t stride = window.strides[i];
     int64_t free =
         input[i + 2] + low + high - ((size[i] - 1) * window.dilations[i] + 1);
-    if (free < 0)
-      continue; // Refused by the builder.
+    if (free <= -stride)
+      continue; // No position, which the builder refuses.
     int64_t positions = (free + stride - 1) / stride + 1;
     if ((positions - 1) * stride >= input[i + 2] + low)
       --positions;

@@ -46,6 +46,15 @@ INSTANTIATE_TEST_SUITE_P(
              "%0 = average_pool x [1, 3, 2, 1, 1, 1]\n"
              "%1 = mul %0 {1 1 1.5}[3]\n"
              "return %1:float[1, 1, 3]"},
+        Form{"AveragePoolLargerThanTheInput", 19,
+             "g (float[1,1,2] x) => (float[1,1,1] y) { y = AveragePool "
+             "<kernel_shape=[8], strides=[8], ceil_mode=1> (x) }",
+             "%0 = average_pool x [0, 8, 8, 0, 6, 1]\n"
+             "return %0:float[1, 1, 1]"},
+        Form{"AveragePoolWithoutPosition", 19,
+             "g (float[1,1,2] x) => (float[1,1,1] y) { y = AveragePool "
+             "<kernel_shape=[8], strides=[2], ceil_mode=1> (x) }",
+             "2103"},
         Form{"LpPool", 18,
              "g (float[1,1,4] x) => (float[1,1,3] y) { y = LpPool "
              "<kernel_shape=[2], p=3> (x) }",
