@@ -53,6 +53,12 @@ bool isBehindMove(Operation *op) {
   return isFlatMove(op);
 }
 
+/// Buckets hold floats only: a cast to integers reads unpacked values.
+bool isConversion(Operation *op) {
+  return isa<CastOp>(op) &&
+         isa<FloatType>(getElementTypeOrSelf(op->getResult(0).getType()));
+}
+
 /// The operand of the return that gives a variable its new value.
 using Replacements = llvm::DenseMap<Attribute, OpOperand *>;
 
@@ -179,7 +185,7 @@ private:
         if (isLeaf || llvm::is_contained(lane.ops, user) ||
             isa<func::ReturnOp>(user))
           continue;
-        if (isa<CastOp>(user) || isFlatMove(user)) {
+        if (isConversion(user) || isFlatMove(user)) {
           if (!add(user))
             return false;
         } else if (SmallVector<Operation *> chain = getNormChain(user);
