@@ -54,6 +54,38 @@ OperandGradients GatherNDOp::buildBackward(GradientBuilder &gradients,
           Value()};
 }
 
+//===----------------------------------------------------------------------===//
+// Additions at indices, which read at them
+//===----------------------------------------------------------------------===//
+
+OperandGradients
+GatherGradientOp::buildBackward(GradientBuilder &gradients,
+                                ArrayRef<Value> resultGradients) {
+  return {
+      gradients.create<GatherOp>(resultGradients[0], getIndices(), getDim()),
+      Value()};
+}
+
+OperandGradients
+GatherElementsGradientOp::buildBackward(GradientBuilder &gradients,
+                                        ArrayRef<Value> resultGradients) {
+  return {gradients.create<GatherElementsOp>(resultGradients[0], getIndices(),
+                                             getDim()),
+          Value()};
+}
+
+OperandGradients
+GatherNDGradientOp::buildBackward(GradientBuilder &gradients,
+                                  ArrayRef<Value> resultGradients) {
+  return {gradients.create<GatherNDOp>(resultGradients[0], getIndices(),
+                                       getBatchDims()),
+          Value()};
+}
+
+//===----------------------------------------------------------------------===//
+// TopK and CumSum
+//===----------------------------------------------------------------------===//
+
 /// The gradient of the values goes to where they were found.
 OperandGradients TopKOp::buildBackward(GradientBuilder &gradients,
                                        ArrayRef<Value> resultGradients) {

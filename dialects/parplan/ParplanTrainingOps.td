@@ -133,7 +133,8 @@ def Parplan_CrossEntropyOp : Parplan_TensorOp<"cross_entropy",
 }
 
 //===----------------------------------------------------------------------===//
-// Adjoints. Result types that no operand tells are written.
+// Adjoints. Result types that no operand tells are written. Those that models
+// use themselves, in scatters and transposed convolutions, have gradients too.
 //===----------------------------------------------------------------------===//
 
 def Parplan_EmbeddingGradientOp : Parplan_TensorOp<"embedding_gradient"> {
@@ -148,7 +149,8 @@ def Parplan_EmbeddingGradientOp : Parplan_TensorOp<"embedding_gradient"> {
   let hasVerifier = 1;
 }
 
-class Parplan_GatherAdjointOp<string mnemonic> : Parplan_TensorOp<mnemonic> {
+class Parplan_GatherAdjointOp<string mnemonic>
+    : Parplan_TensorOp<mnemonic, [Parplan_Differentiable]> {
   let results = (outs Parplan_FloatTensor:$result);
   let hasVerifier = 1;
 }
@@ -181,7 +183,8 @@ def Parplan_GatherNDGradientOp : Parplan_GatherAdjointOp<"gather_nd_gradient"> {
   }];
 }
 
-class Parplan_ConvAdjointOp<string mnemonic> : Parplan_TensorOp<mnemonic> {
+class Parplan_ConvAdjointOp<string mnemonic>
+    : Parplan_TensorOp<mnemonic, [Parplan_Differentiable]> {
   let results = (outs Parplan_FloatTensor:$result);
   let hasVerifier = 1;
 }

@@ -36,6 +36,48 @@ OperandGradients ConvOp::buildBackward(GradientBuilder &gradients,
   return answer;
 }
 
+/// The three tensors of a convolution are linear in each other: what one
+/// product makes, the other two read.
+OperandGradients
+ConvInputGradientOp::buildBackward(GradientBuilder &gradients,
+                                   ArrayRef<Value> resultGradients) {
+  Value input = resultGradients[0];
+  OperandGradients answer = gradients.makeNone();
+  if (gradients.isNeeded(0)) {
+    gradients.serve(0);
+    answer[0] = gradients.create<ConvOp>(input, getWeight(), /*bias=*/Value(),
+                                         getStrides(), getPads(),
+                                         getDilations(), getGroups());
+  }
+  if (gradients.isNeeded(1)) {
+    gradients.serve(1);
+    answer[1] = gradients.create<ConvWeightGradientOp>(
+        getWeight().getType(), input, getGradient(), getStrides(), getPads(),
+        getDilations(), getGroups());
+  }
+  return answer;
+}
+
+OperandGradients
+ConvWeightGradientOp::buildBackward(GradientBuilder &gradients,
+                                    ArrayRef<Value> resultGradients) {
+  Value weight = resultGradients[0];
+  OperandGradients answer = gradients.makeNone();
+  if (gradients.isNeeded(0)) {
+    gradients.serve(0);
+    answer[0] = gradients.create<ConvInputGradientOp>(
+        getInput().getType(), getGradient(), weight, getStrides(), getPads(),
+        getDilations(), getGroups());
+  }
+  if (gradients.isNeeded(1)) {
+    gradients.serve(1);
+    answer[1] = gradients.create<ConvOp>(getInput(), weight, /*bias=*/Value(),
+                                         getStrides(), getPads(),
+                                         getDilations(), getGroups());
+  }
+  return answer;
+}
+
 OperandGradients MaxPoolOp::buildBackward(GradientBuilder &gradients,
                                           ArrayRef<Value> resultGradients) {
   return {gradients.create<MaxPoolGradientOp>(getInput(), resultGradients[0],

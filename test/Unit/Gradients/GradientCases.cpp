@@ -94,6 +94,17 @@ Cases getShapeCases() {
             std::string("%y = parplan.cumsum %0 dim 1 ") + attributes +
                 " : tensor<2x5x3xf64>",
             {"2x5x3xf64"}};
+  auto add = [](const char *name, const char *text, const char *updates,
+                const char *indices, const char *data,
+                std::vector<int64_t> integers) -> GradientCase {
+    GradientCase one{name,
+                     std::string("%y = parplan.") + text + " : tensor<" +
+                         updates + ">, tensor<" + indices + "> to tensor<" +
+                         data + ">",
+                     {updates, indices}};
+    one.integers = std::move(integers);
+    return one;
+  };
   };
   Cases cases = {
       {"reshape",
@@ -139,6 +150,12 @@ Cases getShapeCases() {
        {"3x5x2xf64"}},
       {"topk_smallest",
        "%y, %z = parplan.topk %0 k 3 dim 0 largest false : tensor<4x2xf64>",
+      add("gather_gradient", "gather_gradient %0, %1 dim 1", "2x2x2x3xf64",
+          "2x2xi64", "2x5x3xf64", {1, -1, 4, 1}),
+      add("gather_elements_gradient", "gather_elements_gradient %0, %1 dim 1",
+          "3x2xf64", "3x2xi64", "3x4xf64", {1, -1, 3, 3, 0, 2}),
+      add("gather_nd_gradient", "gather_nd_gradient %0, %1 batch_dims 1",
+          "3x2x2xf64", "3x2x1xi64", "3x4x2xf64", {1, -1, 1, 1}),
        {"4x2xf64"}},
       cumsum("cumsum", ""),
       cumsum("cumsum_exclusive", "{exclusive}"),
@@ -189,6 +206,19 @@ static GradientCase makePool(const std::string &name, const std::string &input,
   return {name, "%y = parplan." + text + " : tensor<" + input + ">", {input}};
 }
 
+/// The adjoint of a convolution of `input` by `weight` that `gradient` is of.
+static GradientCase makeConvAdjoint(const std::string &op,
+                                    const std::string &lhs,
+                                    const std::string &rhs,
+                                    const std::string &result) {
+  return {op,
+          "%y = parplan." + op +
+              " %0, %1 strides [2, 1] pads [1, 0, 0, 1] dilations [1, 2] "
+              "groups 2 : tensor<" +
+              lhs + ">, tensor<" + rhs + "> to tensor<" + result + ">",
+          {lhs, rhs}};
+}
+
 Cases getProductCases() {
   Cases cases;
   for (const char *kind : {"sum", "max", "prod"}) {
@@ -227,6 +257,10 @@ Cases getProductCases() {
                            "[0, 1, 1, 1] dilations [1, 2]"));
   cases.push_back(makePool("max_pool_line", "1x2x6xf64",
                            "max_pool %0 window [3] strides [2] pads [1, 1] "
+  cases.push_back(makeConvAdjoint("conv_input_gradient", "1x6x2x4xf64",
+                                  "6x2x3x2xf64", "1x4x5x5xf64"));
+  cases.push_back(makeConvAdjoint("conv_weight_gradient", "1x4x5x5xf64",
+                                  "1x6x2x4xf64", "6x2x3x2xf64"));
                            "dilations [1]"));
   cases.push_back(makePool("average_pool", "2x2x5x6xf64",
                            "average_pool %0 window [2, 3] strides [2, 1] pads "

@@ -147,14 +147,12 @@ const std::set<std::string> withoutGradient = {
     "parplan.ring_attention_gradient", "parplan.send", "parplan.receive",
     "parplan.transfer",
     // Of the backward itself: there is no second derivative.
-    "parplan.embedding_gradient", "parplan.gather_gradient",
-    "parplan.gather_elements_gradient", "parplan.gather_nd_gradient",
-    "parplan.conv_input_gradient", "parplan.conv_weight_gradient",
-    "parplan.max_pool_gradient", "parplan.average_pool_gradient",
-    "parplan.moe_weight_gradient", "parplan.attention_gradient",
-    "parplan.optimizer_update"};
+    "parplan.embedding_gradient", "parplan.max_pool_gradient",
+    "parplan.average_pool_gradient", "parplan.moe_weight_gradient",
+    "parplan.attention_gradient", "parplan.optimizer_update"};
 
-/// Ops that answer, though nobody asks: their results are not floats.
+/// Ops that answer, though nobody asks: their results are not floats, or no
+/// functions of numbers.
 const std::set<std::string> withoutFloats = {
     "parplan.not",     "parplan.and",    "parplan.or",    "parplan.xor",
     "parplan.compare", "parplan.is_nan", "parplan.is_inf"};
