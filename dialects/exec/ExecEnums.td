@@ -70,12 +70,18 @@ def Exec_FunctionEnum : Exec_Enum<"ScalarFunction", "function of scalars", [
     I32EnumAttrCase<"round", 31>, I32EnumAttrCase<"sign", 32>,
     I32EnumAttrCase<"relu", 33>, I32EnumAttrCase<"silu", 34>,
     I32EnumAttrCase<"gelu", 35>, I32EnumAttrCase<"gelu_tanh", 36>,
-    I32EnumAttrCase<"not_", 37, "not">,
+    I32EnumAttrCase<"tan", 37>, I32EnumAttrCase<"asin", 38>,
+    I32EnumAttrCase<"acos", 39>, I32EnumAttrCase<"atan", 40>,
+    I32EnumAttrCase<"sinh", 41>, I32EnumAttrCase<"cosh", 42>,
+    I32EnumAttrCase<"asinh", 43>, I32EnumAttrCase<"acosh", 44>,
+    I32EnumAttrCase<"atanh", 45>,
+    // One operand of integers or i1, result of its type.
+    I32EnumAttrCase<"not_", 46, "not">,
     // One floating operand, result i1.
-    I32EnumAttrCase<"is_nan", 38>, I32EnumAttrCase<"is_inf", 39>,
-    // Any operand, any result.
-    I32EnumAttrCase<"cast", 40>,
+    I32EnumAttrCase<"is_nan", 47>, I32EnumAttrCase<"is_inf", 48>,
+    // Any operand, any result; for bits, of one size.
+    I32EnumAttrCase<"cast", 49>, I32EnumAttrCase<"bit_cast", 50>,
     // i1 and two operands of the type of the result.
-    I32EnumAttrCase<"select", 41>]>;
+    I32EnumAttrCase<"select", 51>]>;
 
 #endif // EXEC_ENUMS_TD

@@ -14,7 +14,7 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 class Exec_Op<string mnemonic, list<Trait> traits = []>
     : Op<Exec_Dialect, mnemonic, traits>;
 
-def Exec_Scalar : AnyTypeOf<[F64, F32, F16, BF16, I64, I32, I16, I8, UI8, I1]>;
+def Exec_Scalar : AnyTypeOf<[F64, F32, F16, BF16, I64, I32, I16, I8, UI64, UI32, UI16, UI8, I1]>;
 def Exec_Tensor : StaticShapeTensorOf<[Exec_Scalar]>;
 
 include "dialects/exec/ExecStructureOps.td"

@@ -134,14 +134,15 @@ LogicalResult ApplyOp::verify() {
   Type boolean = IntegerType::get(getContext(), 1);
   if (function <= ScalarFunction::xor_) {
     bool logic = function >= ScalarFunction::and_;
-    return takes({result, result}) && (!logic || result == boolean) ? success()
-                                                                    : fail();
+    return takes({result, result}) && (!logic || isa<IntegerType>(result))
+               ? success()
+               : fail();
   }
   if (function <= ScalarFunction::ge)
     return first && takes({first, first}) && result == boolean ? success()
                                                                : fail();
   if (function == ScalarFunction::not_)
-    return takes({boolean}) && result == boolean ? success() : fail();
+    return takes({result}) && isa<IntegerType>(result) ? success() : fail();
   if (function < ScalarFunction::not_)
     return takes({result}) ? success() : fail();
   if (function <= ScalarFunction::is_inf)
@@ -150,6 +151,11 @@ LogicalResult ApplyOp::verify() {
                : fail();
   if (function == ScalarFunction::cast)
     return operands.size() == 1 ? success() : fail();
+  if (function == ScalarFunction::bit_cast)
+    return operands.size() == 1 &&
+                   getStorageBytes(first) == getStorageBytes(result)
+               ? success()
+               : fail();
   return takes({boolean, result, result}) ? success() : fail();
 }
 

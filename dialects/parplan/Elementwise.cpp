@@ -86,6 +86,17 @@ LogicalResult SelectOp::inferReturnTypes(MLIRContext *,
   return inferBroadcast(location, adaptor.getOperands(), onTrue, types);
 }
 
+LogicalResult BitcastOp::verify() {
+  auto getBytes = [](Type type) {
+    return (type.getIntOrFloatBitWidth() + 7) / 8;
+  };
+  Type from = getTensorType(getInput()).getElementType(),
+       to = getType().getElementType();
+  if (getBytes(from) != getBytes(to) || (to.isInteger(1) && from != to))
+    return emitOpError("reads the bits of ") << from << " as " << to;
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // Rule
 //===----------------------------------------------------------------------===//
@@ -145,8 +156,9 @@ ShardingRule getElementwiseRule(Operation *op) {
 
 /// Functions that the vector units compute by series or special units.
 static double countTranscendentals(Operation *op) {
-  if (isa<ExpOp, LogOp, SqrtOp, RsqrtOp, SinOp, CosOp, TanhOp, SigmoidOp, ErfOp,
-          SiluOp, GeluOp, ReciprocalOp>(op))
+  if (isa<ExpOp, LogOp, SqrtOp, RsqrtOp, SinOp, CosOp, TanOp, AsinOp, AcosOp,
+          AtanOp, SinhOp, CoshOp, AsinhOp, AcoshOp, AtanhOp, TanhOp, SigmoidOp,
+          ErfOp, SiluOp, GeluOp, ReciprocalOp>(op))
     return 1;
   return isa<PowOp>(op) ? 2 : 0;
 }

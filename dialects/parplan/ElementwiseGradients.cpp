@@ -78,6 +78,57 @@ UNARY_GRADIENT(CosOp) {
   Value sine = gradients.create<SinOp>(op.getInput());
   return gradients.create<NegOp>(gradients.create<MulOp>(gradient, sine));
 }
+/// g + g y^2
+UNARY_GRADIENT(TanOp) {
+  Value square = gradients.create<MulOp>(op.getResult(), op.getResult());
+  return gradients.create<AddOp>(gradient,
+                                 gradients.create<MulOp>(gradient, square));
+}
+UNARY_GRADIENT(SinhOp) {
+  return gradients.create<MulOp>(gradient,
+                                 gradients.create<CoshOp>(op.getInput()));
+}
+UNARY_GRADIENT(CoshOp) {
+  return gradients.create<MulOp>(gradient,
+                                 gradients.create<SinhOp>(op.getInput()));
+}
+
+/// factor x^2 + term
+static Value getParabola(GradientBuilder &gradients, Value x, double factor,
+                         double term) {
+  Value square = gradients.create<MulOp>(x, x);
+  return gradients.addScalar(
+      factor == 1 ? square : gradients.scale(square, factor), term);
+}
+static Value divideByRoot(GradientBuilder &gradients, Value gradient,
+                          Value square) {
+  return gradients.create<MulOp>(gradient, gradients.create<RsqrtOp>(square));
+}
+UNARY_GRADIENT(AsinOp) {
+  return divideByRoot(gradients, gradient,
+                      getParabola(gradients, op.getInput(), -1, 1));
+}
+UNARY_GRADIENT(AcosOp) {
+  Value slope = divideByRoot(gradients, gradient,
+                             getParabola(gradients, op.getInput(), -1, 1));
+  return gradients.create<NegOp>(slope);
+}
+UNARY_GRADIENT(AtanOp) {
+  return gradients.create<DivOp>(gradient,
+                                 getParabola(gradients, op.getInput(), 1, 1));
+}
+UNARY_GRADIENT(AsinhOp) {
+  return divideByRoot(gradients, gradient,
+                      getParabola(gradients, op.getInput(), 1, 1));
+}
+UNARY_GRADIENT(AcoshOp) {
+  return divideByRoot(gradients, gradient,
+                      getParabola(gradients, op.getInput(), 1, -1));
+}
+UNARY_GRADIENT(AtanhOp) {
+  return gradients.create<DivOp>(gradient,
+                                 getParabola(gradients, op.getInput(), -1, 1));
+}
 /// g - g y^2 keeps padding zero, which 1 - y^2 does not.
 UNARY_GRADIENT(TanhOp) {
   Value square = gradients.create<MulOp>(op.getResult(), op.getResult());
@@ -151,6 +202,10 @@ UNARY_GRADIENT(GeluOp) {
 UNARY_GRADIENT(CastOp) {
   return gradients.cast(gradient,
                         getTensorType(op.getInput()).getElementType());
+}
+UNARY_GRADIENT(BitcastOp) {
+  (void)gradients, (void)op, (void)gradient;
+  return Value(); // Bits are no numbers.
 }
 #undef UNARY_GRADIENT
 

@@ -25,6 +25,8 @@ def Parplan_Tensor : StaticShapeTensorOf<[AnyFloat, AnySignlessInteger,
                                           AnyUnsignedInteger]>;
 def Parplan_FloatTensor : StaticShapeTensorOf<[AnyFloat]>;
 def Parplan_BoolTensor : StaticShapeTensorOf<[I1]>;
+def Parplan_IntegerTensor : StaticShapeTensorOf<[AnySignlessInteger,
+                                                 AnyUnsignedInteger]>;
 def Parplan_IndexTensor : StaticShapeTensorOf<[I64, I32]>;
 def Parplan_OffsetTensor : 0DTensorOf<[I64]>;
 
@@ -182,6 +184,15 @@ def Parplan_RsqrtOp : Parplan_UnaryOp<"rsqrt", Parplan_FloatTensor>;
 def Parplan_ReciprocalOp : Parplan_UnaryOp<"reciprocal", Parplan_FloatTensor>;
 def Parplan_SinOp : Parplan_UnaryOp<"sin", Parplan_FloatTensor, [Parplan_MapsZeroToZero]>;
 def Parplan_CosOp : Parplan_UnaryOp<"cos", Parplan_FloatTensor>;
+def Parplan_TanOp : Parplan_UnaryOp<"tan", Parplan_FloatTensor, [Parplan_MapsZeroToZero]>;
+def Parplan_AsinOp : Parplan_UnaryOp<"asin", Parplan_FloatTensor, [Parplan_MapsZeroToZero]>;
+def Parplan_AcosOp : Parplan_UnaryOp<"acos", Parplan_FloatTensor>;
+def Parplan_AtanOp : Parplan_UnaryOp<"atan", Parplan_FloatTensor, [Parplan_MapsZeroToZero]>;
+def Parplan_SinhOp : Parplan_UnaryOp<"sinh", Parplan_FloatTensor, [Parplan_MapsZeroToZero]>;
+def Parplan_CoshOp : Parplan_UnaryOp<"cosh", Parplan_FloatTensor>;
+def Parplan_AsinhOp : Parplan_UnaryOp<"asinh", Parplan_FloatTensor, [Parplan_MapsZeroToZero]>;
+def Parplan_AcoshOp : Parplan_UnaryOp<"acosh", Parplan_FloatTensor>;
+def Parplan_AtanhOp : Parplan_UnaryOp<"atanh", Parplan_FloatTensor, [Parplan_MapsZeroToZero]>;
 def Parplan_TanhOp : Parplan_UnaryOp<"tanh", Parplan_FloatTensor, [Parplan_MapsZeroToZero]>;
 def Parplan_SigmoidOp : Parplan_UnaryOp<"sigmoid", Parplan_FloatTensor>;
 def Parplan_ErfOp : Parplan_UnaryOp<"erf", Parplan_FloatTensor, [Parplan_MapsZeroToZero]>;
@@ -205,7 +216,9 @@ def Parplan_GeluOp : Parplan_UnaryOp<"gelu", Parplan_FloatTensor,
   let arguments = (ins Parplan_FloatTensor:$input, UnitAttr:$tanh);
   let assemblyFormat = "(`tanh` $tanh^)? $input attr-dict `:` type($result)";
 }
-def Parplan_NotOp : Parplan_UnaryOp<"not", Parplan_BoolTensor>;
+def Parplan_NotOp : Parplan_UnaryOp<"not", Parplan_IntegerTensor> {
+  let summary = "Negation of bools, of every bit of integers";
+}
 
 class Parplan_PredicateOp<string mnemonic>
     : Parplan_ElementwiseOp<mnemonic, [InferTypeOpAdaptor, Parplan_MapsZeroToZero]> {
@@ -221,6 +234,15 @@ def Parplan_CastOp : Parplan_ElementwiseOp<"cast", [Parplan_MapsZeroToZero, Same
   let arguments = (ins Parplan_Tensor:$input);
   let results = (outs Parplan_Tensor:$result);
   let assemblyFormat = "$input attr-dict `:` type($input) `to` type($result)";
+}
+
+def Parplan_BitcastOp : Parplan_ElementwiseOp<"bitcast", [Parplan_MapsZeroToZero, SameOperandsAndResultShape]> {
+  let summary = "Reads the bits of elements as another type of the same size";
+  let description = "Bools are bytes of 0 and 1, and become no bools.";
+  let arguments = (ins Parplan_Tensor:$input);
+  let results = (outs Parplan_Tensor:$result);
+  let assemblyFormat = "$input attr-dict `:` type($input) `to` type($result)";
+  let hasVerifier = 1;
 }
 
 class Parplan_BinaryOp<string mnemonic, TypeConstraint type = Parplan_Tensor,
@@ -242,9 +264,9 @@ def Parplan_ModOp : Parplan_BinaryOp<"mod"> {
 }
 def Parplan_MaxOp : Parplan_BinaryOp<"max", Parplan_Tensor, [Commutative]>;
 def Parplan_MinOp : Parplan_BinaryOp<"min", Parplan_Tensor, [Commutative]>;
-def Parplan_AndOp : Parplan_BinaryOp<"and", Parplan_BoolTensor, [Commutative]>;
-def Parplan_OrOp : Parplan_BinaryOp<"or", Parplan_BoolTensor, [Commutative]>;
-def Parplan_XorOp : Parplan_BinaryOp<"xor", Parplan_BoolTensor, [Commutative]>;
+def Parplan_AndOp : Parplan_BinaryOp<"and", Parplan_IntegerTensor, [Commutative]>;
+def Parplan_OrOp : Parplan_BinaryOp<"or", Parplan_IntegerTensor, [Commutative]>;
+def Parplan_XorOp : Parplan_BinaryOp<"xor", Parplan_IntegerTensor, [Commutative]>;
 
 def Parplan_CompareOp : Parplan_ElementwiseOp<"compare",
     [InferTypeOpAdaptor, SameOperandsElementType]> {

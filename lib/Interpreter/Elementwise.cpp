@@ -9,7 +9,6 @@
 #include "llvm/ADT/TypeSwitch.h"
 
 #include <cmath>
-#include <limits>
 
 using namespace mlir;
 
@@ -61,9 +60,7 @@ int64_t takeModulo(int64_t a, int64_t b) {
   int64_t rest = a % b;
   return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
 }
-int64_t raise(int64_t base, int64_t exponent) {
-  if (exponent < 0)
-    return base == 1 ? 1 : base == -1 ? (exponent % 2 == 0 ? 1 : -1) : 0;
+int64_t raiseUnsigned(int64_t base, uint64_t exponent) {
   int64_t power = 1;
   for (; exponent != 0; exponent >>= 1) {
     if (exponent & 1)
@@ -71,6 +68,11 @@ int64_t raise(int64_t base, int64_t exponent) {
     base = wrapMultiply(base, base);
   }
   return power;
+}
+int64_t raise(int64_t base, int64_t exponent) {
+  if (exponent < 0)
+    return base == 1 ? 1 : base == -1 ? (exponent % 2 == 0 ? 1 : -1) : 0;
+  return raiseUnsigned(base, static_cast<uint64_t>(exponent));
 }
 
 RealFunction getRealFunction(Operation *op) {
@@ -86,6 +88,18 @@ RealFunction getRealFunction(Operation *op) {
       .Case<ReciprocalOp>([](auto) { return [](double x) { return 1 / x; }; })
       .Case<SinOp>([](auto) { return [](double x) { return std::sin(x); }; })
       .Case<CosOp>([](auto) { return [](double x) { return std::cos(x); }; })
+      .Case<TanOp>([](auto) { return [](double x) { return std::tan(x); }; })
+      .Case<AsinOp>([](auto) { return [](double x) { return std::asin(x); }; })
+      .Case<AcosOp>([](auto) { return [](double x) { return std::acos(x); }; })
+      .Case<AtanOp>([](auto) { return [](double x) { return std::atan(x); }; })
+      .Case<SinhOp>([](auto) { return [](double x) { return std::sinh(x); }; })
+      .Case<CoshOp>([](auto) { return [](double x) { return std::cosh(x); }; })
+      .Case<AsinhOp>(
+          [](auto) { return [](double x) { return std::asinh(x); }; })
+      .Case<AcoshOp>(
+          [](auto) { return [](double x) { return std::acosh(x); }; })
+      .Case<AtanhOp>(
+          [](auto) { return [](double x) { return std::atanh(x); }; })
       .Case<TanhOp>([](auto) { return [](double x) { return std::tanh(x); }; })
       .Case<SigmoidOp>([](auto) { return applySigmoid; })
       .Case<ErfOp>([](auto) { return [](double x) { return std::erf(x); }; })
@@ -115,7 +129,7 @@ IntegerFunction getIntegerFunction(Operation *op) {
       .Case<ReluOp>([](auto) {
         return [](int64_t x) { return std::max<int64_t>(x, 0); };
       })
-      .Case<NotOp>([](auto) { return [](int64_t x) { return 1 - x; }; })
+      .Case<NotOp>([](auto) { return [](int64_t x) { return ~x; }; })
       .Default([](auto) { return IntegerFunction(); });
 }
 
@@ -165,6 +179,42 @@ IntegerFunction2 getIntegerFunction2(Operation *op) {
       .Default([](auto) { return IntegerFunction2(); });
 }
 
+/// Unsigned integers of 64 bits are kept as their bits: none is negative.
+IntegerFunction getUnsignedFunction(Operation *op) {
+  return llvm::TypeSwitch<Operation *, IntegerFunction>(op)
+      .Case<AbsOp, ReluOp>([](auto) { return [](int64_t x) { return x; }; })
+      .Case<SignOp>(
+          [](auto) { return [](int64_t x) { return int64_t(x != 0); }; })
+      .Default([&](auto) { return getIntegerFunction(op); });
+}
+
+IntegerFunction2 getUnsignedFunction2(Operation *op) {
+  using Bits = uint64_t;
+  return llvm::TypeSwitch<Operation *, IntegerFunction2>(op)
+      .Case<DivOp>([](auto) {
+        return [](int64_t a, int64_t b) {
+          return b == 0 ? 0 : static_cast<int64_t>(Bits(a) / Bits(b));
+        };
+      })
+      .Case<ModOp>([](auto) {
+        return [](int64_t a, int64_t b) {
+          return b == 0 ? 0 : static_cast<int64_t>(Bits(a) % Bits(b));
+        };
+      })
+      .Case<PowOp>([](auto) {
+        return [](int64_t a, int64_t b) { return raiseUnsigned(a, Bits(b)); };
+      })
+      .Case<MaxOp>([](auto) {
+        return [](int64_t a, int64_t b) { return takeGreater(a, b, true); };
+      })
+      .Case<MinOp>([](auto) {
+        return [](int64_t a, int64_t b) {
+          return takeGreater(a, b, true) == a ? b : a;
+        };
+      })
+      .Default([&](auto) { return getIntegerFunction2(op); });
+}
+
 template <typename Number>
 bool compareNumbers(ComparePredicate predicate, Number a, Number b) {
   switch (predicate) {
@@ -182,12 +232,6 @@ bool compareNumbers(ComparePredicate predicate, Number a, Number b) {
     return a >= b;
   }
   return false;
-}
-
-/// Truncates; what an i64 cannot hold is 0.
-int64_t truncateToInteger(double value) {
-  constexpr double limit = 9223372036854775808.0;
-  return value >= -limit && value < limit ? static_cast<int64_t>(value) : 0;
 }
 
 //===----------------------------------------------------------------------===//
@@ -238,22 +282,6 @@ Values evaluateBinary(const Evaluation &evaluation, RealFunction2 real,
   return {result};
 }
 
-Values evaluateCast(const Evaluation &evaluation) {
-  Tensor result = evaluation.makeResult();
-  const Tensor &input = evaluation.operand(0);
-  bool toBool = result.getType().getElementType().isInteger(1);
-  for (int64_t i = 0; i < result.getSize(); ++i) {
-    if (result.isReal())
-      result[i].real = input.getNumber(i);
-    else if (toBool)
-      result[i].integer = input.getNumber(i) != 0;
-    else
-      result[i].integer =
-          input.isReal() ? truncateToInteger(input[i].real) : input[i].integer;
-  }
-  return {result};
-}
-
 Values evaluatePredicate(const Evaluation &evaluation, bool (*holds)(double)) {
   Tensor result = evaluation.makeResult();
   for (int64_t i = 0; i < result.getSize(); ++i)
@@ -267,11 +295,14 @@ Values evaluateCompare(const Evaluation &evaluation, CompareOp op) {
   forEachBroadcast(evaluation, result.getShape(),
                    [&](int64_t position, ArrayRef<int64_t> from) {
                      Scalar a = lhs[from[0]], b = rhs[from[1]];
+                     ComparePredicate predicate = op.getPredicate();
                      result[position].integer =
                          lhs.isReal()
-                             ? compareNumbers(op.getPredicate(), a.real, b.real)
-                             : compareNumbers(op.getPredicate(), a.integer,
-                                              b.integer);
+                             ? compareNumbers(predicate, a.real, b.real)
+                         : lhs.isUnsigned()
+                             ? compareNumbers(predicate, uint64_t(a.integer),
+                                              uint64_t(b.integer))
+                             : compareNumbers(predicate, a.integer, b.integer);
                    });
   return {result};
 }
@@ -292,16 +323,19 @@ Values evaluateSelect(const Evaluation &evaluation) {
 
 MaybeValues evaluateElementwise(const Evaluation &evaluation) {
   Operation *op = evaluation.op;
+  bool isUnsigned =
+      getElementTypeOrSelf(op->getResult(0).getType()).isUnsignedInteger();
   RealFunction real = getRealFunction(op);
-  IntegerFunction integer = getIntegerFunction(op);
+  IntegerFunction integer =
+      isUnsigned ? getUnsignedFunction(op) : getIntegerFunction(op);
   if (real || integer)
     return FailureOr<Values>(evaluateUnary(evaluation, real, integer));
   RealFunction2 real2 = getRealFunction2(op);
-  IntegerFunction2 integer2 = getIntegerFunction2(op);
+  IntegerFunction2 integer2 =
+      isUnsigned ? getUnsignedFunction2(op) : getIntegerFunction2(op);
   if (real2 || integer2)
     return FailureOr<Values>(evaluateBinary(evaluation, real2, integer2));
   return llvm::TypeSwitch<Operation *, MaybeValues>(op)
-      .Case<CastOp>([&](auto) { return evaluateCast(evaluation); })
       .Case<IsNaNOp>([&](auto) {
         return evaluatePredicate(evaluation,
                                  [](double x) { return std::isnan(x); });

@@ -27,6 +27,7 @@ struct Evaluation {
 using Values = std::vector<Tensor>;
 using MaybeValues = std::optional<mlir::FailureOr<Values>>;
 
+MaybeValues evaluateCast(const Evaluation &evaluation);
 MaybeValues evaluateElementwise(const Evaluation &evaluation);
 MaybeValues evaluateShape(const Evaluation &evaluation);
 MaybeValues evaluateIndexing(const Evaluation &evaluation);

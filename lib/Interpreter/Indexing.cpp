@@ -152,6 +152,13 @@ FailureOr<Values> scatter(const Evaluation &evaluation, Walk walk,
   return Values{result};
 }
 
+bool isLess(const Tensor &tensor, int64_t left, int64_t right) {
+  if (tensor.isReal())
+    return tensor[left].real < tensor[right].real;
+  int64_t a = tensor[left].integer, b = tensor[right].integer;
+  return a != b && takeGreater(a, b, tensor.isUnsigned()) == b;
+}
+
 Values evaluateTopK(const Evaluation &evaluation, TopKOp op) {
   Tensor values = evaluation.makeResult(0), indices = evaluation.makeResult(1);
   const Tensor &input = evaluation.operand(0);
@@ -165,8 +172,8 @@ Values evaluateTopK(const Evaluation &evaluation, TopKOp op) {
     std::iota(order.begin(), order.end(), 0);
     // Stable: of equal elements the lower index comes first.
     llvm::stable_sort(order, [&](int64_t a, int64_t b) {
-      double left = input.getNumber(at(a)), right = input.getNumber(at(b));
-      return op.getLargest() ? left > right : left < right;
+      return op.getLargest() ? isLess(input, at(b), at(a))
+                             : isLess(input, at(a), at(b));
     });
     for (int64_t i = 0; i < k; ++i) {
       int64_t target = (outer * k + i) * inner + rest;

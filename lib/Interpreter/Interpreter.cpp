@@ -23,9 +23,9 @@ Tensor Evaluation::makeResult(unsigned index) const {
 FailureOr<Values> evaluateOp(Operation *op, ArrayRef<const Tensor *> operands) {
   Evaluation evaluation{op, operands};
   for (auto *evaluate :
-       {evaluateElementwise, evaluateShape, evaluateIndexing, evaluateReduction,
-        evaluateNorm, evaluateProduct, evaluateWindow, evaluateAttention,
-        evaluateTraining, evaluateBucket, evaluateExperts}) {
+       {evaluateElementwise, evaluateCast, evaluateShape, evaluateIndexing,
+        evaluateReduction, evaluateNorm, evaluateProduct, evaluateWindow,
+        evaluateAttention, evaluateTraining, evaluateBucket, evaluateExperts}) {
     MaybeValues values = evaluate(evaluation);
     if (!values)
       continue;

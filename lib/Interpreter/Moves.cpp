@@ -18,8 +18,9 @@ namespace parplan {
 namespace {
 
 /// Combines the elements of two blocks.
-void combineBlocks(ReduceKind kind, bool isReal, Bytes &into,
+void combineBlocks(ReduceKind kind, const Tensor &like, Bytes &into,
                    const Bytes &other) {
+  bool isReal = like.isReal();
   auto *target = reinterpret_cast<Scalar *>(into.data());
   const auto *source = reinterpret_cast<const Scalar *>(other.data());
   for (size_t i = 0; i < into.size() / sizeof(Scalar); ++i) {
@@ -34,7 +35,8 @@ void combineBlocks(ReduceKind kind, bool isReal, Bytes &into,
                            ? target[i].real + source[i].real
                            : std::max(target[i].real, source[i].real);
     else
-      target[i].integer = std::max(target[i].integer, source[i].integer);
+      target[i].integer =
+          takeGreater(target[i].integer, source[i].integer, like.isUnsigned());
   }
 }
 
@@ -81,7 +83,7 @@ Values moveToOrFromRoot(Operation *op, const Mesh &mesh, ArrayRef<int> axes,
     }
     Bytes sum = blocks[group.front()].getBytes();
     for (int64_t member : ArrayRef(group).drop_front())
-      combineBlocks(getReduceKind(op), blocks[member].isReal(), sum,
+      combineBlocks(getReduceKind(op), blocks[member], sum,
                     blocks[member].getBytes());
     after.push_back(Tensor::fromBytes(blocks[rank].getType(), sum));
   }
@@ -114,12 +116,11 @@ FailureOr<Values> evaluateMove(Operation *op, const Mesh &mesh,
   for (const Tensor &block : blocks)
     bytes.push_back(block.getBytes());
   ReduceKind kind = getReduceKind(op);
-  bool isReal = blocks.front().isReal();
   Values after;
   for (const Bytes &block :
        moveBlocks(mesh, layout, *before.resolve(mesh), move, bytes,
                   [&](Bytes &into, const Bytes &other) {
-                    combineBlocks(kind, isReal, into, other);
+                    combineBlocks(kind, blocks.front(), into, other);
                   })) {
     after.push_back(Tensor::fromBytes(type, block));
     after.back().roundToType();

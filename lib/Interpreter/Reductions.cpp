@@ -7,7 +7,6 @@
 #include "lib/Interpreter/Families.h"
 
 #include <cmath>
-#include <limits>
 
 using namespace mlir;
 
@@ -15,22 +14,20 @@ namespace parplan {
 namespace {
 
 /// What a reduction of nothing gives.
-Scalar getNeutral(ReduceKind kind, bool isReal) {
+Scalar getNeutral(ReduceKind kind, const Tensor &tensor) {
+  if (kind == ReduceKind::max)
+    return tensor.getLeast();
   Scalar neutral;
-  if (isReal)
-    neutral.real = kind == ReduceKind::sum ? 0
-                   : kind == ReduceKind::prod
-                       ? 1
-                       : -std::numeric_limits<double>::infinity();
+  if (tensor.isReal())
+    neutral.real = kind == ReduceKind::sum ? 0 : 1;
   else
-    neutral.integer = kind == ReduceKind::sum ? 0
-                      : kind == ReduceKind::prod
-                          ? 1
-                          : std::numeric_limits<int64_t>::min();
+    neutral.integer = kind == ReduceKind::sum ? 0 : 1;
   return neutral;
 }
 
-void combine(ReduceKind kind, bool isReal, Scalar &into, Scalar value) {
+void combine(ReduceKind kind, const Tensor &tensor, Scalar &into,
+             Scalar value) {
+  bool isReal = tensor.isReal();
   if (isReal && kind == ReduceKind::sum)
     into.real += value.real;
   else if (isReal && kind == ReduceKind::prod)
@@ -40,7 +37,8 @@ void combine(ReduceKind kind, bool isReal, Scalar &into, Scalar value) {
                     ? into.real + value.real
                     : std::max(into.real, value.real);
   else if (kind == ReduceKind::max)
-    into.integer = std::max(into.integer, value.integer);
+    into.integer =
+        takeGreater(into.integer, value.integer, tensor.isUnsigned());
   else if (kind == ReduceKind::sum)
     into.integer = static_cast<int64_t>(static_cast<uint64_t>(into.integer) +
                                         static_cast<uint64_t>(value.integer));
@@ -53,7 +51,7 @@ Values evaluateReduce(const Evaluation &evaluation, ReduceOp op) {
   Tensor result = evaluation.makeResult();
   const Tensor &input = evaluation.operand(0);
   for (int64_t i = 0; i < result.getSize(); ++i)
-    result[i] = getNeutral(op.getKind(), result.isReal());
+    result[i] = getNeutral(op.getKind(), result);
   // Strides of the result along the dimensions of the input.
   SmallVector<int64_t> strides(input.getRank(), 0);
   int64_t stride = 1;
@@ -65,7 +63,7 @@ Values evaluateReduce(const Evaluation &evaluation, ReduceOp op) {
   }
   forEachIndex(input.getShape(),
                [&](ArrayRef<int64_t> index, int64_t position) {
-                 combine(op.getKind(), input.isReal(),
+                 combine(op.getKind(), input,
                          result[getPosition(index, strides)], input[position]);
                });
   return {result};

@@ -11,6 +11,7 @@
 #include "mlir/IR/DialectResourceBlobManager.h"
 
 #include <cstring>
+#include <limits>
 
 using namespace mlir;
 
@@ -81,8 +82,11 @@ Tensor Tensor::fromAttribute(ElementsAttr value) {
 }
 
 double Tensor::getNumber(int64_t position) const {
-  return isReal() ? elements[position].real
-                  : static_cast<double>(elements[position].integer);
+  if (isReal())
+    return elements[position].real;
+  int64_t integer = elements[position].integer;
+  return isUnsigned() ? static_cast<double>(static_cast<uint64_t>(integer))
+                      : static_cast<double>(integer);
 }
 
 void Tensor::setNumber(int64_t position, double value) {
@@ -90,6 +94,19 @@ void Tensor::setNumber(int64_t position, double value) {
     elements[position].real = value;
   else
     elements[position].integer = static_cast<int64_t>(value);
+}
+
+Scalar Tensor::getLeast() const {
+  Scalar least;
+  if (isReal()) {
+    least.real = -std::numeric_limits<double>::infinity();
+    return least;
+  }
+  unsigned width = type.getElementType().getIntOrFloatBitWidth();
+  bool startsAtZero = isUnsigned() || width == 1;
+  least.integer =
+      startsAtZero ? 0 : std::numeric_limits<int64_t>::min() >> (64 - width);
+  return least;
 }
 
 SmallVector<int64_t> Tensor::getStrides() const {

@@ -71,6 +71,24 @@ const char *getPattern(ScalarFunction function) {
     return "sine({0})";
   case ScalarFunction::cos:
     return "cosine({0})";
+  case ScalarFunction::tan:
+    return "tangent({0})";
+  case ScalarFunction::asin:
+    return "arcSine({0})";
+  case ScalarFunction::acos:
+    return "arcCosine({0})";
+  case ScalarFunction::atan:
+    return "arcTangent({0})";
+  case ScalarFunction::sinh:
+    return "hyperbolicSine({0})";
+  case ScalarFunction::cosh:
+    return "hyperbolicCosine({0})";
+  case ScalarFunction::asinh:
+    return "areaSine({0})";
+  case ScalarFunction::acosh:
+    return "areaCosine({0})";
+  case ScalarFunction::atanh:
+    return "areaTangent({0})";
   case ScalarFunction::tanh:
     return "hyperbolicTangent({0})";
   case ScalarFunction::sigmoid:
@@ -93,16 +111,16 @@ const char *getPattern(ScalarFunction function) {
     return "geluErf({0})";
   case ScalarFunction::gelu_tanh:
     return "geluTanh({0})";
-  case ScalarFunction::not_:
-    return "!{0}";
   case ScalarFunction::is_nan:
     return "isNan({0})";
   case ScalarFunction::is_inf:
     return "isInfinite({0})";
   case ScalarFunction::select:
     return "{0} ? {1} : {2}";
+  case ScalarFunction::not_:
   case ScalarFunction::cast:
-    return nullptr;
+  case ScalarFunction::bit_cast:
+    return nullptr; // Differs between types.
   }
   return nullptr;
 }
@@ -114,12 +132,8 @@ const char *getCastPattern(Type from, Type to) {
     return "static_cast<float>({1}(static_cast<float>({0})))";
   if (to.isInteger(1))
     return "{0} != 0";
-  if (isa<FloatType>(from) && to.isInteger(64))
-    return "truncateToInt64({0})";
-  if (isa<FloatType>(from) && to.isInteger(32))
-    return "truncateToInt32({0})";
   if (isa<FloatType>(from) && isa<IntegerType>(to))
-    return "static_cast<{1}>(truncateToInt32({0}))";
+    return "truncateTo<{1}>({0})";
   return "static_cast<{1}>({0})";
 }
 
@@ -158,8 +172,11 @@ std::string printLiteral(TypedAttr value) {
     return number.getValue().isZero() ? "false" : "true";
   llvm::SmallString<24> digits;
   number.getValue().toString(digits, 10, !number.getType().isUnsignedInteger());
-  if (number.getValue().isMinSignedValue() && number.getType().isInteger(64))
+  if (number.getValue().isMinSignedValue() &&
+      number.getType().isSignlessInteger(64))
     return "INT64_MIN";
+  if (number.getType().isUnsignedInteger())
+    digits += "u";
   return digits.str().str();
 }
 
@@ -269,6 +286,18 @@ private:
            getScalarName(load.getType()).str() + "(0)";
   }
 
+  /// Numbers of 16 bits are floats in between.
+  std::string printBitCast(exec::ApplyOp apply, const std::string &operand) {
+    Type from = apply.getOperands()[0].getType();
+    std::string stored = exec::isNarrow(from)
+                             ? getStoredName(from).str() + "(" + operand + ")"
+                             : operand;
+    std::string cast =
+        "bitCast<" + getStoredName(apply.getType()).str() + ">(" + stored + ")";
+    return exec::isNarrow(apply.getType()) ? "static_cast<float>(" + cast + ")"
+                                           : cast;
+  }
+
   std::string printApply(exec::ApplyOp apply) {
     SmallVector<std::string, 3> operands;
     for (Value operand : apply.getOperands())
@@ -277,6 +306,10 @@ private:
       return llvm::formatv(
           getCastPattern(apply.getOperands()[0].getType(), apply.getType()),
           operands[0], getStoredName(apply.getType()));
+    if (apply.getFunction() == ScalarFunction::bit_cast)
+      return printBitCast(apply, operands[0]);
+    if (apply.getFunction() == ScalarFunction::not_)
+      return (apply.getType().isInteger(1) ? "!" : "~") + operands[0];
     const char *pattern = getPattern(apply.getFunction());
     if (operands.size() == 1)
       return llvm::formatv(pattern, operands[0]);

@@ -99,6 +99,12 @@ TypeNames getTypeNames(Type type) {
     return {"BFloat16", "BFloat16"};
   if (type.isF16())
     return {"Float16", "Float16"};
+  if (type.isUnsignedInteger(64))
+    return {"uint64_t", "UInt64"};
+  if (type.isUnsignedInteger(32))
+    return {"uint32_t", "UInt32"};
+  if (type.isUnsignedInteger(16))
+    return {"uint16_t", "UInt16"};
   if (type.isUnsignedInteger(8))
     return {"uint8_t", "UInt8"};
   if (type.isSignlessInteger(64))
@@ -118,8 +124,9 @@ TypeNames getTypeNames(Type type) {
 StringRef getQualifiedName(StringRef element) {
   static const llvm::StringMap<std::string> names = [] {
     llvm::StringMap<std::string> table;
-    for (StringRef name : {"Float64", "Float32", "Float16", "BFloat16", "UInt8",
-                           "Int64", "Int32", "Int16", "Int8", "Bool"})
+    for (StringRef name :
+         {"Float64", "Float32", "Float16", "BFloat16", "UInt64", "UInt32",
+          "UInt16", "UInt8", "Int64", "Int32", "Int16", "Int8", "Bool"})
       table[name] = ("ElementType::" + name).str();
     return table;
   }();

@@ -50,6 +50,15 @@ std::optional<ScalarFunction> getFunction(Operation *op) {
       .Case("reciprocal", Function::reciprocal)
       .Case("sin", Function::sin)
       .Case("cos", Function::cos)
+      .Case("tan", Function::tan)
+      .Case("asin", Function::asin)
+      .Case("acos", Function::acos)
+      .Case("atan", Function::atan)
+      .Case("sinh", Function::sinh)
+      .Case("cosh", Function::cosh)
+      .Case("asinh", Function::asinh)
+      .Case("acosh", Function::acosh)
+      .Case("atanh", Function::atanh)
       .Case("tanh", Function::tanh)
       .Case("sigmoid", Function::sigmoid)
       .Case("erf", Function::erf)
@@ -62,6 +71,7 @@ std::optional<ScalarFunction> getFunction(Operation *op) {
       .Case("is_nan", Function::is_nan)
       .Case("is_inf", Function::is_inf)
       .Case("cast", Function::cast)
+      .Case("bitcast", Function::bit_cast)
       .Case("add", Function::add)
       .Case("sub", Function::sub)
       .Case("mul", Function::mul)
@@ -110,8 +120,9 @@ bool dividesEvenly(ShardSliceOp op, int64_t size) {
 }
 
 bool isCostly(Operation *op) {
-  return isa<ExpOp, LogOp, SqrtOp, RsqrtOp, ReciprocalOp, SinOp, CosOp, TanhOp,
-             SigmoidOp, ErfOp, SiluOp, GeluOp, PowOp, DivOp, ModOp>(op);
+  return isa<ExpOp, LogOp, SqrtOp, RsqrtOp, ReciprocalOp, SinOp, CosOp, TanOp,
+             AsinOp, AcosOp, AtanOp, SinhOp, CoshOp, AsinhOp, AcoshOp, AtanhOp,
+             TanhOp, SigmoidOp, ErfOp, SiluOp, GeluOp, PowOp, DivOp, ModOp>(op);
 }
 
 static Value getOffset(Operation *op) {

@@ -94,6 +94,7 @@ private:
         bool isCostly =
             function == Function::pow ||
             (function >= Function::exp && function <= Function::erf) ||
+            (function >= Function::tan && function <= Function::atanh) ||
             (function >= Function::silu && function <= Function::gelu_tanh);
         ++(isCostly ? transcendentals : flops);
         cost.kind = WorkKind::elementwise;

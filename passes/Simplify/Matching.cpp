@@ -116,10 +116,11 @@ Value matchShifted(Value value, double number) {
 
 bool isElementwise(Operation *op) {
   return isa<AbsOp, NegOp, SignOp, ExpOp, LogOp, SqrtOp, RsqrtOp, ReciprocalOp,
-             SinOp, CosOp, TanhOp, SigmoidOp, ErfOp, FloorOp, CeilOp, RoundOp,
-             ReluOp, SiluOp, GeluOp, NotOp, IsNaNOp, IsInfOp, CastOp, AddOp,
-             SubOp, MulOp, DivOp, PowOp, ModOp, MaxOp, MinOp, AndOp, OrOp,
-             XorOp, CompareOp, SelectOp>(op);
+             SinOp, CosOp, TanOp, AsinOp, AcosOp, AtanOp, SinhOp, CoshOp,
+             AsinhOp, AcoshOp, AtanhOp, TanhOp, SigmoidOp, ErfOp, FloorOp,
+             CeilOp, RoundOp, ReluOp, SiluOp, GeluOp, NotOp, IsNaNOp, IsInfOp,
+             CastOp, BitcastOp, AddOp, SubOp, MulOp, DivOp, PowOp, ModOp, MaxOp,
+             MinOp, AndOp, OrOp, XorOp, CompareOp, SelectOp>(op);
 }
 
 std::optional<Mean> matchMean(Value value) {

@@ -41,10 +41,11 @@ public:
     addTo<DivOp>({sinkReshapeBelowElementwise, raiseNorm});
     addTo<AddOp>({sinkReshapeBelowElementwise, raiseRotation, absorbNormBias});
     addToAll<AbsOp, NegOp, SignOp, ExpOp, LogOp, SqrtOp, RsqrtOp, ReciprocalOp,
-             SinOp, CosOp, TanhOp, SigmoidOp, ErfOp, FloorOp, CeilOp, RoundOp,
-             ReluOp, SiluOp, GeluOp, NotOp, IsNaNOp, IsInfOp, CastOp, SubOp,
-             PowOp, ModOp, MaxOp, MinOp, AndOp, OrOp, XorOp, CompareOp,
-             SelectOp>({sinkReshapeBelowElementwise});
+             SinOp, CosOp, TanOp, AsinOp, AcosOp, AtanOp, SinhOp, CoshOp,
+             AsinhOp, AcoshOp, AtanhOp, TanhOp, SigmoidOp, ErfOp, FloorOp,
+             CeilOp, RoundOp, ReluOp, SiluOp, GeluOp, NotOp, IsNaNOp, IsInfOp,
+             CastOp, BitcastOp, SubOp, PowOp, ModOp, MaxOp, MinOp, AndOp, OrOp,
+             XorOp, CompareOp, SelectOp>({sinkReshapeBelowElementwise});
     addTo<ReduceOp>({raiseExperts});
     addToAll<SoftmaxOp, LogSoftmaxOp, LayerNormOp, RMSNormOp, ReduceOp>(
         {sinkReshapeBelowRows});

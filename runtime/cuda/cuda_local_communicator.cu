@@ -80,6 +80,16 @@ void combineAll(Stream &stream, ElementType type, const Addresses &addresses,
     return combineAll<int64_t>(stream, addresses, kind, begin, count, single);
   case ElementType::Int32:
     return combineAll<int32_t>(stream, addresses, kind, begin, count, single);
+  case ElementType::Int16:
+    return combineAll<int16_t>(stream, addresses, kind, begin, count, single);
+  case ElementType::Int8:
+    return combineAll<int8_t>(stream, addresses, kind, begin, count, single);
+  case ElementType::UInt64:
+    return combineAll<uint64_t>(stream, addresses, kind, begin, count, single);
+  case ElementType::UInt32:
+    return combineAll<uint32_t>(stream, addresses, kind, begin, count, single);
+  case ElementType::UInt16:
+    return combineAll<uint16_t>(stream, addresses, kind, begin, count, single);
   case ElementType::UInt8:
   case ElementType::Bool:
     return combineAll<uint8_t>(stream, addresses, kind, begin, count, single);

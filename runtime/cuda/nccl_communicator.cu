@@ -23,16 +23,20 @@ ncclDataType_t typeOf(ElementType type) {
     return ncclFloat64;
   case ElementType::Float32:
     return ncclFloat32;
-  case ElementType::Float16:
-    return ncclFloat16;
   case ElementType::BFloat16:
     return ncclBfloat16;
   case ElementType::Int64:
     return ncclInt64;
   case ElementType::Int32:
     return ncclInt32;
+  case ElementType::UInt64:
+    return ncclUint64;
+  case ElementType::UInt32:
+    return ncclUint32;
   case ElementType::Int16:
-    fail(exitInternal, "NCCL has no 16-bit integers");
+  case ElementType::UInt16: // NCCL only moves these two.
+  case ElementType::Float16:
+    return ncclFloat16;
   case ElementType::Int8:
     return ncclInt8;
   case ElementType::UInt8:
@@ -42,7 +46,9 @@ ncclDataType_t typeOf(ElementType type) {
   return ncclUint8;
 }
 
-ncclRedOp_t operationOf(Reduction kind) {
+ncclRedOp_t operationOf(Reduction kind, ElementType type) {
+  if (type == ElementType::Int16 || type == ElementType::UInt16)
+    fail(exitInternal, "NCCL has no arithmetic of 16-bit integers");
   switch (kind) {
   case Reduction::Sum:
     return ncclSum;
@@ -112,14 +118,16 @@ private:
     switch (call.kind) {
     case CallKind::AllReduce:
       return check(ncclAllReduce(call.in, call.out, count, type,
-                                 operationOf(call.reduction), handle, cuda),
+                                 operationOf(call.reduction, call.type), handle,
+                                 cuda),
                    "all_reduce");
     case CallKind::AllGather:
       return check(ncclAllGather(call.in, call.out, count, type, handle, cuda),
                    "all_gather");
     case CallKind::ReduceScatter:
       return check(ncclReduceScatter(call.in, call.out, count, type,
-                                     operationOf(call.reduction), handle, cuda),
+                                     operationOf(call.reduction, call.type),
+                                     handle, cuda),
                    "reduce_scatter");
     case CallKind::AllToAll:
       check(ncclGroupStart(), "all_to_all");
@@ -138,8 +146,8 @@ private:
                    "broadcast");
     case CallKind::Reduce:
       return check(ncclReduce(call.in, call.out, count, type,
-                              operationOf(call.reduction), call.root, handle,
-                              cuda),
+                              operationOf(call.reduction, call.type), call.root,
+                              handle, cuda),
                    "reduce");
     case CallKind::Send:
       return check(ncclSend(call.in, count, type, call.root, handle, cuda),

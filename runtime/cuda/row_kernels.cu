@@ -309,6 +309,11 @@ PARPLAN_NUMBERS(float)
 PARPLAN_NUMBERS(double)
 PARPLAN_NUMBERS(int64_t)
 PARPLAN_NUMBERS(int32_t)
+PARPLAN_NUMBERS(int16_t)
+PARPLAN_NUMBERS(int8_t)
+PARPLAN_NUMBERS(uint64_t)
+PARPLAN_NUMBERS(uint32_t)
+PARPLAN_NUMBERS(uint16_t)
 PARPLAN_NUMBERS(uint8_t)
 #define PARPLAN_REDUCE(Element)                                                \
   template void reduce(Stream &, Buffers, Reduction, const Element *,          \

@@ -30,6 +30,9 @@ constexpr TypeName typeNames[] = {
     {ElementType::Int32, "int32", "i4", 6},
     {ElementType::Int16, "int16", "i2", 5},
     {ElementType::Int8, "int8", "i1", 3},
+    {ElementType::UInt64, "uint64", "u8", 13},
+    {ElementType::UInt32, "uint32", "u4", 12},
+    {ElementType::UInt16, "uint16", "u2", 4},
     {ElementType::UInt8, "uint8", "u1", 2},
     {ElementType::Bool, "bool", "b1", 9},
 };
@@ -337,7 +340,7 @@ std::shared_ptr<Array> openArray(const std::string &path, const char *input) {
 
 std::shared_ptr<Array> readArray(const std::string &path, const Tensor &input) {
   const std::shared_ptr<Array> array = openArray(path, input.name);
-  if (array->type != input.type || array->shape != modelShape(input))
+  if (!array->holds(input.type) || array->shape != modelShape(input))
     fail(exitBadData, "input " + quoted(input.name) + " is " + describe(input) +
                           ", but " + quoted(path) + " holds " +
                           describe(array->type, array->shape));

@@ -20,6 +20,13 @@ struct Array {
   bool columnMajor = false;
   const char *data = nullptr;
 
+  /// True if the elements are of that type. numpy has no bfloat16: its bits are
+  /// unsigned integers.
+  bool holds(ElementType wanted) const {
+    return type == wanted ||
+           (type == ElementType::UInt16 && wanted == ElementType::BFloat16);
+  }
+
   // What `data` points into.
   std::shared_ptr<MappedFile> file;
   std::vector<char> decoded;

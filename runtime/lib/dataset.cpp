@@ -120,7 +120,7 @@ void Dataset::checkArray(const Source &source, const std::string &path) {
       expected.push_back(dimension.size);
     text = describe(input.type, expected);
   }
-  if (array.type != input.type || got != expected ||
+  if (!array.holds(input.type) || got != expected ||
       (input.batched && array.shape.empty()))
     fail(exitBadData,
          "input " + quoted(input.name) + " is " + text + ", but " +

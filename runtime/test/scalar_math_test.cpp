@@ -87,6 +87,49 @@ TEST(ScalarMath, SineAndCosineAlsoForLargeArguments) {
   EXPECT_TRUE(std::isnan(cosine(nan)));
 }
 
+TEST(ScalarMath, RareFunctionsAreExact) {
+  EXPECT_LT(worst(
+                -1, 1, [](float x) { return arcSine(x); },
+                [](double x) { return std::asin(x); }),
+            1e-7);
+  EXPECT_LT(worst(
+                -30, 30, [](float x) { return areaSine(x); },
+                [](double x) { return std::asinh(x); }),
+            1e-7);
+  EXPECT_LT(worst(
+                -0.99f, 0.99f, [](float x) { return areaTangent(x); },
+                [](double x) { return std::atanh(x); }),
+            1e-7);
+  EXPECT_LT(worst(
+                1, 30, [](float x) { return areaCosine(x); },
+                [](double x) { return std::acosh(x); }),
+            1e-7);
+  EXPECT_EQ(tangent(0.0f), 0.0f);
+  EXPECT_EQ(arcTangent(infinity), static_cast<float>(M_PI / 2));
+  EXPECT_EQ(arcCosine(1.0), 0.0);
+  EXPECT_EQ(hyperbolicCosine(0.0), 1.0);
+  EXPECT_EQ(hyperbolicSine(-infinity), -infinity);
+  EXPECT_TRUE(std::isnan(arcSine(2.0f)));
+}
+
+TEST(ScalarMath, IntegersOfAllKinds) {
+  EXPECT_EQ(power<uint64_t>(2, 63), uint64_t(1) << 63);
+  EXPECT_EQ(power<uint8_t>(3, 5), 243);
+  EXPECT_EQ(power<int16_t>(-1, -3), -1);
+  EXPECT_EQ(power<int64_t>(7, -1), 0);
+  EXPECT_EQ((divide<uint64_t>(UINT64_MAX, 3)), UINT64_MAX / 3);
+  EXPECT_EQ((modulo<uint32_t>(5, UINT32_MAX)), 5u);
+  EXPECT_EQ(truncateTo<uint64_t>(1.5e19), 15000000000000000000u);
+  EXPECT_EQ(truncateTo<uint64_t>(-3), 0u);
+  EXPECT_EQ(truncateTo<uint64_t>(1e30), UINT64_MAX);
+  EXPECT_EQ(truncateTo<uint32_t>(4294967295.5), UINT32_MAX);
+  EXPECT_EQ(truncateTo<uint8_t>(-0.5), 0);
+  EXPECT_EQ(truncateTo<int8_t>(300), 127);
+  EXPECT_EQ(truncateTo<int8_t>(-128.5), -128);
+  EXPECT_EQ(bitCast<int32_t>(1.0f), 0x3f800000);
+  EXPECT_EQ(bitCast<double>(int64_t(0)), 0.0);
+}
+
 TEST(ScalarMath, ActivationsKeepTheirTails) {
   const auto exactSigmoid = [](double x) { return 1 / (1 + std::exp(-x)); };
   EXPECT_LT(worst(
@@ -138,10 +181,10 @@ TEST(ScalarMath, IntegerDivisionNeverTraps) {
 }
 
 TEST(ScalarMath, CastsSaturate) {
-  EXPECT_EQ(truncateToInt64(-2.9), -2);
-  EXPECT_EQ(truncateToInt64(1e30), INT64_MAX);
-  EXPECT_EQ(truncateToInt32(-1e30), INT32_MIN);
-  EXPECT_EQ(truncateToInt32(std::nan("")), 0);
+  EXPECT_EQ(truncateTo<int64_t>(-2.9), -2);
+  EXPECT_EQ(truncateTo<int64_t>(1e30), INT64_MAX);
+  EXPECT_EQ(truncateTo<int32_t>(-1e30), INT32_MIN);
+  EXPECT_EQ(truncateTo<int32_t>(std::nan("")), 0);
 }
 
 TEST(ScalarMath, NarrowFloatsRoundToNearestEven) {

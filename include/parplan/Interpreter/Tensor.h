@@ -21,6 +21,13 @@ union Scalar {
   int64_t integer;
 };
 
+/// The greater of two integers; unsigned ones of 64 bits are their bits.
+inline int64_t takeGreater(int64_t a, int64_t b, bool isUnsigned) {
+  bool isLess =
+      isUnsigned ? static_cast<uint64_t>(a) < static_cast<uint64_t>(b) : a < b;
+  return isLess ? b : a;
+}
+
 /// A dense row-major tensor. Elements are computed in double precision and
 /// then rounded to the element type.
 class Tensor {
@@ -39,12 +46,16 @@ public:
   bool isReal() const {
     return llvm::isa<mlir::FloatType>(type.getElementType());
   }
+  /// Elements of 64 bits are the bits of the number.
+  bool isUnsigned() const { return type.getElementType().isUnsignedInteger(); }
 
   Scalar &operator[](int64_t position) { return elements[position]; }
   Scalar operator[](int64_t position) const { return elements[position]; }
   /// The element as a number, whatever the type.
   double getNumber(int64_t position) const;
   void setNumber(int64_t position, double value);
+  /// The least element that the type has: minus infinity of floats.
+  Scalar getLeast() const;
 
   /// Distances between neighbours of every dimension.
   llvm::SmallVector<int64_t> getStrides() const;

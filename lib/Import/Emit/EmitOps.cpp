@@ -33,6 +33,24 @@ Operation *Emitter::emitUnary(const Op &op) {
     return create<SinOp>(op, input);
   case OpKind::cos:
     return create<CosOp>(op, input);
+  case OpKind::tan:
+    return create<TanOp>(op, input);
+  case OpKind::asin:
+    return create<AsinOp>(op, input);
+  case OpKind::acos:
+    return create<AcosOp>(op, input);
+  case OpKind::atan:
+    return create<AtanOp>(op, input);
+  case OpKind::sinh:
+    return create<SinhOp>(op, input);
+  case OpKind::cosh:
+    return create<CoshOp>(op, input);
+  case OpKind::asinh:
+    return create<AsinhOp>(op, input);
+  case OpKind::acosh:
+    return create<AcoshOp>(op, input);
+  case OpKind::atanh:
+    return create<AtanhOp>(op, input);
   case OpKind::tanh:
     return create<TanhOp>(op, input);
   case OpKind::sigmoid:
@@ -57,6 +75,8 @@ Operation *Emitter::emitUnary(const Op &op) {
     return create<IsNaNOp>(op, input);
   case OpKind::isInf:
     return create<IsInfOp>(op, input);
+  case OpKind::bitcast:
+    return create<BitcastOp>(op, input);
   case OpKind::cast:
     return create<CastOp>(op, input);
   default:

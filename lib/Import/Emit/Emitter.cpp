@@ -29,6 +29,9 @@ Emitter::Emitter(MLIRContext &context, const ImportedGraph &imported)
                   builder.getI32Type(),
                   builder.getIntegerType(16),
                   builder.getIntegerType(8),
+                  builder.getIntegerType(64, /*isSigned=*/false),
+                  builder.getIntegerType(32, /*isSigned=*/false),
+                  builder.getIntegerType(16, /*isSigned=*/false),
                   builder.getIntegerType(8, /*isSigned=*/false),
                   builder.getI1Type()};
 }

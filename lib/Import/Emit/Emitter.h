@@ -70,7 +70,7 @@ private:
   mlir::Location location;
   mlir::StringAttr file, nodeName, operatorName;
   mlir::Type indexType;
-  llvm::SmallVector<mlir::Type, 10> elementTypes;
+  llvm::SmallVector<mlir::Type, 13> elementTypes;
   /// By value; null until emitted.
   std::vector<mlir::Value> values;
   std::vector<uint32_t> uses;

@@ -262,7 +262,7 @@ static bool isFloatOnly(OpKind kind) {
 ValueId GraphBuilder::unary(OpKind kind, ValueId input) {
   ElementType type = getType(input);
   if (kind == OpKind::logicalNot
-          ? !isBool(type)
+          ? isFloat(type)
           : isBool(type) || (isFloatOnly(kind) && !isFloat(type)))
     failNode(codes::badNode, "operand of type ", printElementType(type));
   bool givesBool = kind == OpKind::isNaN || kind == OpKind::isInf;
@@ -311,6 +311,20 @@ ValueId GraphBuilder::cast(ValueId input, ElementType type) {
   return append(OpKind::cast, {input}, type, getShape(input));
 }
 
+ValueId GraphBuilder::bitcast(ValueId input, ElementType type) {
+  ElementType from = getType(input);
+  if (from == type)
+    return input;
+  if (getElementBytes(from) != getElementBytes(type) || isBool(type))
+    failNode(codes::badNode, "the bits of ", printElementType(from), " as ",
+             printElementType(type));
+  if (ValueId folded = foldElementwise(OpKind::bitcast, Predicate::eq, {input},
+                                       type, getShape(input));
+      folded != noValue)
+    return folded;
+  return append(OpKind::bitcast, {input}, type, getShape(input));
+}
+
 ValueId GraphBuilder::simplifyBinary(OpKind kind, ValueId lhs, ValueId rhs,
                                      ShapeRef shape) {
   auto neutral = [&](ValueId kept, ValueId other, double value) -> ValueId {
@@ -330,11 +344,14 @@ ValueId GraphBuilder::simplifyBinary(OpKind kind, ValueId lhs, ValueId rhs,
   case OpKind::div:
   case OpKind::pow:
     return neutral(lhs, rhs, 1);
-  case OpKind::logicalAnd:
+  case OpKind::logicalAnd: {
     if (isSplatOf(lhs, 0) || isSplatOf(rhs, 0))
-      return makeNumber(ElementType::i1, 0, shape);
+      return makeNumber(getType(lhs), 0, shape);
+    if (!isBool(getType(lhs)))
+      return noValue;
     result = neutral(lhs, rhs, 1);
     return result != noValue ? result : neutral(rhs, lhs, 1);
+  }
   default:
     return noValue;
   }
@@ -373,7 +390,7 @@ ValueId GraphBuilder::binary(OpKind kind, ValueId lhs, ValueId rhs) {
              " and ", printElementType(getType(rhs)));
   bool isLogical = kind == OpKind::logicalAnd || kind == OpKind::logicalOr ||
                    kind == OpKind::logicalXor;
-  if (isLogical != isBool(type))
+  if (isLogical ? isFloat(type) : isBool(type))
     failNode(codes::badNode, "operands of type ", printElementType(type));
   Shape shape = broadcastShapes({getShape(lhs), getShape(rhs)});
   checkShape(shape);

@@ -41,10 +41,13 @@ ValueId GraphBuilder::foldReduce(ReduceKind kind, ValueId input,
                                                  : kind == ReduceKind::prod
                                                      ? 1.0
                                                      : -INFINITY);
+  int64_t least = isUnsigned(constant->type)
+                      ? 0
+                      : INT64_MIN >> (64 - 8 * getElementBytes(constant->type));
   std::vector<int64_t> integers(reals.size(), kind == ReduceKind::sum ? 0
                                               : kind == ReduceKind::prod
                                                   ? 1
-                                                  : INT64_MIN);
+                                                  : least);
   forEachElement(constant->core, strides, [&](const int64_t(&offsets)[2]) {
     Cell cell = constant->cells[offsets[0]];
     double &real = reals[offsets[1]];
@@ -54,11 +57,14 @@ ValueId GraphBuilder::foldReduce(ReduceKind kind, ValueId input,
              : kind == ReduceKind::prod ? real * cell.real
                                         : std::fmax(real, cell.real);
     else
-      integer = kind == ReduceKind::sum
-                    ? int64_t(uint64_t(integer) + uint64_t(cell.integer))
-                : kind == ReduceKind::prod
-                    ? int64_t(uint64_t(integer) * uint64_t(cell.integer))
-                    : std::max(integer, cell.integer);
+      integer =
+          kind == ReduceKind::sum
+              ? int64_t(uint64_t(integer) + uint64_t(cell.integer))
+          : kind == ReduceKind::prod
+              ? int64_t(uint64_t(integer) * uint64_t(cell.integer))
+          : constant->type == ElementType::u64
+              ? int64_t(std::max(uint64_t(integer), uint64_t(cell.integer)))
+              : std::max(integer, cell.integer);
   });
   std::vector<Cell> cells(reals.size());
   for (size_t i = 0; i < cells.size(); ++i) {

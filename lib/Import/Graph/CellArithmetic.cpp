@@ -33,6 +33,24 @@ static double evaluateReal(OpKind kind, double x) {
     return std::sin(x);
   case OpKind::cos:
     return std::cos(x);
+  case OpKind::tan:
+    return std::tan(x);
+  case OpKind::asin:
+    return std::asin(x);
+  case OpKind::acos:
+    return std::acos(x);
+  case OpKind::atan:
+    return std::atan(x);
+  case OpKind::sinh:
+    return std::sinh(x);
+  case OpKind::cosh:
+    return std::cosh(x);
+  case OpKind::asinh:
+    return std::asinh(x);
+  case OpKind::acosh:
+    return std::acosh(x);
+  case OpKind::atanh:
+    return std::atanh(x);
   case OpKind::tanh:
     return std::tanh(x);
   case OpKind::sigmoid:
@@ -65,7 +83,7 @@ static int64_t evaluateInteger(OpKind kind, int64_t x) {
   case OpKind::relu:
     return std::max<int64_t>(x, 0);
   case OpKind::logicalNot:
-    return !x;
+    return ~x;
   default:
     PARPLAN_UNREACHABLE("no integer arithmetic for op kind ", int(kind));
   }
@@ -76,12 +94,24 @@ Cell evaluateUnary(OpKind kind, Cell input, ElementType type,
   Cell result;
   if (kind == OpKind::cast)
     return convertCell(input, type, resultType);
+  if (kind == OpKind::bitcast) {
+    char bytes[sizeof(Cell)];
+    writeCell(input, type, bytes);
+    return readCell(bytes, resultType);
+  }
   if (kind == OpKind::isNaN)
     result.integer = std::isnan(input.real);
   else if (kind == OpKind::isInf)
     result.integer = std::isinf(input.real);
   else if (isFloat(type))
     result.real = roundToType(evaluateReal(kind, input.real), type);
+  else if (type == ElementType::u64 &&
+           (kind == OpKind::abs || kind == OpKind::relu))
+    result = input;
+  else if (type == ElementType::u64 && kind == OpKind::sign)
+    result.integer = input.integer != 0;
+  else if (isBool(type))
+    result.integer = !input.integer; // The only one of bools.
   else
     result.integer = wrapToType(evaluateInteger(kind, input.integer), type);
   return result;
@@ -110,14 +140,38 @@ static double evaluateReal(OpKind kind, double x, double y) {
   }
 }
 
-static int64_t power(int64_t base, int64_t exponent) {
-  if (exponent < 0)
-    return base == 1 ? 1 : base == -1 ? (exponent % 2 ? -1 : 1) : 0;
-  uint64_t result = 1, factor = base;
+static uint64_t powerUnsigned(uint64_t factor, uint64_t exponent) {
+  uint64_t result = 1;
   for (; exponent; exponent >>= 1, factor *= factor)
     if (exponent & 1)
       result *= factor;
   return result;
+}
+
+static int64_t power(int64_t base, int64_t exponent) {
+  if (exponent < 0)
+    return base == 1 ? 1 : base == -1 ? (exponent % 2 ? -1 : 1) : 0;
+  return int64_t(powerUnsigned(uint64_t(base), uint64_t(exponent)));
+}
+
+/// Where integers of u64, which are their bits, differ from those of i64.
+static std::optional<int64_t> evaluateUnsigned(OpKind kind, uint64_t x,
+                                               uint64_t y) {
+  switch (kind) {
+  case OpKind::div:
+  case OpKind::mod:
+    if (y == 0)
+      failNode(codes::badNode, "division of constants by zero");
+    return int64_t(kind == OpKind::div ? x / y : x % y);
+  case OpKind::pow:
+    return int64_t(powerUnsigned(x, y));
+  case OpKind::max:
+    return int64_t(std::max(x, y));
+  case OpKind::min:
+    return int64_t(std::min(x, y));
+  default:
+    return std::nullopt;
+  }
 }
 
 static int64_t evaluateInteger(OpKind kind, int64_t x, int64_t y) {
@@ -181,9 +235,17 @@ Cell evaluateBinary(OpKind kind, Predicate predicate, Cell lhs, Cell rhs,
   if (kind == OpKind::compare)
     result.integer =
         isFloat(type) ? evaluatePredicate(predicate, lhs.real, rhs.real)
-                      : evaluatePredicate(predicate, lhs.integer, rhs.integer);
+        : type == ElementType::u64
+            ? evaluatePredicate(predicate, uint64_t(lhs.integer),
+                                uint64_t(rhs.integer))
+            : evaluatePredicate(predicate, lhs.integer, rhs.integer);
   else if (isFloat(type))
     result.real = roundToType(evaluateReal(kind, lhs.real, rhs.real), type);
+  else if (std::optional<int64_t> bits =
+               type == ElementType::u64
+                   ? evaluateUnsigned(kind, lhs.integer, rhs.integer)
+                   : std::nullopt)
+    result.integer = *bits;
   else
     result.integer =
         wrapToType(evaluateInteger(kind, lhs.integer, rhs.integer), type);

@@ -24,6 +24,8 @@ std::optional<ElementType> fromOnnxType(int32_t onnxType) {
     return ElementType::u8;
   case 3:
     return ElementType::i8;
+  case 4:
+    return ElementType::u16;
   case 5:
     return ElementType::i16;
   case 6:
@@ -36,6 +38,10 @@ std::optional<ElementType> fromOnnxType(int32_t onnxType) {
     return ElementType::f16;
   case 11:
     return ElementType::f64;
+  case 12:
+    return ElementType::u32;
+  case 13:
+    return ElementType::u64;
   case 16:
     return ElementType::bf16;
   default:
@@ -44,7 +50,7 @@ std::optional<ElementType> fromOnnxType(int32_t onnxType) {
 }
 
 int32_t toOnnxType(ElementType type) {
-  static const int32_t numbers[] = {11, 1, 10, 16, 7, 6, 5, 3, 2, 9};
+  static const int32_t numbers[] = {11, 1, 10, 16, 7, 6, 5, 3, 13, 12, 4, 2, 9};
   return numbers[static_cast<int>(type)];
 }
 
@@ -65,16 +71,16 @@ std::string printOnnxType(int32_t onnxType) {
 }
 
 const char *printElementType(ElementType type) {
-  static const char *const names[] = {"double", "float", "float16", "bfloat16",
-                                      "int64",  "int32", "int16",   "int8",
-                                      "uint8",  "bool"};
+  static const char *const names[] = {
+      "double", "float",  "float16", "bfloat16", "int64", "int32", "int16",
+      "int8",   "uint64", "uint32",  "uint16",   "uint8", "bool"};
   return names[static_cast<int>(type)];
 }
 
 bool isFloat(ElementType type) { return type <= ElementType::bf16; }
 
 int64_t getElementBytes(ElementType type) {
-  static const int64_t bytes[] = {8, 4, 2, 2, 8, 4, 2, 1, 1, 1};
+  static const int64_t bytes[] = {8, 4, 2, 2, 8, 4, 2, 1, 8, 4, 2, 1, 1};
   return bytes[static_cast<int>(type)];
 }
 
@@ -177,6 +183,10 @@ int64_t wrapToType(int64_t value, ElementType type) {
     return static_cast<int16_t>(value);
   case ElementType::i8:
     return static_cast<int8_t>(value);
+  case ElementType::u32:
+    return static_cast<uint32_t>(value);
+  case ElementType::u16:
+    return static_cast<uint16_t>(value);
   case ElementType::u8:
     return static_cast<uint8_t>(value);
   case ElementType::i1:
@@ -200,6 +210,17 @@ static int64_t truncateToInteger(double value, ElementType type) {
   case ElementType::i8:
     low = INT8_MIN, high = INT8_MAX;
     break;
+  case ElementType::u64:
+    if (value >= 0x1p63)
+      return int64_t(value < 0x1p64 ? uint64_t(value) : UINT64_MAX);
+    low = 0, high = INT64_MAX;
+    break;
+  case ElementType::u32:
+    low = 0, high = UINT32_MAX;
+    break;
+  case ElementType::u16:
+    low = 0, high = UINT16_MAX;
+    break;
   case ElementType::u8:
     low = 0, high = UINT8_MAX;
     break;
@@ -216,10 +237,16 @@ static int64_t truncateToInteger(double value, ElementType type) {
 Cell convertCell(Cell cell, ElementType from, ElementType to) {
   Cell result;
   if (isFloat(to)) {
-    double value = isFloat(from) ? cell.real : double(cell.integer);
     // An int64 goes to float in one rounding.
-    if (!isFloat(from) && to == ElementType::f32)
-      value = static_cast<float>(cell.integer);
+    bool isSingle = to == ElementType::f32;
+    double value;
+    if (isFloat(from))
+      value = cell.real;
+    else if (from == ElementType::u64)
+      value = isSingle ? float(uint64_t(cell.integer))
+                       : double(uint64_t(cell.integer));
+    else
+      value = isSingle ? float(cell.integer) : double(cell.integer);
     result.real = roundToType(value, to);
   } else if (isBool(to)) {
     result.integer = isFloat(from) ? cell.real != 0.0 : cell.integer != 0;
@@ -267,6 +294,15 @@ Cell readCell(const char *bytes, ElementType type) {
   case ElementType::i8:
     cell.integer = load<int8_t>(bytes);
     break;
+  case ElementType::u64:
+    cell.integer = int64_t(load<uint64_t>(bytes));
+    break;
+  case ElementType::u32:
+    cell.integer = load<uint32_t>(bytes);
+    break;
+  case ElementType::u16:
+    cell.integer = load<uint16_t>(bytes);
+    break;
   case ElementType::u8:
     cell.integer = load<uint8_t>(bytes);
     break;
@@ -288,10 +324,13 @@ void writeCell(Cell cell, ElementType type, char *bytes) {
   case ElementType::bf16:
     return store(bytes, toBrainBits(cell.real));
   case ElementType::i64:
+  case ElementType::u64:
     return store(bytes, cell.integer);
   case ElementType::i32:
+  case ElementType::u32:
     return store(bytes, static_cast<int32_t>(cell.integer));
   case ElementType::i16:
+  case ElementType::u16:
     return store(bytes, static_cast<int16_t>(cell.integer));
   case ElementType::i8:
   case ElementType::u8:

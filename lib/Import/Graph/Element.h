@@ -26,6 +26,9 @@ enum class ElementType : uint8_t {
   i32,
   i16,
   i8,
+  u64,
+  u32,
+  u16,
   u8,
   i1
 };
@@ -46,6 +49,9 @@ std::string printOnnxType(int32_t onnxType);
 const char *printElementType(ElementType type);
 
 bool isFloat(ElementType type);
+inline bool isUnsigned(ElementType type) {
+  return type >= ElementType::u64 && type <= ElementType::u8;
+}
 inline bool isBool(ElementType type) { return type == ElementType::i1; }
 inline bool isInteger(ElementType type) {
   return !isFloat(type) && !isBool(type);
@@ -64,8 +70,8 @@ bool isWithinLimits(ShapeRef shape);
 /// "[8, 32, 512]".
 std::string printShape(ShapeRef shape);
 
-/// One element of a constant: an integer (also for i1: 0 or 1) or a double
-/// that is exactly representable in the element type.
+/// One element of a constant: an integer (also for i1: 0 or 1; for u64 its
+/// bits) or a double that is exactly representable in the element type.
 union Cell {
   int64_t integer;
   double real;

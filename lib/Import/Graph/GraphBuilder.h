@@ -107,6 +107,8 @@ public:
   /// integers: [tanh]
   ValueId gelu(ValueId input, bool tanh);
   ValueId cast(ValueId input, ElementType type);
+  /// The bits of elements as a type of the same size.
+  ValueId bitcast(ValueId input, ElementType type);
   ValueId binary(OpKind kind, ValueId lhs, ValueId rhs);
   /// integers: [predicate]
   ValueId compare(Predicate predicate, ValueId lhs, ValueId rhs);

@@ -28,6 +28,9 @@ static int64_t countTypedElements(const onnx::TensorProto &tensor,
     return tensor.double_data_size();
   case ElementType::i64:
     return tensor.int64_data_size();
+  case ElementType::u64:
+  case ElementType::u32:
+    return tensor.uint64_data_size();
   default:
     return tensor.int32_data_size();
   }

@@ -6,12 +6,73 @@
 
 #include "lib/Import/Operators/OperatorTable.h"
 
+#include "parplan/Support/Text.h"
+
 #include "onnx/onnx_pb.h"
 
 namespace parplan::importer {
 
 template <OpKind kind> static void importUnary(NodeContext &node) {
   node.setOutput(0, node.builder.unary(kind, node.getInput(0)));
+}
+
+/// And, Or, Xor, Not: of bools only; with `Bitwise` in front, of integers only.
+static void requireBits(NodeContext &node, bool areBools) {
+  for (size_t operand = 0; operand < node.getInputCount(); ++operand) {
+    ElementType type = node.builder.getType(node.getInput(operand));
+    if (areBools ? !isBool(type) : !isInteger(type))
+      failNode(codes::badNode, "operand of type ", printElementType(type));
+  }
+}
+
+template <OpKind kind, bool areBools>
+static void importBits(NodeContext &node) {
+  requireBits(node, areBools);
+  if constexpr (kind == OpKind::logicalNot)
+    node.setOutput(0, node.builder.unary(kind, node.getInput(0)));
+  else
+    node.setOutput(
+        0, node.builder.binary(kind, node.getInput(0), node.getInput(1)));
+}
+
+/// Shifts by the powers of two, of which that past the last bit is zero.
+static void importBitShift(NodeContext &node) {
+  GraphBuilder &builder = node.builder;
+  ValueId bits = node.getInput(0), amount = node.getInput(1);
+  ElementType type = builder.getType(bits);
+  std::string direction = node.getText("direction", "");
+  if (!isUnsigned(type) || builder.getType(amount) != type ||
+      (direction != "LEFT" && direction != "RIGHT"))
+    failNode(codes::badNode, "operands of types ", printElementType(type),
+             " and ", printElementType(builder.getType(amount)), ", direction ",
+             quoteName(direction));
+  int64_t width = 8 * getElementBytes(type);
+  std::vector<Cell> cells(width + 1);
+  for (int64_t i = 0; i < width; ++i)
+    cells[i].integer = int64_t(uint64_t(1) << i);
+  cells[width].integer = 0;
+  Shape shape = {width + 1};
+  ValueId powers = builder.makeDense(type, shape, std::move(cells));
+  ValueId last = builder.makeNumber(type, double(width));
+  ValueId limited = builder.binary(OpKind::min, amount, last);
+  ValueId power =
+      builder.gather(powers, builder.cast(limited, ElementType::i64), 0);
+  if (direction == "LEFT") {
+    node.setOutput(0, builder.binary(OpKind::mul, bits, power));
+    return;
+  }
+  ValueId isWithin = builder.compare(Predicate::lt, amount, last);
+  ValueId divisor =
+      builder.select(isWithin, power, builder.makeNumber(type, 1));
+  node.setOutput(0, builder.select(isWithin,
+                                   builder.binary(OpKind::div, bits, divisor),
+                                   builder.makeNumber(type, 0)));
+}
+
+static void importBitCast(NodeContext &node) {
+  node.getRequiredInteger("to");
+  ElementType type = node.getElementType("to", ElementType::f32);
+  node.setOutput(0, node.builder.bitcast(node.getInput(0), type));
 }
 
 template <OpKind kind> static void importBinary(NodeContext &node) {
@@ -92,12 +153,9 @@ static void importWhere(NodeContext &node) {
 }
 
 static void importCast(NodeContext &node) {
-  int64_t to = node.getRequiredInteger("to");
-  std::optional<ElementType> type =
-      to >= 0 && to <= 1000 ? fromOnnxType(int32_t(to)) : std::nullopt;
-  if (!type)
-    failNode(codes::unsupportedType, "a cast to ", printOnnxType(int32_t(to)));
-  node.setOutput(0, node.builder.cast(node.getInput(0), *type));
+  node.getRequiredInteger("to");
+  ElementType type = node.getElementType("to", ElementType::f32);
+  node.setOutput(0, node.builder.cast(node.getInput(0), type));
 }
 
 static void importCastLike(NodeContext &node) {
@@ -138,11 +196,20 @@ llvm::ArrayRef<OperatorEntry> getElementwiseOperators() {
       {"Reciprocal", {6, 13}, direct, importUnary<OpKind::reciprocal>},
       {"Sin", {7, 22}, direct, importUnary<OpKind::sin>},
       {"Cos", {7, 22}, direct, importUnary<OpKind::cos>},
+      {"Tan", {7, 22}, direct, importUnary<OpKind::tan>},
+      {"Asin", {7, 22}, direct, importUnary<OpKind::asin>},
+      {"Acos", {7, 22}, direct, importUnary<OpKind::acos>},
+      {"Atan", {7, 22}, direct, importUnary<OpKind::atan>},
+      {"Sinh", {9, 22}, direct, importUnary<OpKind::sinh>},
+      {"Cosh", {9, 22}, direct, importUnary<OpKind::cosh>},
+      {"Asinh", {9, 22}, direct, importUnary<OpKind::asinh>},
+      {"Acosh", {9, 22}, direct, importUnary<OpKind::acosh>},
+      {"Atanh", {9, 22}, direct, importUnary<OpKind::atanh>},
       {"Erf", {9, 13}, direct, importUnary<OpKind::erf>},
       {"Floor", {6, 13}, direct, importUnary<OpKind::floor>},
       {"Ceil", {6, 13}, direct, importUnary<OpKind::ceil>},
       {"Round", {11, 22}, direct, importUnary<OpKind::round>},
-      {"Not", {1}, direct, importUnary<OpKind::logicalNot>},
+      {"Not", {1}, direct, importBits<OpKind::logicalNot, true>},
       {"IsNaN", {9, 13, 20}, direct, importUnary<OpKind::isNaN>},
       {"IsInf", {10, 20}, direct, importIsInf},
       {"Add", {7, 13, 14}, direct, importBinary<OpKind::add>},
@@ -151,9 +218,19 @@ llvm::ArrayRef<OperatorEntry> getElementwiseOperators() {
       {"Div", {7, 13, 14}, direct, importBinary<OpKind::div>},
       {"Pow", {7, 12, 13, 15}, direct, importPow},
       {"Mod", {10, 13}, direct, importMod},
-      {"And", {7}, direct, importBinary<OpKind::logicalAnd>},
-      {"Or", {7}, direct, importBinary<OpKind::logicalOr>},
-      {"Xor", {7}, direct, importBinary<OpKind::logicalXor>},
+      {"And", {7}, direct, importBits<OpKind::logicalAnd, true>},
+      {"Or", {7}, direct, importBits<OpKind::logicalOr, true>},
+      {"Xor", {7}, direct, importBits<OpKind::logicalXor, true>},
+      {"BitwiseNot", {18}, direct, importBits<OpKind::logicalNot, false>},
+      {"BitwiseAnd", {18}, direct, importBits<OpKind::logicalAnd, false>},
+      {"BitwiseOr", {18}, direct, importBits<OpKind::logicalOr, false>},
+      {"BitwiseXor", {18}, direct, importBits<OpKind::logicalXor, false>},
+      {"BitShift",
+       {11},
+       lowered,
+       importBitShift,
+       "multiplication and division by powers of two"},
+      {"BitCast", {26}, direct, importBitCast},
       {"Equal", {7, 11, 13, 19}, direct, importCompare<Predicate::eq>},
       {"Less", {7, 9, 13}, direct, importCompare<Predicate::lt>},
       {"LessOrEqual", {12, 16}, direct, importCompare<Predicate::le>},

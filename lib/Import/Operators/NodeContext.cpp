@@ -171,7 +171,7 @@ ElementType NodeContext::getElementType(std::string_view name,
                                         ? fromOnnxType(int32_t(number))
                                         : std::nullopt;
   if (!type)
-    failNode(codes::unsupportedType, "elements of type ",
+    failNode(codes::unsupportedType, name, " with elements of type ",
              printOnnxType(int32_t(number)));
   return *type;
 }

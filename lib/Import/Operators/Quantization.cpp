@@ -19,6 +19,8 @@ std::pair<double, double> getQuantizedRange(ElementType type) {
     return {0, 255};
   case ElementType::i16:
     return {-32768, 32767};
+  case ElementType::u16:
+    return {0, 65535};
   default:
     failNode(codes::unsupportedType, "numbers quantized to ",
              printElementType(type));

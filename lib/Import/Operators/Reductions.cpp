@@ -64,31 +64,30 @@ static void importReduceProd(NodeContext &node) {
                                         reduction.dims, reduction.keepDims));
 }
 
-/// Bools and unsigned integers are reduced as signed integers, which can be
-/// negated; others as they are.
-static ElementType getSignedType(ElementType type) {
-  return isBool(type) || type == ElementType::u8 ? ElementType::i32 : type;
+/// Extremes of bools are those of bytes.
+static ValueId reduceExtreme(NodeContext &node, bool isLeast) {
+  GraphBuilder &builder = node.builder;
+  Reduction reduction = readReduction(node);
+  ElementType type = builder.getType(reduction.input);
+  ValueId input = isBool(type) ? builder.cast(reduction.input, ElementType::u8)
+                               : reduction.input;
+  // A minimum is the maximum in the order turned round.
+  OpKind turn = isFloat(type) ? OpKind::neg : OpKind::logicalNot;
+  if (isLeast)
+    input = builder.unary(turn, input);
+  ValueId greatest = builder.reduce(ReduceKind::max, input, reduction.dims,
+                                    reduction.keepDims);
+  if (isLeast)
+    greatest = builder.unary(turn, greatest);
+  return builder.cast(greatest, type);
 }
 
 static void importReduceMax(NodeContext &node) {
-  GraphBuilder &builder = node.builder;
-  Reduction reduction = readReduction(node);
-  ElementType type = builder.getType(reduction.input);
-  ValueId greatest = builder.reduce(
-      ReduceKind::max, builder.cast(reduction.input, getSignedType(type)),
-      reduction.dims, reduction.keepDims);
-  node.setOutput(0, builder.cast(greatest, type));
+  node.setOutput(0, reduceExtreme(node, /*isLeast=*/false));
 }
 
 static void importReduceMin(NodeContext &node) {
-  GraphBuilder &builder = node.builder;
-  Reduction reduction = readReduction(node);
-  ElementType type = builder.getType(reduction.input);
-  ValueId negated = builder.unary(
-      OpKind::neg, builder.cast(reduction.input, getSignedType(type)));
-  ValueId greatest = builder.reduce(ReduceKind::max, negated, reduction.dims,
-                                    reduction.keepDims);
-  node.setOutput(0, builder.cast(builder.unary(OpKind::neg, greatest), type));
+  node.setOutput(0, reduceExtreme(node, /*isLeast=*/true));
 }
 
 static void importReduceL1(NodeContext &node) {

@@ -36,6 +36,10 @@ static Cell readTypedCell(const onnx::TensorProto &tensor, ElementType type,
   case ElementType::i64:
     cell.integer = tensor.int64_data(index);
     break;
+  case ElementType::u64:
+  case ElementType::u32:
+    cell.integer = wrapToType(int64_t(tensor.uint64_data(index)), type);
+    break;
   case ElementType::f16:
   case ElementType::bf16: {
     auto bits = static_cast<uint16_t>(tensor.int32_data(index));

@@ -2,8 +2,8 @@
 //
 // Every kernel is enqueued on `stream` and marks `buffers` as live. Arrays lie
 // in the arena, row-major and dense unless strides are given. `Element` is
-// float or double; kernels that only move or compare also take int64_t,
-// int32_t, uint8_t and bool. `Index` is int64_t or int32_t. An operand that is
+// float or double; kernels that only move or compare also take integers and
+// bool. `Index` is int64_t or int32_t. An operand that is
 // optional is null when absent.
 //
 //===----------------------------------------------------------------------===//

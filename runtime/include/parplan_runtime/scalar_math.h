@@ -121,6 +121,24 @@ PARPLAN_DEVICE double sigmoid(double x) {
   return 1.0 / (1.0 + exponential(-x));
 }
 
+// Functions that few models use: float goes through double, which is exact
+// enough and needs no code of its own.
+#define PARPLAN_THROUGH_DOUBLE(name, function)                                 \
+  PARPLAN_DEVICE double name(double x) { return __builtin_##function(x); }     \
+  PARPLAN_DEVICE float name(float x) {                                         \
+    return static_cast<float>(__builtin_##function(static_cast<double>(x)));   \
+  }
+PARPLAN_THROUGH_DOUBLE(tangent, tan)
+PARPLAN_THROUGH_DOUBLE(arcSine, asin)
+PARPLAN_THROUGH_DOUBLE(arcCosine, acos)
+PARPLAN_THROUGH_DOUBLE(arcTangent, atan)
+PARPLAN_THROUGH_DOUBLE(hyperbolicSine, sinh)
+PARPLAN_THROUGH_DOUBLE(hyperbolicCosine, cosh)
+PARPLAN_THROUGH_DOUBLE(areaSine, asinh)
+PARPLAN_THROUGH_DOUBLE(areaCosine, acosh)
+PARPLAN_THROUGH_DOUBLE(areaTangent, atanh)
+#undef PARPLAN_THROUGH_DOUBLE
+
 #if defined(PARPLAN_CUDA)
 PARPLAN_DEVICE float exponential(float x) { return expf(x); }
 PARPLAN_DEVICE float logarithm(float x) { return logf(x); }
@@ -265,18 +283,15 @@ PARPLAN_DEVICE float power(float x, float y) {
       __builtin_pow(static_cast<double>(x), static_cast<double>(y)));
 }
 /// Repeated squaring; a negative exponent of an integer gives 0 or +-1.
-PARPLAN_DEVICE int64_t power(int64_t x, int64_t y) {
-  if (y < 0)
-    return x == 1 ? 1 : x == -1 ? ((y & 1) ? -1 : 1) : 0;
+template <typename T> PARPLAN_DEVICE T power(T x, T y) {
+  if (y < T(0))
+    return x == T(1) ? T(1) : x == T(-1) ? T((y & 1) ? -1 : 1) : T(0);
   uint64_t result = 1, base = static_cast<uint64_t>(x);
-  for (; y > 0; y >>= 1, base *= base)
-    if (y & 1)
+  for (uint64_t left = static_cast<uint64_t>(y); left > 0;
+       left >>= 1, base *= base)
+    if (left & 1)
       result *= base;
-  return static_cast<int64_t>(result);
-}
-PARPLAN_DEVICE int32_t power(int32_t x, int32_t y) {
-  return static_cast<int32_t>(
-      power(static_cast<int64_t>(x), static_cast<int64_t>(y)));
+  return static_cast<T>(result);
 }
 
 // --- activations ------------------------------------------------------------
@@ -293,23 +308,25 @@ template <typename T> PARPLAN_DEVICE T geluTanh(T x) {
 
 /// Float to integer as ONNX Cast asks for: towards zero; saturating, and NaN
 /// as 0, where C++ leaves the result undefined.
-PARPLAN_DEVICE int64_t truncateToInt64(double x) {
+template <typename Integer> PARPLAN_DEVICE Integer truncateTo(double x) {
+  constexpr bool isSigned = Integer(-1) < Integer(0);
+  constexpr int bits = int(8 * sizeof(Integer)) - isSigned;
+  constexpr auto greatest = Integer(~uint64_t(0) >> (64 - bits));
+  constexpr auto least = Integer(isSigned ? -greatest - 1 : 0);
+  constexpr double end = 2.0 * double(uint64_t(1) << (bits - 1));
   if (x != x)
-    return 0;
-  if (x >= 9223372036854775807.0)
-    return INT64_MAX;
-  if (x <= -9223372036854775808.0)
-    return INT64_MIN;
-  return static_cast<int64_t>(x);
+    return Integer(0);
+  if (x >= end)
+    return greatest;
+  return x <= double(least) ? least : static_cast<Integer>(x);
 }
-PARPLAN_DEVICE int32_t truncateToInt32(double x) {
-  if (x != x)
-    return 0;
-  if (x >= 2147483647.0)
-    return INT32_MAX;
-  if (x <= -2147483648.0)
-    return INT32_MIN;
-  return static_cast<int32_t>(x);
+
+/// The bits of a value as another type of the same size.
+template <typename To, typename From> PARPLAN_DEVICE To bitCast(From from) {
+  static_assert(sizeof(To) == sizeof(From));
+  To to;
+  __builtin_memcpy(&to, &from, sizeof to);
+  return to;
 }
 
 } // namespace runtime

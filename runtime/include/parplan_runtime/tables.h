@@ -30,6 +30,9 @@ enum class ElementType : int32_t {
   Int32,
   Int16,
   Int8,
+  UInt64,
+  UInt32,
+  UInt16,
   UInt8,
   Bool
 };
@@ -38,13 +41,16 @@ constexpr int64_t elementBytes(ElementType type) {
   switch (type) {
   case ElementType::Float64:
   case ElementType::Int64:
+  case ElementType::UInt64:
     return 8;
   case ElementType::Float32:
   case ElementType::Int32:
+  case ElementType::UInt32:
     return 4;
   case ElementType::Float16:
   case ElementType::BFloat16:
   case ElementType::Int16:
+  case ElementType::UInt16:
     return 2;
   case ElementType::Int8:
   case ElementType::UInt8:

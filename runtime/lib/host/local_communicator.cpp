@@ -48,6 +48,12 @@ void combineAll(ElementType type, Reduction kind,
     return combineAll<int16_t>(kind, in, out, begin, end, outBegin);
   case ElementType::Int8:
     return combineAll<int8_t>(kind, in, out, begin, end, outBegin);
+  case ElementType::UInt64:
+    return combineAll<uint64_t>(kind, in, out, begin, end, outBegin);
+  case ElementType::UInt32:
+    return combineAll<uint32_t>(kind, in, out, begin, end, outBegin);
+  case ElementType::UInt16:
+    return combineAll<uint16_t>(kind, in, out, begin, end, outBegin);
   case ElementType::UInt8:
   case ElementType::Bool:
     return combineAll<uint8_t>(kind, in, out, begin, end, outBegin);

@@ -35,12 +35,17 @@ MPI_Datatype typeOf(ElementType type) {
     return MPI_INT16_T;
   case ElementType::Int8:
     return MPI_INT8_T;
+  case ElementType::UInt64:
+    return MPI_UINT64_T;
+  case ElementType::UInt32:
+    return MPI_UINT32_T;
   case ElementType::UInt8:
   case ElementType::Bool:
     return MPI_UINT8_T;
-  case ElementType::Float16:
+  case ElementType::UInt16:
+  case ElementType::Float16: // MPI only moves these two.
   case ElementType::BFloat16:
-    return MPI_UINT16_T; // MPI only moves them.
+    return MPI_UINT16_T;
   }
   return MPI_BYTE;
 }

@@ -137,6 +137,26 @@ exec.kernel @select space [2] inputs [f32] output f32 scalars 0 {
 
 // -----
 
+exec.kernel @bits_of_floats space [2] inputs [f32] output f32 scalars 0 {
+^bb0(%i: i64):
+  %x = exec.load 0 at 0 strides [1] : f32
+  // expected-error@+1 {{'and' does not take these types (E11)}}
+  %y = exec.apply and(%x, %x) : (f32, f32) -> f32
+  exec.store %x at 0 strides [1] : f32
+}
+
+// -----
+
+exec.kernel @bits_of_other_size space [2] inputs [f32] output f32 scalars 0 {
+^bb0(%i: i64):
+  %x = exec.load 0 at 0 strides [1] : f32
+  // expected-error@+1 {{'bit_cast' does not take these types (E11)}}
+  %y = exec.apply bit_cast(%x) : (f32) -> i64
+  exec.store %x at 0 strides [1] : f32
+}
+
+// -----
+
 exec.kernel @literal space [2] inputs [f32] output f32 scalars 0 {
 ^bb0(%i: i64):
   // expected-error@+1 {{of type 'i64' as 'f32' (E11)}}

@@ -10,8 +10,14 @@ func.func @unary(%x: tensor<2x3xf32>, %i: tensor<2x3xi64>, %p: tensor<2x3xi1>) {
   parplan.gelu %x : tensor<2x3xf32>
   // CHECK: parplan.gelu tanh %{{.*}} : tensor<2x3xf32>
   parplan.gelu tanh %x : tensor<2x3xf32>
+  // CHECK: parplan.atanh %{{.*}} : tensor<2x3xf32>
+  parplan.atanh %x : tensor<2x3xf32>
   // CHECK: parplan.not %{{.*}} : tensor<2x3xi1>
   parplan.not %p : tensor<2x3xi1>
+  // CHECK: parplan.xor %{{.*}}, %{{.*}} : tensor<2x3xi64>, tensor<2x3xi64>
+  parplan.xor %i, %i : tensor<2x3xi64>, tensor<2x3xi64>
+  // CHECK: parplan.bitcast %{{.*}} : tensor<2x3xf32> to tensor<2x3xi32>
+  parplan.bitcast %x : tensor<2x3xf32> to tensor<2x3xi32>
   // CHECK: parplan.is_nan %{{.*}} : tensor<2x3xf32>
   parplan.is_nan %x : tensor<2x3xf32>
   // CHECK: parplan.cast %{{.*}} : tensor<2x3xf32> to tensor<2x3xbf16>

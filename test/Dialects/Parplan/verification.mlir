@@ -16,6 +16,22 @@ func.func @shapes_that_do_not_broadcast(%x: tensor<2x3xf32>, %y: tensor<4xf32>) 
 
 // -----
 
+func.func @bits_of_other_size(%x: tensor<2xf32>) {
+  // expected-error@+1 {{reads the bits of 'f32' as 'i64'}}
+  parplan.bitcast %x : tensor<2xf32> to tensor<2xi64>
+  return
+}
+
+// -----
+
+func.func @bits_as_bools(%x: tensor<2xui8>) {
+  // expected-error@+1 {{reads the bits of 'ui8' as 'i1'}}
+  parplan.bitcast %x : tensor<2xui8> to tensor<2xi1>
+  return
+}
+
+// -----
+
 func.func @select_of_two_types(%p: tensor<2xi1>, %x: tensor<2xf32>, %y: tensor<2xf64>) {
   // expected-error@+1 {{selects between 'f32' and 'f64'}}
   parplan.select %p, %x, %y : tensor<2xi1>, tensor<2xf32>, tensor<2xf64>

@@ -70,11 +70,14 @@ Type getType(MLIRContext &context, ElementType type) {
     return builder.getF16Type();
   case ElementType::bf16:
     return builder.getBF16Type();
-  case ElementType::u8:
-    return builder.getIntegerType(8, /*isSigned=*/false);
-  default:
-    return builder.getIntegerType(
-        type == ElementType::i1 ? 1 : 8 * importer::getElementBytes(type));
+  case ElementType::i1:
+    return builder.getI1Type();
+  default: {
+    unsigned width = 8 * importer::getElementBytes(type);
+    return importer::isUnsigned(type)
+               ? builder.getIntegerType(width, /*isSigned=*/false)
+               : builder.getIntegerType(width);
+  }
   }
 }
 

@@ -38,6 +38,11 @@ Cases getElementwiseCases() {
     cases.push_back(makeUnary(op));
   for (const char *op : {"log", "sqrt", "rsqrt", "reciprocal"})
     cases.push_back(makeUnary(op, 0.25, 3));
+  for (const char *op : {"atan", "sinh", "cosh", "asinh"})
+    cases.push_back(makeUnary(op));
+  for (const char *op : {"tan", "asin", "acos", "atanh"})
+    cases.push_back(makeUnary(op, -0.75, 0.75));
+  cases.push_back(makeUnary("acosh", 1.25, 3));
   cases.push_back({"gelu_tanh",
                    "%y = parplan.gelu tanh %0 : tensor<3x4xf64>",
                    {"3x4xf64"}});
@@ -89,11 +94,6 @@ Cases getShapeCases() {
     one.integers = std::move(integers);
     return one;
   };
-  auto cumsum = [](const char *name, const char *attributes) -> GradientCase {
-    return {name,
-            std::string("%y = parplan.cumsum %0 dim 1 ") + attributes +
-                " : tensor<2x5x3xf64>",
-            {"2x5x3xf64"}};
   auto add = [](const char *name, const char *text, const char *updates,
                 const char *indices, const char *data,
                 std::vector<int64_t> integers) -> GradientCase {
@@ -105,6 +105,11 @@ Cases getShapeCases() {
     one.integers = std::move(integers);
     return one;
   };
+  auto cumsum = [](const char *name, const char *attributes) -> GradientCase {
+    return {name,
+            std::string("%y = parplan.cumsum %0 dim 1 ") + attributes +
+                " : tensor<2x5x3xf64>",
+            {"2x5x3xf64"}};
   };
   Cases cases = {
       {"reshape",
@@ -145,17 +150,17 @@ Cases getShapeCases() {
              "2x2xi64", {1, -1, 1, 3}),
       gather("gather_nd_batch", "gather_nd %0, %1 batch_dims 1", "3x4x2xf64",
              "3x2x1xi64", {1, -1, 1, 1}),
-      {"topk",
-       "%y, %z = parplan.topk %0 k 2 dim 1 largest true : tensor<3x5x2xf64>",
-       {"3x5x2xf64"}},
-      {"topk_smallest",
-       "%y, %z = parplan.topk %0 k 3 dim 0 largest false : tensor<4x2xf64>",
       add("gather_gradient", "gather_gradient %0, %1 dim 1", "2x2x2x3xf64",
           "2x2xi64", "2x5x3xf64", {1, -1, 4, 1}),
       add("gather_elements_gradient", "gather_elements_gradient %0, %1 dim 1",
           "3x2xf64", "3x2xi64", "3x4xf64", {1, -1, 3, 3, 0, 2}),
       add("gather_nd_gradient", "gather_nd_gradient %0, %1 batch_dims 1",
           "3x2x2xf64", "3x2x1xi64", "3x4x2xf64", {1, -1, 1, 1}),
+      {"topk",
+       "%y, %z = parplan.topk %0 k 2 dim 1 largest true : tensor<3x5x2xf64>",
+       {"3x5x2xf64"}},
+      {"topk_smallest",
+       "%y, %z = parplan.topk %0 k 3 dim 0 largest false : tensor<4x2xf64>",
        {"4x2xf64"}},
       cumsum("cumsum", ""),
       cumsum("cumsum_exclusive", "{exclusive}"),
@@ -201,11 +206,6 @@ static GradientCase makeConv(const std::string &name, const std::string &input,
   return {"conv_" + name, op, arguments};
 }
 
-static GradientCase makePool(const std::string &name, const std::string &input,
-                             const std::string &text) {
-  return {name, "%y = parplan." + text + " : tensor<" + input + ">", {input}};
-}
-
 /// The adjoint of a convolution of `input` by `weight` that `gradient` is of.
 static GradientCase makeConvAdjoint(const std::string &op,
                                     const std::string &lhs,
@@ -217,6 +217,11 @@ static GradientCase makeConvAdjoint(const std::string &op,
               "groups 2 : tensor<" +
               lhs + ">, tensor<" + rhs + "> to tensor<" + result + ">",
           {lhs, rhs}};
+}
+
+static GradientCase makePool(const std::string &name, const std::string &input,
+                             const std::string &text) {
+  return {name, "%y = parplan." + text + " : tensor<" + input + ">", {input}};
 }
 
 Cases getProductCases() {
@@ -252,15 +257,15 @@ Cases getProductCases() {
   cases.push_back(makeConv("cube", "1x1x3x3x3xf64", "2x1x2x2x2xf64", "2xf64",
                            "strides [1, 1, 1] pads [0, 0, 1, 0, 0, 1] "
                            "dilations [1, 1, 1] groups 1"));
+  cases.push_back(makeConvAdjoint("conv_input_gradient", "1x6x2x4xf64",
+                                  "6x2x3x2xf64", "1x4x5x5xf64"));
+  cases.push_back(makeConvAdjoint("conv_weight_gradient", "1x4x5x5xf64",
+                                  "1x6x2x4xf64", "6x2x3x2xf64"));
   cases.push_back(makePool("max_pool", "2x2x5x6xf64",
                            "max_pool %0 window [2, 3] strides [2, 1] pads "
                            "[0, 1, 1, 1] dilations [1, 2]"));
   cases.push_back(makePool("max_pool_line", "1x2x6xf64",
                            "max_pool %0 window [3] strides [2] pads [1, 1] "
-  cases.push_back(makeConvAdjoint("conv_input_gradient", "1x6x2x4xf64",
-                                  "6x2x3x2xf64", "1x4x5x5xf64"));
-  cases.push_back(makeConvAdjoint("conv_weight_gradient", "1x4x5x5xf64",
-                                  "1x6x2x4xf64", "6x2x3x2xf64"));
                            "dilations [1]"));
   cases.push_back(makePool("average_pool", "2x2x5x6xf64",
                            "average_pool %0 window [2, 3] strides [2, 1] pads "

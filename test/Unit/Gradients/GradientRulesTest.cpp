@@ -154,8 +154,8 @@ const std::set<std::string> withoutGradient = {
 /// Ops that answer, though nobody asks: their results are not floats, or no
 /// functions of numbers.
 const std::set<std::string> withoutFloats = {
-    "parplan.not",     "parplan.and",    "parplan.or",    "parplan.xor",
-    "parplan.compare", "parplan.is_nan", "parplan.is_inf"};
+    "parplan.not",     "parplan.and",    "parplan.or",     "parplan.xor",
+    "parplan.compare", "parplan.is_nan", "parplan.is_inf", "parplan.bitcast"};
 
 TEST(Gradients, ExistForEveryOpOrAreKnownToBeMissing) {
   OpFixture fixture("", {});

@@ -162,12 +162,10 @@ INSTANTIATE_TEST_SUITE_P(
         Form{"MinOfBytes", 18,
              "g (uint8[2,3] x) => (uint8[2,1] y) { a = Constant <value_ints = "
              "[1]> () y = ReduceMin (x, a) }",
-             "%0 = cast x\n"
-             "%1 = neg %0\n"
-             "%2 = reduce %1 [1, 1, 1]\n"
-             "%3 = neg %2\n"
-             "%4 = cast %3\n"
-             "return %4:uint8[2, 1]"}),
+             "%0 = not x\n"
+             "%1 = reduce %0 [1, 1, 1]\n"
+             "%2 = not %1\n"
+             "return %2:uint8[2, 1]"}),
     printName);
 
 INSTANTIATE_TEST_SUITE_P(

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "lib/Import/Graph/CellArithmetic.h"
 #include "lib/Import/Graph/GraphBuilder.h"
 
 #include <gtest/gtest.h>
@@ -89,6 +90,51 @@ TEST(Element, CastsOutOfRangeSaturate) {
   EXPECT_EQ(convertCell(Cell{.integer = 300}, ElementType::i64, ElementType::u8)
                 .integer,
             44);
+}
+
+TEST(Element, UnsignedIntegersHaveAllTheirBits) {
+  constexpr ElementType u64 = ElementType::u64;
+  Cell all{.integer = -1}, one{.integer = 1};
+  EXPECT_EQ(convertCell(all, u64, ElementType::f64).real, 0x1p64);
+  EXPECT_EQ(convertCell(all, u64, ElementType::u16).integer, 65535);
+  Cell large{.integer = 0};
+  large.real = 0x1p63;
+  EXPECT_EQ(convertCell(large, ElementType::f32, u64).integer, INT64_MIN);
+  EXPECT_EQ(convertCell(large, ElementType::f32, ElementType::u32).integer,
+            UINT32_MAX);
+  auto apply = [&](OpKind kind) {
+    return evaluateBinary(kind, Predicate::gt, all, one, u64).integer;
+  };
+  EXPECT_EQ(apply(OpKind::div), -1);
+  EXPECT_EQ(apply(OpKind::mod), 0);
+  EXPECT_EQ(apply(OpKind::max), -1);
+  EXPECT_EQ(apply(OpKind::min), 1);
+  EXPECT_EQ(apply(OpKind::compare), 1);
+}
+
+TEST(Element, TypesHaveTheNumbersOfOnnx) {
+  for (int i = 0; i <= int(ElementType::i1); ++i) {
+    auto type = ElementType(i);
+    EXPECT_EQ(fromOnnxType(toOnnxType(type)), type);
+    EXPECT_EQ(printOnnxType(toOnnxType(type)), printElementType(type));
+  }
+}
+
+TEST(Element, BitsOfConstants) {
+  Cell number{.integer = 0};
+  number.real = 1;
+  EXPECT_EQ(
+      evaluateUnary(OpKind::bitcast, number, ElementType::f32, ElementType::i32)
+          .integer,
+      0x3f800000);
+  EXPECT_EQ(evaluateUnary(OpKind::logicalNot, Cell{.integer = 5},
+                          ElementType::u8, ElementType::u8)
+                .integer,
+            250);
+  EXPECT_EQ(evaluateUnary(OpKind::logicalNot, Cell{.integer = 1},
+                          ElementType::i1, ElementType::i1)
+                .integer,
+            0);
 }
 
 TEST(Element, ShapesWithinLimits) {

@@ -260,6 +260,36 @@ INSTANTIATE_TEST_SUITE_P(
              "{ y = IsInf <detect_positive = 0> (x) }",
              "%0 = is_inf x\n%1 = compare x 0 [2]\n%2 = and %0 %1\n"
              "return %2:bool[2]"},
+        Form{"BitwiseAnd", 18,
+             "g (uint16[2] x, uint16[2] z) => (uint16[2] y) "
+             "{ a = BitwiseNot(z) y = BitwiseAnd(x, a) }",
+             "%0 = not z\n%1 = and x %0\nreturn %1:uint16[2]"},
+        Form{"UnsignedConstant", 14,
+             "g (uint64[2] x) => (uint64[2] y) "
+             "{ c = Constant <value = uint64[2] {1, 18446744073709551615}> () "
+             "d = Constant <value = uint32[2] {3, 4294967295}> () "
+             "e = Cast <to = 13> (d) s = Div(c, e) y = Add(x, s) }",
+             "%0 = add x {0 4294967297}[2]\nreturn %0:uint64[2]"},
+        Form{"BitwiseOfBools", 18,
+             "g (bool[2] x) => (bool[2] y) { y = BitwiseNot(x) }", "2103"},
+        Form{"LogicOfIntegers", 7,
+             "g (int32[2] x) => (int32[2] y) { y = Or(x, x) }", "2103"},
+        Form{"ShiftLeft", 11,
+             "g (uint8[2] x, uint8[2] n) => (uint8[2] y) "
+             "{ y = BitShift <direction = \"LEFT\"> (x, n) }",
+             "%0 = min n 8\n%1 = cast %0\n"
+             "%2 = gather {1 2 4 8 16 32 64 128 0}[9] %1 [0]\n"
+             "%3 = mul x %2\nreturn %3:uint8[2]"},
+        Form{"ShiftOfSigned", 11,
+             "g (int8[2] x) => (int8[2] y) "
+             "{ y = BitShift <direction = \"LEFT\"> (x, x) }",
+             "2103"},
+        Form{"BitCast", 26,
+             "g (uint32[2] x) => (float[2] y) { y = BitCast <to = 1> (x) }",
+             "%0 = bitcast x\nreturn %0:float[2]"},
+        Form{"BitCastToOtherSize", 26,
+             "g (uint32[2] x) => (double[2] y) { y = BitCast <to = 11> (x) }",
+             "2103"},
         Form{"CastLike", 15,
              "g (int64[2] x, float[1] z) => (float[2] y) "
              "{ y = CastLike(x, z) }",

@@ -109,7 +109,56 @@ TEST_F(Interpreter, WrapsIntegers) {
       run(R"(%a = parplan.constant dense<[2.9, -2.9, 1.0e30]> : tensor<3xf64>
       %r = parplan.cast %a : tensor<3xf64> to tensor<3xi32>)",
           "tensor<3xi32>"),
-      (Numbers{2, -2, 0}));
+      (Numbers{2, -2, 2147483647}));
+}
+
+TEST_F(Interpreter, UnsignedIntegersHaveAllTheirBits) {
+  std::string ends = "%a = parplan.constant dense<[18446744073709551615, 5]> : "
+                     "tensor<2xui64>\n"
+                     "%b = parplan.constant dense<[3, 9223372036854775808]> : "
+                     "tensor<2xui64>\n";
+  std::string types = "tensor<2xui64>, tensor<2xui64>", type = "tensor<2xui64>";
+  EXPECT_EQ(run(ends + "%r = parplan.div %a, %b : " + types, type),
+            (Numbers{6148914691236517205.0, 0}));
+  EXPECT_EQ(run(ends + "%r = parplan.mod %b, %a : " + types, type),
+            (Numbers{3, 3}));
+  EXPECT_EQ(run(ends + "%r = parplan.min %a, %b : " + types, type),
+            (Numbers{3, 5}));
+  EXPECT_EQ(
+      run(ends + "%r = parplan.compare lt %a, %b : " + types, "tensor<2xi1>"),
+      (Numbers{0, 1}));
+  EXPECT_EQ(run(ends + "%r = parplan.reduce max %b dims [0] : " + type,
+                "tensor<ui64>"),
+            (Numbers{9223372036854775808.0}));
+  EXPECT_EQ(run(R"(%a = parplan.constant dense<[1.5e19, -3.0]> : tensor<2xf64>
+      %r = parplan.cast %a : tensor<2xf64> to tensor<2xui64>)",
+                type),
+            (Numbers{1.5e19, 0}));
+  EXPECT_EQ(run(ends + "%r = parplan.abs %a : " + type, type),
+            (Numbers{18446744073709551615.0, 5}));
+  EXPECT_EQ(run(ends + "%r = parplan.relu %b : " + type, type),
+            (Numbers{3, 9223372036854775808.0}));
+  EXPECT_EQ(run(ends + "%r = parplan.sign %a : " + type, type),
+            (Numbers{1, 1}));
+}
+
+TEST_F(Interpreter, BitsOfNumbers) {
+  EXPECT_EQ(run(R"(%a = parplan.constant dense<[0, 5, 255]> : tensor<3xui8>
+      %r = parplan.not %a : tensor<3xui8>)",
+                "tensor<3xui8>"),
+            (Numbers{255, 250, 0}));
+  EXPECT_EQ(run(R"(%a = parplan.constant dense<[true, false]> : tensor<2xi1>
+      %r = parplan.not %a : tensor<2xi1>)",
+                "tensor<2xi1>"),
+            (Numbers{0, 1}));
+  EXPECT_EQ(run(R"(%a = parplan.constant dense<[1.0, -2.0]> : tensor<2xf32>
+      %r = parplan.bitcast %a : tensor<2xf32> to tensor<2xi32>)",
+                "tensor<2xi32>"),
+            (Numbers{1065353216, -1073741824}));
+  EXPECT_EQ(run(R"(%a = parplan.constant dense<[16256, -32768]> : tensor<2xi16>
+      %r = parplan.bitcast %a : tensor<2xi16> to tensor<2xbf16>)",
+                "tensor<2xbf16>"),
+            (Numbers{1, 0}));
 }
 
 TEST_F(Interpreter, ComparesAndSelects) {

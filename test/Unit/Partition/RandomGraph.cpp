@@ -31,11 +31,59 @@ static Shape makeBroadcastable(Random &random, ArrayRef<int64_t> shape) {
   return result;
 }
 
+/// Bits of integers, and the greatest of integers that may all be negative.
+static void growIntegers(GraphGrower &grower, Value x, double bound) {
+  auto type = cast<RankedTensorType>(x.getType());
+  unsigned width = 8u << grower.random.below(4);
+  auto integerType = type.clone(grower.builder.getIntegerType(width));
+  Value integers = grower.create<CastOp>(integerType, x);
+  if (type.getRank() == 0 || grower.random.chance(50)) {
+    Value flipped = grower.create<NotOp>(integers);
+    Value bits = grower.random.chance(50)
+                     ? grower.create<XorOp>(flipped, integers)
+                     : flipped;
+    return grower.add(grower.create<CastOp>(type, bits), bound + 1, true);
+  }
+  Value greatest = grower.create<ReduceOp>(
+      ReduceKind::max, grower.create<NotOp>(integers),
+      SmallVector<int64_t>{grower.random.below(type.getRank())},
+      /*keep_dims=*/true);
+  grower.add(grower.create<CastOp>(cast<RankedTensorType>(greatest.getType())
+                                       .clone(type.getElementType()),
+                                   greatest),
+             bound + 1, true);
+}
+
+/// Functions of numbers within [-1/2, 1/2], or from 1 on.
+static void growOfSmall(GraphGrower &grower, Value x) {
+  Value small =
+      grower.create<MulOp>(grower.create<TanhOp>(x), grower.makeSplat(0.5));
+  switch (grower.random.below(7)) {
+  case 0:
+    return grower.add(grower.create<AsinOp>(small), 1, false);
+  case 1:
+    return grower.add(grower.create<AcosOp>(small), 3, false);
+  case 2:
+    return grower.add(grower.create<AtanhOp>(small), 1, false);
+  case 3:
+    return grower.add(grower.create<TanOp>(small), 1, false);
+  case 4:
+    return grower.add(grower.create<SinhOp>(small), 1, false);
+  case 5:
+    return grower.add(grower.create<CoshOp>(small), 2, false);
+  default:
+    return grower.add(
+        grower.create<AcoshOp>(grower.create<AddOp>(
+            grower.create<MulOp>(small, small), grower.makeSplat(1.5))),
+        2, false);
+  }
+}
+
 static void growUnary(GraphGrower &grower) {
   Value x = grower.pickReal();
   auto [bound, isExact] = grower.getRange(x);
   // Functions with jumps are for exact values only.
-  switch (grower.random.below(isExact ? 12 : 9)) {
+  switch (grower.random.below(isExact ? 14 : 11)) {
   case 0:
     return grower.add(grower.create<NegOp>(x), bound, isExact);
   case 1:
@@ -58,14 +106,22 @@ static void growUnary(GraphGrower &grower) {
         grower.create<ExpOp>(grower.create<NegOp>(grower.create<AbsOp>(x))), 1,
         false);
   case 9:
+    return grower.random.chance(50)
+               ? grower.add(grower.create<AtanOp>(x), 2, false)
+               : grower.add(grower.create<AsinhOp>(x), bound, false);
+  case 10:
+    return growOfSmall(grower, x);
+  case 11:
+    if (grower.random.chance(50))
+      return growIntegers(grower, x, bound);
     return grower.add(grower.create<SignOp>(x), 1, true);
-  case 10: {
+  case 12: {
     auto type = cast<RankedTensorType>(x.getType());
     Value integers =
         grower.create<CastOp>(type.clone(grower.builder.getI64Type()), x);
     return grower.add(grower.create<CastOp>(type, integers), bound, true);
   }
-  case 11: {
+  case 13: {
     auto type = cast<RankedTensorType>(x.getType());
     Value narrow =
         grower.create<CastOp>(type.clone(grower.builder.getF32Type()), x);
