@@ -230,11 +230,11 @@ LogicalResult Machine::evaluateClearing(ClearPaddingOp op) {
 
 void Machine::clear(ClearPaddingOp op, Tensor &value, int64_t rank) {
   double fill = op.getFill().convertToDouble();
-  Scalar filler;
+  Scalar filler{};
   if (value.isReal())
     filler.real = fill;
-  else
-    filler.integer = fill < 0 ? std::numeric_limits<int64_t>::min() : 0;
+  else if (fill < 0)
+    filler = value.getLeast();
   for (auto [dim, size, axes] :
        llvm::zip_equal(op.getDims(), op.getSizes(),
                        op.getAxes().getAsRange<AxisListAttr>())) {

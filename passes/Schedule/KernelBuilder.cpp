@@ -10,6 +10,8 @@
 
 #include "llvm/ADT/TypeSwitch.h"
 
+#include <cmath>
+
 using namespace mlir;
 
 namespace parplan {
@@ -104,6 +106,13 @@ Value KernelBuilder::literal(TypedAttr value) {
 Value KernelBuilder::literal(Type type, double value) {
   if (isa<FloatType>(type))
     return literal(cast<TypedAttr>(builder.getFloatAttr(type, value)));
+  auto integer = cast<IntegerType>(type);
+  // The least number is what minus infinity is of floats.
+  if (std::isinf(value) && value < 0)
+    return literal(builder.getIntegerAttr(
+        type, integer.isUnsigned() || integer.getWidth() == 1
+                  ? APInt::getZero(integer.getWidth())
+                  : APInt::getSignedMinValue(integer.getWidth())));
   if (type.isInteger(1))
     return literal(builder.getIntegerAttr(type, value != 0));
   return literal(builder.getIntegerAttr(type, static_cast<int64_t>(value)));

@@ -450,6 +450,37 @@ TEST_F(Interpreter, KnowsTheBlocksOfEveryRank) {
   EXPECT_EQ(held[3], (Numbers{7, -1, 7, -1}));
 }
 
+/// S4: minus infinity is the least number of an integer type.
+TEST_F(Interpreter, PaddingIsNoMaximumOfIntegers) {
+  auto getGreatest = [&](const std::string &type, const std::string &number) {
+    func::FuncOp function = parse(R"(
+      parplan.mesh @mesh <["x"=2 data, "y"=2 tensor]>
+      func.func @f() {
+        %a = parplan.constant dense<)" +
+                                  number + "> : tensor<2x" + type + R"(>
+        %b = parplan.clear_padding %a dims [0] sizes [5] axes [#parplan.axes<"x", "y">] fill 0xFFF0000000000000 : tensor<2x)" +
+                                  type + R"(>
+        %c = parplan.reduce max %b dims [0] : tensor<2x)" +
+                                  type + R"(>
+        return
+      })");
+    std::vector<Numbers> held;
+    EXPECT_TRUE(succeeded(interpretRanks(
+        function, {}, {}, [&](OpResult, llvm::ArrayRef<Tensor> blocks) {
+          held.push_back(getHeld(blocks));
+          return success();
+        })));
+    return held.back();
+  };
+  // The second rank has one element of padding, the last nothing else.
+  EXPECT_EQ(getGreatest("i64", "-7"),
+            (Numbers{-7, -7, -7, -9223372036854775808.0}));
+  EXPECT_EQ(getGreatest("i32", "-7"), (Numbers{-7, -7, -7, -2147483648.0}));
+  EXPECT_EQ(getGreatest("i16", "-7"), (Numbers{-7, -7, -7, -32768}));
+  EXPECT_EQ(getGreatest("i8", "-7"), (Numbers{-7, -7, -7, -128}));
+  EXPECT_EQ(getGreatest("ui32", "7"), (Numbers{7, 7, 7, 0}));
+}
+
 TEST_F(Interpreter, ChecksWhatLeavesTheRanks) {
   const std::string head = R"(
     parplan.mesh @mesh <["x"=2 data]>
