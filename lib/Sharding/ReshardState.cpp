@@ -8,7 +8,10 @@
 
 #include "parplan/Support/Check.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 #include <algorithm>
+#include <tuple>
 
 namespace parplan::reshard {
 
@@ -115,18 +118,50 @@ Problem::Problem(const Mesh &wholeMesh, llvm::ArrayRef<int64_t> shape,
     isEven.push_back(shape[dim] % width == 0);
     blockShape[dim] = ceilDivide(shape[dim], width); // S3
   }
-  for (int axis = 0; axis < mesh.getAxisCount(); ++axis) {
-    if (!used[axis])
-      continue;
-    meshAxes.push_back(axis);
-    sizes.push_back(mesh.getAxis(axis).size);
-    rankCount *= sizes.back();
-  }
+  for (int axis = 0; axis < mesh.getAxisCount(); ++axis)
+    if (used[axis])
+      meshAxes.push_back(axis);
   PARPLAN_CHECK(meshAxes.size() <= static_cast<size_t>(maxAxes),
                 "a reshard over ", meshAxes.size(), " axes");
+  nameAxes(from, to);
   divideBlocks();
   start = reduce(from);
   goal = reduce(to);
+}
+
+/// Larger axes first; of one size, in the order of their places in `from` and
+/// in `to`.
+void Problem::nameAxes(const Sharding &from, const Sharding &to) {
+  auto getPlace = [](const Sharding &sharding, int axis) {
+    std::pair<size_t, size_t> place;
+    auto isIn = [&](const AxisList &list) {
+      place.second = llvm::find(list, axis) - list.begin();
+      return place.second < list.size();
+    };
+    for (const AxisList &axes : sharding.dims) {
+      if (isIn(axes))
+        return place;
+      ++place.first;
+    }
+    if (isIn(sharding.storage))
+      return place;
+    ++place.first;
+    // Pending axes have no order.
+    if (isIn(sharding.partial))
+      return std::pair(place.first, size_t(0));
+    return std::pair(place.first + 1, size_t(0));
+  };
+  llvm::stable_sort(meshAxes, [&](int one, int other) {
+    auto getKey = [&](int axis) {
+      return std::tuple(-mesh.getAxis(axis).size, getPlace(from, axis),
+                        getPlace(to, axis));
+    };
+    return getKey(one) < getKey(other);
+  });
+  for (int axis : meshAxes) {
+    sizes.push_back(mesh.getAxis(axis).size);
+    rankCount *= sizes.back();
+  }
 }
 
 /// Where all axes together divide a dimension, every block of it is a multiple
@@ -152,8 +187,7 @@ Query Problem::getQuery() const {
 
 State Problem::reduce(const Sharding &sharding) const {
   auto reduceAxis = [&](int axis) {
-    auto found = std::lower_bound(meshAxes.begin(), meshAxes.end(), axis);
-    return static_cast<int>(found - meshAxes.begin());
+    return static_cast<int>(llvm::find(meshAxes, axis) - meshAxes.begin());
   };
   State state;
   for (size_t dim = 0; dim < blockShape.size(); ++dim) {
@@ -188,6 +222,7 @@ Sharding Problem::expand(const State &state) const {
   for (int axis = 0; axis < static_cast<int>(meshAxes.size()); ++axis)
     if (state.partial >> axis & 1)
       sharding.partial.push_back(meshAxes[axis]);
+  llvm::sort(sharding.partial);
   if (state.isMax)
     sharding.reduction = ReductionKind::max;
   return sharding;
@@ -235,6 +270,9 @@ Move Problem::getMove(const Step &step, const State &before,
       if (changed >> axis & 1)
         move.axes.push_back(meshAxes[axis]);
   }
+  // These have no order.
+  if (step.kind == MoveKind::send || step.kind == MoveKind::allReduce)
+    llvm::sort(move.axes);
   move.sizeElements = step.sizeElements * scale;
   move.ringElementsAllRanks =
       step.ringElements * scale * (mesh.getRankCount() / rankCount);

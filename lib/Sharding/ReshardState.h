@@ -4,8 +4,9 @@
 //
 // The search works on a reduced problem: only axes that `from` or `to` use, and
 // without the axes that lead a dimension in both, which stay where they are.
-// What is left of a dimension is divided by what all axes divide evenly anyway:
-// values of other sizes are then the same problem.
+// What is left of a dimension is divided by what all axes divide evenly anyway,
+// and axes of one size are numbered by where they are: values of other sizes
+// and the same moves of other axes are then the same problem.
 //
 //===----------------------------------------------------------------------===//
 
@@ -141,6 +142,7 @@ public:
 private:
   friend class StepGenerator;
 
+  void nameAxes(const Sharding &from, const Sharding &to);
   State reduce(const Sharding &sharding) const;
   Sharding expand(const State &state) const;
   AxisList expand(const Axes &axes) const;
@@ -152,7 +154,7 @@ private:
   int64_t getLackingElements(const State &state) const;
 
   const Mesh &mesh;
-  /// Axes of the mesh that the reduced axes stand for.
+  /// Axes of the mesh that the reduced axes stand for, in no order.
   llvm::SmallVector<int, maxAxes> meshAxes;
   llvm::SmallVector<int64_t, maxAxes> sizes;
   int64_t rankCount = 1;
