@@ -14,28 +14,8 @@
 
 namespace parplan {
 
-/// What one unit costs at least, by type, for whatever weights.
-class UnitPricer {
-public:
-  virtual ~UnitPricer() = default;
-  virtual double getPrice(int type, const Weights &weights) = 0;
-};
-
-/// Components bounded one by one.
-class LeastPricer : public UnitPricer {
-public:
-  explicit LeastPricer(std::vector<CostVector> costs)
-      : costs(std::move(costs)) {}
-  double getPrice(int type, const Weights &weights) override {
-    return weights.get(costs[type]);
-  }
-
-private:
-  std::vector<CostVector> costs;
-};
-
 /// The oracles of a space, with their answers kept.
-class AskedOracles : public UnitPricer {
+class AskedOracles {
 public:
   AskedOracles(std::vector<BlockOracle *> oracles, ModeSet allowed)
       : oracles(std::move(oracles)), allowed(allowed) {}
@@ -48,7 +28,8 @@ public:
   };
   const Answer &ask(int type, const Weights &weights, ModeSet modes);
 
-  double getPrice(int type, const Weights &weights) override {
+  /// What a unit costs at least.
+  double getPrice(int type, const Weights &weights) {
     return ask(type, weights, getFastest()).value;
   }
   /// What is allowed and costs least seconds: all other modes only add some.

@@ -23,8 +23,8 @@ static Weights toWeights(const PassWeights &passes, double scale) {
 }
 
 CutBound::CutBound(const UnitChain &chain, const ScheduleShape &shape,
-                   UnitPricer &pricer, const Options &options)
-    : chain(chain), shape(shape), pricer(pricer), options(options),
+                   AskedOracles &oracles, const Options &options)
+    : chain(chain), shape(shape), oracles(oracles), options(options),
       isUniform(chain.isUniform()), perChunk(chain.getBlocksPerChunk(shape)) {
   if (perChunk == 0)
     return;
@@ -82,7 +82,7 @@ CutBound::CutBound(const UnitChain &chain, const ScheduleShape &shape,
   for (int type = 0; type < chain.getTypeCount(); ++type) {
     double least = 0;
     for (const Weights &weights : forms[0][0].weights)
-      least += pricer.getPrice(type, weights);
+      least += oracles.getPrice(type, weights);
     leastPerBlock = std::min(leastPerBlock, least * batches);
   }
   Weights meeting = toWeights({}, 0);
@@ -105,7 +105,7 @@ const CutBound::Prefix &CutBound::getPrefix(const Weights &weights) {
   if (isNew) {
     std::vector<double> prices;
     for (int type = 0; type < chain.getTypeCount(); ++type)
-      prices.push_back(pricer.getPrice(type, weights));
+      prices.push_back(oracles.getPrice(type, weights));
     it->second.push_back(0);
     for (int unit = 0; unit < chain.getInstanceCount(); ++unit)
       it->second.push_back(it->second.back() + prices[chain.getType(unit)]);

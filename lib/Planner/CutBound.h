@@ -37,7 +37,7 @@ public:
   };
 
   CutBound(const UnitChain &chain, const ScheduleShape &shape,
-           UnitPricer &pricer, const Options &options);
+           AskedOracles &oracles, const Options &options);
 
   /// The best cut of those with at most `cutoff` seconds; none: every cut takes
   /// longer.
@@ -81,7 +81,7 @@ private:
 
   const UnitChain &chain;
   ScheduleShape shape;
-  UnitPricer &pricer;
+  AskedOracles &oracles;
   Options options;
   bool isUniform = false;
   int64_t perChunk = 0;

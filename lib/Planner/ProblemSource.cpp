@@ -25,7 +25,7 @@ struct ProblemSource::Step {
   Folding folding;
   UnitModel units;
   PlanEvaluator evaluator;
-  /// Runs of equal units, with the seconds of their ops on one device.
+  /// Runs of equal units as they are on one device.
   std::vector<LeastUnit> runs;
   int64_t batch = 1;
   /// Of what a micro-batch keeps for its backward pass, and of what stays.
@@ -40,42 +40,27 @@ struct ProblemSource::Step {
   }
 
 private:
+  /// On one device nothing is open but what is made again.
   void addRuns(const PlanCosts &costs) {
-    StepUnits division = getStepUnits(problem, folding);
-    std::vector<CostVector> ofKinds;
-    for (const StepUnits::Kind &kind : division.kinds)
-      ofKinds.push_back(
-          getWork(division.units[kind.representative], division, costs));
-    int last = -1;
-    for (auto [number, unit] : llvm::enumerate(division.units)) {
-      bool isEnd = unit.block < 0 &&
-                   (number == 0 || number + 1 == division.units.size());
-      if (unit.kind == last)
-        ++runs.back().count;
-      else
-        runs.push_back({ofKinds[unit.kind], 1, isEnd});
-      last = unit.kind;
+    PlanRequest alone;
+    std::vector<PlanSpace> spaces = getSpaces(problem, alone);
+    PARPLAN_CHECK(spaces.size() == 1, "one device has one mesh, not ",
+                  spaces.size());
+    UnitOracles oracles(units, alone, spaces.front(), costs);
+    PARPLAN_CHECK(!oracles.getRefusal(),
+                  "one device refuses a step: ", *oracles.getRefusal());
+    for (const SearchUnit &unit : oracles.getUnits()) {
+      LeastUnit &run = runs.emplace_back();
+      run.count = unit.count;
+      run.isEnd = unit.isEnd;
+      for (int mode = 0; mode < unit.oracle->getModeCount(); ++mode) {
+        ModeSet only = ModeSet(1) << mode;
+        if (unit.oracle->minimise({}, only).get(0, 0) !=
+            BoundaryMatrix::impossible)
+          run.modes.push_back(
+              {mode, unit.oracle->getPlan({}, only, 0, 0).cost});
+      }
     }
-  }
-
-  CostVector getWork(const StepUnits::Unit &unit, const StepUnits &division,
-                     const PlanCosts &costs) const {
-    Mesh mesh;
-    CostVector sum;
-    for (int index : unit.ops) {
-      const PlanningOp &op = problem.ops[index];
-      double seconds =
-          costs.getOpSeconds(problem, op,
-                             FactorAssignment::getReplicated(op.rule), mesh) /
-          static_cast<double>(getRepeat(problem, op));
-      if (division.phases[index] == Phase::forward)
-        sum.forward += seconds;
-      if (division.phases[index] == Phase::inputGradient)
-        sum.inputGradient += seconds;
-      if (division.phases[index] == Phase::weightGradient)
-        sum.weightGradient += seconds;
-    }
-    return sum;
   }
 
   void addBytes() {
@@ -114,6 +99,9 @@ public:
         oracles(step.units, request, space, costs) {}
 
   std::optional<std::string> getRefusal() const { return oracles.getRefusal(); }
+  std::vector<CostVector> getLeastOpCosts() {
+    return oracles.getLeastOpCosts();
+  }
 
   std::vector<SearchUnit> getUnits() override { return oracles.getUnits(); }
   double getFixedBytes() const override { return oracles.getFixedBytes(); }
@@ -326,39 +314,50 @@ bool ProblemSource::isPossible(const Space &space, Step &step) const {
   return request.dataSize || !trains || data <= step.batch;
 }
 
-std::vector<SpaceSource::LeastUnit>
-ProblemSource::getLeastOfAll(int space, int64_t count) {
+/// All devices of a position together spend what one would spend, and hold what
+/// one would hold.
+SpaceSource::LeastModel ProblemSource::getLeastOfAll(int space, int64_t count) {
   const Space &own = spaces[space];
   Step *step = getStep(count);
+  LeastModel least;
   if (!step || !isPossible(own, *step))
-    return {};
-  std::vector<LeastUnit> units = step->runs;
+    return least;
+  least.units = step->runs;
+  least.fixedBytes = static_cast<double>(step->problem.fixedBytes);
   auto devices = static_cast<double>(request.deviceCount / own.positions);
-  for (LeastUnit &unit : units) {
-    CostVector &cost = unit.cost;
-    if (!options.hasProportionalCosts)
-      cost = {};
-    cost.forward /= devices;
-    cost.inputGradient /= devices;
-    cost.weightGradient /= devices;
-  }
-  return units;
+  for (LeastUnit &unit : least.units)
+    for (LeastUnit::Mode &mode : unit.modes) {
+      CostVector &cost = mode.cost;
+      if (!options.hasProportionalCosts)
+        cost.forward = cost.inputGradient = cost.weightGradient = cost.meeting =
+            cost.ends = 0;
+      for (double *component :
+           {&cost.forward, &cost.inputGradient, &cost.weightGradient,
+            &cost.meeting, &cost.ends, &cost.permanentBytes, &cost.savedBytes})
+        *component /= devices;
+    }
+  return least;
 }
 
-std::vector<SpaceSource::LeastUnit> ProblemSource::getLeast(int space,
-                                                            int64_t count) {
-  const Space &own = spaces[space];
-  Step *step = getStep(count);
-  if (!step || !isPossible(own, *step))
+/// What the ops can do on the mesh, or what all devices must, whichever is
+/// more.
+SpaceSource::LeastModel ProblemSource::getLeast(int space, int64_t count) {
+  LeastModel least = getLeastOfAll(space, count);
+  if (least.units.empty())
+    return least;
+  std::unique_ptr<Model> &model = begun[{space, count}];
+  if (!model)
+    model = makeModel(space, count);
+  if (model->getRefusal())
     return {};
-  std::vector<CostVector> costs = getLeastUnitCosts(
-      step->units, getRequestOf(own.positions), own.space, this->costs);
-  std::vector<LeastUnit> units = step->runs;
-  if (costs.size() != units.size())
-    return {};
-  for (size_t run = 0; run < units.size(); ++run)
-    units[run].cost = costs[run];
-  return units;
+  std::vector<CostVector> costs = model->getLeastOpCosts();
+  for (auto [unit, cost] : llvm::zip_equal(least.units, costs))
+    for (LeastUnit::Mode &mode : unit.modes)
+      for (auto component : {&CostVector::forward, &CostVector::inputGradient,
+                             &CostVector::weightGradient, &CostVector::meeting,
+                             &CostVector::ends, &CostVector::permanentBytes})
+        mode.cost.*component = std::max(mode.cost.*component, cost.*component);
+  return least;
 }
 
 double ProblemSource::getKeptBytes(int space, int64_t count) {
@@ -371,13 +370,20 @@ double ProblemSource::getKeptBytes(int space, int64_t count) {
          static_cast<double>(request.deviceCount);
 }
 
-std::unique_ptr<SpaceModel> ProblemSource::make(int space, int64_t count) {
+std::unique_ptr<ProblemSource::Model> ProblemSource::makeModel(int space,
+                                                               int64_t count) {
   const Space &own = spaces[space];
+  return std::make_unique<Model>(*getStep(count), own.positions, own.space,
+                                 getRequestOf(own.positions), costs);
+}
+
+std::unique_ptr<SpaceModel> ProblemSource::make(int space, int64_t count) {
   Step *step = getStep(count);
-  if (!step || !isPossible(own, *step))
+  if (!step || !isPossible(spaces[space], *step))
     return nullptr;
-  auto model = std::make_unique<Model>(*step, own.positions, own.space,
-                                       getRequestOf(own.positions), costs);
+  std::unique_ptr<Model> model = std::move(begun[{space, count}]);
+  if (!model)
+    model = makeModel(space, count);
   if (std::optional<std::string> refusal = model->getRefusal()) {
     if (!llvm::is_contained(refusals, *refusal))
       refusals.push_back(*refusal);

@@ -27,8 +27,11 @@ public:
   int getSpaceCount() const override { return static_cast<int>(spaces.size()); }
   SpaceInfo getInfo(int space) const override;
   std::vector<ScheduleShape> getShapes(int space) const override;
-  std::vector<LeastUnit> getLeastOfAll(int space, int64_t count) override;
-  std::vector<LeastUnit> getLeast(int space, int64_t count) override;
+  LeastModel getLeastOfAll(int space, int64_t count) override;
+  LeastModel getLeast(int space, int64_t count) override;
+  bool hasProportionalCosts() const override {
+    return options.hasProportionalCosts;
+  }
   double getKeptBytes(int space, int64_t count) override;
   std::unique_ptr<SpaceModel> make(int space, int64_t count) override;
 
@@ -44,6 +47,7 @@ private:
   };
 
   Step *getStep(int64_t count);
+  std::unique_ptr<Model> makeModel(int space, int64_t count);
   PlanRequest getRequestOf(int64_t positions) const;
   bool isPossible(const Space &space, Step &step) const;
 
@@ -54,6 +58,8 @@ private:
   std::vector<int64_t> counts;
   std::vector<Space> spaces;
   std::map<int64_t, std::unique_ptr<Step>> steps;
+  /// Models that were asked for their least costs alone, by space and count.
+  std::map<std::pair<int, int64_t>, std::unique_ptr<Model>> begun;
   int64_t blocks = 0;
   bool trains = false, meets = true;
 };

@@ -6,6 +6,7 @@
 
 #include "parplan/Planner/SpaceSearch.h"
 
+#include "LeastSpace.h"
 #include "SpaceState.h"
 
 #include "parplan/Support/Check.h"
@@ -85,10 +86,9 @@ private:
         open.insert({nodes[number].bound, number});
   }
 
-  /// What is known of a space before there is a model.
+  /// What is known of a space before there is a model; null: it is impossible.
   struct Least {
-    UnitChain chain;
-    LeastPricer pricer{{}};
+    std::unique_ptr<SpaceState> state;
     CostVector sum;
   };
   /// Of all spaces alike, or of the one.
@@ -98,21 +98,17 @@ private:
     Least &least = it->second;
     if (!isNew)
       return least;
-    std::vector<CostVector> costs;
-    for (const SpaceSource::LeastUnit &unit :
-         isOwn
-             ? source.getLeast(configuration.space, configuration.microBatches)
-             : source.getLeastOfAll(configuration.space,
-                                    configuration.microBatches)) {
-      auto known = llvm::find(costs, unit.cost);
-      least.chain.add(static_cast<int>(known - costs.begin()), unit.count,
-                      unit.isEnd);
-      if (known == costs.end())
-        costs.push_back(unit.cost);
-      for (int64_t time = 0; time < unit.count; ++time)
-        least.sum += unit.cost;
-    }
-    least.pricer = LeastPricer(std::move(costs));
+    SpaceSource::LeastModel model =
+        isOwn ? source.getLeast(configuration.space, configuration.microBatches)
+              : source.getLeastOfAll(configuration.space,
+                                     configuration.microBatches);
+    if (model.units.empty())
+      return least;
+    auto space = std::make_unique<LeastSpace>(model);
+    least.sum = space->getSum();
+    least.state =
+        std::make_unique<SpaceState>(std::move(space), options.memoryLimitBytes,
+                                     source.getInfo(configuration.space));
     return least;
   }
 
@@ -120,8 +116,7 @@ private:
   /// schedule is impossible.
   double getWorkBound(const Configuration &configuration) {
     Least &least = getLeast(configuration, /*isOwn=*/false);
-    if (least.chain.getInstanceCount() == 0 ||
-        least.chain.getBlocksPerChunk(configuration.shape) == 0)
+    if (!least.state || !least.state->fits(configuration.shape))
       return never;
     Weights weights;
     auto batches = static_cast<double>(configuration.microBatches);
@@ -130,15 +125,11 @@ private:
            static_cast<double>(configuration.shape.positions);
   }
 
-  double getOpsBound(const Configuration &configuration, bool isOwn) {
+  double getLeastBound(const Configuration &configuration, bool isOwn) {
     Least &least = getLeast(configuration, isOwn);
-    if (least.chain.getInstanceCount() == 0)
+    if (!least.state)
       return never;
-    CutBound::Options bound;
-    bound.meets = source.getInfo(configuration.space).meets;
-    return CutBound(least.chain, configuration.shape, least.pricer, bound)
-        .find(getCutoff())
-        .seconds;
+    return least.state->getMemoryBound(configuration.shape, getCutoff());
   }
 
   /// A good plan early: best first over meshes of the usual kind alone, before
@@ -177,12 +168,14 @@ private:
     const Configuration &configuration = node.configuration;
     if (node.level == Level::none) {
       node.bound =
-          std::max(node.bound, getOpsBound(configuration, /*isOwn=*/false));
+          std::max(node.bound, getLeastBound(configuration, /*isOwn=*/false));
       node.level = Level::scaled;
     } else if (node.level == Level::scaled) {
       node.bound =
-          std::max(node.bound, getOpsBound(configuration, /*isOwn=*/true));
+          std::max(node.bound, getLeastBound(configuration, /*isOwn=*/true));
       node.level = Level::ops;
+    } else if (isTooLongWithFewer(configuration)) {
+      node.bound = never;
     } else {
       SpaceState *state = getState(configuration);
       if (!state)
@@ -208,6 +201,24 @@ private:
       return false;
     }
     return true;
+  }
+
+  /// Cut into more micro-batches, the busiest position works no less: where it
+  /// works too long with a number of them that divides this one, the model for
+  /// this one need not be made.
+  bool isTooLongWithFewer(const Configuration &configuration) {
+    if (!source.hasProportionalCosts())
+      return false;
+    auto begin = states.lower_bound({configuration.space, 0});
+    auto end =
+        states.lower_bound({configuration.space, configuration.microBatches});
+    return std::any_of(begin, end, [&](const auto &entry) {
+      ScheduleShape shape = configuration.shape;
+      shape.microBatches = entry.first.second;
+      return entry.second &&
+             configuration.microBatches % shape.microBatches == 0 &&
+             entry.second->getWorkBound(shape, getCutoff()) >= getCutoff();
+    });
   }
 
   void advance(size_t number) {

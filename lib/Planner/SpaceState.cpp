@@ -49,6 +49,14 @@ CutBound SpaceState::makeBound(const ScheduleShape &shape, bool isThorough) {
   return CutBound(chain, shape, oracles, options);
 }
 
+double SpaceState::getWorkBound(const ScheduleShape &shape, double cutoff) {
+  if (chain.getBlocksPerChunk(shape) == 0)
+    return never;
+  CutBound::Options options;
+  options.meets = false;
+  return CutBound(chain, shape, oracles, options).find(cutoff).seconds;
+}
+
 double SpaceState::getBlockBound(const ScheduleShape &shape, double cutoff) {
   if (chain.getBlocksPerChunk(shape) == 0)
     return never;

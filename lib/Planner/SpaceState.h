@@ -19,8 +19,15 @@ public:
   SpaceState(std::unique_ptr<SpaceModel> model, double memoryLimitBytes,
              const SpaceInfo &info);
 
-  /// The least step of a schedule with the best blocks, whatever memory they
+  /// There are blocks enough for a schedule.
+  bool fits(const ScheduleShape &shape) const {
+    return chain.getInstanceCount() > 0 && chain.getBlocksPerChunk(shape) > 0;
+  }
+
+  /// What the busiest position works at least, whatever memory its best blocks
   /// need; infinity: more than `cutoff`, or the schedule does not fit.
+  double getWorkBound(const ScheduleShape &shape, double cutoff);
+  /// The least step of a schedule with them.
   double getBlockBound(const ScheduleShape &shape, double cutoff);
   /// The same within the memory of the positions.
   double getMemoryBound(const ScheduleShape &shape, double cutoff);

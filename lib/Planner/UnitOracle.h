@@ -25,6 +25,7 @@ public:
 
   int getInCount() const override { return inCount; }
   int getOutCount() const override { return outCount; }
+  int getModeCount() const override { return modes.back().number + 1; }
   BoundaryMatrix minimise(const Weights &weights, ModeSet modes) override;
   BlockPlan getPlan(const Weights &weights, ModeSet modes, int in,
                     int out) override;

@@ -48,7 +48,7 @@ struct UnitOracles::Storage {
   const UnitModel::Storage &model;
   PlanSpace space;
   const PlanCosts &costs;
-  mutable UnitTables tables;
+  UnitTables tables;
   std::vector<UnitOracle> ofKinds;
   /// Per kind and mode.
   std::vector<std::vector<UnitRemaking>> remakings;
@@ -56,11 +56,23 @@ struct UnitOracles::Storage {
   Storage(const UnitModel::Storage &model, const PlanRequest &request,
           const PlanSpace &space, const PlanCosts &costs)
       : model(model), space(space), costs(costs),
-        tables(model.sample, model.units, request, space, costs) {
-    if (tables.refusal)
-      return;
-    for (size_t kind = 0; kind < model.units.kinds.size(); ++kind)
+        tables(model.sample, model.units, request, space, costs) {}
+
+  void makeKinds() {
+    for (size_t kind = ofKinds.size(); kind < model.units.kinds.size(); ++kind)
       addKind(static_cast<int>(kind));
+  }
+
+  /// What the units of every kind cost, per run of equal ones.
+  std::vector<CostVector> getOfRuns(llvm::ArrayRef<CostVector> kinds) const {
+    std::vector<CostVector> costs;
+    int last = -1;
+    for (const StepUnits::Unit &unit : model.units.units) {
+      if (unit.kind != last)
+        costs.push_back(kinds[unit.kind]);
+      last = unit.kind;
+    }
+    return costs;
   }
 
 private:
@@ -96,6 +108,7 @@ std::optional<std::string> UnitOracles::getRefusal() const {
 }
 
 std::vector<SearchUnit> UnitOracles::getUnits() {
+  storage->makeKinds();
   std::vector<SearchUnit> runs;
   const StepUnits &units = storage->model.units;
   for (size_t number = 0; number < units.units.size(); ++number) {
@@ -110,7 +123,8 @@ std::vector<SearchUnit> UnitOracles::getUnits() {
   return runs;
 }
 
-PlanningAnswer UnitOracles::getAnswer(llvm::ArrayRef<BlockPlan> plans) const {
+PlanningAnswer UnitOracles::getAnswer(llvm::ArrayRef<BlockPlan> plans) {
+  storage->makeKinds();
   const auto &model = storage->model;
   PARPLAN_CHECK(plans.size() == model.units.units.size(),
                 "every unit has a plan");
@@ -147,34 +161,18 @@ std::pair<int64_t, int64_t> UnitOracles::getMessageBytes(int unit,
   return bytes;
 }
 
-std::vector<CostVector> UnitOracles::getLeastCosts() const {
-  std::vector<CostVector> ofKinds, costs;
+std::vector<CostVector> UnitOracles::getLeastCosts() {
+  storage->makeKinds();
+  std::vector<CostVector> ofKinds;
   for (UnitOracle &oracle : storage->ofKinds)
     ofKinds.push_back(oracle.getLeast());
-  int last = -1;
-  for (const StepUnits::Unit &unit : storage->model.units.units) {
-    if (unit.kind != last)
-      costs.push_back(ofKinds[unit.kind]);
-    last = unit.kind;
-  }
-  return costs;
+  return storage->getOfRuns(ofKinds);
 }
 
-std::vector<CostVector> parplan::getLeastUnitCosts(const UnitModel &model,
-                                                   const PlanRequest &request,
-                                                   const PlanSpace &space,
-                                                   const PlanCosts &costs) {
-  const UnitSample &sample = model.get().sample;
-  const StepUnits &units = model.get().units;
-  UnitTables tables(sample, units, request, space, costs);
-  std::vector<CostVector> least;
-  if (tables.refusal)
-    return least;
-  int last = -1;
-  for (const StepUnits::Unit &unit : units.units) {
-    if (unit.kind != last)
-      least.push_back(getLeastCost(sample, tables, unit.kind));
-    last = unit.kind;
-  }
-  return least;
+std::vector<CostVector> UnitOracles::getLeastOpCosts() {
+  std::vector<CostVector> ofKinds;
+  for (size_t kind = 0; kind < storage->model.units.kinds.size(); ++kind)
+    ofKinds.push_back(getLeastCost(storage->model.sample, storage->tables,
+                                   static_cast<int>(kind)));
+  return storage->getOfRuns(ofKinds);
 }

@@ -89,16 +89,30 @@ public:
   /// search.
   virtual std::vector<ScheduleShape> getShapes(int space) const = 0;
 
-  /// Per unit of the model that `make` would give what every plan of it costs
-  /// at least, component by component. Empty: the space is impossible.
+  /// A unit of the model that `make` would give: what every plan of it costs at
+  /// least, component by component, by its mode.
   struct LeastUnit {
-    CostVector cost;
+    struct Mode {
+      int number = 0;
+      CostVector cost;
+    };
+    std::vector<Mode> modes;
     int64_t count = 1;
     bool isEnd = false;
   };
+  /// All of them, and the bytes of every rank whatever the plan. No units: the
+  /// space is impossible.
+  struct LeastModel {
+    std::vector<LeastUnit> units;
+    double fixedBytes = 0;
+  };
   /// Of all spaces with as many positions, at once known; and of one space.
-  virtual std::vector<LeastUnit> getLeastOfAll(int space, int64_t count) = 0;
-  virtual std::vector<LeastUnit> getLeast(int space, int64_t count) = 0;
+  virtual LeastModel getLeastOfAll(int space, int64_t count) = 0;
+  virtual LeastModel getLeast(int space, int64_t count) = 0;
+
+  /// A part of an op takes at least its share of the seconds of the whole, and
+  /// what micro-batches may do, larger ones may.
+  virtual bool hasProportionalCosts() const { return false; }
 
   /// About what a rank needs that keeps everything: where a search begins.
   virtual double getKeptBytes(int /*space*/, int64_t /*count*/) { return 0; }

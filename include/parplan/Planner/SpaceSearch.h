@@ -7,7 +7,8 @@
 // dearer than the one before, and the configuration with the least bound is
 // always the next one:
 //
-//   1  the ops alone, the least of every component: of all meshes, of one
+//   1  the ops and bytes of each unit alone, component by component, within the
+//      memory of each position: of all meshes, of one
 //   2  the best blocks, whatever memory they need
 //   3  the best blocks within the memory of each position
 //   4  a plan

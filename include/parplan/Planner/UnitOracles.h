@@ -54,6 +54,7 @@ enum class UnitMode {
 constexpr int unitModeCount = 6;
 
 /// The oracles of a model on one mesh, which outlives them, as do the costs.
+/// They are made when they are first asked for.
 class UnitOracles {
 public:
   UnitOracles(const UnitModel &model, const PlanRequest &request,
@@ -69,7 +70,7 @@ public:
   /// The plan on one position: layouts, what is recomputed and gathered again.
   /// One plan per unit, whose boundaries agree. What is in no unit, and what
   /// several units read, lies for the fewest seconds.
-  PlanningAnswer getAnswer(llvm::ArrayRef<BlockPlan> plans) const;
+  PlanningAnswer getAnswer(llvm::ArrayRef<BlockPlan> plans);
 
   /// Of a rank whatever the plan.
   double getFixedBytes() const;
@@ -80,19 +81,14 @@ public:
 
   /// Per entry of `getUnits` what every plan costs at least, component by
   /// component.
-  std::vector<CostVector> getLeastCosts() const;
+  std::vector<CostVector> getLeastCosts();
+  /// The same from ops and parameters alone, before there are oracles: cheap.
+  std::vector<CostVector> getLeastOpCosts();
 
 private:
   struct Storage;
   std::unique_ptr<Storage> storage;
 };
-
-/// The same from ops and parameters alone, without oracles: cheap. Empty: there
-/// is no plan.
-std::vector<CostVector> getLeastUnitCosts(const UnitModel &model,
-                                          const PlanRequest &request,
-                                          const PlanSpace &space,
-                                          const PlanCosts &costs);
 
 } // namespace parplan
 

@@ -2,6 +2,8 @@
 
 #include "StubSpaces.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -250,24 +252,31 @@ std::vector<ScheduleShape> StubSource::getShapes(int space) const {
   return shapes;
 }
 
-std::vector<SpaceSource::LeastUnit> StubSource::getLeast(int space,
-                                                         int64_t count) {
-  auto getLeastOf = [&](const std::vector<BlockPlan> &plans) {
-    CostVector least = divide(plans.front(), count).cost;
+SpaceSource::LeastModel StubSource::getLeast(int space, int64_t count) {
+  auto getLeastOf = [&](const std::vector<BlockPlan> &plans, int64_t units,
+                        bool isEnd) {
+    LeastUnit unit{{}, units, isEnd};
     for (const BlockPlan &plan : plans) {
       CostVector other = divide(plan, count).cost;
+      auto known = llvm::find_if(unit.modes, [&](const auto &mode) {
+        return mode.number == plan.mode;
+      });
+      if (known == unit.modes.end()) {
+        unit.modes.push_back({plan.mode, other});
+        continue;
+      }
       for (auto member : {&CostVector::forward, &CostVector::inputGradient,
                           &CostVector::weightGradient, &CostVector::meeting,
                           &CostVector::ends, &CostVector::permanentBytes,
                           &CostVector::savedBytes})
-        least.*member = std::min(least.*member, other.*member);
+        known->cost.*member = std::min(known->cost.*member, other.*member);
     }
-    return least;
+    return unit;
   };
   const Space &own = spaces[space];
-  return {{getLeastOf(own.head), 1, true},
-          {getLeastOf(own.block), own.blocks, false},
-          {getLeastOf(own.tail), 1, true}};
+  return {{getLeastOf(own.head, 1, true),
+           getLeastOf(own.block, own.blocks, false),
+           getLeastOf(own.tail, 1, true)}};
 }
 
 std::unique_ptr<SpaceModel> StubSource::make(int space, int64_t count) {

@@ -50,10 +50,10 @@ public:
   int getSpaceCount() const override { return static_cast<int>(spaces.size()); }
   SpaceInfo getInfo(int space) const override;
   std::vector<ScheduleShape> getShapes(int space) const override;
-  std::vector<LeastUnit> getLeastOfAll(int space, int64_t count) override {
+  LeastModel getLeastOfAll(int space, int64_t count) override {
     return getLeast(space, count);
   }
-  std::vector<LeastUnit> getLeast(int space, int64_t count) override;
+  LeastModel getLeast(int space, int64_t count) override;
   std::unique_ptr<SpaceModel> make(int space, int64_t count) override;
 
   /// The least step within a limit, over everything; infinity: nothing fits.
