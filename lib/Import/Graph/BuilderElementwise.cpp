@@ -37,7 +37,7 @@ ValueId GraphBuilder::foldElementwise(OpKind kind, Predicate predicate,
   for (ValueId operand : operands) {
     const Constant *constant = graph.getConstant(operand);
     if (!constant)
-      return noValue;
+      return foldChoice(kind, predicate, operands, type, shape);
     if (!constant->isDense())
       return foldMask(kind, predicate, operands, shape);
   }
@@ -124,24 +124,6 @@ increment(std::optional<AffineFunction> function) {
   return function;
 }
 
-/// Least and greatest value over `shape`; none if one overflows.
-static std::optional<std::pair<int64_t, int64_t>>
-getRange(const AffineFunction &function, ShapeRef shape) {
-  int64_t low = function.offset, high = function.offset;
-  for (size_t dim = 0; dim < shape.size(); ++dim) {
-    std::optional<int64_t> reach =
-        checkedMultiply(function.coefficients[dim], shape[dim] - 1);
-    if (!reach)
-      return std::nullopt;
-    int64_t &end = *reach < 0 ? low : high;
-    std::optional<int64_t> moved = checkedAdd(end, *reach);
-    if (!moved)
-      return std::nullopt;
-    end = *moved;
-  }
-  return std::make_pair(low, high);
-}
-
 ValueId GraphBuilder::foldMask(OpKind kind, Predicate predicate,
                                llvm::ArrayRef<ValueId> operands,
                                ShapeRef shape) {
@@ -168,17 +150,7 @@ ValueId GraphBuilder::foldMask(OpKind kind, Predicate predicate,
       mask = increment(
           subtract({}, {constant.coefficients, constant.offset}, shape.size()));
   }
-  if (!mask)
-    return noValue;
-  std::optional<std::pair<int64_t, int64_t>> range = getRange(*mask, shape);
-  if (!range)
-    return noValue;
-  if (range->second <= 0)
-    return makeNumber(ElementType::i1, 1, shape);
-  if (range->first > 0)
-    return makeNumber(ElementType::i1, 0, shape);
-  return graph.addConstantValue(graph.constants.addAffine(std::move(*mask)),
-                                shape);
+  return mask ? makeMask(std::move(*mask), shape) : noValue;
 }
 
 //===----------------------------------------------------------------------===//
@@ -304,6 +276,8 @@ ValueId GraphBuilder::cast(ValueId input, ElementType type) {
         graph.constants.addParts(type, constant->core, std::move(parts)),
         getShape(input));
   }
+  if (const Constant *mask = graph.getConstant(input); mask && mask->isAffine())
+    return select(input, makeNumber(type, 1), makeNumber(type, 0));
   if (ValueId folded = foldElementwise(OpKind::cast, Predicate::eq, {input},
                                        type, getShape(input));
       folded != noValue)
@@ -432,12 +406,19 @@ ValueId GraphBuilder::select(ValueId condition, ValueId onTrue,
     return broadcast(onTrue, shape);
   if (std::optional<Cell> fixed = getSplat(condition))
     return broadcast(fixed->integer ? onTrue : onFalse, shape);
+  if (isBool(type) && isSplatOf(onTrue, 1) && isSplatOf(onFalse, 0))
+    return broadcast(condition, shape);
+  if (isBool(type) && isSplatOf(onTrue, 0) && isSplatOf(onFalse, 1))
+    return broadcast(unary(OpKind::logicalNot, condition), shape);
   ValueId result = foldElementwise(OpKind::select, Predicate::eq,
                                    {condition, onTrue, onFalse}, type, shape);
-  if (result == noValue)
-    result = appendElementwise(OpKind::select, {condition, onTrue, onFalse},
-                               type, shape);
-  return result;
+  if (result != noValue)
+    return result;
+  if (const Constant *mask = graph.getConstant(condition);
+      mask && mayFold(0, mask->cells.size()))
+    condition = makeLazyMask(condition);
+  return appendElementwise(OpKind::select, {condition, onTrue, onFalse}, type,
+                           shape);
 }
 
 } // namespace parplan::importer

@@ -237,18 +237,11 @@ ValueId GraphBuilder::transpose(ValueId input,
 // Slice, concatenation, padding
 //===----------------------------------------------------------------------===//
 
-static int64_t getSliceSize(const SliceRange &range) {
-  int64_t span =
-      range.step > 0 ? range.limit - range.start : range.start - range.limit;
-  int64_t step = range.step > 0 ? range.step : -range.step;
-  return span <= 0 ? 0 : (span - 1) / step + 1;
-}
-
 ValueId GraphBuilder::slice(ValueId input, llvm::ArrayRef<SliceRange> ranges) {
   Shape shape = getShape(input);
   llvm::SmallVector<SliceRange, 4> cuts;
   for (const SliceRange &range : ranges) {
-    int64_t size = getSliceSize(range);
+    int64_t size = range.getSize();
     if (size == shape[range.dim] && range.step == 1)
       continue;
     shape[range.dim] = size;
@@ -286,6 +279,8 @@ ValueId GraphBuilder::slice(ValueId input, llvm::ArrayRef<SliceRange> ranges) {
                                     shape);
     }
   }
+  if (ValueId mask = sliceMask(input, cuts); mask != noValue)
+    return mask;
   // Of a concatenation exactly one operand.
   if (const Op *inner = graph.getDefinition(input, OpKind::concat);
       inner && cuts.size() == 1 && cuts[0].step == 1 &&

@@ -25,6 +25,11 @@ struct SliceRange {
   int64_t start;
   int64_t limit;
   int64_t step = 1;
+
+  int64_t getSize() const {
+    int64_t span = step > 0 ? limit - start : start - limit;
+    return span <= 0 ? 0 : (span - 1) / (step > 0 ? step : -step) + 1;
+  }
 };
 
 struct Window {
@@ -210,6 +215,15 @@ private:
                           ShapeRef shape);
   ValueId foldMask(OpKind kind, Predicate predicate,
                    llvm::ArrayRef<ValueId> operands, ShapeRef shape);
+  /// The same for choices by one affine mask between numbers, and numbers.
+  ValueId foldChoice(OpKind kind, Predicate predicate,
+                     llvm::ArrayRef<ValueId> operands, ElementType type,
+                     ShapeRef shape);
+  /// The mask of a function, or a number where it is the same everywhere; none
+  /// if the function overflows.
+  ValueId makeMask(AffineFunction function, ShapeRef shape);
+  /// A slice of an affine mask, or of a choice by one; none for others.
+  ValueId sliceMask(ValueId input, llvm::ArrayRef<SliceRange> cuts);
   ValueId simplifyBinary(OpKind kind, ValueId lhs, ValueId rhs, ShapeRef shape);
   ValueId foldReshape(ValueId input, ShapeRef shape);
   ValueId foldConcat(llvm::ArrayRef<ValueId> inputs, int64_t dim,

@@ -71,7 +71,7 @@ static bool hasEqualHalves(std::string_view bytes, int64_t width, size_t size) {
 
 ValueId Leaves::recognize(const Initializer &initializer, ElementType type) {
   ShapeRef shape(initializer.shape);
-  if (initializer.mark != InitializerMark::none || !initializer.span ||
+  if (initializer.mark == InitializerMark::parameter || !initializer.span ||
       initializer.bytes > maxSearchedBytes || shape.size() < 3)
     return noValue;
   std::string_view bytes = model.file.getBytes().substr(

@@ -83,6 +83,64 @@ TEST(Mask, InitializersOfTwoNumbersAreMasks) {
       << outcome.text;
 }
 
+/// A triangle of ones for the longest sequence, of which the model cuts what it
+/// needs: GPT-2 before PyTorch had an operator for attention.
+std::string cutTriangle(const std::string &body) {
+  return R"(
+    g (float[2, 2, 3] x) => (float[2, 2, 3] y)
+    <float[1, 4, 4] bias = {1, 0, 0, 0, 1, 1, 0, 0, 1, 1, 1, 0, 1, 1, 1, 1}> {
+      from = Constant <value_ints = [1, 0]> ()
+      to = Constant <value_ints = [3, 3]> ()
+      axes = Constant <value_ints = [1, 2]> ()
+      cut = Slice(bias, from, to, axes)
+)" + body +
+         "}";
+}
+
+TEST(Mask, TrianglesAreCutAndReckonedWith) {
+  Outcome outcome = importText(cutTriangle(R"(
+      one = Constant <value_float = 1.0> ()
+      large = Constant <value_float = 10000.0> ()
+      kept = Mul(x, cut)
+      others = Sub(one, cut)
+      term = Mul(others, large)
+      y = Sub(kept, term))"));
+  EXPECT_EQ(outcome.graph, "%0 = select affine[-1, 1]+-1[2, 3] 1 0\n"
+                           "%1 = mul x %0\n"
+                           "%2 = select affine[-1, 1]+-1[2, 3] 0 10000\n"
+                           "%3 = sub %1 %2\n"
+                           "return %3:float[2, 2, 3]")
+      << outcome.text;
+}
+
+TEST(Mask, TrianglesBecomeConditions) {
+  Outcome outcome = importText(cutTriangle(R"(
+      visible = Cast <to = 9> (cut)
+      low = Constant <value_float = -10000.0> ()
+      y = Where(visible, x, low))"));
+  EXPECT_EQ(outcome.graph, "%0 = select affine[-1, 1]+-1[2, 3] x -10000\n"
+                           "return %0:float[2, 2, 3]")
+      << outcome.text;
+}
+
+TEST(Mask, PartsOfTrianglesMayBeNumbers) {
+  Outcome outcome = importText(R"(
+    g (float[2, 2] x) => (float[2, 2] y)
+    <bool[1, 4, 4] bias = {1, 0, 0, 0, 1, 1, 0, 0, 1, 1, 1, 0, 1, 1, 1, 1}> {
+      low = Constant <value_float = -1.0> ()
+      none = Constant <value_float = 0.0> ()
+      mask = Where(bias, none, low)
+      from = Constant <value_ints = [2, 0]> ()
+      to = Constant <value_ints = [4, 2]> ()
+      axes = Constant <value_ints = [1, 2]> ()
+      cut = Slice(mask, from, to, axes)
+      first = Constant <value_ints = [0]> ()
+      flat = Squeeze(cut, first)
+      y = Add(x, flat)
+    })");
+  EXPECT_EQ(outcome.graph, "return x:float[2, 2]") << outcome.text;
+}
+
 TEST(Mask, TriluIsAChoice) {
   Outcome outcome = importText(R"(
     g (float[2, 4, 4] x) => (float[2, 4, 4] y) {
