@@ -60,6 +60,66 @@ struct Scores {
 };
 } // namespace
 
+namespace {
+/// `scores` where the condition holds (does not, if negated), else `number`.
+struct Replacement {
+  Value scores, condition;
+  double number;
+  bool isNegated;
+};
+} // namespace
+
+/// A condition as numbers, also broadcast: select(condition, onTrue, onFalse).
+static SelectOp matchChoice(Value value) {
+  while (auto broadcast = value.getDefiningOp<BroadcastOp>())
+    value = broadcast.getInput();
+  auto select = value.getDefiningOp<SelectOp>();
+  return select && getSplat(select.getOnTrue()) && getSplat(select.getOnFalse())
+             ? select
+             : SelectOp();
+}
+
+/// As older exporters write it: scores * mask - number * (1 - mask).
+static std::optional<Replacement> matchProductWithMask(Operation *op) {
+  bool isDifference = isa<SubOp>(op);
+  for (int position : {0, 1}) {
+    auto kept = op->getOperand(position).getDefiningOp<MulOp>();
+    SelectOp others = matchChoice(op->getOperand(1 - position));
+    if (!kept || !others || (isDifference && position == 1))
+      continue;
+    for (int factor : {0, 1}) {
+      SelectOp mask = matchChoice(kept->getOperand(factor));
+      if (!mask || mask.getCondition() != others.getCondition())
+        continue;
+      bool isNegated = getSplat(mask.getOnTrue()) == 0.0;
+      Value one = isNegated ? mask.getOnFalse() : mask.getOnTrue();
+      Value zero = isNegated ? mask.getOnTrue() : mask.getOnFalse();
+      Value none = isNegated ? others.getOnFalse() : others.getOnTrue();
+      Value term = isNegated ? others.getOnTrue() : others.getOnFalse();
+      if (getSplat(one) == 1.0 && getSplat(zero) == 0.0 &&
+          getSplat(none) == 0.0)
+        return Replacement{kept->getOperand(1 - factor), mask.getCondition(),
+                           isDifference ? -*getSplat(term) : *getSplat(term),
+                           isNegated};
+    }
+  }
+  return {};
+}
+
+static SmallVector<Replacement, 2> matchReplacements(Operation *op) {
+  SmallVector<Replacement, 2> found;
+  if (isa<AddOp, SubOp>(op))
+    if (std::optional<Replacement> one = matchProductWithMask(op))
+      found.push_back(*one);
+  if (auto select = dyn_cast<SelectOp>(op))
+    for (bool isNegated : {false, true})
+      if (std::optional<double> number =
+              getSplat(isNegated ? select.getOnTrue() : select.getOnFalse()))
+        found.push_back({isNegated ? select.getOnFalse() : select.getOnTrue(),
+                         select.getCondition(), *number, isNegated});
+  return found;
+}
+
 /// Walks from the operand of the softmax back to the product.
 static std::optional<Scores> matchScores(Value value, Scores scores) {
   Operation *op = value.getDefiningOp();
@@ -76,34 +136,25 @@ static std::optional<Scores> matchScores(Value value, Scores scores) {
   }
   // Masks further back are scaled by what was met so far.
   bool isScaled = scores.scale != 1;
-  if (isa<AddOp>(op)) {
-    for (int position : {0, 1}) {
-      Value inner = op->getOperand(position),
-            term = op->getOperand(1 - position);
-      if (inner.getType() != value.getType() ||
-          isa_and_nonnull<ParameterOp, ConstantOp>(inner.getDefiningOp()))
-        continue;
-      Scores masked = scores;
-      masked.masks.addTerm(term);
-      if (isScaled && masked.masks.hasTerms())
-        continue;
-      if (std::optional<Scores> found = matchScores(inner, masked))
-        return found;
-    }
+  if (!isScaled)
+    for (const Replacement &replacement : matchReplacements(op))
+      if (replacement.scores.getType() == value.getType() &&
+          scores.masks.addReplacement(replacement.condition, replacement.number,
+                                      replacement.isNegated))
+        return matchScores(replacement.scores, scores);
+  if (!isa<AddOp>(op))
     return {};
-  }
-  auto select = dyn_cast<SelectOp>(op);
-  if (!select || isScaled)
-    return {};
-  for (bool isNegated : {false, true}) {
-    Value inner = isNegated ? select.getOnFalse() : select.getOnTrue();
-    std::optional<double> number =
-        getSplat(isNegated ? select.getOnTrue() : select.getOnFalse());
-    // A smaller number than that would not hide the score that it replaces.
-    if (!number || *number > -1e8 || inner.getType() != value.getType())
+  for (int position : {0, 1}) {
+    Value inner = op->getOperand(position), term = op->getOperand(1 - position);
+    if (inner.getType() != value.getType() ||
+        isa_and_nonnull<ParameterOp, ConstantOp>(inner.getDefiningOp()))
       continue;
-    scores.masks.addReplacement(select.getCondition(), *number, isNegated);
-    return matchScores(inner, scores);
+    Scores masked = scores;
+    masked.masks.addTerm(term);
+    if (isScaled && masked.masks.hasTerms())
+      continue;
+    if (std::optional<Scores> found = matchScores(inner, masked))
+      return found;
   }
   return {};
 }
@@ -121,7 +172,8 @@ struct Weights {
 };
 
 /// Which letters of the two products are which dimensions. `heads` is 0 where
-/// there is one batch dimension only.
+/// there is one batch dimension only. Keys and values that all heads share have
+/// no letter for them.
 struct Letters {
   char batch = 0, heads = 0, queries = 0, keys = 0, inner = 0, outer = 0;
 };
@@ -151,8 +203,7 @@ static std::optional<Letters> readScoreLetters(const MatmulSpec &spec,
   StringRef keyLetters = query == 0 ? spec.rhs : spec.lhs;
   StringRef result = spec.result;
   size_t rank = result.size();
-  if (rank < 3 || rank > 4 || queryLetters.size() != rank ||
-      keyLetters.size() != rank)
+  if (rank < 3 || rank > 4 || queryLetters.size() != rank)
     return {};
   Letters letters;
   letters.keys = result[rank - 1];
@@ -164,7 +215,10 @@ static std::optional<Letters> readScoreLetters(const MatmulSpec &spec,
               keyLetters.contains(letters.keys) &&
               !keyLetters.contains(letters.queries);
   for (char letter : result.drop_back(2))
-    fits &= queryLetters.contains(letter) && keyLetters.contains(letter);
+    fits &= queryLetters.contains(letter) &&
+            (keyLetters.contains(letter) || letter == letters.heads);
+  bool isShared = letters.heads && !keyLetters.contains(letters.heads);
+  fits &= keyLetters.size() == (isShared ? rank - 1 : rank);
   for (char letter : queryLetters)
     if (!result.contains(letter))
       letters.inner = letter;
@@ -172,13 +226,14 @@ static std::optional<Letters> readScoreLetters(const MatmulSpec &spec,
 }
 
 /// Dimensions [b, s, h, e] of an operand with these letters; no atoms for heads
-/// that are not there.
+/// that are not there, or that the operand does not tell apart.
 static Layout::Dims arrange(const Layout &layout, StringRef letters,
                             ArrayRef<char> order) {
   Layout::Dims dims;
   for (char letter : order)
-    dims.push_back(letter ? layout.getDims()[indexOf(letters, letter)]
-                          : Layout::Atoms());
+    dims.push_back(letter && letters.contains(letter)
+                       ? layout.getDims()[indexOf(letters, letter)]
+                       : Layout::Atoms());
   return dims;
 }
 
@@ -249,18 +304,19 @@ Value raiseAttention(Operation *op, Rewriter &rewriter) {
     for (char letter : valueLetters)
       if (!weightLetters.contains(letter))
         outFeatures = letter;
+    StringRef queryLetters = queryOperand == 0 ? inner.lhs : inner.rhs;
+    StringRef keyLetters = queryOperand == 0 ? inner.rhs : inner.lhs;
+    bool isShared = outHeads && !valueLetters.contains(outHeads);
     bool fits =
-        valueLetters.size() == rank && outer.result.size() == rank &&
-        outFeatures && outer.result.contains(outFeatures) &&
-        valueLetters.contains(outKeys) && !outer.result.contains(outKeys) &&
-        !valueLetters.contains(outQueries) && valueLetters.contains(outBatch) &&
-        (!outHeads || valueLetters.contains(outHeads)) &&
-        outer.result.contains(outQueries);
+        valueLetters.size() == (isShared ? rank - 1 : rank) &&
+        keyLetters.size() == valueLetters.size() &&
+        outer.result.size() == rank && outFeatures &&
+        outer.result.contains(outFeatures) && valueLetters.contains(outKeys) &&
+        !outer.result.contains(outKeys) && !valueLetters.contains(outQueries) &&
+        valueLetters.contains(outBatch) && outer.result.contains(outQueries);
     if (!fits)
       continue;
 
-    StringRef queryLetters = queryOperand == 0 ? inner.lhs : inner.rhs;
-    StringRef keyLetters = queryOperand == 0 ? inner.rhs : inner.lhs;
     double scale = scores->scale;
     Layout query =
         Layout::trace(scores->product->getOperand(queryOperand), &scale);

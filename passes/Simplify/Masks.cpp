@@ -115,11 +115,18 @@ bool Masks::leavesVisibleKey(Value condition, bool isNegated) const {
          conditions.empty() && replacements.empty();
 }
 
-void Masks::addReplacement(Value condition, double number, bool isNegated) {
-  if (std::isinf(number) ||
-      (number < -1e4 && leavesVisibleKey(condition, isNegated)))
-    return addCondition(condition, isNegated);
+bool Masks::addReplacement(Value condition, double number, bool isNegated) {
+  if (!(number <= -1e4))
+    return false;
+  if (std::isinf(number) || leavesVisibleKey(condition, isNegated)) {
+    addCondition(condition, isNegated);
+    return true;
+  }
+  // It is added to the score, which must vanish beside it.
+  if (number > -1e8)
+    return false;
   replacements.push_back({{condition, isNegated}, number});
+  return true;
 }
 
 void Masks::addTerm(Value term) {

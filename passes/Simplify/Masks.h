@@ -26,7 +26,8 @@ public:
   void addTerm(mlir::Value term);
 
   /// select(condition, scores, number); `isNegated` with exchanged branches.
-  void addReplacement(mlir::Value condition, double number, bool isNegated);
+  /// False if the number would not hide the score that it replaces.
+  bool addReplacement(mlir::Value condition, double number, bool isNegated);
 
   /// Key j is visible only where j <= i + offset.
   void addDiagonal(int64_t offset);

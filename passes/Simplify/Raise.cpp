@@ -52,6 +52,7 @@ public:
     addTo<SliceOp>({foldIntoView, splitProduct, sinkReshapeBelowRows});
     addToAll<ReshapeOp, TransposeOp, BroadcastOp>(
         {foldIntoView, joinLayoutOps});
+    addTo<ReshapeOp>({hoistUnflattening});
     addTo<ConcatOp>({raiseRotationOfHalves});
     addTo<RopeOp>({hoistTransposeOverRope});
     addTo<AttentionOp>({simplifyAttention});

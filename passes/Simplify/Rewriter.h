@@ -120,6 +120,7 @@ bool unflattenChoice(mlir::Operation *op, Rewriter &rewriter);
 mlir::Value joinLayoutOps(mlir::Operation *op, Rewriter &rewriter);
 mlir::Value sinkReshapeBelowElementwise(mlir::Operation *op,
                                         Rewriter &rewriter);
+mlir::Value hoistUnflattening(mlir::Operation *op, Rewriter &rewriter);
 mlir::Value sinkReshapeBelowRows(mlir::Operation *op, Rewriter &rewriter);
 // Products.cpp
 mlir::Value absorbTranspose(mlir::Operation *op, Rewriter &rewriter);

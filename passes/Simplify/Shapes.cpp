@@ -117,6 +117,43 @@ Value sinkReshapeBelowElementwise(Operation *op, Rewriter &rewriter) {
   return rewriter.reshape(sunk->getResult(0), resultShape);
 }
 
+/// unflatten(flatten(x) + y) is x + unflatten(y): y is what broadcasts in other
+/// dimensions, such as a bias of scores per head and key.
+Value hoistUnflattening(Operation *op, Rewriter &rewriter) {
+  Value flat = op->getOperand(0);
+  Operation *inner = flat.getDefiningOp();
+  ArrayRef<int64_t> shape = getShape(op->getResult(0)), from = getShape(flat);
+  if (!inner || !isElementwise(inner) || !flat.hasOneUse() ||
+      shape.size() <= from.size() || from.size() < 2 ||
+      shape.take_back(from.size() - 1) != from.drop_front())
+    return {};
+  ArrayRef<int64_t> prefix = shape.drop_back(from.size() - 1);
+  bool isFlattened = false;
+  SmallVector<Value> operands;
+  for (Value operand : inner->getOperands()) {
+    ArrayRef<int64_t> own = getShape(operand);
+    std::optional<Flattening> flattening = matchFlattening(operand);
+    if (flattening && own.size() == from.size() &&
+        flattening->getPrefix() == prefix) {
+      operands.push_back(flattening->input);
+      isFlattened = true;
+    } else if (own.size() < from.size()) {
+      operands.push_back(operand);
+    } else {
+      SmallVector<int64_t> wide(own[0] == 1 ? SmallVector<int64_t>()
+                                            : SmallVector<int64_t>(prefix));
+      llvm::append_range(wide, own.drop_front());
+      operands.push_back(rewriter.reshape(operand, wide));
+    }
+  }
+  if (!isFlattened)
+    return {};
+  return rewriter
+      .cloneWith(inner, operands,
+                 RankedTensorType::get(shape, getElementType(flat)))
+      ->getResult(0);
+}
+
 /// Ops that work on rows: softmax and norms over kept dimensions, reductions
 /// and slices of kept dimensions.
 Value sinkReshapeBelowRows(Operation *op, Rewriter &rewriter) {
