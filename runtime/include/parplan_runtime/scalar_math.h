@@ -48,13 +48,19 @@ template <typename T> PARPLAN_DEVICE T maximum(T a, T b) {
 template <typename T> PARPLAN_DEVICE T minimum(T a, T b) {
   return a < b || a != a ? a : b;
 }
+/// False for unsigned types, without a comparison that compilers wonder at.
+template <typename T> PARPLAN_DEVICE bool isNegative(T x) {
+  if constexpr (T(-1) < T(0))
+    return x < T(0);
+  return false;
+}
 template <typename T> PARPLAN_DEVICE T absolute(T x) {
-  return x < T(0) ? T(-x) : x;
+  return isNegative(x) ? T(-x) : x;
 }
 PARPLAN_DEVICE float absolute(float x) { return __builtin_fabsf(x); }
 PARPLAN_DEVICE double absolute(double x) { return __builtin_fabs(x); }
 template <typename T> PARPLAN_DEVICE T signOf(T x) {
-  return x > T(0) ? T(1) : x < T(0) ? T(-1) : x;
+  return x > T(0) ? T(1) : isNegative(x) ? T(-1) : x;
 }
 template <typename T> PARPLAN_DEVICE bool isNan(T x) { return x != x; }
 template <typename T> PARPLAN_DEVICE bool isInfinite(T x) {
@@ -82,7 +88,7 @@ PARPLAN_DEVICE T modulo(T a, T b, bool truncated = false) {
   if (b == T(0) || (b == T(-1) && T(-1) < T(0)))
     return T(0);
   const T rest = a % b;
-  return !truncated && rest != T(0) && ((rest < T(0)) != (b < T(0)))
+  return !truncated && rest != T(0) && isNegative(rest) != isNegative(b)
              ? T(rest + b)
              : rest;
 }
@@ -284,7 +290,7 @@ PARPLAN_DEVICE float power(float x, float y) {
 }
 /// Repeated squaring; a negative exponent of an integer gives 0 or +-1.
 template <typename T> PARPLAN_DEVICE T power(T x, T y) {
-  if (y < T(0))
+  if (isNegative(y))
     return x == T(1) ? T(1) : x == T(-1) ? T((y & 1) ? -1 : 1) : T(0);
   uint64_t result = 1, base = static_cast<uint64_t>(x);
   for (uint64_t left = static_cast<uint64_t>(y); left > 0;
