@@ -47,7 +47,8 @@ std::vector<const OperatorEntry *> getOperators() {
         getSamplingOperators(),      getSpectrumOperators(),
         getNormalizationOperators(), getAttentionOperators(),
         getLossOperators(),          getRecurrentOperators(),
-        getQuantizationOperators(),  getQuantizedProductOperators()})
+        getQuantizationOperators(),  getQuantizedProductOperators(),
+        getSelectionOperators()})
     for (const OperatorEntry &entry : family)
       all.push_back(&entry);
   return all;

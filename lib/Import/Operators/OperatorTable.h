@@ -77,6 +77,7 @@ llvm::ArrayRef<OperatorEntry> getLossOperators();
 llvm::ArrayRef<OperatorEntry> getRecurrentOperators();
 llvm::ArrayRef<OperatorEntry> getQuantizationOperators();
 llvm::ArrayRef<OperatorEntry> getQuantizedProductOperators();
+llvm::ArrayRef<OperatorEntry> getSelectionOperators();
 
 } // namespace parplan::importer
 

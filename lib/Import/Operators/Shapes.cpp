@@ -21,7 +21,11 @@ static void importDropout(NodeContext &node) {
   // From version 12 an operand may switch training on.
   if (node.version >= 12 && node.hasInput(2)) {
     Cell training = node.getKnownScalar(2, "training_mode");
-    if (training.integer)
+    // A ratio of zero keeps all elements in training too.
+    auto keepsAll = [&] {
+      return node.hasInput(1) && node.getKnownScalar(1, "ratio").real == 0;
+    };
+    if (training.integer && !keepsAll())
       failNode(codes::unsupportedForm, "dropout in training mode");
   }
   ValueId input = node.getInput(0);

@@ -98,7 +98,12 @@ INSTANTIATE_TEST_SUITE_P(
              "g (float[3] x) => (float[3] y) { r = Constant <value_float = "
              "0.5> () t = Constant <value = bool {1}> () "
              "y = Dropout(x, r, t) }",
-             "2102"}),
+             "2102"},
+        Form{"DropoutOfNothing", 13,
+             "g (float[3] x) => (float[3] y) { r = Constant <value_float = "
+             "0.0> () t = Constant <value = bool {1}> () "
+             "y = Dropout(x, r, t) }",
+             "return x:float[3]"}),
     printName);
 
 INSTANTIATE_TEST_SUITE_P(

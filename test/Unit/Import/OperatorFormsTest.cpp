@@ -290,6 +290,21 @@ INSTANTIATE_TEST_SUITE_P(
         Form{"BitCastToOtherSize", 26,
              "g (uint32[2] x) => (double[2] y) { y = BitCast <to = 11> (x) }",
              "2103"},
+        Form{"UniqueOfKnown", 13,
+             "g (int64[2] x) => (int64[2] y) { c = Constant <value_ints = "
+             "[5, 3, 5]> () u, f, i, n = Unique(c) s = Mul(u, f) "
+             "t = Add(s, n) y = Mul(x, t) }",
+             "%0 = mul x {4 2}[2]\nreturn %0:int64[2]"},
+        Form{"UniqueOfUnknown", 11,
+             "g (int64[3] x) => (int64[3] y) { y = Unique(x) }", "2106"},
+        Form{"BoxesThatAreUnknown", 11,
+             "g (float[1, 6, 4] b, float[1, 1, 6] s) => (int64[1, 3] y) "
+             "{ y = NonMaxSuppression(b, s) }",
+             "2106"},
+        Form{"BoxesWithoutScores", 11,
+             "g (float[1, 6, 4] b, float[1, 1, 5] s) => (int64[1, 3] y) "
+             "{ y = NonMaxSuppression(b, s) }",
+             "2103"},
         Form{"CastLike", 15,
              "g (int64[2] x, float[1] z) => (float[2] y) "
              "{ y = CastLike(x, z) }",
