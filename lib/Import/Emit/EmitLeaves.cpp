@@ -106,10 +106,11 @@ mlir::Value Emitter::emitDense(const Constant &constant, ShapeRef shape) {
       bits.push_back(cell.integer != 0);
     elements = DenseElementsAttr::get(coreType, bits);
   } else {
-    size_t size = getElementBytes(type);
+    ElementType carrier = getCarrier(type);
+    size_t size = getElementBytes(carrier);
     std::vector<char> bytes(constant.cells.size() * size);
     for (size_t i = 0; i < constant.cells.size(); ++i)
-      writeCell(constant.cells[i], type, bytes.data() + i * size);
+      writeCell(constant.cells[i], carrier, bytes.data() + i * size);
     elements = DenseElementsAttr::getFromRawBuffer(coreType, bytes);
   }
   return broadcast(builder.create<ConstantOp>(location, coreType, elements),

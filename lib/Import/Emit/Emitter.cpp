@@ -21,23 +21,26 @@ Emitter::Emitter(MLIRContext &context, const ImportedGraph &imported)
       nodeName(builder.getStringAttr(attributes::node)),
       operatorName(builder.getStringAttr(attributes::onnxOp)),
       indexType(builder.getI64Type()) {
-  elementTypes = {builder.getF64Type(),
-                  builder.getF32Type(),
-                  builder.getF16Type(),
-                  builder.getBF16Type(),
-                  builder.getI64Type(),
-                  builder.getI32Type(),
-                  builder.getIntegerType(16),
-                  builder.getIntegerType(8),
-                  builder.getIntegerType(64, /*isSigned=*/false),
-                  builder.getIntegerType(32, /*isSigned=*/false),
-                  builder.getIntegerType(16, /*isSigned=*/false),
-                  builder.getIntegerType(8, /*isSigned=*/false),
-                  builder.getI1Type()};
+  auto set = [&](ElementType type, Type to) {
+    elementTypes[static_cast<size_t>(type)] = to;
+  };
+  set(ElementType::f64, builder.getF64Type());
+  set(ElementType::f32, builder.getF32Type());
+  set(ElementType::f16, builder.getF16Type());
+  set(ElementType::bf16, builder.getBF16Type());
+  set(ElementType::i64, builder.getI64Type());
+  set(ElementType::i32, builder.getI32Type());
+  set(ElementType::i16, builder.getIntegerType(16));
+  set(ElementType::i8, builder.getIntegerType(8));
+  set(ElementType::u64, builder.getIntegerType(64, /*isSigned=*/false));
+  set(ElementType::u32, builder.getIntegerType(32, /*isSigned=*/false));
+  set(ElementType::u16, builder.getIntegerType(16, /*isSigned=*/false));
+  set(ElementType::u8, builder.getIntegerType(8, /*isSigned=*/false));
+  set(ElementType::i1, builder.getI1Type());
 }
 
 Type Emitter::getElementType(ElementType type) {
-  return elementTypes[static_cast<size_t>(type)];
+  return elementTypes[static_cast<size_t>(getCarrier(type))];
 }
 
 RankedTensorType Emitter::getType(ElementType type, ShapeRef shape) {
@@ -123,6 +126,12 @@ void Emitter::emitOp(const Op &op) {
   for (ValueId operand : op.operands)
     if (!values[operand])
       emitLeaf(operand);
+  // Between a narrow type and its carrier.
+  if (op.kind == OpKind::cast &&
+      getType(op.firstResult) == getType(op.operands[0])) {
+    values[op.firstResult] = values[op.operands[0]];
+    return;
+  }
   Operation *operation;
   if (op.kind <= OpKind::cast)
     operation = emitUnary(op);

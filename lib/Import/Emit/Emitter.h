@@ -14,6 +14,8 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
 
+#include <array>
+
 namespace parplan::importer {
 
 class Emitter {
@@ -70,7 +72,8 @@ private:
   mlir::Location location;
   mlir::StringAttr file, nodeName, operatorName;
   mlir::Type indexType;
-  llvm::SmallVector<mlir::Type, 13> elementTypes;
+  /// Of types that are not narrow.
+  std::array<mlir::Type, static_cast<size_t>(ElementType::i1) + 1> elementTypes;
   /// By value; null until emitted.
   std::vector<mlir::Value> values;
   std::vector<uint32_t> uses;

@@ -34,6 +34,7 @@ static Shape mergeCores(const Graph &graph, llvm::ArrayRef<ValueId> operands,
 ValueId GraphBuilder::foldElementwise(OpKind kind, Predicate predicate,
                                       llvm::ArrayRef<ValueId> operands,
                                       ElementType type, ShapeRef shape) {
+  checkNotNarrow(kind, operands);
   for (ValueId operand : operands) {
     const Constant *constant = graph.getConstant(operand);
     if (!constant)
@@ -257,9 +258,15 @@ ValueId GraphBuilder::gelu(ValueId input, bool tanh) {
   return append(OpKind::gelu, {input}, getType(input), getShape(input), {tanh});
 }
 
-ValueId GraphBuilder::cast(ValueId input, ElementType type) {
-  if (getType(input) == type)
+ValueId GraphBuilder::cast(ValueId input, ElementType type,
+                           const NarrowRounding &rounding) {
+  ElementType from = getType(input);
+  if (from == type)
     return input;
+  if (isNarrow(from))
+    return cast(retype(input, getCarrier(from)), type, rounding);
+  if (isNarrow(type))
+    return castToNarrow(input, type, rounding);
   if (const Constant *constant = graph.getConstant(input);
       constant && constant->kind == Constant::Kind::parts) {
     std::vector<ConstantPart> parts;
@@ -289,7 +296,8 @@ ValueId GraphBuilder::bitcast(ValueId input, ElementType type) {
   ElementType from = getType(input);
   if (from == type)
     return input;
-  if (getElementBytes(from) != getElementBytes(type) || isBool(type))
+  if (getElementBits(from) != getElementBits(type) || isBool(type) ||
+      isNarrow(from) || isNarrow(type))
     failNode(codes::badNode, "the bits of ", printElementType(from), " as ",
              printElementType(type));
   if (ValueId folded = foldElementwise(OpKind::bitcast, Predicate::eq, {input},

@@ -20,6 +20,7 @@ namespace parplan::importer {
 ValueId GraphBuilder::foldReduce(ReduceKind kind, ValueId input,
                                  llvm::ArrayRef<int64_t> dims,
                                  ShapeRef keptShape, ShapeRef shape) {
+  checkNotNarrow(OpKind::reduce, {input});
   const Constant *constant = graph.getConstant(input);
   if (!constant || !constant->isDense() || countElements(getShape(input)) == 0)
     return noValue;
@@ -43,7 +44,7 @@ ValueId GraphBuilder::foldReduce(ReduceKind kind, ValueId input,
                                                      : -INFINITY);
   int64_t least = isUnsigned(constant->type)
                       ? 0
-                      : INT64_MIN >> (64 - 8 * getElementBytes(constant->type));
+                      : INT64_MIN >> (64 - getElementBits(constant->type));
   std::vector<int64_t> integers(reals.size(), kind == ReduceKind::sum ? 0
                                               : kind == ReduceKind::prod
                                                   ? 1

@@ -199,10 +199,26 @@ bool GraphBuilder::mayFold(int64_t cells, llvm::ArrayRef<ValueId> operands) {
   return mayFold(cells, largest);
 }
 
+static bool keepsElements(OpKind kind) {
+  return kind == OpKind::cast || kind == OpKind::select ||
+         (kind >= OpKind::reshape && kind <= OpKind::gatherND);
+}
+
+void GraphBuilder::checkNotNarrow(OpKind kind,
+                                  llvm::ArrayRef<ValueId> operands) const {
+  if (keepsElements(kind))
+    return;
+  for (ValueId operand : operands)
+    if (isNarrow(getType(operand)))
+      failNode(codes::badNode, "operand of type ",
+               printElementType(getType(operand)));
+}
+
 ValueId GraphBuilder::append(OpKind kind, llvm::ArrayRef<ValueId> operands,
                              ElementType type, ShapeRef shape,
                              llvm::ArrayRef<int64_t> integers,
                              std::string text) {
+  checkNotNarrow(kind, operands);
   checkShape(shape);
   Op op;
   op.kind = kind;

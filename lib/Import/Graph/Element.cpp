@@ -6,6 +6,9 @@
 
 #include "lib/Import/Graph/Element.h"
 
+#include "lib/Import/Graph/NarrowFloat.h"
+
+#include "parplan/Support/Check.h"
 #include "parplan/Support/CheckedMath.h"
 
 #include <algorithm>
@@ -16,72 +19,87 @@
 
 namespace parplan::importer {
 
-std::optional<ElementType> fromOnnxType(int32_t onnxType) {
-  switch (onnxType) {
-  case 1:
-    return ElementType::f32;
-  case 2:
-    return ElementType::u8;
-  case 3:
-    return ElementType::i8;
-  case 4:
-    return ElementType::u16;
-  case 5:
-    return ElementType::i16;
-  case 6:
-    return ElementType::i32;
-  case 7:
-    return ElementType::i64;
-  case 9:
-    return ElementType::i1;
-  case 10:
-    return ElementType::f16;
-  case 11:
-    return ElementType::f64;
-  case 12:
-    return ElementType::u32;
-  case 13:
-    return ElementType::u64;
-  case 16:
-    return ElementType::bf16;
-  default:
-    return std::nullopt;
-  }
+namespace {
+struct TypeEntry {
+  ElementType type, carrier;
+  int32_t onnxType, bits;
+};
+} // namespace
+
+/// In the order of ElementType.
+static const TypeEntry typeEntries[] = {
+    {ElementType::f64, ElementType::f64, 11, 64},
+    {ElementType::f32, ElementType::f32, 1, 32},
+    {ElementType::f16, ElementType::f16, 10, 16},
+    {ElementType::bf16, ElementType::bf16, 16, 16},
+    {ElementType::f8e4m3fn, ElementType::f32, 17, 8},
+    {ElementType::f8e4m3fnuz, ElementType::f32, 18, 8},
+    {ElementType::f8e5m2, ElementType::f32, 19, 8},
+    {ElementType::f8e5m2fnuz, ElementType::f32, 20, 8},
+    {ElementType::f8e8m0, ElementType::f32, 24, 8},
+    {ElementType::f4e2m1, ElementType::f32, 23, 4},
+    {ElementType::i64, ElementType::i64, 7, 64},
+    {ElementType::i32, ElementType::i32, 6, 32},
+    {ElementType::i16, ElementType::i16, 5, 16},
+    {ElementType::i8, ElementType::i8, 3, 8},
+    {ElementType::i4, ElementType::i8, 22, 4},
+    {ElementType::i2, ElementType::i8, 26, 2},
+    {ElementType::u64, ElementType::u64, 13, 64},
+    {ElementType::u32, ElementType::u32, 12, 32},
+    {ElementType::u16, ElementType::u16, 4, 16},
+    {ElementType::u8, ElementType::u8, 2, 8},
+    {ElementType::u4, ElementType::u8, 21, 4},
+    {ElementType::u2, ElementType::u8, 25, 2},
+    {ElementType::i1, ElementType::i1, 9, 8},
+};
+
+/// By ONNX's number.
+static const char *const onnxNames[] = {
+    "undefined",      "float",      "uint8",
+    "int8",           "uint16",     "int16",
+    "int32",          "int64",      "string",
+    "bool",           "float16",    "double",
+    "uint32",         "uint64",     "complex64",
+    "complex128",     "bfloat16",   "float8e4m3fn",
+    "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz",
+    "uint4",          "int4",       "float4e2m1",
+    "float8e8m0",     "uint2",      "int2"};
+
+static const TypeEntry &getEntry(ElementType type) {
+  return typeEntries[static_cast<size_t>(type)];
 }
 
-int32_t toOnnxType(ElementType type) {
-  static const int32_t numbers[] = {11, 1, 10, 16, 7, 6, 5, 3, 13, 12, 4, 2, 9};
-  return numbers[static_cast<int>(type)];
+std::optional<ElementType> fromOnnxType(int32_t onnxType) {
+  for (const TypeEntry &entry : typeEntries)
+    if (entry.onnxType == onnxType)
+      return entry.type;
+  return std::nullopt;
 }
+
+int32_t toOnnxType(ElementType type) { return getEntry(type).onnxType; }
 
 std::string printOnnxType(int32_t onnxType) {
-  static const char *const names[] = {
-      "undefined",      "float",      "uint8",
-      "int8",           "uint16",     "int16",
-      "int32",          "int64",      "string",
-      "bool",           "float16",    "double",
-      "uint32",         "uint64",     "complex64",
-      "complex128",     "bfloat16",   "float8e4m3fn",
-      "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz",
-      "uint4",          "int4",       "float4e2m1",
-      "float8e8m0",     "uint2",      "int2"};
-  if (onnxType >= 0 && onnxType < int32_t(std::size(names)))
-    return names[onnxType];
+  if (onnxType >= 0 && onnxType < int32_t(std::size(onnxNames)))
+    return onnxNames[onnxType];
   return "type " + std::to_string(onnxType);
 }
 
 const char *printElementType(ElementType type) {
-  static const char *const names[] = {
-      "double", "float",  "float16", "bfloat16", "int64", "int32", "int16",
-      "int8",   "uint64", "uint32",  "uint16",   "uint8", "bool"};
-  return names[static_cast<int>(type)];
+  return onnxNames[toOnnxType(type)];
 }
 
-bool isFloat(ElementType type) { return type <= ElementType::bf16; }
+bool isFloat(ElementType type) { return type <= ElementType::f4e2m1; }
 
-int64_t getElementBytes(ElementType type) {
-  static const int64_t bytes[] = {8, 4, 2, 2, 8, 4, 2, 1, 8, 4, 2, 1, 1};
-  return bytes[static_cast<int>(type)];
+bool isNarrow(ElementType type) { return getCarrier(type) != type; }
+
+ElementType getCarrier(ElementType type) { return getEntry(type).carrier; }
+
+int64_t getElementBits(ElementType type) { return getEntry(type).bits; }
+
+int64_t getTensorBytes(ElementType type, int64_t count) {
+  int64_t perByte = 8 / getElementBits(type);
+  return perByte > 1 ? count / perByte + (count % perByte != 0)
+                     : count * getElementBytes(type);
 }
 
 int64_t countElements(ShapeRef shape) {
@@ -267,6 +285,16 @@ template <typename Number> static void store(char *bytes, Number number) {
   std::memcpy(bytes, &number, sizeof(number));
 }
 
+static Cell readNarrowCell(unsigned code, ElementType type) {
+  Cell cell{.integer = code};
+  if (isFloat(type))
+    cell.real = decodeNarrowFloat(code, type);
+  else if (int64_t codes = int64_t(1) << getElementBits(type);
+           !isUnsigned(type) && code >= codes / 2)
+    cell.integer -= codes;
+  return cell;
+}
+
 Cell readCell(const char *bytes, ElementType type) {
   Cell cell{.integer = 0};
   switch (type) {
@@ -309,8 +337,20 @@ Cell readCell(const char *bytes, ElementType type) {
   case ElementType::i1:
     cell.integer = load<uint8_t>(bytes) != 0;
     break;
+  default:
+    return readNarrowCell(load<uint8_t>(bytes), type);
   }
   return cell;
+}
+
+Cell readElement(std::string_view bytes, int64_t index, ElementType type) {
+  int64_t bits = getElementBits(type);
+  if (bits >= 8)
+    return readCell(bytes.data() + index * (bits / 8), type);
+  int64_t position = index * bits;
+  unsigned byte = load<uint8_t>(bytes.data() + position / 8);
+  unsigned code = (byte >> (position % 8)) & ((1u << bits) - 1);
+  return readNarrowCell(code, type);
 }
 
 void writeCell(Cell cell, ElementType type, char *bytes) {
@@ -336,6 +376,8 @@ void writeCell(Cell cell, ElementType type, char *bytes) {
   case ElementType::u8:
   case ElementType::i1:
     return store(bytes, static_cast<uint8_t>(cell.integer));
+  default:
+    PARPLAN_UNREACHABLE("bytes of ", printElementType(type));
   }
 }
 

@@ -22,22 +22,32 @@ enum class ElementType : uint8_t {
   f32,
   f16,
   bf16,
+  f8e4m3fn,
+  f8e4m3fnuz,
+  f8e5m2,
+  f8e5m2fnuz,
+  f8e8m0,
+  f4e2m1,
   i64,
   i32,
   i16,
   i8,
+  i4,
+  i2,
   u64,
   u32,
   u16,
   u8,
+  u4,
+  u2,
   i1
 };
 
 using Shape = llvm::SmallVector<int64_t, 6>;
 using ShapeRef = llvm::ArrayRef<int64_t>;
 
-/// The type for a number of ONNX's TensorProto.DataType; none for those that
-/// the dialect does not have.
+/// The type for a number of ONNX's TensorProto.DataType; none for strings and
+/// complex numbers.
 std::optional<ElementType> fromOnnxType(int32_t onnxType);
 
 /// The number of ONNX's TensorProto.DataType.
@@ -50,15 +60,29 @@ const char *printElementType(ElementType type);
 
 bool isFloat(ElementType type);
 inline bool isUnsigned(ElementType type) {
-  return type >= ElementType::u64 && type <= ElementType::u8;
+  return type >= ElementType::u64 && type <= ElementType::u2;
 }
 inline bool isBool(ElementType type) { return type == ElementType::i1; }
 inline bool isInteger(ElementType type) {
   return !isFloat(type) && !isBool(type);
 }
 
-/// Bytes of one element in a file; i1 takes a whole byte.
-int64_t getElementBytes(ElementType type);
+/// Narrow types are in files and in the graph only, where elements are moved
+/// and cast. The dialect has their numbers in another type.
+bool isNarrow(ElementType type);
+/// The type of the dialect that holds all numbers of a type; itself if it is
+/// not narrow.
+ElementType getCarrier(ElementType type);
+
+/// Bits of one element in a file; i1 takes a whole byte.
+int64_t getElementBits(ElementType type);
+/// Bytes of one element in a file, where it has bytes of its own.
+inline int64_t getElementBytes(ElementType type) {
+  return getElementBits(type) / 8;
+}
+/// Bytes of so many elements in a file. Those that are less than a byte fill
+/// bytes from the lowest bit on.
+int64_t getTensorBytes(ElementType type, int64_t count);
 
 /// Elements of a shape. Shapes in the graph are checked: this cannot overflow.
 int64_t countElements(ShapeRef shape);
@@ -88,10 +112,13 @@ int64_t wrapToType(int64_t value, ElementType type);
 /// becomes the nearest value of that range, NaN becomes 0.
 Cell convertCell(Cell cell, ElementType from, ElementType to);
 
-/// Reads one element of a little-endian file.
+/// Reads one of the elements that lie one after the other in `bytes`.
+Cell readElement(std::string_view bytes, int64_t index, ElementType type);
+
+/// Reads one element of a little-endian file, with bytes of its own.
 Cell readCell(const char *bytes, ElementType type);
 
-/// Writes one element as a little-endian file has it.
+/// Writes one element as a little-endian file has it; of no narrow type.
 void writeCell(Cell cell, ElementType type, char *bytes);
 
 } // namespace parplan::importer

@@ -60,6 +60,15 @@ struct TensorSequence {
   }
 };
 
+/// How ONNX's Cast makes floats of eight bits.
+struct NarrowRounding {
+  enum class Mode : uint8_t { up, down, nearest };
+  /// What is too large becomes the greatest number, else infinity or NaN.
+  bool saturates = true;
+  /// For f8e8m0 only; others are rounded to the nearest.
+  Mode mode = Mode::up;
+};
+
 class GraphBuilder {
 public:
   explicit GraphBuilder(Graph &graph) : graph(graph) {}
@@ -111,7 +120,11 @@ public:
   ValueId unary(OpKind kind, ValueId input);
   /// integers: [tanh]
   ValueId gelu(ValueId input, bool tanh);
-  ValueId cast(ValueId input, ElementType type);
+  ValueId cast(ValueId input, ElementType type,
+               const NarrowRounding &rounding = {});
+  /// Elements of a narrow type from bytes as a file has them, in u8: of the
+  /// same shape, or with as many in the last dimension as it takes.
+  ValueId decode(ValueId bytes, ElementType type, ShapeRef shape);
   /// The bits of elements as a type of the same size.
   ValueId bitcast(ValueId input, ElementType type);
   ValueId binary(OpKind kind, ValueId lhs, ValueId rhs);
@@ -224,6 +237,12 @@ private:
   ValueId makeMask(AffineFunction function, ShapeRef shape);
   /// A slice of an affine mask, or of a choice by one; none for others.
   ValueId sliceMask(ValueId input, llvm::ArrayRef<SliceRange> cuts);
+  /// Numbers that a type has, as elements of it or of its carrier.
+  ValueId retype(ValueId input, ElementType type);
+  ValueId castToNarrow(ValueId input, ElementType type,
+                       const NarrowRounding &rounding);
+  /// Fails if the op computes with operands of a narrow type.
+  void checkNotNarrow(OpKind kind, llvm::ArrayRef<ValueId> operands) const;
   ValueId simplifyBinary(OpKind kind, ValueId lhs, ValueId rhs, ShapeRef shape);
   ValueId foldReshape(ValueId input, ShapeRef shape);
   ValueId foldConcat(llvm::ArrayRef<ValueId> inputs, int64_t dim,

@@ -47,7 +47,7 @@ static std::string describeTensor(const onnx::TensorProto &tensor,
   if (tensor.has_segment())
     return "is stored in segments, which is not supported";
   if (type)
-    result.bytes = countElements(result.shape) * getElementBytes(*type);
+    result.bytes = getTensorBytes(*type, countElements(result.shape));
   return "";
 }
 
@@ -62,7 +62,9 @@ static std::string compareBytes(const onnx::TensorProto &tensor,
                     " bytes, but the file has ", *rawBytes);
     return "";
   }
-  int64_t elements = described.bytes / getElementBytes(type);
+  // Typed data of narrow types are bytes, each of several elements.
+  int64_t elements =
+      isNarrow(type) ? described.bytes : countElements(described.shape);
   int64_t typed = countTypedElements(tensor, type);
   if (typed != elements)
     return concat("has shape ", printShape(described.shape), ", which is ",

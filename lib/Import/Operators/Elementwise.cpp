@@ -152,15 +152,25 @@ static void importWhere(NodeContext &node) {
                                         node.getInput(2)));
 }
 
+static void importCastTo(NodeContext &node, ElementType type) {
+  using Mode = NarrowRounding::Mode;
+  std::string mode = node.getText("round_mode", "up");
+  if (mode != "up" && mode != "down" && mode != "nearest")
+    failNode(codes::badNode, "round_mode is ", quoteName(mode));
+  NarrowRounding rounding{node.getInteger("saturate", 1) != 0,
+                          mode == "up"     ? Mode::up
+                          : mode == "down" ? Mode::down
+                                           : Mode::nearest};
+  node.setOutput(0, node.builder.cast(node.getInput(0), type, rounding));
+}
+
 static void importCast(NodeContext &node) {
   node.getRequiredInteger("to");
-  ElementType type = node.getElementType("to", ElementType::f32);
-  node.setOutput(0, node.builder.cast(node.getInput(0), type));
+  importCastTo(node, node.getElementType("to", ElementType::f32));
 }
 
 static void importCastLike(NodeContext &node) {
-  node.setOutput(0, node.builder.cast(node.getInput(0),
-                                      node.builder.getType(node.getInput(1))));
+  importCastTo(node, node.builder.getType(node.getInput(1)));
 }
 
 static void importClip(NodeContext &node) {
@@ -242,7 +252,11 @@ llvm::ArrayRef<OperatorEntry> getElementwiseOperators() {
       {"Sum", {6, 8, 13}, direct, importVariadic<OpKind::add>},
       {"Mean", {6, 8, 13}, lowered, importMean, "sum and multiplication"},
       {"Clip", {6, 11, 12, 13}, lowered, importClip, "maximum and minimum"},
-      {"Cast", {6, 9, 13, 19, 21, 23, 24, 25}, direct, importCast},
+      {"Cast",
+       {6, 9, 13, 19, 21, 23, 24, 25},
+       direct,
+       importCast,
+       "several to what is narrower than the types of the dialect"},
       {"CastLike", {15, 19, 21, 23, 24, 25}, direct, importCastLike, "cast"},
   };
   return entries;

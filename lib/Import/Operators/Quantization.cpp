@@ -1,4 +1,4 @@
-//===- Quantization.cpp - To eight bits and back ---------------*- C++ -*-===//
+//===- Quantization.cpp - To few bits and back -----------------*- C++ -*-===//
 //
 // Part of parplan. For inference: the arithmetic is written out in the types
 // that ONNX says.
@@ -21,6 +21,14 @@ std::pair<double, double> getQuantizedRange(ElementType type) {
     return {-32768, 32767};
   case ElementType::u16:
     return {0, 65535};
+  case ElementType::i4:
+    return {-8, 7};
+  case ElementType::u4:
+    return {0, 15};
+  case ElementType::i2:
+    return {-2, 1};
+  case ElementType::u2:
+    return {0, 3};
   default:
     failNode(codes::unsupportedType, "numbers quantized to ",
              printElementType(type));
@@ -98,27 +106,41 @@ static void importQuantizeLinear(NodeContext &node) {
     type = builder.getType(node.getInput(2));
     zero = spread(node, node.getInput(2), shape);
   }
-  getQuantizedRange(type);
+  bool toFloat = isNarrow(type) && isFloat(type);
+  if (!toFloat)
+    getQuantizedRange(type);
   ElementType precision =
       getTypeAttribute(node, "precision", builder.getType(scale));
   if (!isFloat(precision))
     failNode(codes::badNode, "precision is ", printElementType(precision));
+  precision = getCarrier(precision);
   ValueId quotient = builder.binary(OpKind::div, builder.cast(input, precision),
                                     builder.cast(scale, precision));
-  node.setOutput(0, saturate(builder, quotient, zero, type));
+  if (!toFloat) {
+    node.setOutput(0, saturate(builder, quotient, zero, type));
+    return;
+  }
+  // Rounded by the cast alone.
+  if (zero != noValue)
+    quotient = builder.binary(OpKind::add, quotient,
+                              builder.cast(zero, builder.getType(quotient)));
+  NarrowRounding rounding{.saturates = node.getInteger("saturate", 1) != 0};
+  node.setOutput(0, builder.cast(quotient, type, rounding));
 }
 
-/// (value - zero) as int32; zero may be missing.
+/// (value - zero) as int32, or as floats if the numbers are; zero may be
+/// missing.
 static ValueId subtractZero(GraphBuilder &builder, ValueId value,
                             ValueId zero) {
-  if (!isInteger(builder.getType(value)))
+  ElementType type = builder.getType(value);
+  if (!isInteger(type) && !isNarrow(type))
     failNode(codes::badNode, "quantized numbers of type ",
-             printElementType(builder.getType(value)));
-  value = builder.cast(value, ElementType::i32);
+             printElementType(type));
+  ElementType wide = isFloat(type) ? getCarrier(type) : ElementType::i32;
+  value = builder.cast(value, wide);
   if (zero == noValue)
     return value;
-  return builder.binary(OpKind::sub, value,
-                        builder.cast(zero, ElementType::i32));
+  return builder.binary(OpKind::sub, value, builder.cast(zero, wide));
 }
 
 static void importDequantizeLinear(NodeContext &node) {
@@ -131,8 +153,10 @@ static void importDequantizeLinear(NodeContext &node) {
   ElementType type = builder.getType(scale);
   if (!isFloat(type))
     failNode(codes::badNode, "scales of type ", printElementType(type));
-  ValueId difference = builder.cast(subtractZero(builder, input, zero), type);
-  ValueId product = builder.binary(OpKind::mul, difference, scale);
+  ElementType wide = getCarrier(type);
+  ValueId difference = builder.cast(subtractZero(builder, input, zero), wide);
+  ValueId product =
+      builder.binary(OpKind::mul, difference, builder.cast(scale, wide));
   node.setOutput(
       0, builder.cast(product, getTypeAttribute(node, "output_dtype", type)));
 }
@@ -144,7 +168,7 @@ llvm::ArrayRef<OperatorEntry> getQuantizationOperators() {
        {10, 13, 19, 21, 23, 24, 25},
        lowered,
        importQuantizeLinear,
-       "arithmetic, for integers of 8 and 16 bits"},
+       "arithmetic"},
       {"DequantizeLinear",
        {10, 13, 19, 21, 23, 24, 25},
        lowered,

@@ -12,12 +12,12 @@ namespace parplan::importer {
 
 ValueId makeConstant(GraphBuilder &builder, ElementType type, ShapeRef shape,
                      std::string_view bytes) {
-  int64_t size = getElementBytes(type);
-  PARPLAN_CHECK(int64_t(bytes.size()) == countElements(shape) * size,
+  PARPLAN_CHECK(int64_t(bytes.size()) ==
+                    getTensorBytes(type, countElements(shape)),
                 "a tensor's bytes were not guarded");
   std::vector<Cell> cells(countElements(shape));
   for (size_t i = 0; i < cells.size(); ++i)
-    cells[i] = readCell(bytes.data() + i * size, type);
+    cells[i] = readElement(bytes, int64_t(i), type);
   ValueId value = builder.makeDense(type, shape, std::move(cells));
   return isBool(type) ? builder.makeLazyMask(value) : value;
 }
@@ -52,10 +52,15 @@ static Cell readTypedCell(const onnx::TensorProto &tensor, ElementType type,
 }
 
 std::string getRawBytes(const onnx::TensorProto &tensor, ElementType type) {
-  int64_t size = getElementBytes(type);
   int64_t count =
       countElements(Shape(tensor.dims().begin(), tensor.dims().end()));
-  std::string bytes(count * size, '\0');
+  std::string bytes(getTensorBytes(type, count), '\0');
+  if (isNarrow(type)) {
+    for (size_t i = 0; i < bytes.size(); ++i)
+      bytes[i] = char(tensor.int32_data(int(i)));
+    return bytes;
+  }
+  int64_t size = getElementBytes(type);
   for (int64_t i = 0; i < count; ++i)
     writeCell(readTypedCell(tensor, type, int(i)), type,
               bytes.data() + i * size);
@@ -70,6 +75,8 @@ ValueId makeConstant(GraphBuilder &builder, const onnx::TensorProto &tensor) {
   Shape shape(tensor.dims().begin(), tensor.dims().end());
   if (tensor.has_raw_data())
     return makeConstant(builder, *type, shape, tensor.raw_data());
+  if (isNarrow(*type))
+    return makeConstant(builder, *type, shape, getRawBytes(tensor, *type));
   std::vector<Cell> cells(countElements(shape));
   for (size_t i = 0; i < cells.size(); ++i)
     cells[i] = readTypedCell(tensor, *type, i);

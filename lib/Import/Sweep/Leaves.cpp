@@ -23,11 +23,15 @@ namespace parplan::importer {
 constexpr int64_t maxConstantBytes = int64_t(1) << 23;
 /// External integers up to this size are read though weights are not.
 constexpr int64_t maxExternalBytes = int64_t(1) << 20;
+/// Elements of narrow types up to this size are zero points and the like.
+constexpr int64_t maxNarrowBytes = int64_t(1) << 12;
 /// Floats up to this size are searched for masks and repetition.
 constexpr int64_t maxSearchedBytes = int64_t(1) << 24;
 
 bool Leaves::isConstant(const Initializer &initializer,
                         ElementType type) const {
+  if (isNarrow(type))
+    return initializer.bytes <= maxNarrowBytes;
   if (!isFloat(type))
     return initializer.bytes <=
            (initializer.external ? maxExternalBytes : maxConstantBytes);
@@ -56,6 +60,19 @@ ValueId Leaves::addParameter(const Initializer &initializer, ElementType type,
   parameters.push_back(std::move(parameter));
   return builder.graph.addLeaf(ValueKind::parameter, type, shape,
                                parameters.size() - 1);
+}
+
+ValueId Leaves::addPacked(const Initializer &initializer, ElementType type) {
+  // Whole bytes per row, so that rows can be split over a mesh, or one row.
+  Shape packed(initializer.shape.begin(), initializer.shape.end());
+  int64_t perByte = 8 / getElementBits(type);
+  if (packed.back() % perByte == 0)
+    packed.back() /= perByte;
+  else
+    packed = {initializer.bytes};
+  ValueId bytes =
+      addParameter(initializer, ElementType::u8, packed, initializer.bytes);
+  return builder.decode(bytes, type, initializer.shape);
 }
 
 /// True when the two halves of every row of `width` elements are equal.
@@ -128,6 +145,8 @@ ValueId Leaves::add(const Initializer &initializer) {
         ", which has elements of type ", printOnnxType(initializer.onnxType)));
   bool isTyped = !initializer.external && !initializer.span;
   if (!isConstant(initializer, *type) && !isTyped) {
+    if (isNarrow(*type))
+      return addPacked(initializer, *type);
     if (isFloat(*type))
       if (ValueId value = recognize(initializer, *type); value != noValue)
         return value;
@@ -147,6 +166,8 @@ ValueId Leaves::add(const Initializer &initializer) {
     if (std::optional<std::string> bytes =
             file.read(initializer.external->offset, initializer.bytes))
       return makeConstant(builder, *type, initializer.shape, *bytes);
+  if (isNarrow(*type))
+    return addPacked(initializer, *type);
   return addParameter(initializer, *type, initializer.shape, initializer.bytes);
 }
 

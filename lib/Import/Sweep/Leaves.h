@@ -16,6 +16,9 @@
 //   equal slices along the first dimension,
 //     not marked                               parameter of one slice, repeated
 //
+// Of narrow types, a few elements are constants; more are a parameter of the
+// bytes that the file has, and decoded.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef PARPLAN_LIB_IMPORT_SWEEP_LEAVES_H
@@ -39,6 +42,8 @@ private:
                        ShapeRef shape, int64_t bytes);
   /// A tensor of two numbers, or of repeated slices.
   ValueId recognize(const Initializer &initializer, ElementType type);
+  /// More elements of a narrow type than a constant has.
+  ValueId addPacked(const Initializer &initializer, ElementType type);
   bool isConstant(const Initializer &initializer, ElementType type) const;
 
   const LoadedModel &model;

@@ -61,6 +61,7 @@ std::string readBytes(const std::string &path) {
 
 Type getType(MLIRContext &context, ElementType type) {
   Builder builder(&context);
+  type = importer::getCarrier(type);
   switch (type) {
   case ElementType::f64:
     return builder.getF64Type();
@@ -85,16 +86,16 @@ Type getType(MLIRContext &context, ElementType type) {
 Tensor makeTensor(RankedTensorType tensorType, ElementType type,
                   llvm::StringRef bytes) {
   Tensor tensor(tensorType);
-  int64_t size = importer::getElementBytes(type);
   for (int64_t i = 0; i < tensor.getSize(); ++i)
-    if (size_t((i + 1) * size) <= bytes.size()) {
-      importer::Cell cell = importer::readCell(bytes.data() + i * size, type);
+    if (size_t(importer::getTensorBytes(type, i + 1)) <= bytes.size()) {
+      importer::Cell cell = importer::readElement(
+          std::string_view(bytes.data(), bytes.size()), i, type);
       tensor[i].integer = cell.integer; // The other member lies there too.
     }
   return tensor;
 }
 
-/// None if the dialect does not have the element type.
+/// None if the importer does not have the element type.
 std::optional<Tensor> makeTensor(MLIRContext &context,
                                  const onnx::TensorProto &message) {
   std::optional<ElementType> type = importer::fromOnnxType(message.data_type());
@@ -321,7 +322,8 @@ private:
     for (InitializerOp op : module.getOps<InitializerOp>()) {
       auto type = cast<RankedTensorType>(op.getType());
       for (int i = 0; i <= int(ElementType::i1); ++i)
-        if (getType(context, ElementType(i)) == type.getElementType())
+        if (!importer::isNarrow(ElementType(i)) &&
+            getType(context, ElementType(i)) == type.getElementType())
           values[op.getSymName()] =
               makeTensor(type, ElementType(i), model.substr(op.getOffset()));
     }

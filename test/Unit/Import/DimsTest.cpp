@@ -128,12 +128,12 @@ TEST(Dims, InputsWithoutElementsAreConstants) {
 }
 
 TEST(Dims, InputsOfOtherTypesAreFaultsOfWhatReadsThem) {
-  Outcome outcome = importText(
-      "g (float[2] x, float8e5m2[2] w, seq(float[2]) s) => (float[2] y) "
-      "{ v = Cast <to = 1> (w) n = SequenceLength(s) y = Relu(x) }");
+  Outcome outcome =
+      importText("g (float[2] x, string[2] w, seq(float[2]) s) => (float[2] y) "
+                 "{ v = Cast <to = 1> (w) n = SequenceLength(s) y = Relu(x) }");
   EXPECT_THAT(outcome.codes, testing::ElementsAre(2011, 2011));
   EXPECT_THAT(outcome.text, testing::HasSubstr("node 1 'n' (SequenceLength)"));
-  EXPECT_TRUE(importText("g (float[2] x, float8e5m2[2] w) => (float[2] y) "
+  EXPECT_TRUE(importText("g (float[2] x, string[2] w) => (float[2] y) "
                          "{ y = Relu(x) }")
                   .succeeded);
 }

@@ -42,10 +42,13 @@ INSTANTIATE_TEST_SUITE_P(
 INSTANTIATE_TEST_SUITE_P(
     Quantization, OperatorForms,
     testing::Values(
-        Form{"ToFloat8", 21,
-             "g (float[2] x, float s) => (float8e5m2[2] y) "
-             "{ y = QuantizeLinear <output_dtype = 19> (x, s) }",
+        Form{"ToDouble", 21,
+             "g (float[2] x, float s) => (double[2] y) "
+             "{ y = QuantizeLinear <output_dtype = 11> (x, s) }",
              "2011"},
+        Form{"SumOfFloat8", 21,
+             "g (float8e5m2[2] x) => (float8e5m2[2] y) { y = Add(x, x) }",
+             "2103"},
         Form{"ToInt32", 21,
              "g (float[2] x, float s, int32 z) => (int32[2] y) "
              "{ y = QuantizeLinear (x, s, z) }",
