@@ -11,6 +11,7 @@
 #include "onnx/defs/schema.h"
 
 #include <algorithm>
+#include <map>
 
 namespace parplan::importer {
 
@@ -64,9 +65,53 @@ static std::vector<onnx::TypeProto> getTypes(llvm::ArrayRef<ValueId> inputs,
   return types;
 }
 
-onnx::FunctionProto buildSchemaBody(const onnx::NodeProto &node, int opset,
+namespace {
+
+/// Gives the values of graphs in attributes names that are identifiers. ONNX
+/// builds bodies from text, and its parser reads no others.
+class IdentifierNames {
+public:
+  void rename(onnx::NodeProto &node) {
+    for (onnx::AttributeProto &attribute : *node.mutable_attribute()) {
+      if (attribute.has_g())
+        rename(*attribute.mutable_g());
+      for (onnx::GraphProto &graph : *attribute.mutable_graphs())
+        rename(graph);
+    }
+  }
+
+private:
+  void rename(std::string &name) {
+    if (!name.empty()) // An optional value that is not there.
+      name = names.try_emplace(name, "value" + std::to_string(names.size()))
+                 .first->second;
+  }
+
+  void rename(onnx::GraphProto &graph) {
+    for (auto *values : {graph.mutable_input(), graph.mutable_output(),
+                         graph.mutable_value_info()})
+      for (onnx::ValueInfoProto &value : *values)
+        rename(*value.mutable_name());
+    for (onnx::TensorProto &initializer : *graph.mutable_initializer())
+      rename(*initializer.mutable_name());
+    for (onnx::NodeProto &node : *graph.mutable_node()) {
+      for (auto *values : {node.mutable_input(), node.mutable_output()})
+        for (std::string &name : *values)
+          rename(name);
+      rename(node);
+    }
+  }
+
+  std::map<std::string, std::string> names;
+};
+
+} // namespace
+
+onnx::FunctionProto buildSchemaBody(const onnx::NodeProto &original, int opset,
                                     llvm::ArrayRef<ValueId> inputs,
                                     const GraphBuilder &builder) {
+  onnx::NodeProto node = original;
+  IdentifierNames().rename(node);
   const onnx::OpSchema &schema = *findSchema(node, opset);
   onnx::FunctionProto body;
   try {

@@ -181,6 +181,31 @@ TEST(SchemaBodies, OperandsNeedTypes) {
               ElementsAre(2103));
 }
 
+/// Such bodies are built from text, in which names are identifiers.
+TEST(SchemaBodies, TakeGraphsWithAnyNames) {
+  onnx::ModelProto model = parseModel(
+      R"(g (float[1, 2, 4, 8] q, float[1, 2, 4, 8] k, float[1, 2, 4, 8] v)
+         => (float[1, 2, 4, 8] y) { y = FlexAttention <score_mod =
+           b (float[B, H, L, S] s) => (float[B, H, L, S] t) { t = Tanh(s) }>
+             (q, k, v)
+         })",
+      26);
+  onnx::OperatorSetIdProto &preview = *model.add_opset_import();
+  preview.set_domain("ai.onnx.preview");
+  preview.set_version(1);
+  onnx::NodeProto &node = *model.mutable_graph()->mutable_node(0);
+  node.set_domain(preview.domain());
+  onnx::GraphProto &body = *node.mutable_attribute(0)->mutable_g();
+  const std::string input = "/layer.0/scores:0", output = "a b = c(); #";
+  body.mutable_input(0)->set_name(input);
+  body.mutable_node(0)->set_input(0, input);
+  body.mutable_node(0)->set_output(0, output);
+  body.mutable_output(0)->set_name(output);
+  Outcome outcome = importBytes(serialize(model));
+  EXPECT_TRUE(outcome.succeeded) << outcome.text;
+  EXPECT_THAT(outcome.graph, HasSubstr(" = tanh "));
+}
+
 /// A local function may stand in for an operator, and call what ONNX defines by
 /// it.
 TEST(SchemaBodies, DoNotCallEachOtherForEver) {
