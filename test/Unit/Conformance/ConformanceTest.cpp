@@ -3,13 +3,16 @@
 // Part of parplan.
 //
 //   ConformanceTests [--list FILE] [--only TEXT] [--write-page FILE]
+//                    [--write-models FOLDER]
 //
 // --list writes a line per test: name, verdict, reason, why it has no program.
 // --only runs the tests whose names contain TEXT, with no gate. --write-page
-// writes docs/operators.md.
+// writes docs/operators.md, --write-models what test/Execution compiles and
+// runs.
 //
 //===----------------------------------------------------------------------===//
 
+#include "CombinedModels.h"
 #include "NodeTestRun.h"
 #include "OperatorPage.h"
 #include "Workers.h"
@@ -36,7 +39,7 @@ constexpr int fewestPasses = 1683, fewestPrograms = 1525;
 constexpr unsigned secondsPerTest = 60;
 constexpr int workers = 2;
 
-std::string listFile, pageFile, only;
+std::string listFile, pageFile, modelsFolder, only;
 
 NodeTestResults runAll(const std::string &folder,
                        const std::vector<std::string> &names) {
@@ -92,6 +95,8 @@ protected:
     }
     if (!pageFile.empty())
       std::ofstream(pageFile) << printOperatorPage(results);
+    if (!modelsFolder.empty())
+      writeCombinedModels(folder, results, modelsFolder);
   }
 
   template <typename Predicate> static int count(Predicate predicate) {
@@ -156,6 +161,8 @@ int main(int count, char **arguments) {
       listFile = arguments[i + 1];
     else if (option == "--write-page")
       pageFile = arguments[i + 1];
+    else if (option == "--write-models")
+      modelsFolder = arguments[i + 1];
     else if (option == "--only")
       only = arguments[i + 1];
   }

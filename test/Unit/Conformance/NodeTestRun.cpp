@@ -33,24 +33,11 @@ using importer::ElementType;
 
 namespace {
 
-struct Tolerance {
-  double relative, absolute;
-};
-
 /// What ONNX's own runner allows.
 constexpr Tolerance onnxTolerance = {1e-3, 1e-7};
-/// Of several ranks: they add up in another order, in 16 bits too.
-constexpr Tolerance ranksTolerance = {1e-2, 1e-5};
 
 /// Random plans for several ranks that every test is run with.
 constexpr uint64_t plansPerTest = 2;
-
-/// Of these tests the expected outputs have rounding errors, larger than that,
-/// where the exact ones are zero.
-Tolerance getTolerance(const std::string &test) {
-  return test.starts_with("test_dft_inverse") ? Tolerance{1e-3, 1e-6}
-                                              : onnxTolerance;
-}
 
 std::string readBytes(const std::string &path) {
   std::ifstream file(path, std::ios::binary);
@@ -156,6 +143,7 @@ public:
     result = runWith(constants);
     if (result.verdict != Verdict::passes)
       return result;
+    result.constants = constants;
     size_t count = test.inputs.size();
     result.verdict = constants.size() == count ? Verdict::passesFolded
                                                : Verdict::passesWithConstants;
@@ -247,7 +235,7 @@ private:
       return {Verdict::notInterpreted, problem};
     NodeTestResult result{Verdict::passes};
     result.trace = traceModule(*imported.module);
-    arguments = makeArguments(getMain(*imported.module));
+    arguments = makeArguments(getMain(*imported.module), result.arguments);
     initializers = readInitializers(*imported.module, readBytes(scratch));
     FailureOr<std::vector<Tensor>> outputs =
         interpret(getMain(*imported.module), arguments, initializers);
@@ -301,12 +289,14 @@ private:
     throw std::runtime_error("no input " + name.str());
   }
 
-  std::vector<Tensor> makeArguments(func::FuncOp main) {
+  std::vector<Tensor> makeArguments(func::FuncOp main,
+                                    std::vector<int> &numbers) {
     std::vector<Tensor> arguments;
     for (unsigned i = 0; i < main.getNumArguments(); ++i) {
       auto name = main.getArgAttrOfType<StringAttr>(i, attributes::name);
+      numbers.push_back(findInput(name));
       const auto &data =
-          std::get<onnx::TensorProto>(test.inputs[findInput(name)]);
+          std::get<onnx::TensorProto>(test.inputs[numbers.back()]);
       std::optional<Tensor> value = makeTensor(context, data);
       if (!value || value->getType() != main.getArgumentTypes()[i])
         throw std::runtime_error("data of another type than " +
@@ -357,6 +347,13 @@ private:
 
 } // namespace
 
+Tolerance getTolerance(const std::string &test) {
+  // The expected outputs of these have rounding errors, larger than that, where
+  // the exact ones are zero.
+  return test.starts_with("test_dft_inverse") ? Tolerance{1e-3, 1e-6}
+                                              : onnxTolerance;
+}
+
 static std::string getSoleOperator(const onnx::GraphProto &graph) {
   if (graph.node_size() != 1)
     return "";
@@ -372,6 +369,7 @@ NodeTestResult runNodeTest(MLIRContext &context, const NodeTest &test,
   if (flat && !isPass(result.verdict)) {
     // How many tensors a sequence has is then known like a constant is.
     result = NodeTestRun(context, *flat, scratch).run();
+    result.isFlattened = true;
     if (result.verdict == Verdict::passes)
       result.verdict = Verdict::passesWithConstants;
   }

@@ -49,10 +49,27 @@ struct NodeTestResult {
   std::string soleOperator = {};
   /// Of a test that passes.
   OperatorTrace trace = {};
+  /// The inputs, by number, that are initializers, and those that are inputs of
+  /// the imported model; no others influence the outputs.
+  std::vector<int> constants = {}, arguments = {};
+  /// It ran as `flattenNodeTest` gives it.
+  bool isFlattened = false;
 
   NLOHMANN_DEFINE_TYPE_INTRUSIVE(NodeTestResult, verdict, reason, soleOperator,
-                                 trace)
+                                 trace, constants, arguments, isFlattened)
 };
+
+/// Differences from what ONNX expects that are none.
+struct Tolerance {
+  double relative, absolute;
+};
+
+/// What ONNX's own runner allows, but for tests whose expectation is not as
+/// exact as that.
+Tolerance getTolerance(const std::string &test);
+
+/// Of several ranks: they add up in another order, in 16 bits too.
+constexpr Tolerance ranksTolerance = {1e-2, 1e-5};
 
 /// Runs a test as it is and, if the import refuses that, with as few inputs as
 /// possible as initializers. `scratch` is a file for changed models.
