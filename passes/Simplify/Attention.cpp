@@ -127,7 +127,7 @@ static std::optional<Scores> matchScores(Value value, Scores scores) {
     return {};
   if (auto product = dyn_cast<MatmulOp>(op)) {
     scores.product = product;
-    return scores;
+    return scores.masks.resolve() ? std::optional(scores) : std::nullopt;
   }
   Scaled scaled = matchScaled(value);
   if (scaled.base != value) {
@@ -150,7 +150,7 @@ static std::optional<Scores> matchScores(Value value, Scores scores) {
         isa_and_nonnull<ParameterOp, ConstantOp>(inner.getDefiningOp()))
       continue;
     Scores masked = scores;
-    masked.masks.addTerm(term);
+    masked.masks.addTerm(term, isScaled);
     if (isScaled && masked.masks.hasTerms())
       continue;
     if (std::optional<Scores> found = matchScores(inner, masked))

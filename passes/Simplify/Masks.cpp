@@ -101,7 +101,11 @@ void Masks::addCondition(Value condition, bool isNegated) {
   conditions.push_back({condition, isNegated});
 }
 
-bool Masks::leavesVisibleKey(Value condition, bool isNegated) const {
+/// Above this, other masks may lower scores as much: -1e4 is as usual for
+/// causes as for padding.
+static constexpr double hidesBesideOthers = -1e8;
+
+bool Masks::leavesFirstKey(Value condition, bool isNegated) const {
   Value core = peel(condition);
   while (auto inverse = core.getDefiningOp<NotOp>()) {
     core = peel(inverse.getInput());
@@ -110,26 +114,29 @@ bool Masks::leavesVisibleKey(Value condition, bool isNegated) const {
   auto mask = core.getDefiningOp<AffineMaskOp>();
   std::optional<Diagonal> found =
       mask ? readAffine(mask, isNegated, queries, keys) : std::nullopt;
-  // Key 0 is visible to query 0, and to later ones where the function falls.
-  return found && found->constant <= 0 && found->ofQuery <= 0 &&
-         conditions.empty() && replacements.empty();
+  // It is visible to query 0, and to later ones where the function falls.
+  return found && found->constant <= 0 && found->ofQuery <= 0;
 }
 
 bool Masks::addReplacement(Value condition, double number, bool isNegated) {
   if (!(number <= -1e4))
     return false;
-  if (std::isinf(number) || leavesVisibleKey(condition, isNegated)) {
+  if (std::isinf(number)) {
     addCondition(condition, isNegated);
     return true;
   }
+  if (leavesFirstKey(condition, isNegated)) {
+    finites.push_back({{condition, isNegated}, number, {}, false});
+    return true;
+  }
   // It is added to the score, which must vanish beside it.
-  if (number > -1e8)
+  if (number > hidesBesideOthers)
     return false;
   replacements.push_back({{condition, isNegated}, number});
   return true;
 }
 
-void Masks::addTerm(Value term) {
+void Masks::addTerm(Value term, bool isScaled) {
   Value core = peel(term);
   std::optional<double> splat = getSplat(core);
   if (splat && *splat == 0)
@@ -142,12 +149,37 @@ void Masks::addTerm(Value term) {
       std::optional<double> excluded = isNegated ? onTrue : onFalse;
       if (!kept || *kept != 0 || !excluded || *excluded > -1e4)
         continue;
-      if (std::isinf(*excluded) ||
-          leavesVisibleKey(select.getCondition(), isNegated))
+      if (std::isinf(*excluded))
         return addCondition(select.getCondition(), isNegated);
+      if (leavesFirstKey(select.getCondition(), isNegated)) {
+        finites.push_back(
+            {{select.getCondition(), isNegated}, *excluded, core, isScaled});
+        return;
+      }
     }
   }
   terms.push_back(core);
+}
+
+bool Masks::resolve() {
+  bool isFirstKeyVisible = conditions.empty() && replacements.empty();
+  bool isAlone = isFirstKeyVisible && terms.empty();
+  for (const Finite &finite : finites) {
+    bool hides = finite.number <= hidesBesideOthers;
+    if (hides ? isFirstKeyVisible : isAlone) {
+      addCondition(finite.condition.value, finite.condition.isNegated);
+    } else if (finite.term) {
+      if (finite.isScaled)
+        return false;
+      terms.push_back(finite.term);
+    } else if (hides) {
+      replacements.push_back({finite.condition, finite.number});
+    } else {
+      return false;
+    }
+  }
+  finites.clear();
+  return true;
 }
 
 Value Masks::build(Type element, Rewriter &rewriter) const {

@@ -21,13 +21,17 @@ public:
   /// Keys are visible where `condition` is true (false, if `isNegated`).
   void addCondition(mlir::Value condition, bool isNegated = false);
 
-  /// A term of the scores. Finite terms count as excluding where another key of
-  /// the row is visible for certain: elsewhere they average.
-  void addTerm(mlir::Value term);
+  /// A term of the scores, which may be scaled after it.
+  void addTerm(mlir::Value term, bool isScaled = false);
 
   /// select(condition, scores, number); `isNegated` with exchanged branches.
   /// False if the number would not hide the score that it replaces.
   bool addReplacement(mlir::Value condition, double number, bool isNegated);
+
+  /// When all masks are known: finite numbers count as excluding where another
+  /// key of the row is visible for certain. Elsewhere they average. False if
+  /// attention cannot express that.
+  bool resolve();
 
   /// Key j is visible only where j <= i + offset.
   void addDiagonal(int64_t offset);
@@ -48,8 +52,8 @@ private:
   };
   /// What `function` excludes of [.., s, t], as far as it is simple.
   bool addAffine(AffineMaskOp mask, bool isNegated);
-  /// True when adding the condition leaves a visible key in every row.
-  bool leavesVisibleKey(mlir::Value condition, bool isNegated) const;
+  /// True when the condition leaves the first key visible in every row.
+  bool leavesFirstKey(mlir::Value condition, bool isNegated) const;
 
   int64_t queries, keys;
   std::optional<int64_t> diagonal;
@@ -61,6 +65,16 @@ private:
     double number;
   };
   llvm::SmallVector<Replacement, 1> replacements;
+  /// Finite numbers that leave the first key of every row visible, until it is
+  /// known what other masks do to it.
+  struct Finite {
+    Condition condition;
+    double number;
+    /// What the number is added by; null: it replaces scores.
+    mlir::Value term;
+    bool isScaled;
+  };
+  llvm::SmallVector<Finite, 1> finites;
 };
 
 } // namespace parplan::simplify

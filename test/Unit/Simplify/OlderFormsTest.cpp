@@ -112,6 +112,32 @@ TEST(OlderForms, MasksOfMinusTenThousand) {
   EXPECT_EQ(model.count<SelectOp>(), 0);
 }
 
+/// A row whose only visible key is padded is an average over all keys.
+TEST(OlderForms, MinusTenThousandBesidePaddingOfAsMuch) {
+  const std::string pad =
+      "%pad = parplan.constant dense<[-1.0e+4, -1.0e+4, 0.0, 0.0, 0.0, 0.0]> : "
+      "tensor<6xf64>\n";
+  RaisedModel replaced(makeAttention(pad + R"(
+      %n = parplan.select %causal, %s, %low : tensor<6x6xi1>, tensor<2x4x6x6xf64>, tensor<f64>
+      %m = parplan.add %n, %pad : tensor<2x4x6x6xf64>, tensor<6xf64>)"));
+  EXPECT_EQ(replaced.count<AttentionOp>(), 0);
+  RaisedModel added(makeAttention(pad + R"(
+      %hidden = parplan.select %causal, %zero, %low : tensor<6x6xi1>, tensor<f64>, tensor<f64>
+      %n = parplan.add %s, %hidden : tensor<2x4x6x6xf64>, tensor<6x6xf64>
+      %m = parplan.add %n, %pad : tensor<2x4x6x6xf64>, tensor<6xf64>)"));
+  EXPECT_EQ(added.count<AttentionOp>(), 1);
+}
+
+/// Of the first queries no key is left but those that come later.
+TEST(OlderForms, MinusTenThousandBesideExcludedKeys) {
+  RaisedModel model(makeAttention(R"(
+      %kept = parplan.constant dense<[false, false, true, true, true, true]> : tensor<6xi1>
+      %none = parplan.constant dense<0xFFF0000000000000> : tensor<f64>
+      %n = parplan.select %kept, %s, %none : tensor<6xi1>, tensor<2x4x6x6xf64>, tensor<f64>
+      %m = parplan.select %causal, %n, %low : tensor<6x6xi1>, tensor<2x4x6x6xf64>, tensor<f64>)"));
+  EXPECT_EQ(model.count<AttentionOp>(), 0);
+}
+
 TEST(OlderForms, BiasesOfFlattenedHeads) {
   RaisedModel model(makeAttention(R"(
       %flat = parplan.reshape %s : tensor<2x4x6x6xf64> to tensor<8x6x6xf64>
