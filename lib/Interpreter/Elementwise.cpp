@@ -323,6 +323,8 @@ Values evaluateSelect(const Evaluation &evaluation) {
 
 MaybeValues evaluateElementwise(const Evaluation &evaluation) {
   Operation *op = evaluation.op;
+  if (op->getNumResults() != 1)
+    return std::nullopt;
   bool isUnsigned =
       getElementTypeOrSelf(op->getResult(0).getType()).isUnsignedInteger();
   RealFunction real = getRealFunction(op);
