@@ -66,10 +66,10 @@ ValueId Leaves::addPacked(const Initializer &initializer, ElementType type) {
   // Whole bytes per row, so that rows can be split over a mesh, or one row.
   Shape packed(initializer.shape.begin(), initializer.shape.end());
   int64_t perByte = 8 / getElementBits(type);
-  if (packed.back() % perByte == 0)
-    packed.back() /= perByte;
-  else
+  if (packed.empty() || packed.back() % perByte != 0)
     packed = {initializer.bytes};
+  else
+    packed.back() /= perByte;
   ValueId bytes =
       addParameter(initializer, ElementType::u8, packed, initializer.bytes);
   return builder.decode(bytes, type, initializer.shape);

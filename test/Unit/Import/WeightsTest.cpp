@@ -150,6 +150,23 @@ TEST(Weights, SmallExternalIntegersAreRead) {
   EXPECT_EQ(importFile(options).graph, "%0 = reshape x\nreturn %0:float[2, 3]");
 }
 
+/// Half a byte without a dimension, in a file that is not there.
+TEST(Weights, PackedScalarsNeedNoFile) {
+  onnx::ModelProto model = parseModel(R"(
+    g (float[2] x) => (float[2] y) <float z = {1}>
+    { w = Cast <to = 1> (z) y = Add(x, w) })");
+  onnx::TensorProto &tensor = *model.mutable_graph()->mutable_initializer(0);
+  tensor.clear_float_data();
+  tensor.clear_raw_data();
+  tensor.set_data_type(onnx::TensorProto::INT4);
+  tensor.set_data_location(onnx::TensorProto::EXTERNAL);
+  onnx::StringStringEntryProto &entry = *tensor.add_external_data();
+  entry.set_key("location");
+  entry.set_value("z.bin");
+  Outcome outcome = importBytes(serialize(model));
+  EXPECT_TRUE(outcome.succeeded) << outcome.text;
+}
+
 TEST(Weights, RepeatedSlicesAreOneSlice) {
   Outcome outcome = importText(R"(
     g (float[2, 1, 3] x) => (float[2, 1, 3] y)
