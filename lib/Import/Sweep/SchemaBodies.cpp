@@ -67,42 +67,67 @@ static std::vector<onnx::TypeProto> getTypes(llvm::ArrayRef<ValueId> inputs,
 
 namespace {
 
-/// Gives the values of graphs in attributes names that are identifiers. ONNX
-/// builds bodies from text, and its parser reads no others.
+/// Gives the values that graphs in attributes define names that are
+/// identifiers. ONNX builds bodies from text, and its parser reads no others.
+/// What a graph reads from outside keeps its name.
 class IdentifierNames {
 public:
-  void rename(onnx::NodeProto &node) {
-    for (onnx::AttributeProto &attribute : *node.mutable_attribute()) {
-      if (attribute.has_g())
-        rename(*attribute.mutable_g());
-      for (onnx::GraphProto &graph : *attribute.mutable_graphs())
-        rename(graph);
-    }
-  }
+  void rename(onnx::NodeProto &node) { renameGraphs(node, {}); }
 
 private:
-  void rename(std::string &name) {
-    if (!name.empty()) // An optional value that is not there.
-      name = names.try_emplace(name, "value" + std::to_string(names.size()))
-                 .first->second;
-  }
+  using Names = std::map<std::string, std::string>;
 
-  void rename(onnx::GraphProto &graph) {
-    for (auto *values : {graph.mutable_input(), graph.mutable_output(),
-                         graph.mutable_value_info()})
-      for (onnx::ValueInfoProto &value : *values)
-        rename(*value.mutable_name());
-    for (onnx::TensorProto &initializer : *graph.mutable_initializer())
-      rename(*initializer.mutable_name());
-    for (onnx::NodeProto &node : *graph.mutable_node()) {
-      for (auto *values : {node.mutable_input(), node.mutable_output()})
-        for (std::string &name : *values)
-          rename(name);
-      rename(node);
+  void renameGraphs(onnx::NodeProto &node, const Names &outer) {
+    for (onnx::AttributeProto &attribute : *node.mutable_attribute()) {
+      if (attribute.has_g())
+        renameGraph(*attribute.mutable_g(), outer);
+      for (onnx::GraphProto &graph : *attribute.mutable_graphs())
+        renameGraph(graph, outer);
     }
   }
 
-  std::map<std::string, std::string> names;
+  void define(std::string &name, Names &names) {
+    if (name.empty()) // An optional value that is not there.
+      return;
+    names[name] = "value" + std::to_string(count++);
+    name = names[name];
+  }
+
+  static void use(std::string &name, const Names &names) {
+    if (auto known = names.find(name); known != names.end())
+      name = known->second;
+  }
+
+  void renameGraph(onnx::GraphProto &graph, Names names) {
+    for (onnx::ValueInfoProto &input : *graph.mutable_input())
+      define(*input.mutable_name(), names);
+    for (onnx::TensorProto &initializer : *graph.mutable_initializer()) {
+      // Of an input it is the default.
+      if (auto known = names.find(initializer.name());
+          known != names.end() && isInput(graph, known->second))
+        initializer.set_name(known->second);
+      else
+        define(*initializer.mutable_name(), names);
+    }
+    for (onnx::NodeProto &node : *graph.mutable_node()) {
+      for (std::string &name : *node.mutable_input())
+        use(name, names);
+      renameGraphs(node, names);
+      for (std::string &name : *node.mutable_output())
+        define(name, names);
+    }
+    for (auto *values : {graph.mutable_output(), graph.mutable_value_info()})
+      for (onnx::ValueInfoProto &value : *values)
+        use(*value.mutable_name(), names);
+  }
+
+  static bool isInput(const onnx::GraphProto &graph, llvm::StringRef name) {
+    return llvm::any_of(graph.input(), [&](const onnx::ValueInfoProto &input) {
+      return name == input.name();
+    });
+  }
+
+  int count = 0;
 };
 
 } // namespace

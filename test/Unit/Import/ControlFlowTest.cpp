@@ -206,6 +206,23 @@ TEST(SchemaBodies, TakeGraphsWithAnyNames) {
   EXPECT_THAT(outcome.graph, HasSubstr(" = tanh "));
 }
 
+/// What a graph reads from outside it does not define.
+TEST(SchemaBodies, LeaveNamesFromOutsideAlone) {
+  onnx::ModelProto model = parseModel(
+      R"(g (float[1, 2, 4, 8] q, float[1, 2, 4, 8] k, float[1, 2, 4, 8] v)
+         => (float[1, 2, 4, 8] y) { y = FlexAttention <score_mod =
+           b (float[B, H, L, S] s) => (float[B, H, L, S] t) { t = Add(s, outer) }>
+             (q, k, v)
+         })",
+      26);
+  onnx::OperatorSetIdProto &preview = *model.add_opset_import();
+  preview.set_domain("ai.onnx.preview");
+  preview.set_version(1);
+  model.mutable_graph()->mutable_node(0)->set_domain(preview.domain());
+  Outcome outcome = importBytes(serialize(model));
+  EXPECT_THAT(outcome.text, HasSubstr("'outer'"));
+}
+
 /// A local function may stand in for an operator, and call what ONNX defines by
 /// it.
 TEST(SchemaBodies, DoNotCallEachOtherForEver) {
