@@ -179,6 +179,12 @@ static void importNonMaxSuppression(NodeContext &node) {
   double overlap = getThreshold(node, 3, "iou_threshold", 0),
          threshold = getThreshold(node, 4, "score_threshold", -INFINITY);
   bool isCentered = node.getInteger("center_point_box", 0) != 0;
+  // Each box is compared with those that are selected.
+  constexpr int64_t mostComparisons = int64_t(1) << 24;
+  int64_t chosen = std::clamp<int64_t>(limit, 1, count + 1);
+  if (batches * classes * count > mostComparisons / chosen)
+    failNode(codes::unsupportedForm, count, " boxes in ", batches * classes,
+             " classes are more than are compared here");
 
   std::vector<Cell> selected;
   for (int64_t batch = 0; batch < batches; ++batch)
@@ -186,6 +192,10 @@ static void importNonMaxSuppression(NodeContext &node) {
       const Cell *score = scores.data() + (batch * classes + kind) * count;
       std::vector<int64_t> order(count);
       std::iota(order.begin(), order.end(), 0);
+      // What is no number is not selected.
+      llvm::erase_if(order, [&](int64_t index) {
+        return !(score[index].real > threshold);
+      });
       llvm::stable_sort(order, [&](int64_t a, int64_t b) {
         return score[a].real > score[b].real;
       });
@@ -193,7 +203,7 @@ static void importNonMaxSuppression(NodeContext &node) {
       for (int64_t index : order) {
         Box box =
             readBox(corners.data() + (batch * count + index) * 4, isCentered);
-        if (int64_t(kept.size()) >= limit || !(score[index].real > threshold))
+        if (int64_t(kept.size()) >= limit)
           break;
         if (llvm::any_of(kept, [&](const Box &other) {
               return getOverlap(box, other) > overlap;
