@@ -1,5 +1,4 @@
-//===- BuilderChoices.cpp - Masks that choose between two numbers -*- C++
-//-*-===//
+//===- BuilderChoices.cpp - Masks that choose between two numbers ---------===//
 //
 // Part of parplan. Exporters write causal masks as triangles of ones: cut out
 // of a larger one, cast, subtracted from 1, multiplied by a large number. Each

@@ -11,7 +11,6 @@
 #include "lib/Import/Graph/NarrowFloat.h"
 
 #include <cmath>
-#include <limits>
 
 namespace parplan::importer {
 

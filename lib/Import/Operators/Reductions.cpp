@@ -146,7 +146,7 @@ llvm::ArrayRef<OperatorEntry> getReductionOperators() {
        {1, 11, 12, 13, 18, 20},
        lowered,
        importReduceMin,
-       "maximum of the negated"},
+       "maximum of the negated, or of the complement"},
       {"ReduceL1", {1, 11, 13, 18}, lowered, importReduceL1, "sum"},
       {"ReduceL2", {1, 11, 13, 18}, lowered, importReduceL2, "sum"},
       {"ReduceSumSquare",
