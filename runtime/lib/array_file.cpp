@@ -100,13 +100,15 @@ void readNpy(const std::string &path, Array &array) {
   const std::string code(descr + 1, strcspn(descr + 1, "'"));
   const TypeName *type = nullptr;
   for (const TypeName &entry : typeNames)
-    if (code.size() == 3 && code.substr(1) == entry.numpy &&
+    if (entry.type != ElementType::BFloat16 && code.size() == 3 &&
+        code.substr(1) == entry.numpy &&
         (code[0] == '<' || code[0] == '|' || code[0] == '='))
       type = &entry;
   if (!type)
     fail(exitBadData, quoted(path) + " has elements of type " + quoted(code) +
                           ", which the program does not read");
   array.type = type->type;
+  array.isNumpy = true;
 
   const char *order = valueOf(header, "fortran_order");
   array.columnMajor = order && std::strncmp(order, "True", 4) == 0;

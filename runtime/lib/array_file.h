@@ -18,13 +18,15 @@ struct Array {
   ElementType type = ElementType::Float32;
   std::vector<int64_t> shape;
   bool columnMajor = false;
+  /// Of a .npy file.
+  bool isNumpy = false;
   const char *data = nullptr;
 
   /// True if the elements are of that type. numpy has no bfloat16: its bits are
   /// unsigned integers.
   bool holds(ElementType wanted) const {
-    return type == wanted ||
-           (type == ElementType::UInt16 && wanted == ElementType::BFloat16);
+    return type == wanted || (isNumpy && type == ElementType::UInt16 &&
+                              wanted == ElementType::BFloat16);
   }
 
   // What `data` points into.
