@@ -22,6 +22,9 @@ public:
 
   int getInCount() const override { return 1; }
   int getOutCount() const override { return 1; }
+  int getModeCount() const override {
+    return modes.empty() ? 1 : modes.back().number + 1;
+  }
   BoundaryMatrix minimise(const Weights &weights, ModeSet wanted) override;
   BlockPlan getPlan(const Weights &weights, ModeSet wanted, int in,
                     int out) override;

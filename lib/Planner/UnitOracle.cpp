@@ -121,17 +121,3 @@ std::vector<int> UnitOracle::getSlots(bool isBehind, int state) const {
   setSlots(numbers, counts, state, slots);
   return slots;
 }
-
-CostVector UnitOracle::getLeast() {
-  Components least{};
-  for (int component = 0; component < componentCount; ++component) {
-    Components only{};
-    only[component] = 1;
-    double cost = BoundaryMatrix::impossible;
-    for (Mode *mode : getModes(allModes))
-      for (double entry : mode->elimination->minimise(only))
-        cost = std::min(cost, entry);
-    least[component] = cost;
-  }
-  return toCost(least);
-}

@@ -36,9 +36,6 @@ public:
 
   const UnitVariables &getVariables() const { return variables; }
 
-  /// Components of a cost, each minimised by itself.
-  CostVector getLeast();
-
 private:
   struct Mode {
     int number;

@@ -63,18 +63,6 @@ struct UnitOracles::Storage {
       addKind(static_cast<int>(kind));
   }
 
-  /// What the units of every kind cost, per run of equal ones.
-  std::vector<CostVector> getOfRuns(llvm::ArrayRef<CostVector> kinds) const {
-    std::vector<CostVector> costs;
-    int last = -1;
-    for (const StepUnits::Unit &unit : model.units.units) {
-      if (unit.kind != last)
-        costs.push_back(kinds[unit.kind]);
-      last = unit.kind;
-    }
-    return costs;
-  }
-
 private:
   void addKind(int kind) {
     std::vector<UnitRemaking> &ofKind = remakings.emplace_back(), known;
@@ -161,18 +149,14 @@ std::pair<int64_t, int64_t> UnitOracles::getMessageBytes(int unit,
   return bytes;
 }
 
-std::vector<CostVector> UnitOracles::getLeastCosts() {
-  storage->makeKinds();
-  std::vector<CostVector> ofKinds;
-  for (UnitOracle &oracle : storage->ofKinds)
-    ofKinds.push_back(oracle.getLeast());
-  return storage->getOfRuns(ofKinds);
-}
-
 std::vector<CostVector> UnitOracles::getLeastOpCosts() {
-  std::vector<CostVector> ofKinds;
-  for (size_t kind = 0; kind < storage->model.units.kinds.size(); ++kind)
-    ofKinds.push_back(getLeastCost(storage->model.sample, storage->tables,
-                                   static_cast<int>(kind)));
-  return storage->getOfRuns(ofKinds);
+  std::vector<CostVector> costs;
+  int last = -1;
+  for (const StepUnits::Unit &unit : storage->model.units.units) {
+    if (unit.kind != last)
+      costs.push_back(
+          getLeastCost(storage->model.sample, storage->tables, unit.kind));
+    last = unit.kind;
+  }
+  return costs;
 }

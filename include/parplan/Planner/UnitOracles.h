@@ -80,9 +80,7 @@ public:
   std::pair<int64_t, int64_t> getMessageBytes(int unit, int state) const;
 
   /// Per entry of `getUnits` what every plan costs at least, component by
-  /// component.
-  std::vector<CostVector> getLeastCosts();
-  /// The same from ops and parameters alone, before there are oracles: cheap.
+  /// component, from ops and parameters alone: cheap, without oracles.
   std::vector<CostVector> getLeastOpCosts();
 
 private:
