@@ -17,17 +17,18 @@ Prints a line for each; --table writes a table of docs/benchmarks.md. Ends with 
 import argparse
 import json
 import os
-import signal
-import subprocess
 import sys
 import tempfile
 import time
 
 import numpy
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "test", "Execution"))
+from forced import Difference, expect  # noqa: E402
+from run_inference import execute, read_json  # noqa: E402
+
 EXPORTERS = ["dynamo:18", "optimize:23", "script:17", "script:10"]
 OUTPUT_TOLERANCE = 2e-5
-TIME_LIMIT = 300
 
 
 # --- export --------------------------------------------------------------------------------------------------------------
@@ -169,43 +170,11 @@ def export(options):
 
 # --- run -----------------------------------------------------------------------------------------------------------------
 
-class Difference(Exception):
-    """What a run did otherwise than expected."""
-
-
-def expect(condition, text):
-    if not condition:
-        raise Difference(text)
-
-
-def execute(command):
-    """Runs a command in a process group of its own, so that no rank outlives it."""
-    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                          errors="replace", start_new_session=True) as process:
-        try:
-            output, _ = process.communicate(timeout=TIME_LIMIT)
-        except subprocess.TimeoutExpired:
-            raise Difference(f"{os.path.basename(command[0])} did not end within {TIME_LIMIT} s") from None
-        finally:
-            try:
-                os.killpg(process.pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
-    lines = output.strip().splitlines()
-    errors = [line for line in lines if "error" in line] or lines[-3:]
-    expect(process.returncode == 0, f"{os.path.basename(command[0])} ended with {process.returncode}: "
-           + " | ".join(errors[:3])[:600])
-
-
-def read_json(path):
-    with open(path, encoding="utf-8") as file:
-        return json.load(file)
-
-
 def check_prediction(plan, metrics, steps=1):
     """Communication in bytes and order, and the peaks of memory, are the predicted ones."""
     predicted = plan["predicted"]
-    for rank, (want, have) in enumerate(zip(predicted["communication"]["per_rank"], metrics["communication"]["per_rank"])):
+    for rank, (want, have) in enumerate(zip(predicted["communication"]["per_rank"], metrics["communication"]["per_rank"],
+                                            strict=True)):
         want = {kind: {key: steps * count for key, count in row.items()} for kind, row in want.items()}
         want, have = ({kind: row for kind, row in document.items() if row["calls"]} for document in (want, have))
         expect(want == have, f"rank {rank}: communication {want} was predicted, {have} measured")
