@@ -181,21 +181,28 @@ TEST(SchemaBodies, OperandsNeedTypes) {
               ElementsAre(2103));
 }
 
-/// Such bodies are built from text, in which names are identifiers.
-TEST(SchemaBodies, TakeGraphsWithAnyNames) {
+/// An attention whose scores go through a node.
+onnx::ModelProto makeFlexAttention(const std::string &node) {
   onnx::ModelProto model = parseModel(
       R"(g (float[1, 2, 4, 8] q, float[1, 2, 4, 8] k, float[1, 2, 4, 8] v)
          => (float[1, 2, 4, 8] y) { y = FlexAttention <score_mod =
-           b (float[B, H, L, S] s) => (float[B, H, L, S] t) { t = Tanh(s) }>
-             (q, k, v)
-         })",
+           b (float[B, H, L, S] s) => (float[B, H, L, S] t) { )" +
+          node + R"( }> (q, k, v) })",
       26);
   onnx::OperatorSetIdProto &preview = *model.add_opset_import();
   preview.set_domain("ai.onnx.preview");
   preview.set_version(1);
-  onnx::NodeProto &node = *model.mutable_graph()->mutable_node(0);
-  node.set_domain(preview.domain());
-  onnx::GraphProto &body = *node.mutable_attribute(0)->mutable_g();
+  model.mutable_graph()->mutable_node(0)->set_domain(preview.domain());
+  return model;
+}
+
+/// Such bodies are built from text, in which names are identifiers.
+TEST(SchemaBodies, TakeGraphsWithAnyNames) {
+  onnx::ModelProto model = makeFlexAttention("t = Tanh(s)");
+  onnx::GraphProto &body = *model.mutable_graph()
+                                ->mutable_node(0)
+                                ->mutable_attribute(0)
+                                ->mutable_g();
   const std::string input = "/layer.0/scores:0", output = "a b = c(); #";
   body.mutable_input(0)->set_name(input);
   body.mutable_node(0)->set_input(0, input);
@@ -208,18 +215,8 @@ TEST(SchemaBodies, TakeGraphsWithAnyNames) {
 
 /// What a graph reads from outside it does not define.
 TEST(SchemaBodies, LeaveNamesFromOutsideAlone) {
-  onnx::ModelProto model = parseModel(
-      R"(g (float[1, 2, 4, 8] q, float[1, 2, 4, 8] k, float[1, 2, 4, 8] v)
-         => (float[1, 2, 4, 8] y) { y = FlexAttention <score_mod =
-           b (float[B, H, L, S] s) => (float[B, H, L, S] t) { t = Add(s, outer) }>
-             (q, k, v)
-         })",
-      26);
-  onnx::OperatorSetIdProto &preview = *model.add_opset_import();
-  preview.set_domain("ai.onnx.preview");
-  preview.set_version(1);
-  model.mutable_graph()->mutable_node(0)->set_domain(preview.domain());
-  Outcome outcome = importBytes(serialize(model));
+  Outcome outcome =
+      importBytes(serialize(makeFlexAttention("t = Add(s, outer)")));
   EXPECT_THAT(outcome.text, HasSubstr("'outer'"));
 }
 
