@@ -170,6 +170,30 @@ TEST(ArrayFileTest, NamesOfAModelAreNamesOfFilesInOneFolder) {
                                       longName.substr(0, 200) + "_2.npy"}));
 }
 
+/// NumPy has no bfloat16, so its bits come as unsigned integers; a TensorProto
+/// says which of both they are.
+TEST(ArrayFileTest, UnsignedIntegersAreBfloat16OnlyInNumpysFiles) {
+  char path[] = "/tmp/parplan-array-test-XXXXXX";
+  const std::string folder = mkdtemp(path);
+  std::string header =
+      "{'descr': '<u2', 'fortran_order': False, 'shape': (2,), }";
+  header.resize(117, ' ');
+  header += '\n';
+  std::ofstream(folder + "/x.npy", std::ios::binary)
+      << std::string("\x93NUMPY\x01\x00\x76\x00", 10) << header
+      << std::string("\x80\x3f\x00\x40", 4);
+  std::ofstream(folder + "/x.pb", std::ios::binary)
+      << std::string("\x08\x02\x10\x04\x4a\x04\x80\x3f\x00\x40", 10);
+  for (const char *name : {"/x.npy", "/x.pb"}) {
+    auto array = openArray(folder + name, "x");
+    EXPECT_TRUE(array->holds(ElementType::UInt16));
+    EXPECT_EQ(array->holds(ElementType::BFloat16), array->isNumpy);
+    EXPECT_EQ(array->isNumpy, std::string(name) == "/x.npy");
+    unlink((folder + name).c_str());
+  }
+  rmdir(folder.c_str());
+}
+
 TEST(SafetensorsTest, ReadsWhatItWrites) {
   std::vector<StoredTensor> tensors = {{"b\"\\\n\x01", "F16", {3}, 2, 6, 0},
                                        {"a", "I64", {2, 1}, 8, 16, 0},
