@@ -63,6 +63,7 @@ public:
     for (auto [index, op] : llvm::enumerate(problem.ops)) {
       int at = static_cast<int>(index);
       starts.try_emplace(segments[index], at);
+      ends[segments[index]] = at;
       for (int operand : op.operands)
         addUse(operand, at);
       for (int result : op.results)
@@ -78,6 +79,8 @@ public:
                  problem.ops[producer].accumulates;
     return isSum ? starts.at(segments[producer]) : producer;
   }
+  /// Of a sum the last op of all that it adds up.
+  int getSumEnd(int value) const { return ends.at(segments[producers[value]]); }
   int getEnd(int value) const {
     return problem.values[value].isOutput || problem.values[value].isServed
                ? static_cast<int>(problem.ops.size()) - 1
@@ -120,7 +123,8 @@ private:
   const PlanningProblem &problem;
   const std::vector<int> &segments, &producers;
   std::vector<int> lastUses, lastSegments;
-  std::map<int, int> starts;
+  /// First and last op of each segment.
+  std::map<int, int> starts, ends;
 };
 
 } // namespace
@@ -160,16 +164,27 @@ MemoryPeak parplan::getMemoryPeak(const NumberedPlan &plan) {
     int at = static_cast<int>(index);
     timeline.add(at, at, plan.getForm(at).panelBytes);
     for (auto [position, result] : llvm::enumerate(op.results))
-      if (int made = plan.getMade(at, position); made != plan.rest[result])
-        timeline.add(at, at,
-                     plan.tables.getBytes(result, made) +
-                         plan.getChangeToRest(result, made).transientBytes);
+      if (int made = plan.getMade(at, position); made != plan.rest[result]) {
+        int last = plan.isSum(result) ? ranges.getSumEnd(result) : at;
+        int64_t bytes = plan.getChangeToRest(result, made).transientBytes;
+        timeline.add(last, last,
+                     plan.isSum(result)
+                         ? bytes
+                         : bytes + plan.tables.getBytes(result, made));
+      }
   }
   auto copies = getCopies(plan);
   for (auto [number, value] : llvm::enumerate(problem.values)) {
     int index = static_cast<int>(number);
     int64_t bytes = ranges.getCount(index) * plan.getBytes(index);
     int start = ranges.getStart(index), end = ranges.getEnd(index);
+    if (plan.isSum(index) && !plan.restsAsMade(index)) {
+      int sumEnd = ranges.getSumEnd(index);
+      timeline.add(start, sumEnd, plan.getSumBytes(index));
+      if (ranges.isGradient(index))
+        gradients.add(start, sumEnd, plan.getSumBytes(index));
+      start = std::min(sumEnd + 1, end);
+    }
     if (value.kind != ValueKind::activation)
       fixed += bytes;
     else if (value.updates < 0)

@@ -34,6 +34,20 @@ struct NumberedPlan {
   int64_t getBytes(int value) const {
     return tables.getBytes(value, rest[value]);
   }
+  /// It adds up micro-batches.
+  bool isSum(int value) const {
+    int producer = facts.producers[value];
+    return producer >= 0 && problem.microBatches > 1 &&
+           problem.ops[producer].accumulates;
+  }
+  /// Of a sum while it is added up: as its op makes it.
+  int64_t getSumBytes(int value) const {
+    return tables.getBytes(value, getMade(facts.producers[value], 0));
+  }
+  /// Comes to rest as it is added up.
+  bool restsAsMade(int value) const {
+    return getMade(facts.producers[value], 0) == rest[value];
+  }
   const PlanTables::Change &getChangeFromRest(int value, int layout) const {
     return tables.getChange(value, rest[value], layout);
   }

@@ -80,7 +80,7 @@ private:
       int64_t bytes = plan.getForm(run.op).panelBytes;
       for (auto [position, result] : llvm::enumerate(op.results))
         if (int made = plan.getMade(run.op, position);
-            made != plan.rest[result])
+            made != plan.rest[result] && !plan.isSum(result))
           bytes += plan.tables.getBytes(result, made) +
                    plan.getChangeToRest(result, made).transientBytes;
       if (bytes > 0)
@@ -167,7 +167,7 @@ private:
     }
     if (value.isOutput || value.isServed)
       last = timeline.getEnd(Phase::end) - 1;
-    bool isSum = maker && maker->accumulates && problem.microBatches > 1;
+    bool isSum = plan.isSum(instance.value);
     bool isOfStep = maker && !maker->accumulates && !maker->perMicroBatch &&
                     (isTraining(problem) || problem.microBatches > 1);
     int firstPass = timeline.getBegin(Phase::forward);
@@ -176,12 +176,14 @@ private:
       count = countSums(producers[instance.value], instance.stage);
     if (isSum || (isOfStep && first < afterPasses && last >= firstPass)) {
       // Exists during all passes.
-      persistent[instance.stage].bytes += count * bytes;
+      int64_t sumBytes =
+          count * (isSum ? plan.getSumBytes(instance.value) : bytes);
+      persistent[instance.stage].bytes += sumBytes;
       if (ofGradient)
-        persistent[instance.stage].gradientBytes += count * bytes;
-      // Several sums are added up after the passes.
-      if (count > 1)
-        timeline.add(afterPasses, afterPasses, count * bytes, ofGradient);
+        persistent[instance.stage].gradientBytes += sumBytes;
+      // Several sums are added up after the passes, and come to rest there.
+      if (count > 1 || (isSum && !plan.restsAsMade(instance.value)))
+        timeline.add(afterPasses, afterPasses, sumBytes, ofGradient);
       if (first < firstPass)
         timeline.add(first, firstPass - 1, bytes, ofGradient);
       if (last >= afterPasses)

@@ -234,6 +234,13 @@ private:
     });
   }
 
+  /// It adds up micro-batches.
+  bool isSum(int value) const {
+    int maker = sample.values[value].maker;
+    return maker >= 0 && problem.microBatches > 1 &&
+           problem.ops[maker].accumulates;
+  }
+
   std::pair<int, double> getLifetime(int value) const {
     const PlanningValue &description = problem.values[value];
     const UnitSample::Value &inUnit = sample.values[value];
@@ -243,8 +250,9 @@ private:
     if (description.isOutput && maker && maker->perMicroBatch &&
         problem.microBatches > 1)
       return {permanent, batches};
-    if (maker && maker->accumulates && problem.microBatches > 1)
-      return {permanent, 1};
+    // Counted where it is made.
+    if (isSum(value))
+      return {permanent, 0};
     if (maker && !maker->perMicroBatch && !maker->accumulates &&
         sample.phases[inUnit.maker] == Phase::start)
       return {permanent, 1};
@@ -291,6 +299,9 @@ private:
         Components cost{};
         cost[component] =
             tables.layouts.getSeconds(tables.forms[value], layout, rest);
+        if (isSum(value))
+          cost[permanent] += static_cast<double>(
+              tables.layouts.getBytes(tables.forms[value], layout));
         if (cost[component] == infinity)
           factor.add({});
         else

@@ -55,6 +55,19 @@ TEST(Training, StoresUpdatesOnlyInStageOne) {
   EXPECT_EQ(result.evaluation.optimizerBytes, 16 * 16 * 4 / 2);
 }
 
+TEST(Training, AddsUpWholeGradientsInStageOne) {
+  auto getGradientBytes = [](int64_t microBatches, int stage) {
+    PlanningProblem problem = makeTrainedLayer(microBatches);
+    PlanResult plan = solveChecked(problem, makeRequest(4, 1, stage));
+    return getMemoryPeak(problem, *plan.answer).gradientBytes;
+  };
+  // What a micro-batch makes, and the sum: whole where it is reduced once per
+  // step, in quarters where every micro-batch is.
+  int64_t whole = 16 * 16 * 4;
+  EXPECT_EQ(getGradientBytes(4, /*stage=*/1), 2 * whole);
+  EXPECT_EQ(getGradientBytes(4, /*stage=*/2), 2 * whole / 4);
+}
+
 TEST(Training, ScattersGradientsOfEveryMicroBatchInStageTwo) {
   PlanningProblem problem = makeTrainedLayer(/*microBatches=*/4);
   PlanResult result = solveChecked(problem, makeRequest(2, 1, 2));
