@@ -6,7 +6,7 @@
 
 #include "StepUnits.h"
 
-#include "Contents.h"
+#include "NearBlock.h"
 #include "StepTime.h"
 
 #include "parplan/Planner/Decisions.h"
@@ -63,18 +63,28 @@ public:
 private:
   /// Before each run of blocks and behind the last one there is a unit.
   void makeUnits() {
-    unitOfBlock.assign(folding.blocks.size(), -1);
+    auto add = [&](llvm::ArrayRef<int> ops) {
+      for (int op : ops)
+        result.unitOfOp[op] = static_cast<int>(result.units.size());
+      result.units.emplace_back();
+    };
     for (const Folding::Run &run : folding.runs) {
       outer.push_back(static_cast<int>(result.units.size()));
-      result.units.emplace_back();
-      for (int block = 0; block < run.blockCount; ++block) {
-        unitOfBlock[run.firstBlock + block] =
-            static_cast<int>(result.units.size());
-        result.units.emplace_back().block = run.firstBlock + block;
+      add({});
+      int end = run.firstBlock + run.blockCount;
+      for (int block = run.firstBlock; block < end; ++block) {
+        add(folding.blocks[block].ops);
+        result.units.back().block = block;
       }
+      runEnds.push_back(folding.blocks[end - 1].ops.back());
+      std::vector<int> near = findNearBlock(problem, contents, folding, run);
+      if (near.empty())
+        continue;
+      add(near);
+      runEnds.back() = near.back();
     }
     outer.push_back(static_cast<int>(result.units.size()));
-    result.units.emplace_back();
+    add({});
   }
 
   int getUnitOfMaker(int value) const {
@@ -84,24 +94,16 @@ private:
   /// Forward ops outside of blocks: behind all that they need, and not before
   /// the runs that are over where they stand.
   void placeForward() {
-    std::vector<int> ends;
-    for (const Folding::Run &run : folding.runs)
-      ends.push_back(
-          folding.blocks[run.firstBlock + run.blockCount - 1].ops.back());
     for (auto [index, op] : llvm::enumerate(problem.ops)) {
-      if (!isBeforeBackward(op.role))
-        continue;
       int &unit = result.unitOfOp[index];
-      if (int block = folding.blockOfOp[index]; block >= 0) {
-        unit = unitOfBlock[block];
+      if (!isBeforeBackward(op.role) || unit >= 0)
         continue;
-      }
       size_t segment =
-          llvm::lower_bound(ends, static_cast<int>(index)) - ends.begin();
+          llvm::lower_bound(runEnds, static_cast<int>(index)) - runEnds.begin();
       int needed = 0;
       for (int operand : op.operands)
         needed = std::max(needed, getUnitOfMaker(operand));
-      while (segment < ends.size() && outer[segment] < needed)
+      while (segment < runEnds.size() && outer[segment] < needed)
         ++segment;
       unit = outer[segment];
     }
@@ -332,7 +334,8 @@ private:
   std::vector<llvm::SmallVector<int, 4>> readers;
   /// Per run the unit before it, and the one behind the last.
   std::vector<int> outer;
-  std::vector<int> unitOfBlock;
+  /// Per run its last op, with those of what is nearly a block.
+  std::vector<int> runEnds;
   /// Per unit the places of its values.
   std::vector<std::map<int, int>> localOf;
   std::vector<int> homes, crosses;

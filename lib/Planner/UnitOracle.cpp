@@ -44,8 +44,15 @@ void UnitOracle::addMode(Mode &mode, UnitNetwork made) {
   mode.network.reduce(fixed);
   if (mode.network.isImpossible())
     return;
-  mode.elimination = VectorElimination::make(mode.network, fixed, tableLimit);
-  isComplete &= mode.elimination.has_value();
+  VectorNetwork relaxed = mode.network;
+  while (true) {
+    mode.elimination = VectorElimination::make(relaxed, fixed, tableLimit);
+    if (mode.elimination)
+      break;
+    // What the minimum leaves out, plans still cost.
+    isComplete = false;
+    relaxed.dropWidestFactor();
+  }
 }
 
 std::vector<UnitOracle::Mode *> UnitOracle::getModes(ModeSet wanted) {

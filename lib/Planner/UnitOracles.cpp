@@ -52,6 +52,8 @@ struct UnitOracles::Storage {
   std::vector<UnitOracle> ofKinds;
   /// Per kind and mode.
   std::vector<std::vector<UnitRemaking>> remakings;
+  /// Kinds that are nearly equal share it, as modes do.
+  std::shared_ptr<FactorPool> pool = std::make_shared<FactorPool>();
 
   Storage(const UnitModel::Storage &model, const PlanRequest &request,
           const PlanSpace &space, const PlanCosts &costs)
@@ -77,8 +79,7 @@ private:
       known.push_back(ofKind.back());
       modes.push_back(mode);
     }
-    auto pool = std::make_shared<FactorPool>();
-    ofKinds.emplace_back(std::move(modes), [this, kind, pool](int mode) {
+    ofKinds.emplace_back(std::move(modes), [this, kind](int mode) {
       return makeUnitNetwork(model.sample, model.units, tables, kind,
                              remakings[kind][mode], pool);
     });
@@ -110,6 +111,8 @@ std::vector<SearchUnit> UnitOracles::getUnits() {
   }
   return runs;
 }
+
+void UnitOracles::forget() { storage->pool->forget(); }
 
 PlanningAnswer UnitOracles::getAnswer(llvm::ArrayRef<BlockPlan> plans) {
   storage->makeKinds();

@@ -10,9 +10,9 @@
 
 #include "llvm/ADT/Hashing.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/xxhash.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -197,14 +197,13 @@ bool addMostMore(llvm::ArrayRef<Components> own,
 const Components &VectorFactor::getMostMore(int place, int own,
                                             int other) const {
   differences.resize(variables.size());
-  std::vector<Difference> &ofPlace = differences[place];
+  std::vector<int> &ofPlace = differences[place];
   ofPlace.resize(static_cast<size_t>(sizes[place]) * sizes[place]);
-  Difference &difference =
-      ofPlace[static_cast<size_t>(own) * sizes[place] + other];
-  if (difference.isKnown)
-    return difference.most;
-  difference.isKnown = true;
-  Components &most = difference.most;
+  int &number = ofPlace[static_cast<size_t>(own) * sizes[place] + other];
+  if (number > 0)
+    return known[number - 1];
+  Components &most = known.emplace_back();
+  number = static_cast<int>(known.size());
   most.fill(own == other ? 0 : -infinity);
   if (own == other)
     return most;
@@ -224,15 +223,27 @@ const Components &VectorFactor::getMostMore(int place, int own,
   return most;
 }
 
+void VectorFactor::dropIndifferent() {
+  for (size_t place = variables.size(); place-- > 0;)
+    if (sizes[place] == 1) {
+      auto at = static_cast<std::ptrdiff_t>(place);
+      variables.erase(variables.begin() + at);
+      sizes.erase(sizes.begin() + at);
+      classes.erase(classes.begin() + at);
+    }
+}
+
 FactorRef FactorPool::get(VectorFactor factor) {
+  factor.dropIndifferent();
   size_t hash = llvm::hash_combine_range(factor.variables.begin(),
                                          factor.variables.end());
   hash =
       llvm::hash_combine(hash, llvm::hash_combine_range(factor.starts.begin(),
                                                         factor.starts.end()));
-  for (const Components &cost : factor.costs)
-    for (double component : cost)
-      hash = llvm::hash_combine(hash, std::bit_cast<uint64_t>(component));
+  hash = llvm::hash_combine(
+      hash, llvm::xxh3_64bits(llvm::ArrayRef(
+                reinterpret_cast<const uint8_t *>(factor.costs.data()),
+                factor.costs.size() * sizeof(Components))));
   auto [begin, end] = known.equal_range(hash);
   for (auto it = begin; it != end; ++it)
     if (it->second->variables == factor.variables &&
@@ -243,6 +254,15 @@ FactorRef FactorPool::get(VectorFactor factor) {
   auto made = std::make_shared<const VectorFactor>(std::move(factor));
   known.emplace(hash, made);
   return made;
+}
+
+void FactorPool::forget() {
+  for (const auto &[hash, factor] : known)
+    factor->forgetDifferences();
+  known.clear();
+  restricted.clear();
+  eliminated.clear();
+  sums.clear();
 }
 
 int VectorNetwork::addVariable(int choiceCount) {
@@ -264,6 +284,17 @@ void VectorNetwork::add(Factor factor) {
   PARPLAN_CHECK(factor.getEntryCount() == entries,
                 "a factor has an entry for every combination");
   factors.push_back(pool->get(std::move(factor)));
+}
+
+void VectorNetwork::dropWidestFactor() {
+  auto widest =
+      std::max_element(factors.begin(), factors.end(),
+                       [](const FactorRef &one, const FactorRef &other) {
+                         return one->variables.size() < other->variables.size();
+                       });
+  PARPLAN_CHECK(widest != factors.end() && !(*widest)->variables.empty(),
+                "a network without wide factors is not too wide");
+  factors.erase(widest);
 }
 
 bool VectorNetwork::isImpossible() const {

@@ -25,6 +25,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <vector>
@@ -61,6 +62,8 @@ struct VectorFactor {
   /// A variable with so many choices, each a class of its own.
   void addVariable(int variable, int choiceCount);
   void addVariable(int variable, std::vector<int> classOfChoice);
+  /// Without the variables of which all choices are one class.
+  void dropIndifferent();
   /// Appends an entry.
   void add(llvm::ArrayRef<Components> alternatives) {
     costs.insert(costs.end(), alternatives.begin(), alternatives.end());
@@ -80,14 +83,16 @@ struct VectorFactor {
   /// those of class `own`, whatever the other variables are; infinite where
   /// there are none. Found once.
   const Components &getMostMore(int place, int own, int other) const;
+  void forgetDifferences() const {
+    differences = {};
+    known = {};
+  }
 
 private:
-  struct Difference {
-    bool isKnown = false;
-    Components most;
-  };
-  /// Per place and pair of classes.
-  mutable std::vector<std::vector<Difference>> differences;
+  /// Per place and pair of classes the number of its difference, and one more;
+  /// 0: it is not known. Few pairs are asked for.
+  mutable std::vector<std::vector<int>> differences;
+  mutable std::deque<Components> known;
 };
 
 using FactorRef = std::shared_ptr<const VectorFactor>;
@@ -98,6 +103,8 @@ class FactorPool {
 public:
   /// Equal factors are one.
   FactorRef get(VectorFactor factor);
+  /// Networks keep what they have; only the work is no longer shared.
+  void forget();
 
 private:
   friend class VectorNetwork;
@@ -127,6 +134,8 @@ public:
   llvm::ArrayRef<int> getKept(int variable) const { return kept[variable]; }
   bool isEliminated(int variable) const { return eliminated[variable]; }
   const std::vector<FactorRef> &getFactors() const { return factors; }
+  /// What is left is a bound: nothing costs less than nothing.
+  void dropWidestFactor();
   /// Some variable has no choice left.
   bool isImpossible() const;
 

@@ -66,6 +66,8 @@ public:
 
   /// Runs of equal units are one entry.
   std::vector<SearchUnit> getUnits();
+  /// See `SpaceModel`.
+  void forget();
 
   /// The plan on one position: layouts, what is recomputed and gathered again.
   /// One plan per unit, whose boundaries agree. What is in no unit, and what

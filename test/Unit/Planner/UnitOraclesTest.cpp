@@ -3,6 +3,7 @@
 #include "Residual.h"
 
 #include "lib/Planner/MeshProblem.h"
+#include "lib/Planner/NearBlock.h"
 
 #include "parplan/Planner/Evaluator.h"
 #include "parplan/Planner/UnitOracles.h"
@@ -110,6 +111,49 @@ TEST(UnitOraclesTest, EqualBlocksShareAnOracle) {
   }
   EXPECT_EQ(divided.model.getUnitCount(), count);
   EXPECT_GE(most, 3);
+}
+
+TEST(UnitOraclesTest, ALastBlockThatCostsLessIsAUnitOfItsOwn) {
+  PlanningProblem equal = makeStep(/*blocks=*/5, /*microBatches=*/2);
+  Folding folding = foldProblem(equal);
+  ASSERT_EQ(folding.runs.size(), 1u);
+  // The last op of the last block is computed in what reads it.
+  PlanningProblem fused = equal;
+  fused.ops[folding.blocks.back().ops.back()].isInReader = true;
+  Folding shorter = foldProblem(fused);
+  ASSERT_EQ(shorter.runs.size(), 1u);
+  EXPECT_EQ(shorter.blocks.size() + 1, folding.blocks.size());
+  EXPECT_EQ(findNearBlock(fused, getContents(fused, {}), shorter,
+                          shorter.runs.front()),
+            folding.blocks.back().ops);
+  EXPECT_EQ(UnitModel(fused, shorter).getUnitCount(),
+            UnitModel(equal, folding).getUnitCount());
+}
+
+TEST(UnitOraclesTest, WhatIsNoBlockIsNoneNearly) {
+  PlanningProblem problem = makeStep(4, 1, {32, 32, 32, 64});
+  Folding folding = foldProblem(problem);
+  ASSERT_FALSE(folding.runs.empty());
+  EXPECT_EQ(findNearBlock(problem, getContents(problem, {}), folding,
+                          folding.runs.back()),
+            std::vector<int>());
+}
+
+TEST(UnitOraclesTest, AnswersAreTheSameWhenWorkIsForgotten) {
+  Divided kept(makeStep(4, 2), 2, 2), forgotten(makeStep(4, 2), 2, 2);
+  auto getLeast = [](Divided &divided, int mode) {
+    std::vector<double> costs;
+    for (const SearchUnit &unit : divided.oracles->getUnits())
+      for (double cost :
+           unit.oracle->minimise(divided.getStepWeights(), ModeSet(1) << mode)
+               .costs)
+        costs.push_back(cost);
+    return costs;
+  };
+  for (int mode = 0; mode < unitModeCount; ++mode) {
+    EXPECT_EQ(getLeast(kept, mode), getLeast(forgotten, mode)) << mode;
+    forgotten.oracles->forget();
+  }
 }
 
 TEST(UnitOraclesTest, TheCheapestUnitsAreTheCheapestPlan) {

@@ -155,4 +155,47 @@ TEST(VectorNetworkTest, MinimaUnderAnyWeightsAreThoseOfEnumeration) {
   EXPECT_GT(reduced, 500);
 }
 
+TEST(VectorNetworkTest, WithoutItsWidestFactorItIsABound) {
+  int lower = 0;
+  for (unsigned seed = 0; seed < 100; ++seed) {
+    RandomNetwork random(seed);
+    VectorNetwork network;
+    for (int size : random.sizes)
+      network.addVariable(size);
+    for (const auto &factor : random.factors)
+      network.add(factor);
+    bool isWide = llvm::any_of(network.getFactors(), [](const auto &factor) {
+      return !factor->variables.empty();
+    });
+    if (network.isImpossible() || !isWide)
+      continue;
+    Components weights = random.drawWeights();
+    auto getLeast = [&] {
+      auto elimination = VectorElimination::make(network, {0}, 1 << 20);
+      llvm::ArrayRef<double> costs = elimination->minimise(weights);
+      return std::vector<double>(costs.begin(), costs.end());
+    };
+    std::vector<double> before = getLeast();
+    network.dropWidestFactor();
+    for (auto [least, bound] : llvm::zip_equal(before, getLeast())) {
+      EXPECT_LE(bound, least);
+      lower += bound < least;
+    }
+  }
+  EXPECT_GT(lower, 50);
+}
+
+TEST(VectorNetworkTest, WhatTellsNoChoicesApartJoinsNoVariables) {
+  VectorNetwork network;
+  VectorNetwork::Factor factor;
+  // A scalar that thirty ops read in the one way there is.
+  for (int op = 0; op < 30; ++op) {
+    int variable = network.addVariable(4);
+    factor.addVariable(variable, std::vector<int>(4, 0));
+  }
+  factor.add(Components{1});
+  network.add(factor);
+  ASSERT_TRUE(VectorElimination::make(network, {0}, /*tableLimit=*/16));
+}
+
 } // namespace
