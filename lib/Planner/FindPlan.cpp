@@ -12,33 +12,42 @@
 
 using namespace parplan;
 
+PlanFinder::PlanFinder(const StepProblems &problems, const PlanRequest &request,
+                       const PlanCosts &costs, const FindPlanOptions &options)
+    : source(
+          std::make_unique<ProblemSource>(problems, request, costs, options)),
+      search(*source) {}
+
+PlanFinder::~PlanFinder() = default;
+
 FoundPlan parplan::findPlan(const StepProblems &problems,
                             const PlanRequest &request, const PlanCosts &costs,
                             const FindPlanOptions &options) {
-  ProblemSource source(problems, request, costs, options);
   SpaceSearchOptions search;
-  search.gap = options.gap;
   search.memoryLimitBytes = static_cast<double>(request.memoryLimitBytes);
   search.timeBudgetSeconds = request.timeBudgetSeconds;
-  search.stop = options.stop;
-  search.progress = options.progress;
-  SpaceSearchResult found = searchSpaces(source, search);
+  return PlanFinder(problems, request, costs, options).find(search);
+}
+
+FoundPlan PlanFinder::find(const SpaceSearchOptions &options) {
+  SpaceSearchResult found = search.run(options);
 
   FoundPlan plan;
   plan.boundSource = found.boundSource;
   plan.evaluations = found.evaluations;
   plan.judgedPlans = found.plans;
   plan.oracleCalls = found.oracleCalls;
-  plan.spaces = source.getSpaceCount();
+  plan.spaces = source->getSpaceCount();
   PlanResult &result = plan.result;
   result.certificate = found.certificate;
   result.isCutShort = found.isCutShort;
-  result.refusals = source.refusals;
+  result.refusals = source->refusals;
   for (const std::string &refusal : found.refusals)
     if (!llvm::is_contained(result.refusals, refusal))
       result.refusals.push_back(refusal);
   if (found.leastExcessBytes != std::numeric_limits<int64_t>::max())
-    result.smallestBytes = request.memoryLimitBytes + found.leastExcessBytes;
+    result.smallestBytes =
+        static_cast<int64_t>(options.memoryLimitBytes) + found.leastExcessBytes;
   if (found.plan) {
     result.answer = std::move(found.plan->answer);
     result.microBatches = found.configuration.microBatches;

@@ -74,6 +74,7 @@ LeastSpace::LeastSpace(const SpaceSource::LeastModel &least)
 }
 
 JudgedPlan LeastSpace::judge(const std::vector<BlockPlan> & /*plans*/,
-                             const StageChoice & /*stages*/) {
+                             const StageChoice & /*stages*/,
+                             double /*limitBytes*/) {
   PARPLAN_UNREACHABLE("nothing is planned before there are oracles");
 }

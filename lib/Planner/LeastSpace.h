@@ -48,7 +48,7 @@ public:
     return 0;
   }
   JudgedPlan judge(const std::vector<BlockPlan> &plans,
-                   const StageChoice &stages) override;
+                   const StageChoice &stages, double limitBytes) override;
 
   /// Of all units, what they cost whatever their modes.
   const CostVector &getSum() const { return sum; }

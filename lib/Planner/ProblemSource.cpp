@@ -28,6 +28,8 @@ struct ProblemSource::Step {
   /// Runs of equal units as they are on one device.
   std::vector<LeastUnit> runs;
   int64_t batch = 1;
+  /// Why there is no plan at all.
+  std::optional<std::string> refusal;
   /// Of what a micro-batch keeps for its backward pass, and of what stays.
   double activationBytes = 0, variableBytes = 0;
 
@@ -40,23 +42,32 @@ struct ProblemSource::Step {
   }
 
 private:
-  /// On one device nothing is open but what is made again.
+  /// On one device nothing is open but what is made again. A sequence that
+  /// goes round ranks has no such plan: nothing is known of its costs.
   void addRuns(const PlanCosts &costs) {
     PlanRequest alone;
+    for (const PlanningOp &op : problem.ops)
+      alone.deviceCount = std::max(alone.deviceCount, op.zigzag);
+    bool isRound = alone.deviceCount > 1;
+    if (isRound)
+      alone.contextSize = alone.deviceCount;
     std::vector<PlanSpace> spaces = getSpaces(problem, alone);
-    PARPLAN_CHECK(spaces.size() == 1, "one device has one mesh, not ",
+    PARPLAN_CHECK(spaces.size() == 1, "the fewest devices have one mesh, not ",
                   spaces.size());
     UnitOracles oracles(units, alone, spaces.front(), costs);
-    PARPLAN_CHECK(!oracles.getRefusal(),
-                  "one device refuses a step: ", *oracles.getRefusal());
+    refusal = oracles.getRefusal();
+    if (refusal)
+      return;
     for (const SearchUnit &unit : oracles.getUnits()) {
       LeastUnit &run = runs.emplace_back();
       run.count = unit.count;
       run.isEnd = unit.isEnd;
       for (int mode = 0; mode < unit.oracle->getModeCount(); ++mode) {
         ModeSet only = ModeSet(1) << mode;
-        if (unit.oracle->minimise({}, only).get(0, 0) !=
-            BoundaryMatrix::impossible)
+        if (isRound)
+          run.modes.push_back({mode, {}});
+        else if (unit.oracle->minimise({}, only).get(0, 0) !=
+                 BoundaryMatrix::impossible)
           run.modes.push_back(
               {mode, unit.oracle->getPlan({}, only, 0, 0).cost});
       }
@@ -94,8 +105,7 @@ public:
   Model(Step &step, int64_t positions, const PlanSpace &space,
         const PlanRequest &request, const PlanCosts &costs)
       : step(step), mesh(addPipelineAxis(space.mesh, positions)),
-        positions(positions), limitBytes(request.memoryLimitBytes),
-        request(request), costs(costs),
+        positions(positions), request(request), costs(costs),
         oracles(step.units, request, space, costs) {}
 
   std::optional<std::string> getRefusal() const { return oracles.getRefusal(); }
@@ -104,6 +114,7 @@ public:
   }
 
   std::vector<SearchUnit> getUnits() override { return oracles.getUnits(); }
+  void forget() override { oracles.forget(); }
   double getFixedBytes() const override { return oracles.getFixedBytes(); }
 
   double getLatency(int instance, int state) const override {
@@ -118,7 +129,7 @@ public:
   }
 
   JudgedPlan judge(const std::vector<BlockPlan> &plans,
-                   const StageChoice &stages) override {
+                   const StageChoice &stages, double limitBytes) override {
     JudgedPlan judged;
     judged.answer = oracles.getAnswer(plans);
     if (positions > 1)
@@ -130,7 +141,8 @@ public:
       return judged;
     }
     judged.evaluation = step.evaluator.evaluate(judged.answer);
-    judged.excessBytes = judged.evaluation.peakBytes - limitBytes;
+    judged.excessBytes =
+        judged.evaluation.peakBytes - static_cast<int64_t>(limitBytes);
     if (auto tier = findSmallTier(request, judged.evaluation))
       judged.refusal = *tier;
     return judged;
@@ -184,11 +196,18 @@ private:
   Step &step;
   Mesh mesh;
   int64_t positions;
-  int64_t limitBytes;
   PlanRequest request;
   const PlanCosts &costs;
   UnitOracles oracles;
 };
+
+static int64_t getTensorSize(const Mesh &mesh) {
+  int64_t size = 1;
+  for (const MeshAxis &axis : mesh.getAxes())
+    if (axis.role == AxisRole::tensor)
+      size *= axis.size;
+  return size;
+}
 
 ProblemSource::ProblemSource(const StepProblems &problems,
                              const PlanRequest &request, const PlanCosts &costs,
@@ -213,7 +232,9 @@ ProblemSource::ProblemSource(const StepProblems &problems,
       continue;
     PlanRequest own = getRequestOf(positions);
     for (PlanSpace &space : getSpaces(step.problem, own))
-      spaces.push_back({positions, std::move(space)});
+      if (options.mostTensorRanks == 0 ||
+          getTensorSize(space.mesh) <= options.mostTensorRanks)
+        spaces.push_back({positions, std::move(space)});
   }
 }
 
@@ -222,9 +243,19 @@ ProblemSource::~ProblemSource() = default;
 ProblemSource::Step *ProblemSource::getStep(int64_t count) {
   auto [it, isNew] = steps.try_emplace(count);
   if (isNew)
-    if (std::optional<PlanningProblem> problem = problems.get(count))
+    if (std::optional<PlanningProblem> problem = problems.get(count)) {
       it->second = std::make_unique<Step>(std::move(*problem), costs);
+      if (const auto &refusal = it->second->refusal) {
+        addRefusal(*refusal);
+        it->second.reset();
+      }
+    }
   return it->second.get();
+}
+
+void ProblemSource::addRefusal(const std::string &refusal) {
+  if (!llvm::is_contained(refusals, refusal))
+    refusals.push_back(refusal);
 }
 
 /// What one position is asked for.
@@ -234,14 +265,6 @@ PlanRequest ProblemSource::getRequestOf(int64_t positions) const {
   own.pipelineSize.reset();
   own.schedule.reset();
   return own;
-}
-
-static int64_t getTensorSize(const Mesh &mesh) {
-  int64_t size = 1;
-  for (const MeshAxis &axis : mesh.getAxes())
-    if (axis.role == AxisRole::tensor)
-      size *= axis.size;
-  return size;
 }
 
 SpaceInfo ProblemSource::getInfo(int space) const {
@@ -259,7 +282,10 @@ SpaceInfo ProblemSource::getInfo(int space) const {
     info.name += " grid";
   int64_t node =
       request.devicesPerNode > 0 ? request.devicesPerNode : request.deviceCount;
-  info.isPlain = isUsual && getTensorSize(own.space.mesh) <= node;
+  int64_t tensor = getTensorSize(own.space.mesh);
+  info.width = !isUsual || tensor > node ? SpaceWidth::any
+               : tensor > 1              ? SpaceWidth::plain
+                                         : SpaceWidth::data;
   auto getBit = [](UnitMode mode) {
     return ModeSet(1) << static_cast<int>(mode);
   };
@@ -385,8 +411,7 @@ std::unique_ptr<SpaceModel> ProblemSource::make(int space, int64_t count) {
   if (!model)
     model = makeModel(space, count);
   if (std::optional<std::string> refusal = model->getRefusal()) {
-    if (!llvm::is_contained(refusals, *refusal))
-      refusals.push_back(*refusal);
+    addRefusal(*refusal);
     return nullptr;
   }
   return model;

@@ -47,6 +47,7 @@ private:
   };
 
   Step *getStep(int64_t count);
+  void addRefusal(const std::string &refusal);
   std::unique_ptr<Model> makeModel(int space, int64_t count);
   PlanRequest getRequestOf(int64_t positions) const;
   bool isPossible(const Space &space, Step &step) const;

@@ -6,8 +6,7 @@
 
 #include "parplan/Planner/SpaceSearch.h"
 
-#include "LeastSpace.h"
-#include "SpaceState.h"
+#include "SpaceStates.h"
 
 #include "parplan/Support/Check.h"
 
@@ -29,8 +28,9 @@ enum class Level { none, scaled, ops, blocks, memory, plan };
 
 class Search {
 public:
-  Search(SpaceSource &source, const SpaceSearchOptions &options)
-      : source(source), options(options), start(Clock::now()) {}
+  Search(SpaceSource &source, SpaceStates &states,
+         const SpaceSearchOptions &options)
+      : source(source), states(states), options(options), start(Clock::now()) {}
 
   SpaceSearchResult run() {
     listConfigurations();
@@ -86,36 +86,10 @@ private:
         open.insert({nodes[number].bound, number});
   }
 
-  /// What is known of a space before there is a model; null: it is impossible.
-  struct Least {
-    std::unique_ptr<SpaceState> state;
-    CostVector sum;
-  };
-  /// Of all spaces alike, or of the one.
-  Least &getLeast(const Configuration &configuration, bool isOwn) {
-    auto [it, isNew] = leasts.try_emplace(
-        std::tuple(configuration.space, configuration.microBatches, isOwn));
-    Least &least = it->second;
-    if (!isNew)
-      return least;
-    SpaceSource::LeastModel model =
-        isOwn ? source.getLeast(configuration.space, configuration.microBatches)
-              : source.getLeastOfAll(configuration.space,
-                                     configuration.microBatches);
-    if (model.units.empty())
-      return least;
-    auto space = std::make_unique<LeastSpace>(model);
-    least.sum = space->getSum();
-    least.state =
-        std::make_unique<SpaceState>(std::move(space), options.memoryLimitBytes,
-                                     source.getInfo(configuration.space));
-    return least;
-  }
-
   /// The busiest position works as long as the mean; infinity: the space or the
   /// schedule is impossible.
   double getWorkBound(const Configuration &configuration) {
-    Least &least = getLeast(configuration, /*isOwn=*/false);
+    SpaceStates::Least &least = states.getLeast(configuration, /*isOwn=*/false);
     if (!least.state || !least.state->fits(configuration.shape))
       return never;
     Weights weights;
@@ -126,40 +100,43 @@ private:
   }
 
   double getLeastBound(const Configuration &configuration, bool isOwn) {
-    Least &least = getLeast(configuration, isOwn);
+    SpaceStates::Least &least = states.getLeast(configuration, isOwn);
     if (!least.state)
       return never;
     return least.state->getMemoryBound(configuration.shape, getCutoff());
   }
 
-  /// A good plan early: best first over meshes of the usual kind alone, before
-  /// all where nothing needs to be made again.
+  /// A good plan early: of the narrowest spaces, then best first over those of
+  /// the usual kind, before all where nothing needs to be made again.
   void startWithPlain() {
-    NodeSet plain, kept;
-    for (auto [bound, number] : open) {
-      const Configuration &configuration = nodes[number].configuration;
-      if (!source.getInfo(configuration.space).isPlain)
-        continue;
-      bool isKept = source.getKeptBytes(configuration.space,
-                                        configuration.microBatches) <=
-                    options.memoryLimitBytes;
-      (isKept ? kept : plain).insert({bound, number});
-    }
-    while (!kept.empty() && kept.begin()->first < getCutoff() && !isOver())
-      raiseFirst(kept);
-    while (!plain.empty() && !result.plan && !isOver())
-      raiseFirst(plain);
+    auto select = [&](SpaceWidth widest, bool isAnyKept) {
+      NodeSet some;
+      for (auto [bound, number] : open) {
+        const Configuration &configuration = nodes[number].configuration;
+        bool isKept = source.getKeptBytes(configuration.space,
+                                          configuration.microBatches) <=
+                      options.memoryLimitBytes;
+        if (source.getInfo(configuration.space).width <= widest &&
+            (isKept || isAnyKept))
+          some.insert({bound, number});
+      }
+      return some;
+    };
+    explore(select(SpaceWidth::data, false), /*untilPlan=*/true);
+    explore(select(SpaceWidth::data, true), /*untilPlan=*/false);
+    explore(select(SpaceWidth::plain, false), /*untilPlan=*/false);
+    explore(select(SpaceWidth::plain, true), /*untilPlan=*/true);
   }
 
-  /// One level more of the first of some open nodes.
-  void raiseFirst(NodeSet &some) {
-    auto [bound, number] = *some.begin();
-    some.erase(some.begin());
-    open.erase({bound, number});
-    if (!raise(number))
-      return;
-    open.insert({nodes[number].bound, number});
-    some.insert({nodes[number].bound, number});
+  void explore(NodeSet some, bool untilPlan) {
+    while (!some.empty() && some.begin()->first < getCutoff() && !isOver() &&
+           !(untilPlan && result.plan)) {
+      auto [bound, number] = *some.begin();
+      some.erase(some.begin());
+      open.erase({bound, number});
+      if (advance(number))
+        some.insert({nodes[number].bound, number});
+    }
   }
 
   /// One level more; false where the configuration is closed by that.
@@ -174,10 +151,10 @@ private:
       node.bound =
           std::max(node.bound, getLeastBound(configuration, /*isOwn=*/true));
       node.level = Level::ops;
-    } else if (isTooLongWithFewer(configuration)) {
+    } else if (states.isTooLongWithFewer(configuration, getCutoff())) {
       node.bound = never;
     } else {
-      SpaceState *state = getState(configuration);
+      SpaceState *state = states.get(configuration);
       if (!state)
         return false;
       if (node.level == Level::blocks && node.bound < getCutoff()) {
@@ -203,39 +180,13 @@ private:
     return true;
   }
 
-  /// Cut into more micro-batches, the busiest position works no less: where it
-  /// works too long with a number of them that divides this one, the model for
-  /// this one need not be made.
-  bool isTooLongWithFewer(const Configuration &configuration) {
-    if (!source.hasProportionalCosts())
-      return false;
-    auto begin = states.lower_bound({configuration.space, 0});
-    auto end =
-        states.lower_bound({configuration.space, configuration.microBatches});
-    return std::any_of(begin, end, [&](const auto &entry) {
-      ScheduleShape shape = configuration.shape;
-      shape.microBatches = entry.first.second;
-      return entry.second &&
-             configuration.microBatches % shape.microBatches == 0 &&
-             entry.second->getWorkBound(shape, getCutoff()) >= getCutoff();
-    });
-  }
-
-  void advance(size_t number) {
-    if (raise(number))
+  /// The same for a node that is open no more but for this; true: it is again.
+  bool advance(size_t number) {
+    if (raise(number)) {
       open.insert({nodes[number].bound, number});
-  }
-
-  SpaceState *getState(const Configuration &configuration) {
-    std::pair place(configuration.space, configuration.microBatches);
-    auto [it, isNew] = states.try_emplace(place);
-    if (isNew)
-      if (auto model =
-              source.make(configuration.space, configuration.microBatches))
-        it->second = std::make_unique<SpaceState>(
-            std::move(model), options.memoryLimitBytes,
-            source.getInfo(configuration.space));
-    return it->second.get();
+      return true;
+    }
+    return false;
   }
 
   void plan(size_t number, SpaceState &state) {
@@ -311,18 +262,15 @@ private:
     certificate.lowerBoundSeconds = bound;
     certificate.exact = result.plan && bound == best;
     certificate.explored = result.evaluations;
-    for (const auto &[place, state] : states)
-      if (state)
-        result.oracleCalls += state->getCallCount();
+    result.oracleCalls = states.getCallCount();
   }
 
   SpaceSource &source;
+  SpaceStates &states;
   const SpaceSearchOptions &options;
   Clock::time_point start;
   std::vector<Node> nodes;
   NodeSet open;
-  std::map<std::tuple<int, int64_t, bool>, Least> leasts;
-  std::map<std::pair<int, int64_t>, std::unique_ptr<SpaceState>> states;
   /// The least bound of what is closed, and whose it is.
   std::pair<double, size_t> closed = {never, 0};
   SpaceSearchResult result;
@@ -330,7 +278,17 @@ private:
 
 } // namespace
 
+SpaceSearch::SpaceSearch(SpaceSource &source)
+    : source(source), states(std::make_unique<SpaceStates>(source)) {}
+
+SpaceSearch::~SpaceSearch() = default;
+
+SpaceSearchResult SpaceSearch::run(const SpaceSearchOptions &options) {
+  states->setMemoryLimit(options.memoryLimitBytes);
+  return Search(source, *states, options).run();
+}
+
 SpaceSearchResult parplan::searchSpaces(SpaceSource &source,
                                         const SpaceSearchOptions &options) {
-  return Search(source, options).run();
+  return SpaceSearch(source).run(options);
 }

@@ -27,8 +27,8 @@ SpaceState::SpaceState(std::unique_ptr<SpaceModel> given,
                        double memoryLimitBytes, const SpaceInfo &info)
     : model(std::move(given)), distinct(getDistinct(*model)),
       oracles(distinct, info.modes), dual(chain, oracles),
-      mixer(chain, oracles), memoryLimitBytes(memoryLimitBytes),
-      freeBytes(memoryLimitBytes - model->getFixedBytes()), meets(info.meets) {
+      mixer(chain, oracles), meets(info.meets) {
+  setMemoryLimit(memoryLimitBytes);
   for (const SearchUnit &unit : model->getUnits())
     chain.add(
         static_cast<int>(llvm::find(distinct, unit.oracle) - distinct.begin()),
@@ -382,7 +382,8 @@ JudgedPlan SpaceState::judge(const ScheduleShape &shape,
         plans[unit] =
             *draft.mixes[position]
                  .plans[chunk][unit - parts[position].ranges[chunk].first];
-  return model->judge(plans, {shape, chain.getCuts(shape, draft.counts)});
+  return model->judge(plans, {shape, chain.getCuts(shape, draft.counts)},
+                      memoryLimitBytes);
 }
 
 std::optional<SpaceState::Found>

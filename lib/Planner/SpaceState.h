@@ -19,6 +19,12 @@ public:
   SpaceState(std::unique_ptr<SpaceModel> model, double memoryLimitBytes,
              const SpaceInfo &info);
 
+  /// Of a rank.
+  void setMemoryLimit(double bytes) {
+    memoryLimitBytes = bytes;
+    freeBytes = bytes - model->getFixedBytes();
+  }
+
   /// There are blocks enough for a schedule.
   bool fits(const ScheduleShape &shape) const {
     return chain.getInstanceCount() > 0 && chain.getBlocksPerChunk(shape) > 0;
@@ -39,6 +45,9 @@ public:
   /// A plan of the schedule that fits, else the one that exceeds the memory
   /// least; nullopt: not even that.
   std::optional<Found> findPlan(const ScheduleShape &shape);
+
+  /// See `SpaceModel`.
+  void forget() { model->forget(); }
 
   int64_t getCallCount() const { return oracles.getCallCount(); }
 

@@ -20,21 +20,22 @@ struct StepProblems {
   std::function<std::optional<PlanningProblem>(int64_t count)> get;
 };
 
+class ProblemSource;
+
+/// What is searched; how far, `SpaceSearchOptions` say.
 struct FindPlanOptions {
-  /// Plans within this share of the best one are not looked for.
-  double gap = 0.005;
   /// A part of an op takes at least its share of the seconds of the whole: true
   /// of devices, not of costs that are drawn at random.
   bool hasProportionalCosts = true;
   /// Chunks per position of interleaved schedules, at most.
   int64_t mostChunks = 12;
-  const std::atomic<bool> *stop = nullptr;
-  std::function<void(const SpaceSearchProgress &)> progress;
+  /// Ranks that the tensor axes of a mesh have together, at most; 0: all.
+  int64_t mostTensorRanks = 0;
 };
 
 struct FoundPlan {
   /// `answer` is the plan of the whole step; its certificate covers every
-  /// number of micro-batches, mesh and schedule of the request.
+  /// number of micro-batches, mesh and schedule of the request and options.
   PlanResult result;
   /// What the lower bound is the bound of.
   std::string boundSource;
@@ -47,6 +48,23 @@ struct FoundPlan {
 /// unit of the model. Pipelines are cut between units, which are the equal
 /// blocks of the model and what is beside them. Deterministic unless time runs
 /// out.
+class PlanFinder {
+public:
+  /// Problems and costs must stay. The memory and the time of the request are
+  /// not looked at.
+  PlanFinder(const StepProblems &problems, const PlanRequest &request,
+             const PlanCosts &costs, const FindPlanOptions &options = {});
+  ~PlanFinder();
+
+  /// A later search knows what earlier ones were told, and takes less time.
+  FoundPlan find(const SpaceSearchOptions &options);
+
+private:
+  std::unique_ptr<ProblemSource> source;
+  SpaceSearch search;
+};
+
+/// One search of a finder, within the memory and the time of the request.
 FoundPlan findPlan(const StepProblems &problems, const PlanRequest &request,
                    const PlanCosts &costs, const FindPlanOptions &options = {});
 

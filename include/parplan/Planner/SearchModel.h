@@ -60,16 +60,28 @@ public:
   /// Seconds of a message across the boundary behind a unit instance in a
   /// state, and at least those of any state (-1).
   virtual double getLatency(int instance, int state) const = 0;
-  /// One plan per unit instance, in order; of neighbours the states agree.
+  /// Nothing new is likely to be asked: what is kept only to answer that sooner
+  /// may go.
+  virtual void forget() {}
+  /// One plan per unit instance, in order; of neighbours the states agree. A
+  /// rank has so many bytes.
   virtual JudgedPlan judge(const std::vector<BlockPlan> &plans,
-                           const StageChoice &stages) = 0;
+                           const StageChoice &stages, double limitBytes) = 0;
+};
+
+/// How much a space offers: the less, the earlier it gives a plan.
+enum class SpaceWidth {
+  /// Ops are split over their batch alone.
+  data,
+  /// Over the usual axes, and tensor axes within a node.
+  plain,
+  any,
 };
 
 /// One mesh with the cuts of its tensor axes, as the search sees it.
 struct SpaceInfo {
   int64_t positions = 1;
-  /// Explored before others, to have a plan early.
-  bool isPlain = true;
+  SpaceWidth width = SpaceWidth::plain;
   /// All positions wait for each other in each step, wherever the cuts are.
   bool meets = true;
   /// Ways of keeping activations that plans may have.

@@ -71,6 +71,22 @@ struct SpaceSearchResult {
   bool isCutShort = false;
 };
 
+class SpaceStates;
+
+/// Searches of one source, which stays: later ones know what earlier ones were
+/// told.
+class SpaceSearch {
+public:
+  explicit SpaceSearch(SpaceSource &source);
+  ~SpaceSearch();
+
+  SpaceSearchResult run(const SpaceSearchOptions &options);
+
+private:
+  SpaceSource &source;
+  std::unique_ptr<SpaceStates> states;
+};
+
 SpaceSearchResult searchSpaces(SpaceSource &source,
                                const SpaceSearchOptions &options);
 

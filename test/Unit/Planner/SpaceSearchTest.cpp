@@ -121,6 +121,27 @@ TEST(SpaceSearch, TheSameTwice) {
             second.certificate.upperBoundSeconds);
 }
 
+TEST(SpaceSearch, LaterSearchesMayHaveLessMemory) {
+  int fewerCalls = 0;
+  for (unsigned seed = 300; seed < 320; ++seed) {
+    SCOPED_TRACE(seed);
+    StubSource source(seed, {});
+    SpaceSearch search(source);
+    SpaceSearchOptions options;
+    options.gap = 0;
+    options.memoryLimitBytes = 2 * source.memoryLimitBytes;
+    int64_t before = search.run(options).oracleCalls;
+    options.memoryLimitBytes = source.memoryLimitBytes;
+    SpaceSearchResult later = search.run(options);
+    Totals totals;
+    totals.compare(later, source.search(options.memoryLimitBytes).seconds);
+    SpaceSearchResult fresh = searchSpaces(source, options);
+    EXPECT_EQ(later.plan.has_value(), fresh.plan.has_value());
+    fewerCalls += later.oracleCalls - before < fresh.oracleCalls;
+  }
+  EXPECT_GT(fewerCalls, 10);
+}
+
 TEST(SpaceSearch, BeginsWhereNothingIsMadeAgain) {
   for (unsigned seed = 0; seed < 10; ++seed) {
     KeptAtLast source(seed, {});

@@ -105,8 +105,8 @@ BlockPlan divide(BlockPlan plan, int64_t count) {
 
 class StubSource::Model : public SpaceModel {
 public:
-  Model(const Space &space, int64_t count, bool meets, double limit)
-      : space(space), meets(meets), limit(limit) {
+  Model(const Space &space, int64_t count, bool meets)
+      : space(space), meets(meets) {
     auto getPlans = [&](const std::vector<BlockPlan> &plans) {
       std::vector<BlockPlan> divided;
       for (const BlockPlan &plan : plans)
@@ -131,7 +131,7 @@ public:
   }
 
   JudgedPlan judge(const std::vector<BlockPlan> &plans,
-                   const StageChoice &stages) override {
+                   const StageChoice &stages, double limit) override {
     const ScheduleShape &shape = stages.shape;
     JudgedPlan judged;
     for (size_t unit = 1; unit < plans.size(); ++unit)
@@ -202,7 +202,6 @@ public:
 private:
   const Space &space;
   bool meets;
-  double limit;
   std::vector<ListOracle> oracles;
 };
 
@@ -280,8 +279,7 @@ SpaceSource::LeastModel StubSource::getLeast(int space, int64_t count) {
 }
 
 std::unique_ptr<SpaceModel> StubSource::make(int space, int64_t count) {
-  return std::make_unique<Model>(spaces[space], count, options.meets,
-                                 memoryLimitBytes);
+  return std::make_unique<Model>(spaces[space], count, options.meets);
 }
 
 StubSource::Exhaustive StubSource::search(double limitBytes) {
@@ -294,7 +292,7 @@ StubSource::Exhaustive StubSource::search(double limitBytes) {
         int64_t perChunk = own.blocks / shape.chunks;
         if (own.blocks % shape.chunks != 0 || perChunk < shape.positions)
           continue;
-        Model model(own, count, options.meets, limitBytes);
+        Model model(own, count, options.meets);
         std::vector<SearchUnit> units = model.getUnits();
         std::vector<const std::vector<BlockPlan> *> lists;
         for (const SearchUnit &unit : units)
@@ -305,7 +303,7 @@ StubSource::Exhaustive StubSource::search(double limitBytes) {
         StageChoice stages{shape, {}};
         std::function<void()> choose = [&] {
           if (chosen.size() == lists.size()) {
-            JudgedPlan judged = model.judge(chosen, stages);
+            JudgedPlan judged = model.judge(chosen, stages, limitBytes);
             double seconds = judged.evaluation.stepTimeSeconds;
             best.leastBytes = std::min(best.leastBytes, model.exactBytes);
             if (model.exactBytes <= limitBytes && seconds < best.seconds) {

@@ -1,0 +1,97 @@
+//===- SpaceStates.cpp - What is known of the spaces of a source ----------===//
+//
+// Part of parplan. No MLIR in this library.
+//
+//===----------------------------------------------------------------------===//
+
+#include "SpaceStates.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <algorithm>
+
+using namespace parplan;
+
+void SpaceStates::setMemoryLimit(double bytes) {
+  memoryLimitBytes = bytes;
+  for (auto &[key, least] : leasts)
+    if (least.state)
+      least.state->setMemoryLimit(bytes);
+  for (auto &[place, state] : states)
+    if (state)
+      state->setMemoryLimit(bytes);
+}
+
+std::unique_ptr<SpaceState>
+SpaceStates::makeState(std::unique_ptr<SpaceModel> model, int space) const {
+  return std::make_unique<SpaceState>(std::move(model), memoryLimitBytes,
+                                      source.getInfo(space));
+}
+
+SpaceState *SpaceStates::get(const Configuration &configuration) {
+  auto [it, isNew] = states.try_emplace(
+      std::pair(configuration.space, configuration.microBatches));
+  if (isNew)
+    if (auto model =
+            source.make(configuration.space, configuration.microBatches))
+      it->second = makeState(std::move(model), configuration.space);
+  SpaceState *state = it->second.get();
+  if (state)
+    noteUse(state);
+  return state;
+}
+
+/// States are many and large: only those that were asked last keep what makes
+/// answers sooner.
+void SpaceStates::noteUse(SpaceState *state) {
+  constexpr size_t mostRecent = 12;
+  llvm::erase(recent, state);
+  recent.push_back(state);
+  if (recent.size() <= mostRecent)
+    return;
+  recent.front()->forget();
+  recent.erase(recent.begin());
+}
+
+SpaceStates::Least &SpaceStates::getLeast(const Configuration &configuration,
+                                          bool isOwn) {
+  auto [it, isNew] = leasts.try_emplace(
+      std::tuple(configuration.space, configuration.microBatches, isOwn));
+  Least &least = it->second;
+  if (!isNew)
+    return least;
+  SpaceSource::LeastModel model =
+      isOwn ? source.getLeast(configuration.space, configuration.microBatches)
+            : source.getLeastOfAll(configuration.space,
+                                   configuration.microBatches);
+  if (model.units.empty())
+    return least;
+  auto space = std::make_unique<LeastSpace>(model);
+  least.sum = space->getSum();
+  least.state = makeState(std::move(space), configuration.space);
+  return least;
+}
+
+bool SpaceStates::isTooLongWithFewer(const Configuration &configuration,
+                                     double cutoff) {
+  if (!source.hasProportionalCosts())
+    return false;
+  auto begin = states.lower_bound({configuration.space, 0});
+  auto end =
+      states.lower_bound({configuration.space, configuration.microBatches});
+  return std::any_of(begin, end, [&](const auto &entry) {
+    ScheduleShape shape = configuration.shape;
+    shape.microBatches = entry.first.second;
+    return entry.second &&
+           configuration.microBatches % shape.microBatches == 0 &&
+           entry.second->getWorkBound(shape, cutoff) >= cutoff;
+  });
+}
+
+int64_t SpaceStates::getCallCount() const {
+  int64_t count = 0;
+  for (const auto &[place, state] : states)
+    if (state)
+      count += state->getCallCount();
+  return count;
+}

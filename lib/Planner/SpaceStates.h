@@ -1,0 +1,61 @@
+//===- SpaceStates.h - What is known of the spaces of a source --*- C++ -*-===//
+//
+// Part of parplan. No MLIR in this library. Internal to lib/Planner.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PARPLAN_LIB_PLANNER_SPACESTATES_H
+#define PARPLAN_LIB_PLANNER_SPACESTATES_H
+
+#include "LeastSpace.h"
+#include "SpaceState.h"
+
+#include "parplan/Planner/SpaceSearch.h"
+
+namespace parplan {
+
+/// The states of the spaces of a source, made when they are first asked for and
+/// kept for later searches.
+class SpaceStates {
+public:
+  explicit SpaceStates(SpaceSource &source) : source(source) {}
+
+  /// Of a rank, for all that is asked from here on.
+  void setMemoryLimit(double bytes);
+
+  /// Null: the space is impossible.
+  SpaceState *get(const Configuration &configuration);
+
+  /// What is known of a space before there is a model. Null: it is impossible.
+  struct Least {
+    std::unique_ptr<SpaceState> state;
+    CostVector sum;
+  };
+  /// Of all spaces alike, or of the one.
+  Least &getLeast(const Configuration &configuration, bool isOwn);
+
+  /// Cut into more micro-batches, the busiest position works no less: where it
+  /// works too long with a number of them that divides this one, the model for
+  /// this one need not be made.
+  bool isTooLongWithFewer(const Configuration &configuration, double cutoff);
+
+  /// Questions that oracles were asked.
+  int64_t getCallCount() const;
+
+private:
+  void noteUse(SpaceState *state);
+  std::unique_ptr<SpaceState> makeState(std::unique_ptr<SpaceModel> model,
+                                        int space) const;
+
+  SpaceSource &source;
+  double memoryLimitBytes = std::numeric_limits<double>::infinity();
+  std::map<std::tuple<int, int64_t, bool>, Least> leasts;
+  /// By space and number of micro-batches.
+  std::map<std::pair<int, int64_t>, std::unique_ptr<SpaceState>> states;
+  /// Those that were asked last, the last one behind.
+  std::vector<SpaceState *> recent;
+};
+
+} // namespace parplan
+
+#endif // PARPLAN_LIB_PLANNER_SPACESTATES_H
