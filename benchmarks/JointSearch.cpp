@@ -80,7 +80,9 @@ static int plan(const CompileOptions &options, DiagnosticEngine &engine) {
   setTierLimits(*cluster, asked);
   CostModel costModel(*cluster, getPrecision(options));
   ClusterCosts costs(costModel);
-  FoundPlan found = findPlan(problems, asked, costs);
+  FindPlanOptions search;
+  search.mostTensorRanks = asked.devicesPerNode;
+  FoundPlan found = findPlan(problems, asked, costs, search);
   llvm::outs() << describe(found);
   llvm::outs() << "import " << imported - start << " s of a processor, search "
                << getProcessorSeconds() - imported << " s\n";

@@ -5,17 +5,22 @@
 #include "lib/Driver/ForceRules.h"
 #include "lib/Driver/IRDumper.h"
 #include "lib/Driver/PlanModel.h"
+#include "parplan/Planner/ProblemFile.h"
 #include "parplan/Support/DiagnosticCodes.h"
 #include "passes/Order/Passes.h"
 
 using namespace parplan;
+
+/// Up to so many devices each mesh is searched exactly by itself: that takes
+/// less time there than one search over all.
+static constexpr int64_t mostSeparateGpus = 16;
 
 PlanChoice ModelCandidates::choose(SimplifiedModel first, DiagnosticEngine said,
                                    int64_t memoryLimitBytes,
                                    DiagnosticEngine &engine) {
   Stopwatch time;
   least = {first.microBatches};
-  std::vector<int64_t> counts = {first.microBatches};
+  counts = {first.microBatches};
   if (request.microBatches == 0)
     counts = getMicroBatchCounts(first);
   std::vector<int64_t> orders = {1};
@@ -35,6 +40,8 @@ PlanChoice ModelCandidates::choose(SimplifiedModel first, DiagnosticEngine said,
   std::vector<CandidateRound> rounds =
       listCandidates(counts, orders, options.force.pipelineSize.value_or(1),
                      request.training.has_value());
+  if (options.force.isOpen() && options.gpus > mostSeparateGpus)
+    rounds.insert(rounds.begin(), listJointCandidates(orders));
   return choosePlan(rounds, memoryLimitBytes,
                     options.timeBudgetSeconds - time.getSeconds(), *this);
 }
@@ -62,7 +69,6 @@ void ModelCandidates::refuse(const PlanChoice &choice, int64_t memoryLimitBytes,
 
 PlanResult ModelCandidates::search(const PlanCandidate &candidate,
                                    int64_t limitBytes, double seconds) {
-  Finished &finished = finish(candidate);
   // Somebody who waits sees all candidates as one search.
   SearchControl control = options.control;
   SearchProgress seen = progress;
@@ -72,12 +78,53 @@ PlanResult ModelCandidates::search(const PlanCandidate &candidate,
       progress.explored = seen.explored + own.explored;
       options.control.report(progress);
     };
+  if (candidate.isJoint())
+    return searchJointly(candidate.zigzag, limitBytes, seconds, control);
+  Finished &finished = finish(candidate);
   PlanResult result =
       searchPlan(*finished.frontend, options, cluster, costs, candidate.effort,
                  limitBytes, seconds, control, finished.engine);
   if (!result.answer && finished.refusals.empty())
     finished.refusals = result.refusals;
   return result;
+}
+
+PlanResult ModelCandidates::searchJointly(int64_t zigzag, int64_t limitBytes,
+                                          double seconds,
+                                          const SearchControl &control) {
+  Joint &joint = getJoint(zigzag);
+  PlanResult result = joint.planner->search(limitBytes, seconds, control);
+  if (!result.answer)
+    return result;
+  // Models whose steps grow in another way with the batch are left to the other
+  // candidates.
+  const Finished &finished = finish({result.microBatches, zigzag});
+  if (!finished.frontend || findDifference(finished.frontend->graph.problem,
+                                           *joint.getStep(result.microBatches)))
+    return {};
+  return result;
+}
+
+ModelCandidates::Joint &ModelCandidates::getJoint(int64_t zigzag) {
+  Joint &joint = joints[zigzag];
+  if (joint.planner)
+    return joint;
+  FrontendOptions ofOrder = request;
+  ofOrder.zigzag = zigzag;
+  joint.steps = std::make_unique<ModelSteps>(
+      context, *models.at(least.microBatches).model, std::move(ofOrder),
+      counts);
+  StepProblems problems = joint.steps->getProblems();
+  joint.getStep = [this, make = problems.get](int64_t count) {
+    Stopwatch time;
+    std::optional<PlanningProblem> problem = make(count);
+    importSeconds += time.getSeconds();
+    return problem;
+  };
+  problems.get = joint.getStep;
+  joint.planner = std::make_unique<JointPlanner>(std::move(problems), options,
+                                                 cluster, costs);
+  return joint;
 }
 
 double ModelCandidates::getLeastSeconds(const PlanCandidate &candidate,
@@ -93,12 +140,13 @@ double ModelCandidates::getLeastSeconds(const PlanCandidate &candidate,
 
 std::optional<SequenceSummary>
 ModelCandidates::describe(const PlanChoice &choice) {
-  const PlanCandidate &chosen = *choice.candidate;
+  const PlanCandidate &chosen = *choice.searched;
+  int64_t count = getSmallest(chosen).microBatches;
   std::optional<std::string> obstacle;
   bool isShared = false;
   for (const auto &[key, finished] : frontends) {
-    isShared |= key.first == chosen.microBatches && finished.isShared;
-    if (key.first == chosen.microBatches && !obstacle)
+    isShared |= key.first == count && finished.isShared;
+    if (key.first == count && !obstacle)
       obstacle = finished.obstacle;
   }
   if (!isShared)

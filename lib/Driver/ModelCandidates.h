@@ -7,7 +7,7 @@
 #ifndef PARPLAN_DRIVER_MODELCANDIDATES_H
 #define PARPLAN_DRIVER_MODELCANDIDATES_H
 
-#include "lib/Driver/Frontend.h"
+#include "lib/Driver/ModelSteps.h"
 #include "lib/Driver/Planning.h"
 #include "parplan/Planner/ClusterCosts.h"
 #include "parplan/Planner/PlanChoice.h"
@@ -33,7 +33,7 @@ public:
               llvm::function_ref<WaysOut()> findWays, DiagnosticEngine &engine);
 
   bool prepare(const PlanCandidate &candidate) override {
-    return finish(candidate).frontend.has_value();
+    return finish(getSmallest(candidate)).frontend.has_value();
   }
   PlanResult search(const PlanCandidate &candidate, int64_t limitBytes,
                     double seconds) override;
@@ -86,6 +86,21 @@ protected:
   ClusterCosts costs;
 
 private:
+  /// The one of a joint candidate with the fewest micro-batches.
+  PlanCandidate getSmallest(PlanCandidate candidate) const {
+    if (candidate.isJoint())
+      candidate.microBatches = least.microBatches;
+    return candidate;
+  }
+  PlanResult searchJointly(int64_t zigzag, int64_t limitBytes, double seconds,
+                           const SearchControl &control);
+  /// A search over all numbers of micro-batches in one order.
+  struct Joint {
+    std::unique_ptr<ModelSteps> steps;
+    std::function<std::optional<PlanningProblem>(int64_t)> getStep;
+    std::unique_ptr<JointPlanner> planner;
+  };
+  Joint &getJoint(int64_t zigzag);
   /// The numbers of ranks that may go round with a sequence, but one.
   std::vector<int64_t> getSharers() const;
   /// What was said of a candidate.
@@ -94,10 +109,13 @@ private:
 
   /// The first one.
   PlanCandidate least;
+  std::vector<int64_t> counts;
   SearchProgress progress;
   /// By the number of micro-batches; and the order.
   std::map<int64_t, Imported> models;
   std::map<std::pair<int64_t, int64_t>, Finished> frontends;
+  /// By the order.
+  std::map<int64_t, Joint> joints;
   double importSeconds = 0;
 };
 

@@ -53,6 +53,13 @@ struct ForceOptions {
   /// The sizes above are those of the workers.
   std::optional<ServerChoice> servers;
   std::vector<ForcedAlgorithm> nodes;
+
+  /// All that a plan says is open, but perhaps the number of micro-batches.
+  bool isOpen() const {
+    return !dataSize && !tensorSize && !grid && !contextSize && !expertSize &&
+           !pipelineSize && !sequenceParallel && !schedule && !zeroStage &&
+           !recompute && !offload && !servers && nodes.empty();
+  }
 };
 
 enum class LearningRateKind { constant, linear, cosine };

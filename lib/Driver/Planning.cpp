@@ -245,6 +245,15 @@ std::optional<PlanResult> parplan::takePlan(const Frontend &frontend,
   return plan;
 }
 
+/// The evaluator has the last word on every answer.
+static void confirm(const PlanningProblem &problem, const PlanCosts &costs,
+                    PlanResult &plan) {
+  std::vector<std::string> violations = verifyAnswer(problem, *plan.answer);
+  PARPLAN_CHECK(violations.empty(),
+                "the evaluator refuses a plan: ", violations.front());
+  plan.evaluation = evaluatePlan(problem, *plan.answer, costs);
+}
+
 PlanResult parplan::searchPlan(const Frontend &frontend,
                                const CompileOptions &options,
                                const Cluster &cluster, const PlanCosts &costs,
@@ -263,15 +272,46 @@ PlanResult parplan::searchPlan(const Frontend &frontend,
   PlanResult plan = searchPlan(problem, request, costs, effort);
   if (!plan.answer)
     return plan;
-  // The evaluator has the last word on every answer.
-  std::vector<std::string> violations = verifyAnswer(problem, *plan.answer);
-  PARPLAN_CHECK(violations.empty(),
-                "the evaluator refuses a plan: ", violations.front());
-  plan.evaluation = evaluatePlan(problem, *plan.answer, costs);
+  confirm(problem, costs, plan);
   double layoutSeconds = getLayoutSeconds(problem, *plan.answer, costs);
   double difference = std::abs(layoutSeconds - plan.objectiveSeconds);
   PARPLAN_CHECK(difference <= 1e-9 * layoutSeconds,
                 "solver and evaluator disagree on the seconds of layouts");
+  return plan;
+}
+
+static FindPlanOptions getJointOptions(const Cluster &cluster) {
+  FindPlanOptions options;
+  // Between nodes a position works on several micro-batches, not on parts of
+  // an op.
+  options.mostTensorRanks = cluster.getDevicesPerNode();
+  return options;
+}
+
+JointPlanner::JointPlanner(StepProblems given, const CompileOptions &options,
+                           const Cluster &cluster, const PlanCosts &costs)
+    : steps(std::move(given)), costs(costs),
+      finder(steps, getRequest(options, cluster, /*memoryLimitBytes=*/0), costs,
+             getJointOptions(cluster)) {}
+
+PlanResult JointPlanner::search(int64_t memoryLimitBytes, double seconds,
+                                const SearchControl &control) {
+  SpaceSearchOptions search;
+  search.memoryLimitBytes = static_cast<double>(memoryLimitBytes);
+  search.timeBudgetSeconds = seconds;
+  search.stop = control.stop;
+  search.progress = [&](const SpaceSearchProgress &progress) {
+    control.report(
+        {progress.bestSeconds, progress.lowerBoundSeconds, progress.explored});
+  };
+  PlanResult plan = finder.find(search).result;
+  if (!plan.answer)
+    return plan;
+  double judged = plan.evaluation.stepTimeSeconds;
+  confirm(*steps.get(plan.microBatches), costs, plan);
+  double difference = std::abs(plan.evaluation.stepTimeSeconds - judged);
+  PARPLAN_CHECK(difference <= 1e-9 * judged,
+                "search and evaluator disagree on the seconds of a step");
   return plan;
 }
 

@@ -12,8 +12,7 @@
 #include "lib/Driver/WaysOut.h"
 #include "lib/Report/PlanDocument.h"
 #include "parplan/Cluster/Cluster.h"
-#include "parplan/Planner/PlanCosts.h"
-#include "parplan/Planner/Solver.h"
+#include "parplan/Planner/FindPlan.h"
 #include "parplan/Support/Json.h"
 
 namespace parplan {
@@ -84,6 +83,22 @@ PlanResult searchPlan(const Frontend &frontend, const CompileOptions &options,
                       SearchEffort effort, int64_t memoryLimitBytes,
                       double seconds, const SearchControl &control,
                       DiagnosticEngine &engine);
+
+/// The same over all numbers of micro-batches and positions of a pipeline.
+class JointPlanner {
+public:
+  /// `costs` must stay.
+  JointPlanner(StepProblems steps, const CompileOptions &options,
+               const Cluster &cluster, const PlanCosts &costs);
+
+  PlanResult search(int64_t memoryLimitBytes, double seconds,
+                    const SearchControl &control);
+
+private:
+  StepProblems steps;
+  const PlanCosts &costs;
+  PlanFinder finder;
+};
 
 /// Seconds that every such plan takes, whatever memory; 0 where so much time
 /// does not suffice to find that.

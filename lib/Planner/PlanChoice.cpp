@@ -123,13 +123,7 @@ public:
         choice.isCutShort = true;
         break;
       }
-      Clock::time_point start = Clock::now();
-      open(rounds[number], deadline);
-      if (isToBeCompared() && number + 1 < rounds.size()) {
-        constexpr Clock::duration least = std::chrono::seconds(1);
-        Clock::time_point now = Clock::now();
-        open(rounds[++number], now + std::max(now - start, least));
-      }
+      open(rounds[number]);
       while (Trial *trial = findNext()) {
         std::optional<ProgramNeed> need =
             oracle.lower(trial->getPlanned(), trial->found);
@@ -152,21 +146,10 @@ public:
 private:
   using Clock = std::chrono::steady_clock;
 
-  double getSecondsLeft() const { return getSecondsUntil(deadline); }
-
-  double getSecondsUntil(Clock::time_point end) const {
+  double getSecondsLeft() const {
     if (oracle.isStopped())
       return 0;
-    return std::chrono::duration<double>(end - Clock::now()).count();
-  }
-
-  /// A joint search ended with a plan that may not be the best of those that
-  /// the next round looks at more closely.
-  bool isToBeCompared() const {
-    constexpr double smallGap = 0.005;
-    return !hasLooked() && llvm::any_of(trials, [](const Trial &trial) {
-      return trial.hasPlan() && trial.found.certificate.getGap() > smallGap;
-    });
+    return std::chrono::duration<double>(deadline - Clock::now()).count();
   }
 
   /// Whether some candidate was searched that is searched in any case.
@@ -209,12 +192,12 @@ private:
 
   /// Searches candidates as long as there is time. Of several as much is left
   /// for what follows, of one what bounds of others take.
-  void open(const CandidateRound &round, Clock::time_point end) {
+  void open(const CandidateRound &round) {
     std::vector<PlanCandidate> possible = prepare(round);
     bool isAlone = possible.size() == 1 && !possible.front().isJoint();
     double rest = isAlone ? 0.1 : 1;
     for (auto [index, candidate] : llvm::enumerate(possible)) {
-      double left = getSecondsUntil(std::min(end, deadline));
+      double left = getSecondsLeft();
       if ((hasLooked() || candidate.isJoint()) && left <= 0) {
         choice.isCutShort = true;
         return;

@@ -26,9 +26,8 @@ public:
     double leastSeconds = 0;
     /// Why nothing is found, where it is not memory.
     std::string refusal;
-    /// Of the plans of a joint search, and how far their bound is away.
+    /// Of the plans of a joint search.
     int64_t microBatches = 0;
-    double gap = 0;
   };
   std::map<PlanCandidate, Entry> entries;
   std::vector<PlanCandidate> searched, lowered;
@@ -65,8 +64,7 @@ public:
       result.microBatches = entry.microBatches;
       result.evaluation.stepTimeSeconds = price.seconds;
       result.evaluation.peakBytes = price.estimate;
-      result.certificate = {price.seconds, price.seconds * (1 - entry.gap),
-                            /*exact=*/entry.gap == 0, 1, 0};
+      result.certificate = {price.seconds, price.seconds, /*exact=*/true, 1, 0};
     }
     return result;
   }
@@ -390,24 +388,6 @@ TEST(ChoosePlan, TakesTheNumberOfAJointSearch) {
   // Its bound is that of all numbers.
   EXPECT_EQ(prices.searched.size(), 1u);
   EXPECT_TRUE(choice.plan.certificate.exact);
-}
-
-TEST(ChoosePlan, ComparesAJointSearchThatHasAGap) {
-  GivenPrices prices;
-  addJoint(prices, {{4, 10, 10}});
-  prices.entries[{PlanCandidate::any}].gap = 0.25;
-  prices.add({1}, {{3.5, 10, 10}});
-  prices.add({2}, {{1, 10, 10}});
-  PlanChoice choice = prices.choose({{{PlanCandidate::any}}, {{1}}, {{2}}});
-  EXPECT_EQ(choice.candidate, PlanCandidate({1}));
-  EXPECT_EQ(choice.searched, PlanCandidate({1}));
-  EXPECT_EQ(choice.plan.certificate.lowerBoundSeconds, 3);
-  EXPECT_FALSE(choice.plan.certificate.exact);
-  // What it finds first has no bound of its own.
-  prices.add({1}, {{5, 10, 10}, {2, 1000, 1000}});
-  choice = prices.choose({{{PlanCandidate::any}}, {{1}}, {{2}}});
-  EXPECT_EQ(choice.candidate, PlanCandidate({4}));
-  EXPECT_EQ(choice.plan.certificate.lowerBoundSeconds, 3);
 }
 
 TEST(ChoosePlan, SearchesJointlyWithLessWhereAProgramIsTooLarge) {
