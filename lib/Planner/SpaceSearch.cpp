@@ -122,20 +122,32 @@ private:
       }
       return some;
     };
-    explore(select(SpaceWidth::data, false), /*untilPlan=*/true);
-    explore(select(SpaceWidth::data, true), /*untilPlan=*/false);
-    explore(select(SpaceWidth::plain, false), /*untilPlan=*/false);
-    explore(select(SpaceWidth::plain, true), /*untilPlan=*/true);
+    // Where memory is what matters, batches alone come to nothing.
+    constexpr int patience = 4;
+    explore(select(SpaceWidth::data, true), patience);
+    explore(select(SpaceWidth::plain, false), std::nullopt);
+    if (!result.plan)
+      explore(select(SpaceWidth::plain, true), 0);
   }
 
-  void explore(NodeSet some, bool untilPlan) {
-    while (!some.empty() && some.begin()->first < getCutoff() && !isOver() &&
-           !(untilPlan && result.plan)) {
+  /// Until nothing better is left; given `patience`, also when so many
+  /// configurations in a row had no better plan, or with it 0 one has.
+  void explore(NodeSet some, std::optional<int> patience) {
+    int misses = 0;
+    while (!some.empty() && some.begin()->first < getCutoff() && !isOver()) {
       auto [bound, number] = *some.begin();
       some.erase(some.begin());
       open.erase({bound, number});
-      if (advance(number))
+      double before = getBest();
+      if (advance(number)) {
         some.insert({nodes[number].bound, number});
+        continue;
+      }
+      if (nodes[number].level != Level::plan || !patience)
+        continue;
+      misses = getBest() < before ? 0 : misses + 1;
+      if (*patience == 0 ? result.plan.has_value() : misses == *patience)
+        break;
     }
   }
 
@@ -192,7 +204,7 @@ private:
   void plan(size_t number, SpaceState &state) {
     Node &node = nodes[number];
     node.level = Level::plan;
-    auto found = state.findPlan(node.configuration.shape);
+    auto found = state.findPlan(node.configuration.shape, getBest());
     close(node.bound, number, /*isCutOff=*/false);
     if (!found)
       return;

@@ -387,7 +387,7 @@ JudgedPlan SpaceState::judge(const ScheduleShape &shape,
 }
 
 std::optional<SpaceState::Found>
-SpaceState::findPlan(const ScheduleShape &shape) {
+SpaceState::findPlan(const ScheduleShape &shape, double knownSeconds) {
   int64_t perChunk = chain.getBlocksPerChunk(shape);
   if (perChunk == 0)
     return std::nullopt;
@@ -421,6 +421,8 @@ SpaceState::findPlan(const ScheduleShape &shape) {
     if (!best)
       break;
     improve(shape, budgets, *best);
+    if (best->seconds >= knownSeconds)
+      break;
     JudgedPlan plan = judge(shape, *best);
     ++judged;
     // Sums are estimates: they are believed that much less, or more.

@@ -43,8 +43,10 @@ public:
     int64_t judged = 0;
   };
   /// A plan of the schedule that fits, else the one that exceeds the memory
-  /// least; nullopt: not even that.
-  std::optional<Found> findPlan(const ScheduleShape &shape);
+  /// least; nullopt: not even that, or nothing seems to take less time than
+  /// what is known.
+  std::optional<Found> findPlan(const ScheduleShape &shape,
+                                double knownSeconds);
 
   /// See `SpaceModel`.
   void forget() { model->forget(); }
