@@ -67,9 +67,10 @@ private:
 
 class Packer {
 public:
-  Packer(const std::vector<Lifetime> &unsorted, int64_t alignment)
-      : alignment(alignment), byStart(unsorted.size()), taken(unsorted.size()),
-        offsets(unsorted.size()) {
+  Packer(const std::vector<Lifetime> &unsorted, int64_t alignment,
+         int64_t budget)
+      : alignment(alignment), budget(budget), byStart(unsorted.size()),
+        taken(unsorted.size()), offsets(unsorted.size()) {
     std::iota(byStart.begin(), byStart.end(), size_t(0));
     std::stable_sort(byStart.begin(), byStart.end(),
                      [&](size_t left, size_t right) {
@@ -108,9 +109,6 @@ private:
   static constexpr int partitions = 15, hurries = 40;
   /// Share of the order by which what ends highest moves, at least.
   static constexpr double stride = 0.05;
-  /// Pairs of buffers that are looked at in all: programs with very many
-  /// buffers are packed in fewer orders.
-  static constexpr int64_t budget = 400'000'000;
   /// Repair stops at one part in this many above the bound, lowers the ceiling
   /// to this many percent of what lies above the bound, and looks at so many
   /// buffers in all and in one attempt.
@@ -401,6 +399,9 @@ private:
   }
 
   int64_t alignment;
+  /// Pairs of buffers that are looked at in all: programs with very many
+  /// buffers are packed in fewer orders.
+  int64_t budget;
   /// In the order of their starts, and where each was.
   std::vector<Lifetime> lifetimes;
   std::vector<size_t> byStart;
@@ -417,10 +418,11 @@ private:
 
 } // namespace
 
-Packing packArena(const std::vector<Lifetime> &lifetimes, int64_t alignment) {
+Packing packArena(const std::vector<Lifetime> &lifetimes, int64_t alignment,
+                  int64_t looks) {
   if (lifetimes.empty())
     return {};
-  return Packer(lifetimes, alignment).run();
+  return Packer(lifetimes, alignment, looks).run();
 }
 
 } // namespace parplan

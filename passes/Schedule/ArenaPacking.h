@@ -29,6 +29,9 @@ struct Packing {
   int64_t lowerBound = 0;
 };
 
+/// Pairs of buffers that the packings of all programs of a module look at.
+constexpr int64_t packingLooks = 400'000'000;
+
 /// Places buffers so that those alive together do not share bytes. Offsets are
 /// multiples of `alignment`. Deterministic, and bounded in what it looks at.
 /// In turn, until the bound is reached or 2.25 % above it are good enough:
@@ -43,7 +46,8 @@ struct Packing {
 ///    ceilings, down to 1 % above the bound.
 /// No order is safe alone: programs that split the backward pass leave up to
 /// 10 % above the bound in each.
-Packing packArena(const std::vector<Lifetime> &lifetimes, int64_t alignment);
+Packing packArena(const std::vector<Lifetime> &lifetimes, int64_t alignment,
+                  int64_t looks = packingLooks);
 
 } // namespace parplan
 

@@ -221,7 +221,8 @@ FlatSymbolRefAttr Placement::getCommunicator(AxisListAttr axes,
 static Placement::Memory pack(exec::Tier tier, int64_t alignment,
                               ArrayRef<BufferOp> resident,
                               ArrayRef<BufferOp> moving,
-                              const std::vector<Lifetime> &lifetimes) {
+                              const std::vector<Lifetime> &lifetimes,
+                              int64_t looks) {
   auto alignUp = [&](int64_t bytes) {
     return (bytes + alignment - 1) / alignment * alignment;
   };
@@ -232,7 +233,7 @@ static Placement::Memory pack(exec::Tier tier, int64_t alignment,
     highest = bottom + buffer.getType().getByteSize();
     bottom = alignUp(highest);
   }
-  Packing packing = packArena(lifetimes, alignment);
+  Packing packing = packArena(lifetimes, alignment, looks);
   for (auto [moved, offset] : llvm::zip_equal(moving, packing.offsets)) {
     BufferOp buffer = moved;
     buffer.setOffset(bottom + offset);
@@ -242,7 +243,8 @@ static Placement::Memory pack(exec::Tier tier, int64_t alignment,
           packing.lowerBound > 0 ? bottom + packing.lowerBound : highest};
 }
 
-SmallVector<Placement::Memory> Placement::placeBuffers(const PlanCosts &costs) {
+SmallVector<Placement::Memory> Placement::placeBuffers(const PlanCosts &costs,
+                                                       int64_t looks) {
   Block &body = program.getBody().front();
   for (auto view : llvm::make_early_inc_range(body.getOps<exec::ViewOp>()))
     if (view->use_empty())
@@ -299,7 +301,7 @@ SmallVector<Placement::Memory> Placement::placeBuffers(const PlanCosts &costs) {
                             ? exec::storageAlignment
                             : exec::getAlignment(each);
     memory.push_back(
-        pack(each, alignment, own.resident, own.moving, own.lifetimes));
+        pack(each, alignment, own.resident, own.moving, own.lifetimes, looks));
     program.setArenaBytes(each, memory.back().peak);
     bounds[static_cast<size_t>(each)] = memory.back().lowerBound;
   }

@@ -121,8 +121,9 @@ public:
   };
   /// Gives every buffer its live range and offset and the program its arenas:
   /// the device's, and those of other tiers with buffers. Erases buffers that
-  /// no statement uses, but for interfaces. `costs` say when calls are done.
-  llvm::SmallVector<Memory> placeBuffers(const PlanCosts &costs);
+  /// no statement uses, but for interfaces. `costs` say when calls are done,
+  /// `looks` how long each arena is packed (`packArena`).
+  llvm::SmallVector<Memory> placeBuffers(const PlanCosts &costs, int64_t looks);
 
 private:
   mlir::Value createBuffer(exec::BufferKind kind, llvm::ArrayRef<int64_t> shape,

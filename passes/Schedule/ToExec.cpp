@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "passes/Schedule/ArenaPacking.h"
 #include "passes/Schedule/FusableOps.h"
 #include "passes/Schedule/Passes.h"
 #include "passes/Schedule/ProgramInterface.h"
@@ -287,11 +288,12 @@ struct ToExecPass : impl::ToExecBase<ToExecPass> {
     }
     const PlanCosts &used = costs ? *costs : *loaded;
     ModuleParts parts(module);
+    int64_t looks = packingLooks / static_cast<int64_t>(functions.size());
     for (func::FuncOp function : functions) {
       ProgramTranslator translator(module, function, mesh.getMesh(), parts);
       if (failed(translator.run()))
         return signalPassFailure();
-      finish(translator.getPlacement(), used);
+      finish(translator.getPlacement(), used, looks);
     }
     for (func::FuncOp function : functions)
       function.erase();
@@ -300,8 +302,8 @@ struct ToExecPass : impl::ToExecBase<ToExecPass> {
     mesh.erase();
   }
 
-  void finish(Placement &placement, const PlanCosts &used) {
-    SmallVector<Placement::Memory> tiers = placement.placeBuffers(used);
+  void finish(Placement &placement, const PlanCosts &used, int64_t looks) {
+    SmallVector<Placement::Memory> tiers = placement.placeBuffers(used, looks);
     placeEvents(placement.getProgram());
     if (!report)
       return;
