@@ -40,8 +40,10 @@ PlanChoice ModelCandidates::choose(SimplifiedModel first, DiagnosticEngine said,
   std::vector<CandidateRound> rounds =
       listCandidates(counts, orders, options.force.pipelineSize.value_or(1),
                      request.training.has_value());
+  // Other orders matter where ranks share a sequence, which few samples alone
+  // are worth.
   if (options.force.isOpen() && options.gpus > mostSeparateGpus)
-    rounds.insert(rounds.begin(), listJointCandidates(orders));
+    rounds.insert(rounds.begin(), listJointCandidates(/*orders=*/1));
   return choosePlan(rounds, memoryLimitBytes,
                     options.timeBudgetSeconds - time.getSeconds(), *this);
 }
@@ -92,17 +94,26 @@ PlanResult ModelCandidates::search(const PlanCandidate &candidate,
 PlanResult ModelCandidates::searchJointly(int64_t zigzag, int64_t limitBytes,
                                           double seconds,
                                           const SearchControl &control) {
+  Stopwatch time;
   Joint &joint = getJoint(zigzag);
-  PlanResult result = joint.planner->search(limitBytes, seconds, control);
+  PlanResult result =
+      joint.planner->search(limitBytes, seconds - time.getSeconds(), control);
   if (!result.answer)
     return result;
   // Models whose steps grow in another way with the batch are left to the other
   // candidates.
   const Finished &finished = finish({result.microBatches, zigzag});
-  if (!finished.frontend || findDifference(finished.frontend->graph.problem,
-                                           *joint.getStep(result.microBatches)))
-    return {};
-  return result;
+  auto difference = finished.frontend
+                        ? findDifference(finished.frontend->graph.problem,
+                                         *joint.getStep(result.microBatches))
+                        : std::optional<std::string>("it cannot be cut so");
+  if (!difference)
+    return result;
+  PlanResult refused;
+  refused.refusals = {
+      "a step of " + std::to_string(result.microBatches) +
+      " micro-batches is not what the search took it for: " + *difference};
+  return refused;
 }
 
 ModelCandidates::Joint &ModelCandidates::getJoint(int64_t zigzag) {

@@ -284,7 +284,8 @@ static FindPlanOptions getJointOptions(const Cluster &cluster) {
   FindPlanOptions options;
   // Between nodes a position works on several micro-batches, not on parts of
   // an op.
-  options.mostTensorRanks = cluster.getDevicesPerNode();
+  constexpr int64_t usual = 8;
+  options.mostTensorRanks = std::max(usual, cluster.getDevicesPerNode());
   return options;
 }
 

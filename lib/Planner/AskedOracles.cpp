@@ -52,7 +52,7 @@ const BlockPlan *AskedOracles::getPlan(int type, const Weights &weights,
   auto [it, isNew] = plans.try_emplace(key);
   if (isNew)
     it->second = oracles[type]->getPlan(weights, modes, in, out);
-  return &it->second;
+  return it->second ? &*it->second : nullptr;
 }
 
 const AskedOracles::Answer &AskedOracles::ask(int type, const Weights &weights,

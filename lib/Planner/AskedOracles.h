@@ -39,7 +39,7 @@ public:
 
   const BoundaryMatrix &getMatrix(int type, const Weights &weights,
                                   ModeSet modes);
-  /// Null where the states are impossible.
+  /// Null where the states are impossible, or the oracle has but a bound.
   const BlockPlan *getPlan(int type, const Weights &weights, ModeSet modes,
                            int in, int out);
   int getModeCount(int type) const { return oracles[type]->getModeCount(); }
@@ -64,7 +64,8 @@ private:
   ModeSet allowed;
   std::map<Key, BoundaryMatrix> matrices;
   std::map<Key, Answer> answers;
-  std::map<Key, BlockPlan> plans;
+  /// Those that are none too.
+  std::map<Key, std::optional<BlockPlan>> plans;
   int64_t calls = 0;
 };
 

@@ -40,6 +40,7 @@ FoundPlan PlanFinder::find(const SpaceSearchOptions &options) {
   plan.spaces = source->getSpaceCount();
   PlanResult &result = plan.result;
   result.certificate = found.certificate;
+  result.certificate.exact &= !source->leavesOut;
   result.isCutShort = found.isCutShort;
   result.refusals = source->refusals;
   for (const std::string &refusal : found.refusals)

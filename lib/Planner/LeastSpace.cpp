@@ -31,8 +31,9 @@ BoundaryMatrix LeastOracle::minimise(const Weights &weights, ModeSet wanted) {
   return matrix;
 }
 
-BlockPlan LeastOracle::getPlan(const Weights &weights, ModeSet wanted,
-                               int /*in*/, int /*out*/) {
+std::optional<BlockPlan> LeastOracle::getPlan(const Weights &weights,
+                                              ModeSet wanted, int /*in*/,
+                                              int /*out*/) {
   const SpaceSource::LeastUnit::Mode *best = findBest(weights, wanted);
   PARPLAN_CHECK(best, "a plan is asked for where there is one");
   BlockPlan plan;

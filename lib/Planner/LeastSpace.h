@@ -26,8 +26,8 @@ public:
     return modes.empty() ? 1 : modes.back().number + 1;
   }
   BoundaryMatrix minimise(const Weights &weights, ModeSet wanted) override;
-  BlockPlan getPlan(const Weights &weights, ModeSet wanted, int in,
-                    int out) override;
+  std::optional<BlockPlan> getPlan(const Weights &weights, ModeSet wanted,
+                                   int in, int out) override;
 
 private:
   const SpaceSource::LeastUnit::Mode *findBest(const Weights &weights,

@@ -63,7 +63,8 @@ public:
     for (auto [index, op] : llvm::enumerate(problem.ops)) {
       int at = static_cast<int>(index);
       starts.try_emplace(segments[index], at);
-      ends[segments[index]] = at;
+      if (op.perMicroBatch || op.accumulates)
+        ends[segments[index]] = at;
       for (int operand : op.operands)
         addUse(operand, at);
       for (int result : op.results)
@@ -123,7 +124,7 @@ private:
   const PlanningProblem &problem;
   const std::vector<int> &segments, &producers;
   std::vector<int> lastUses, lastSegments;
-  /// First and last op of each segment.
+  /// First op of each segment, and the last one of its micro-batches.
   std::map<int, int> starts, ends;
 };
 
@@ -165,12 +166,14 @@ MemoryPeak parplan::getMemoryPeak(const NumberedPlan &plan) {
     timeline.add(at, at, plan.getForm(at).panelBytes);
     for (auto [position, result] : llvm::enumerate(op.results))
       if (int made = plan.getMade(at, position); made != plan.rest[result]) {
-        int last = plan.isSum(result) ? ranges.getSumEnd(result) : at;
         int64_t bytes = plan.getChangeToRest(result, made).transientBytes;
-        timeline.add(last, last,
-                     plan.isSum(result)
-                         ? bytes
-                         : bytes + plan.tables.getBytes(result, made));
+        if (plan.isSum(result)) {
+          // One after the other, each before what reads it.
+          int end = ranges.getEnd(result);
+          timeline.add(end, end, bytes);
+          continue;
+        }
+        timeline.add(at, at, bytes + plan.tables.getBytes(result, made));
       }
   }
   auto copies = getCopies(plan);

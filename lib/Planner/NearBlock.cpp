@@ -12,7 +12,7 @@
 
 using namespace parplan;
 
-/// They read and make values of the same content, and split them alike.
+/// They are of one type and read and make values of the same content.
 static bool areAlike(const PlanningProblem &problem, const Contents &contents,
                      int one, int other) {
   const PlanningOp &left = problem.ops[one], &right = problem.ops[other];

@@ -40,13 +40,18 @@ struct NumberedPlan {
     return producer >= 0 && problem.microBatches > 1 &&
            problem.ops[producer].accumulates;
   }
-  /// Of a sum while it is added up: as its op makes it.
+  /// Of a sum, the one result of its op, while it is added up.
   int64_t getSumBytes(int value) const {
     return tables.getBytes(value, getMade(facts.producers[value], 0));
   }
   /// Comes to rest as it is added up.
   bool restsAsMade(int value) const {
     return getMade(facts.producers[value], 0) == rest[value];
+  }
+  /// Bytes that bringing it to rest takes besides.
+  int64_t getSumChange(int value) const {
+    return getChangeToRest(value, getMade(facts.producers[value], 0))
+        .transientBytes;
   }
   const PlanTables::Change &getChangeFromRest(int value, int layout) const {
     return tables.getChange(value, rest[value], layout);

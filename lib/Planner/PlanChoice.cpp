@@ -145,6 +145,7 @@ public:
 
 private:
   using Clock = std::chrono::steady_clock;
+  static constexpr double leastOfSearch = 0.01;
 
   double getSecondsLeft() const {
     if (oracle.isStopped())
@@ -158,8 +159,8 @@ private:
         trials, [](const Trial &trial) { return !trial.candidate.isJoint(); });
   }
 
-  void search(Trial &trial, int64_t budgetBytes, double seconds) {
-    constexpr double leastSeconds = 0.01;
+  void search(Trial &trial, int64_t budgetBytes, double seconds,
+              double leastSeconds = leastOfSearch) {
     trial.budgetBytes = budgetBytes;
     trial.found = oracle.search(trial.candidate, budgetBytes,
                                 std::max(seconds, leastSeconds));
@@ -194,8 +195,8 @@ private:
   /// for what follows, of one what bounds of others take.
   void open(const CandidateRound &round) {
     std::vector<PlanCandidate> possible = prepare(round);
-    bool isAlone = possible.size() == 1 && !possible.front().isJoint();
-    double rest = isAlone ? 0.1 : 1;
+    bool isAlone = possible.size() == 1;
+    double rest = !isAlone ? 1 : possible.front().isJoint() ? 0.5 : 0.1;
     for (auto [index, candidate] : llvm::enumerate(possible)) {
       double left = getSecondsLeft();
       if ((hasLooked() || candidate.isJoint()) && left <= 0) {
@@ -257,10 +258,17 @@ private:
       return;
     // The next plan must be smaller, by the estimate too.
     trial.loweredBytes = trial.found.evaluation.peakBytes;
-    int64_t budgetBytes =
-        std::min(trial.budgetBytes - (need.peakBytes - limitBytes),
-                 trial.loweredBytes - 1);
-    search(trial, std::max<int64_t>(1, budgetBytes), getSecondsLeft());
+    int64_t excess = need.peakBytes - limitBytes;
+    // To lower plan after plan takes longer than a little memory is worth; and
+    // to have none is worse than to be late.
+    bool isJoint = trial.candidate.isJoint();
+    if (isJoint)
+      excess += excess / 2;
+    constexpr double patience = 5;
+    search(trial,
+           std::max<int64_t>(
+               1, std::min(trial.budgetBytes - excess, trial.loweredBytes - 1)),
+           getSecondsLeft(), isJoint ? patience : leastOfSearch);
   }
 
   void take(Trial &trial) {

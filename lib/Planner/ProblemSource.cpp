@@ -68,8 +68,8 @@ private:
           run.modes.push_back({mode, {}});
         else if (unit.oracle->minimise({}, only).get(0, 0) !=
                  BoundaryMatrix::impossible)
-          run.modes.push_back(
-              {mode, unit.oracle->getPlan({}, only, 0, 0).cost});
+          if (auto plan = unit.oracle->getPlan({}, only, 0, 0))
+            run.modes.push_back({mode, plan->cost});
       }
     }
   }
@@ -141,8 +141,8 @@ public:
       return judged;
     }
     judged.evaluation = step.evaluator.evaluate(judged.answer);
-    judged.excessBytes =
-        judged.evaluation.peakBytes - static_cast<int64_t>(limitBytes);
+    judged.excessBytes = static_cast<int64_t>(std::max(
+        static_cast<double>(judged.evaluation.peakBytes) - limitBytes, -1e18));
     if (auto tier = findSmallTier(request, judged.evaluation))
       judged.refusal = *tier;
     return judged;
@@ -223,8 +223,7 @@ ProblemSource::ProblemSource(const StepProblems &problems,
   Step &step = *getStep(counts.front());
   trains = isTraining(step.problem);
   meets = step.units.meets();
-  for (const Folding::Block &block : step.folding.blocks)
-    blocks += block.run >= 0;
+  blocks = step.units.getBlockCount();
   for (int64_t positions = 1; positions <= request.deviceCount; ++positions) {
     bool isWanted = request.pipelineSize.value_or(positions) == positions;
     if (request.deviceCount % positions != 0 || !isWanted ||
@@ -235,6 +234,8 @@ ProblemSource::ProblemSource(const StepProblems &problems,
       if (options.mostTensorRanks == 0 ||
           getTensorSize(space.mesh) <= options.mostTensorRanks)
         spaces.push_back({positions, std::move(space)});
+      else
+        leavesOut = true;
   }
 }
 

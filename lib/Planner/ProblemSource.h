@@ -35,6 +35,8 @@ public:
   double getKeptBytes(int space, int64_t count) override;
   std::unique_ptr<SpaceModel> make(int space, int64_t count) override;
 
+  /// There are meshes that the options leave out.
+  bool leavesOut = false;
   /// Why nothing is searched.
   std::vector<std::string> refusals;
 

@@ -30,7 +30,8 @@ class Search {
 public:
   Search(SpaceSource &source, SpaceStates &states,
          const SpaceSearchOptions &options)
-      : source(source), states(states), options(options), start(Clock::now()) {}
+      : source(source), states(states), options(options), start(Clock::now()),
+        callsBefore(states.getCallCount()) {}
 
   SpaceSearchResult run() {
     listConfigurations();
@@ -42,7 +43,6 @@ public:
       size_t number = open.begin()->second;
       open.erase(open.begin());
       advance(number);
-      report();
     }
     certify();
     return std::move(result);
@@ -107,7 +107,8 @@ private:
   }
 
   /// A good plan early: of the narrowest spaces, then best first over those of
-  /// the usual kind, before all where nothing needs to be made again.
+  /// the usual kind where nothing needs to be made again; and over all of these
+  /// where there is none yet.
   void startWithPlain() {
     auto select = [&](SpaceWidth widest, bool isAnyKept) {
       NodeSet some;
@@ -124,16 +125,20 @@ private:
     };
     // Where memory is what matters, batches alone come to nothing.
     constexpr int patience = 4;
-    explore(select(SpaceWidth::data, true), patience);
-    explore(select(SpaceWidth::plain, false), std::nullopt);
+    int misses = 0;
+    explore(select(SpaceWidth::data, true), [&](bool isBetter) {
+      misses = isBetter ? 0 : misses + 1;
+      return misses == patience;
+    });
+    explore(select(SpaceWidth::plain, false), [](bool) { return false; });
     if (!result.plan)
-      explore(select(SpaceWidth::plain, true), 0);
+      explore(select(SpaceWidth::plain, true),
+              [](bool isBetter) { return isBetter; });
   }
 
-  /// Until nothing better is left; given `patience`, also when so many
-  /// configurations in a row had no better plan, or with it 0 one has.
-  void explore(NodeSet some, std::optional<int> patience) {
-    int misses = 0;
+  /// Until nothing better is left, or it is enough after a configuration that
+  /// was planned, perhaps for a better plan.
+  void explore(NodeSet some, llvm::function_ref<bool(bool)> isEnough) {
     while (!some.empty() && some.begin()->first < getCutoff() && !isOver()) {
       auto [bound, number] = *some.begin();
       some.erase(some.begin());
@@ -143,10 +148,7 @@ private:
         some.insert({nodes[number].bound, number});
         continue;
       }
-      if (nodes[number].level != Level::plan || !patience)
-        continue;
-      misses = getBest() < before ? 0 : misses + 1;
-      if (*patience == 0 ? result.plan.has_value() : misses == *patience)
+      if (nodes[number].level == Level::plan && isEnough(getBest() < before))
         break;
     }
   }
@@ -194,11 +196,11 @@ private:
 
   /// The same for a node that is open no more but for this; true: it is again.
   bool advance(size_t number) {
-    if (raise(number)) {
+    bool isOpen = raise(number);
+    if (isOpen)
       open.insert({nodes[number].bound, number});
-      return true;
-    }
-    return false;
+    report();
+    return isOpen;
   }
 
   void plan(size_t number, SpaceState &state) {
@@ -274,13 +276,14 @@ private:
     certificate.lowerBoundSeconds = bound;
     certificate.exact = result.plan && bound == best;
     certificate.explored = result.evaluations;
-    result.oracleCalls = states.getCallCount();
+    result.oracleCalls = states.getCallCount() - callsBefore;
   }
 
   SpaceSource &source;
   SpaceStates &states;
   const SpaceSearchOptions &options;
   Clock::time_point start;
+  int64_t callsBefore;
   std::vector<Node> nodes;
   NodeSet open;
   /// The least bound of what is closed, and whose it is.

@@ -160,14 +160,14 @@ private:
                                   ? &problem.ops[producers[instance.value]]
                                   : nullptr;
     // A part for each micro-batch.
-    if (value.isOutput && maker && maker->perMicroBatch &&
+    bool isSum = plan.isSum(instance.value);
+    if (value.isOutput && maker && maker->perMicroBatch && !isSum &&
         problem.microBatches > 1) {
       persistent[instance.stage].bytes += problem.microBatches * bytes;
       return;
     }
     if (value.isOutput || value.isServed)
       last = timeline.getEnd(Phase::end) - 1;
-    bool isSum = plan.isSum(instance.value);
     bool isOfStep = maker && !maker->accumulates && !maker->perMicroBatch &&
                     (isTraining(problem) || problem.microBatches > 1);
     int firstPass = timeline.getBegin(Phase::forward);
@@ -188,6 +188,9 @@ private:
         timeline.add(first, firstPass - 1, bytes, ofGradient);
       if (last >= afterPasses)
         timeline.add(afterPasses, last, bytes, ofGradient);
+      // One after the other, each before what reads it.
+      if (isSum && !plan.restsAsMade(instance.value) && last >= afterPasses)
+        timeline.add(last, last, plan.getSumChange(instance.value));
       return;
     }
     if (waitsOnHost(problem, answer, execution, index)) {

@@ -247,12 +247,12 @@ private:
     const PlanningOp *maker =
         inUnit.maker < 0 ? nullptr : &problem.ops[inUnit.maker];
     auto batches = static_cast<double>(problem.microBatches);
-    if (description.isOutput && maker && maker->perMicroBatch &&
-        problem.microBatches > 1)
-      return {permanent, batches};
     // Counted where it is made.
     if (isSum(value))
       return {permanent, 0};
+    if (description.isOutput && maker && maker->perMicroBatch &&
+        problem.microBatches > 1)
+      return {permanent, batches};
     if (maker && !maker->perMicroBatch && !maker->accumulates &&
         sample.phases[inUnit.maker] == Phase::start)
       return {permanent, 1};

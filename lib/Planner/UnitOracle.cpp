@@ -90,8 +90,8 @@ static void setSlots(llvm::ArrayRef<int> slots, llvm::ArrayRef<int> counts,
   }
 }
 
-BlockPlan UnitOracle::getPlan(const Weights &weights, ModeSet wanted, int in,
-                              int out) {
+std::optional<BlockPlan> UnitOracle::getPlan(const Weights &weights,
+                                             ModeSet wanted, int in, int out) {
   size_t entry = static_cast<size_t>(in) * outCount + out;
   Components prices = toComponents(weights);
   Mode *best = nullptr;
@@ -114,7 +114,10 @@ BlockPlan UnitOracle::getPlan(const Weights &weights, ModeSet wanted, int in,
   setSlots(variables.before, beforeCounts, in, places);
   setSlots(variables.behind, behindCounts, out, places);
   best->elimination->complete(places);
-  plan.cost = toCost(best->network.complete(prices, places));
+  std::optional<Components> cost = best->network.complete(prices, places);
+  if (!cost)
+    return std::nullopt;
+  plan.cost = toCost(*cost);
   for (int variable = 0; variable < best->network.getVariableCount();
        ++variable)
     plan.choices.push_back(best->network.getKept(variable)[places[variable]]);

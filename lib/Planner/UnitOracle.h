@@ -27,8 +27,8 @@ public:
   int getOutCount() const override { return outCount; }
   int getModeCount() const override { return modes.back().number + 1; }
   BoundaryMatrix minimise(const Weights &weights, ModeSet modes) override;
-  BlockPlan getPlan(const Weights &weights, ModeSet modes, int in,
-                    int out) override;
+  std::optional<BlockPlan> getPlan(const Weights &weights, ModeSet modes,
+                                   int in, int out) override;
   bool isExact() const override { return isComplete; }
 
   /// Of the slots before (behind) the unit the choices in a state.

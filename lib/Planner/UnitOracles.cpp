@@ -10,6 +10,9 @@
 
 #include "parplan/Support/Check.h"
 
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Sequence.h"
+
 #include <algorithm>
 
 using namespace parplan;
@@ -36,6 +39,18 @@ const PlanningProblem &UnitModel::getProblem() const {
 
 int UnitModel::getUnitCount() const {
   return static_cast<int>(storage->units.units.size());
+}
+
+/// Before all blocks, or behind them.
+static bool isEnd(const StepUnits &units, size_t number) {
+  return units.units[number].block < 0 &&
+         (number == 0 || number + 1 == units.units.size());
+}
+
+int64_t UnitModel::getBlockCount() const {
+  const StepUnits &units = storage->units;
+  return llvm::count_if(llvm::seq(size_t(0), units.units.size()),
+                        [&](size_t number) { return !isEnd(units, number); });
 }
 
 const std::vector<int> &UnitModel::getUnitOfOp() const {
@@ -102,12 +117,10 @@ std::vector<SearchUnit> UnitOracles::getUnits() {
   const StepUnits &units = storage->model.units;
   for (size_t number = 0; number < units.units.size(); ++number) {
     UnitOracle *oracle = &storage->ofKinds[units.units[number].kind];
-    bool isEnd = units.units[number].block < 0 &&
-                 (number == 0 || number + 1 == units.units.size());
     if (!runs.empty() && runs.back().oracle == oracle)
       ++runs.back().count;
     else
-      runs.push_back({oracle, 1, isEnd});
+      runs.push_back({oracle, 1, isEnd(units, number)});
   }
   return runs;
 }

@@ -28,6 +28,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace parplan {
@@ -153,9 +154,10 @@ public:
   void reduce(llvm::ArrayRef<int> fixed);
 
   /// Completes `places` (-1: not chosen) in eliminated variables, for the least
-  /// product with `weights`, and gives the cost of everything.
-  Components complete(const Components &weights,
-                      std::vector<int> &places) const;
+  /// product with `weights`, and gives the cost of everything; nullopt: it is
+  /// forbidden.
+  std::optional<Components> complete(const Components &weights,
+                                     std::vector<int> &places) const;
 
 private:
   int getSize(int variable) const {

@@ -320,8 +320,9 @@ void VectorNetwork::reduce(llvm::ArrayRef<int> fixed) {
   }
 }
 
-Components VectorNetwork::complete(const Components &weights,
-                                   std::vector<int> &places) const {
+std::optional<Components>
+VectorNetwork::complete(const Components &weights,
+                        std::vector<int> &places) const {
   auto getBest = [&](const Factor &factor) {
     int entry = 0;
     for (auto [variable, size, classes] :
@@ -352,8 +353,11 @@ Components VectorNetwork::complete(const Components &weights,
     places[step.variable] = best;
   }
   Components sum{};
-  for (const FactorRef &factor : factors)
-    if (const Components *cost = getBest(*factor))
-      parplan::add(sum, *cost);
+  for (const FactorRef &factor : factors) {
+    const Components *cost = getBest(*factor);
+    if (!cost)
+      return std::nullopt;
+    parplan::add(sum, *cost);
+  }
   return sum;
 }

@@ -14,6 +14,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <vector>
 
 namespace parplan {
@@ -103,9 +104,10 @@ public:
   /// if not exact.
   virtual BoundaryMatrix minimise(const Weights &weights, ModeSet modes) = 0;
 
-  /// A plan that reaches an entry that is possible; any good one if not exact.
-  virtual BlockPlan getPlan(const Weights &weights, ModeSet modes, int in,
-                            int out) = 0;
+  /// A plan that reaches an entry that is possible; if not exact any good one,
+  /// or nullopt.
+  virtual std::optional<BlockPlan> getPlan(const Weights &weights,
+                                           ModeSet modes, int in, int out) = 0;
 
   virtual bool isExact() const { return true; }
 };

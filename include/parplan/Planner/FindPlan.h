@@ -16,7 +16,7 @@ namespace parplan {
 struct StepProblems {
   /// Those that the step can have, ascending.
   std::vector<int64_t> counts;
-  /// Asked at most once for each; nullopt: it cannot be had after all.
+  /// The same whenever it is asked; nullopt: it cannot be had after all.
   std::function<std::optional<PlanningProblem>(int64_t count)> get;
 };
 

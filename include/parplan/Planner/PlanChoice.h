@@ -117,7 +117,8 @@ struct PlanChoice {
 /// plans that fit by their estimate.
 ///
 /// `seconds` are for all searches together; the first candidate is searched in
-/// any case.
+/// any case, and where the program of a joint search is too large that search
+/// has some seconds more.
 PlanChoice choosePlan(llvm::ArrayRef<CandidateRound> rounds, int64_t limitBytes,
                       double seconds, CandidateOracle &oracle);
 

@@ -25,6 +25,8 @@ public:
 
   const PlanningProblem &getProblem() const;
   int getUnitCount() const;
+  /// Units that any stage may begin with: all but what stands at the ends.
+  int64_t getBlockCount() const;
   /// Per op its unit; -1: it combines several once per step.
   const std::vector<int> &getUnitOfOp() const;
   /// Positions of a pipeline wait for each other in every step.

@@ -399,6 +399,15 @@ TEST(ChoosePlan, SearchesJointlyWithLessWhereAProgramIsTooLarge) {
   EXPECT_EQ(choice.plan.certificate.lowerBoundSeconds, 3);
 }
 
+TEST(ChoosePlan, GivesAJointSearchTimeToBeSmaller) {
+  GivenPrices prices;
+  addJoint(prices, {{3, 90, 104}, {4, 83, 99}});
+  PlanChoice choice =
+      prices.choose({{{PlanCandidate::any}}, {{1}}}, /*seconds=*/1);
+  EXPECT_EQ(choice.candidate, PlanCandidate({4}));
+  EXPECT_EQ(prices.budgets.back(), 5);
+}
+
 TEST(ChoosePlan, GoesOnWhereAJointSearchFindsNothing) {
   GivenPrices prices;
   prices.entries[{PlanCandidate::any}].refusal = "too wide";
@@ -420,7 +429,7 @@ TEST(ChoosePlan, LeavesTimeForWhatFollowsAJointSearch) {
   PlanChoice choice =
       prices.choose({{{PlanCandidate::any}}, {{1}}}, /*seconds=*/90);
   EXPECT_EQ(choice.candidate, PlanCandidate({1}));
-  EXPECT_NEAR(prices.budgets[0], 45, 1);
+  EXPECT_NEAR(prices.budgets[0], 60, 1);
 }
 
 } // namespace

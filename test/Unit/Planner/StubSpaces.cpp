@@ -24,8 +24,8 @@ BoundaryMatrix ListOracle::minimise(const Weights &weights, ModeSet modes) {
   return matrix;
 }
 
-BlockPlan ListOracle::getPlan(const Weights &weights, ModeSet modes, int in,
-                              int out) {
+std::optional<BlockPlan> ListOracle::getPlan(const Weights &weights,
+                                             ModeSet modes, int in, int out) {
   const BlockPlan *best = nullptr;
   for (const BlockPlan &plan : plans)
     if (((modes >> plan.mode) & 1) && plan.in == in && plan.out == out &&

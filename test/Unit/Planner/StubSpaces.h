@@ -25,8 +25,8 @@ public:
   int getOutCount() const override { return outCount; }
   int getModeCount() const override { return 3; }
   BoundaryMatrix minimise(const Weights &weights, ModeSet modes) override;
-  BlockPlan getPlan(const Weights &weights, ModeSet modes, int in,
-                    int out) override;
+  std::optional<BlockPlan> getPlan(const Weights &weights, ModeSet modes,
+                                   int in, int out) override;
 
   std::vector<BlockPlan> plans;
 

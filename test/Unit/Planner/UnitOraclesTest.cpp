@@ -65,7 +65,7 @@ public:
     std::vector<BlockPlan> plans(units.size());
     for (int unit = static_cast<int>(units.size()), state = 0; unit-- > 0;) {
       int in = before[unit][state];
-      plans[unit] = units[unit]->getPlan(weights, modes, in, state);
+      plans[unit] = *units[unit]->getPlan(weights, modes, in, state);
       state = in;
     }
     return plans;

@@ -143,8 +143,9 @@ TEST(VectorNetworkTest, MinimaUnderAnyWeightsAreThoseOfEnumeration) {
         std::vector<int> places(random.sizes.size(), -1);
         places[0] = static_cast<int>(place);
         elimination->complete(places);
-        Components cost = network.complete(weights, places);
-        EXPECT_EQ(getProduct(weights, cost), expected) << "seed " << seed;
+        std::optional<Components> cost = network.complete(weights, places);
+        ASSERT_TRUE(cost) << "seed " << seed;
+        EXPECT_EQ(getProduct(weights, *cost), expected) << "seed " << seed;
         for (size_t variable = 0; variable < places.size(); ++variable)
           choices[variable] = network.getKept(variable)[places[variable]];
         EXPECT_EQ(random.getCost(choices, weights), expected)
