@@ -2,6 +2,7 @@
 
 #include "Residual.h"
 
+#include "parplan/Planner/Candidates.h"
 #include "parplan/Planner/Evaluator.h"
 #include "parplan/Planner/FindPlan.h"
 
@@ -125,6 +126,46 @@ TEST(FindPlan, KeepsToWhatIsForced) {
   ASSERT_TRUE(found.result.answer);
   EXPECT_EQ(found.result.answer->getPositionCount(), 2);
   EXPECT_EQ(found.result.answer->mesh.getRankCount(), 4);
+}
+
+TEST(FindPlan, LeavesOutMeshesWithMoreTensorRanks) {
+  FindPlanOptions options;
+  options.mostTensorRanks = 1;
+  StepProblems steps = getSteps();
+  for (int64_t devices : {2, 4}) {
+    PlanResult found =
+        findPlan(steps, makeRequest(devices), SimpleCosts(), options).result;
+    ASSERT_TRUE(found.answer);
+    EXPECT_EQ(getTensorAxes(found.answer->mesh), AxisList());
+    // It is not known how good those are.
+    EXPECT_FALSE(found.certificate.exact);
+  }
+}
+
+TEST(FindPlan, FindsSmallerPlansWithWhatItKnows) {
+  StepProblems steps = getSteps();
+  SimpleCosts costs;
+  PlanFinder finder(steps, makeRequest(4), costs);
+  SpaceSearchOptions options;
+  options.memoryLimitBytes = static_cast<double>(noLimit);
+  FoundPlan fastest = finder.find(options);
+  ASSERT_TRUE(fastest.result.answer);
+  int64_t peakBytes = fastest.result.evaluation.peakBytes;
+  options.memoryLimitBytes = static_cast<double>(peakBytes - 1);
+  FoundPlan smaller = finder.find(options);
+  ASSERT_TRUE(smaller.result.answer);
+  EXPECT_LE(smaller.result.evaluation.peakBytes, options.memoryLimitBytes);
+  EXPECT_GE(smaller.result.evaluation.stepTimeSeconds,
+            fastest.result.certificate.lowerBoundSeconds);
+}
+
+TEST(FindPlan, HasAsManyPositionsAsBlocks) {
+  StepProblems steps = getSteps();
+  PlanRequest request = makeRequest(4);
+  request.pipelineSize = 4;
+  FoundPlan found = findPlan(steps, request, SimpleCosts());
+  ASSERT_TRUE(found.result.answer);
+  EXPECT_EQ(found.result.answer->pipeline->shape.positions, 4);
 }
 
 TEST(FindPlan, SaysThatTimeWasOver) {
