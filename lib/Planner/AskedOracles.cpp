@@ -19,12 +19,6 @@ AskedOracles::Key AskedOracles::makeKey(int type, const Weights &weights,
            weights.savedBytes, weights.hostBytes}};
 }
 
-bool AskedOracles::isExact() const {
-  return std::all_of(
-      oracles.begin(), oracles.end(),
-      [](const BlockOracle *oracle) { return oracle->isExact(); });
-}
-
 const BoundaryMatrix &AskedOracles::getMatrix(int type, const Weights &weights,
                                               ModeSet modes) {
   modes &= allowed;

@@ -45,7 +45,6 @@ public:
   int getModeCount(int type) const { return oracles[type]->getModeCount(); }
   int getInCount(int type) const { return oracles[type]->getInCount(); }
   int getOutCount(int type) const { return oracles[type]->getOutCount(); }
-  bool isExact() const;
 
   /// Questions that oracles were asked.
   int64_t getCallCount() const { return calls; }

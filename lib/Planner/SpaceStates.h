@@ -12,6 +12,13 @@
 
 #include "parplan/Planner/SpaceSearch.h"
 
+#include <limits>
+#include <map>
+#include <memory>
+#include <tuple>
+#include <utility>
+#include <vector>
+
 namespace parplan {
 
 /// The states of the spaces of a source, made when they are first asked for and

@@ -348,10 +348,9 @@ private:
                          std::move(classes));
     }
     constexpr int64_t mostCombinations = 1 << 17;
-    if (combinations > mostCombinations) {
-      made.isTooWide = true;
+    // Without it the network is a bound.
+    if (combinations > mostCombinations)
       return;
-    }
     std::vector<int> ofRead;
     for (const Read &read : reads)
       ofRead.push_back(static_cast<int>(

@@ -28,8 +28,6 @@ struct UnitVariables {
 struct UnitNetwork {
   VectorNetwork network;
   UnitVariables variables;
-  /// The network has variables with too many choices at once.
-  bool isTooWide = false;
 };
 
 /// The network of a kind of units in a mode: everything that `evaluatePlan`
@@ -43,7 +41,8 @@ struct UnitNetwork {
 ///   a bound.
 /// * What several units read costs the first of them; copies of it cost nothing
 ///   elsewhere.
-/// * Bytes that live in one phase alone are none.
+/// * Bytes that live in one phase alone are none, and copies for readers with
+///   too many choices at once cost nothing.
 UnitNetwork makeUnitNetwork(const UnitSample &sample, const StepUnits &units,
                             UnitTables &tables, int kind,
                             const UnitRemaking &remaking,

@@ -37,7 +37,6 @@ UnitOracle::UnitOracle(std::vector<int> numbers,
 
 void UnitOracle::addMode(Mode &mode, UnitNetwork made) {
   mode.isMade = true;
-  isComplete &= !made.isTooWide;
   mode.network = std::move(made.network);
   std::vector<int> fixed = variables.before;
   fixed.insert(fixed.end(), variables.behind.begin(), variables.behind.end());
@@ -50,7 +49,6 @@ void UnitOracle::addMode(Mode &mode, UnitNetwork made) {
     if (mode.elimination)
       break;
     // What the minimum leaves out, plans still cost.
-    isComplete = false;
     relaxed.dropWidestFactor();
   }
 }

@@ -29,7 +29,6 @@ public:
   BoundaryMatrix minimise(const Weights &weights, ModeSet modes) override;
   std::optional<BlockPlan> getPlan(const Weights &weights, ModeSet modes,
                                    int in, int out) override;
-  bool isExact() const override { return isComplete; }
 
   /// Of the slots before (behind) the unit the choices in a state.
   std::vector<int> getSlots(bool isBehind, int state) const;
@@ -54,7 +53,6 @@ private:
   /// Choices per slot of both boundaries.
   std::vector<int> beforeCounts, behindCounts;
   int inCount = 1, outCount = 1;
-  bool isComplete = true;
 };
 
 } // namespace parplan

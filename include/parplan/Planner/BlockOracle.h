@@ -100,16 +100,14 @@ public:
   /// Bits of `ModeSet` that mean anything here: the lowest ones.
   virtual int getModeCount() const { return 1; }
 
-  /// The least weighted cost per pair of states, over the modes; a lower bound
-  /// if not exact.
+  /// The least weighted cost per pair of states, over the modes; or a lower
+  /// bound of it.
   virtual BoundaryMatrix minimise(const Weights &weights, ModeSet modes) = 0;
 
   /// A plan that reaches an entry that is possible; if not exact any good one,
   /// or nullopt.
   virtual std::optional<BlockPlan> getPlan(const Weights &weights,
                                            ModeSet modes, int in, int out) = 0;
-
-  virtual bool isExact() const { return true; }
 };
 
 } // namespace parplan

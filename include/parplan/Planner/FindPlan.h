@@ -48,6 +48,9 @@ struct FoundPlan {
 /// unit of the model. Pipelines are cut between units, which are the equal
 /// blocks of the model and what is beside them. Deterministic unless time runs
 /// out.
+///
+/// Each `find` is one search; a later one knows what earlier ones were told,
+/// and takes less time.
 class PlanFinder {
 public:
   /// Problems and costs must stay. The memory and the time of the request are
@@ -56,7 +59,6 @@ public:
              const PlanCosts &costs, const FindPlanOptions &options = {});
   ~PlanFinder();
 
-  /// A later search knows what earlier ones were told, and takes less time.
   FoundPlan find(const SpaceSearchOptions &options);
 
 private:
