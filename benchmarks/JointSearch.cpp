@@ -80,9 +80,7 @@ static int plan(const CompileOptions &options, DiagnosticEngine &engine) {
   setTierLimits(*cluster, asked);
   CostModel costModel(*cluster, getPrecision(options));
   ClusterCosts costs(costModel);
-  FindPlanOptions search;
-  search.mostTensorRanks = asked.devicesPerNode;
-  FoundPlan found = findPlan(problems, asked, costs, search);
+  FoundPlan found = findPlan(problems, asked, costs, getJointOptions(*cluster));
   llvm::outs() << describe(found);
   llvm::outs() << "import " << imported - start << " s of a processor, search "
                << getProcessorSeconds() - imported << " s\n";

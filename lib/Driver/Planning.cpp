@@ -280,7 +280,7 @@ PlanResult parplan::searchPlan(const Frontend &frontend,
   return plan;
 }
 
-static FindPlanOptions getJointOptions(const Cluster &cluster) {
+FindPlanOptions parplan::getJointOptions(const Cluster &cluster) {
   FindPlanOptions options;
   // Between nodes a position works on several micro-batches, not on parts of
   // an op.

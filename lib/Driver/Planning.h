@@ -84,7 +84,11 @@ PlanResult searchPlan(const Frontend &frontend, const CompileOptions &options,
                       double seconds, const SearchControl &control,
                       DiagnosticEngine &engine);
 
-/// The same over all numbers of micro-batches and positions of a pipeline.
+/// What one search over all numbers of micro-batches and positions of a
+/// pipeline looks at.
+FindPlanOptions getJointOptions(const Cluster &cluster);
+
+/// That search.
 class JointPlanner {
 public:
   /// `costs` must stay.

@@ -41,9 +41,9 @@ int UnitModel::getUnitCount() const {
   return static_cast<int>(storage->units.units.size());
 }
 
-/// Before all blocks, or behind them.
+/// Before all blocks, or behind them. A model without any is one itself.
 static bool isEnd(const StepUnits &units, size_t number) {
-  return units.units[number].block < 0 &&
+  return units.units[number].block < 0 && units.units.size() > 1 &&
          (number == 0 || number + 1 == units.units.size());
 }
 

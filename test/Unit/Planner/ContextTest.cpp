@@ -3,6 +3,7 @@
 #include "TestProblems.h"
 
 #include "parplan/Planner/Evaluator.h"
+#include "parplan/Planner/FindPlan.h"
 #include "parplan/Planner/Panels.h"
 #include "parplan/Planner/Solver.h"
 
@@ -105,6 +106,20 @@ TEST(Context, IsSearchedWhereTheBatchIsTooSmall) {
   EXPECT_TRUE(hasContext(getMeshes(problem, makeRequest(4))));
   EXPECT_FALSE(
       hasContext(getMeshes(makeAttention(8, 16, 4, 4), makeRequest(4))));
+}
+
+TEST(Context, OneSearchTakesASequenceThatGoesRound) {
+  // No single device has a plan of it.
+  PlanningProblem problem = makeAttention(/*batch=*/1, 16, 4, 4);
+  problem.ops[attentionOp].zigzag = 2;
+  StepProblems steps = {{1}, [&](int64_t) { return std::optional(problem); }};
+  FoundPlan found = findPlan(steps, makeRequest(2), SimpleCosts());
+  ASSERT_TRUE(found.result.answer)
+      << (found.result.refusals.empty() ? "" : found.result.refusals.front());
+  EXPECT_EQ(verifyAnswer(problem, *found.result.answer),
+            std::vector<std::string>());
+  EXPECT_EQ(found.result.answer->mesh.getAxis(0),
+            (MeshAxis{"cp0", 2, AxisRole::context}));
 }
 
 TEST(Context, IsSearchedWhereANodeIsForcedToUseIt) {
