@@ -51,7 +51,7 @@ void delay(exec::MapOp map) {
   if (map->getNextNode() != reader &&
       getKeptBytes(map, map->getNextNode()) < made &&
       getKeptBytes(map, reader) <= made)
-    map->moveBefore(reader);
+    moveInBlock(map, reader);
 }
 
 struct DelayKernelsPass : impl::DelayKernelsBase<DelayKernelsPass> {

@@ -133,7 +133,7 @@ void hoist(Operation *product) {
       place = op;
   }
   if (place)
-    product->moveBefore(place);
+    moveInBlock(product, place);
 }
 
 struct HoistLastReadersPass : impl::HoistLastReadersBase<HoistLastReadersPass> {

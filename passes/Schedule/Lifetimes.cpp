@@ -53,4 +53,9 @@ int64_t getFreedBytes(Operation *op,
   return bytes;
 }
 
+void moveInBlock(Operation *op, Operation *place) {
+  op->remove();
+  place->getBlock()->getOperations().insert(place->getIterator(), op);
+}
+
 } // namespace parplan

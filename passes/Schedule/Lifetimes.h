@@ -33,6 +33,11 @@ bool isReadBy(mlir::Value value,
 int64_t getFreedBytes(mlir::Operation *op,
                       llvm::function_ref<bool(mlir::Operation *)> reads);
 
+/// Moves an op before another one of its block. `Operation::moveBefore` makes
+/// the order of all ops invalid: where ops are compared and moved in turn, each
+/// comparison would take time in proportion to the block.
+void moveInBlock(mlir::Operation *op, mlir::Operation *place);
+
 } // namespace parplan
 
 #endif // PARPLAN_PASSES_SCHEDULE_LIFETIMES_H
