@@ -275,13 +275,24 @@ private:
     choice.candidate = trial.getPlanned();
     choice.searched = trial.candidate;
     choice.plan = std::move(trial.found);
-    double bound = getBound(trial.candidate.effort);
+    double bound = trial.candidate.isJoint() ? getJointBound()
+                                             : getBound(trial.candidate.effort);
     Certificate &certificate = choice.plan.certificate;
     if (certificate.upperBoundSeconds <= bound * (1 + 1e-9))
       return;
     certificate.lowerBoundSeconds =
         std::min(certificate.lowerBoundSeconds, bound);
     certificate.exact = false;
+  }
+
+  /// Of all that joint searches look at. Orders that were not searched are
+  /// outside: what is known of them without a search is less than that.
+  double getJointBound() const {
+    double bound = std::numeric_limits<double>::infinity();
+    for (const Trial &trial : trials)
+      if (trial.candidate.isJoint())
+        bound = std::min(bound, trial.boundSeconds);
+    return bound;
   }
 
   /// Of all candidates up to an effort. A certificate of the search is about

@@ -114,7 +114,8 @@ struct PlanChoice {
 /// not searched counts with its least time. Outside of it are last resorts as
 /// long as something else fits, and multiples of a number of micro-batches that
 /// counts. The bound of a search over any number is one of all of them, of
-/// plans that fit by their estimate.
+/// plans that fit by their estimate; where its plan is the choice, other orders
+/// are outside too.
 ///
 /// `seconds` are for all searches together; the first candidate is searched in
 /// any case, and where the program of a joint search is too large that search

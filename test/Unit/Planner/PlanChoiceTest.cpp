@@ -399,6 +399,16 @@ TEST(ChoosePlan, SearchesJointlyWithLessWhereAProgramIsTooLarge) {
   EXPECT_EQ(choice.plan.certificate.lowerBoundSeconds, 3);
 }
 
+TEST(ChoosePlan, BoundsTheOrderOfAJointSearchAlone) {
+  GivenPrices prices;
+  addJoint(prices, {{3, 10, 10}});
+  prices.add({1}, {{4, 10, 10}});
+  prices.add({1, 2}, {{4, 10, 10}});
+  prices.entries[{1, 2}].leastSeconds = 1;
+  PlanChoice choice = prices.choose({{{PlanCandidate::any}}, {{1}, {1, 2}}});
+  EXPECT_EQ(choice.plan.certificate.lowerBoundSeconds, 3);
+}
+
 TEST(ChoosePlan, GivesAJointSearchTimeToBeSmaller) {
   GivenPrices prices;
   addJoint(prices, {{3, 90, 104}, {4, 83, 99}});
