@@ -9,6 +9,7 @@
 #include "failure.h"
 #include "host_communicator.h"
 #include "host_stream.h"
+#include "mpi_wait.h"
 #include "mpi_world.h"
 
 #include <algorithm>
@@ -160,10 +161,11 @@ private:
     WaitScope scope(stream.wait, callName(call.kind), name());
     if (call.group == Call::Group::End) {
       list.open = false;
-      checkMpi(MPI_Waitall(list.count, list.requests, MPI_STATUSES_IGNORE),
-               "group of messages");
+      awaitMpi(list.requests, list.count, "group of messages");
       return;
     }
+    if (call.kind != CallKind::Send && call.kind != CallKind::Receive)
+      meetBeforeMpi(handle, callName(call.kind));
     // An arena is one allocation: equal addresses are the same buffer.
     const MPI_Datatype type = typeOf(call.type);
     const void *in = call.in == call.out ? MPI_IN_PLACE : call.in;
@@ -201,20 +203,17 @@ private:
     case CallKind::Reduce:
       return reduce(call, call.in, call.root, handle);
     case CallKind::Send:
-      if (list.open)
-        return checkMpi(
-            MPI_Isend(call.in, count, type, call.root, 0, handle, next(list)),
-            "send");
-      return checkMpi(MPI_Send(call.in, count, type, call.root, 0, handle),
-                      "send");
-    case CallKind::Receive:
-      if (list.open)
-        return checkMpi(
-            MPI_Irecv(call.out, count, type, call.root, 0, handle, next(list)),
-            "recv");
-      return checkMpi(MPI_Recv(call.out, count, type, call.root, 0, handle,
-                               MPI_STATUS_IGNORE),
-                      "recv");
+    case CallKind::Receive: {
+      MPI_Request own, *request = list.open ? next(list) : &own;
+      checkMpi(
+          call.kind == CallKind::Send
+              ? MPI_Isend(call.in, count, type, call.root, 0, handle, request)
+              : MPI_Irecv(call.out, count, type, call.root, 0, handle, request),
+          callName(call.kind));
+      if (!list.open)
+        awaitMpi(request, 1, callName(call.kind));
+      return;
+    }
     }
   }
 
