@@ -132,6 +132,9 @@ const char *getCastPattern(Type from, Type to) {
     return "static_cast<float>({1}(static_cast<float>({0})))";
   if (to.isInteger(1))
     return "{0} != 0";
+  // GCC does not vectorise loops that convert a comparison of another width.
+  if (from.isInteger(1))
+    return "{0} ? {1}(1) : {1}(0)";
   if (isa<FloatType>(from) && isa<IntegerType>(to))
     return "truncateTo<{1}>({0})";
   return "static_cast<{1}>({0})";
