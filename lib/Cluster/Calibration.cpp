@@ -6,6 +6,8 @@
 
 #include "parplan/Cluster/Calibration.h"
 
+#include "ProductFit.h"
+
 #include "parplan/Cluster/Presets.h"
 #include "parplan/Support/Check.h"
 #include "parplan/Support/DiagnosticCodes.h"
@@ -94,7 +96,7 @@ constexpr Stage stages[] = {{/*parameters=*/{},
                              Calibration::arrayBytes,
                              /*nvmeArenaBytes=*/0,
                              streams::download + 1,
-                             /*eventCount=*/0,
+                             Calibration::eventCount,
                              step}};
 constexpr Program program = {"calibration", mesh, communicators, stages,
                              /*orderDigests=*/{}};
@@ -125,6 +127,7 @@ public:
     PARPLAN_CHECK(standard, "there is no preset 'host'");
     cluster = *standard;
     readProducts();
+    readAttention();
     readLoops();
     readCollectives();
     reader.finish();
@@ -141,41 +144,86 @@ private:
     return object.getNumber("seconds", leastSeconds, mostSeconds).value_or(1);
   }
 
-  /// The peak is the best rate of all sizes; what products reach of it is the
-  /// mean of their logarithms.
   void readProducts() {
-    std::map<std::string, std::vector<double>> rates;
-    for (JsonReader &product : reader.getObjects("products")) {
-      auto type = product.getChoice("type", {"fp32", "fp64", "bf16", "fp16"});
-      double flops = 2;
-      for (const char *size : {"rows", "columns", "contracted"})
-        flops *= static_cast<double>(
-            product.getInteger(size, 1, 1 << 20).value_or(1));
-      double seconds = getSeconds(product);
-      product.finish();
+    std::map<std::string, std::vector<MeasuredProduct>> products;
+    for (JsonReader &entry : reader.getObjects("products")) {
+      auto type = entry.getChoice("type", {"fp32", "fp64", "bf16", "fp16"});
+      MeasuredProduct product;
+      const char *keys[] = {"rows", "columns", "contracted"};
+      for (size_t size = 0; size < product.sizes.size(); ++size)
+        product.sizes[size] = static_cast<double>(
+            entry.getInteger(keys[size], 1, 1 << 20).value_or(1));
+      product.seconds = getSeconds(entry);
+      entry.finish();
       if (type)
-        rates[*type].push_back(flops / seconds);
+        products[*type].push_back(product);
     }
-    if (rates["fp32"].empty())
+    if (products["fp32"].empty())
       return reader.report("products", "holds none of type 'fp32'");
+    auto getRate = [](const MeasuredProduct &product) {
+      auto [rows, columns, contracted] = product.sizes;
+      return 2 * rows * columns * contracted / product.seconds;
+    };
     Device &device = cluster.device;
-    const std::vector<double> &single = rates["fp32"];
-    double peak = *std::max_element(single.begin(), single.end());
-    double logarithms = 0;
-    for (double rate : single)
-      logarithms += std::log(rate / peak);
-    device.matrixEfficiency =
-        std::exp(logarithms / static_cast<double>(single.size()));
+    // The peak is the best rate of all sizes.
+    ProductFit fit = fitProducts(products["fp32"]);
+    double peak = fit.flopsPerSecond;
+    for (const MeasuredProduct &product : products["fp32"])
+      peak = std::max(peak, getRate(product));
+    device.matrixEfficiency = fit.flopsPerSecond / peak;
+    device.productOverhead = fit.overhead;
     device.flopsPerSecond = {};
     device.flopsPerSecond.fp32 = device.flopsPerSecond.tf32 = peak;
     // Of the other types one size was measured: the last but one of fp32.
     auto getPeak = [&](const char *type) {
-      const std::vector<double> &own = rates[type];
-      return own.empty() ? 0 : own.back() / device.matrixEfficiency;
+      const std::vector<MeasuredProduct> &own = products[type];
+      return own.empty() ? 0 : getRate(own.back()) / device.matrixEfficiency;
     };
     device.flopsPerSecond.fp64 = getPeak("fp64");
     device.flopsPerSecond.bf16 = getPeak("bf16");
     device.flopsPerSecond.fp16 = getPeak("fp16");
+  }
+
+  /// Seconds are those of products and those of scores: heads of two widths
+  /// tell them apart.
+  void readAttention() {
+    struct Point {
+      double seconds, scores, flops;
+    };
+    std::map<std::string, std::vector<Point>> points;
+    for (JsonReader &entry : reader.getObjects("attention")) {
+      auto what = entry.getChoice("what", {"forward", "gradient"});
+      auto width = static_cast<double>(
+          entry.getInteger("width", 1, 1 << 20).value_or(1));
+      auto scores = static_cast<double>(
+          entry.getInteger("scores", 1, int64_t(1) << 40).value_or(1));
+      double seconds = getSeconds(entry);
+      entry.finish();
+      // As in the work of both ops.
+      if (what)
+        points[*what].push_back(
+            {seconds, scores,
+             scores * (what == "forward" ? 4 * width + 4 : 10 * width + 6)});
+    }
+    Device &device = cluster.device;
+    double peak = device.flopsPerSecond.fp32;
+    auto solve = [&](const std::string &what, double &efficiency,
+                     double &scoresPerSecond) {
+      const std::vector<Point> &own = points[what];
+      if (own.size() != 2 || own[0].flops >= own[1].flops)
+        return reader.report("attention", "lacks '" + what +
+                                              "' of two widths, the smaller "
+                                              "one first");
+      double rate = (own[1].flops - own[0].flops) /
+                    std::max(own[1].seconds - own[0].seconds, leastSeconds);
+      efficiency = std::clamp(rate / peak, 0.001, 1.0);
+      double rest = own[0].seconds - own[0].flops / (efficiency * peak);
+      scoresPerSecond = rest > 0 ? own[0].scores / rest : 0;
+    };
+    solve("forward", device.attentionEfficiency,
+          device.attentionScoresPerSecond);
+    solve("gradient", device.attentionGradientEfficiency,
+          device.attentionGradientScoresPerSecond);
   }
 
   void readLoops() {
@@ -212,6 +260,7 @@ private:
         static_cast<double>(ranks) * getRate("memory");
     node.deviceHostBytesPerSecond = getRate("download");
     node.hostMemoryBytes = machine.memoryBytes;
+    node.cores = machine.cores;
     device.memoryBytes =
         std::max<int64_t>(1, machine.memoryBytes / ranks / 4 * 3);
   }

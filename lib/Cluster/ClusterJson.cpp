@@ -12,6 +12,11 @@
 
 using namespace parplan;
 
+/// In the order of `Device::productOverhead`.
+constexpr const char *productOverheadKeys[] = {"product_overhead_rows",
+                                               "product_overhead_columns",
+                                               "product_overhead_contracted"};
+
 namespace {
 
 constexpr int64_t maxBytes = int64_t{1} << 60;
@@ -67,9 +72,16 @@ void readDevice(JsonReader reader, Device &device) {
       assign(target, reader.getNumber(key, least, most));
   };
   assignIfThere(device.tileOverhead, "tile_overhead", 0, 1e6);
+  for (size_t size = 0; size < device.productOverhead.size(); ++size)
+    assignIfThere(device.productOverhead[size], productOverheadKeys[size], 0,
+                  1e6);
   assignIfThere(device.attentionEfficiency, "attention_efficiency", 0.001, 1);
   assignIfThere(device.attentionGradientEfficiency,
                 "attention_gradient_efficiency", 0.001, 1);
+  assignIfThere(device.attentionScoresPerSecond, "attention_scores_per_s", 0,
+                maxRate);
+  assignIfThere(device.attentionGradientScoresPerSecond,
+                "attention_gradient_scores_per_s", 0, maxRate);
   assign(device.kernelGapSeconds, reader.getNumber("kernel_gap_s", 0, 1));
   reader.finish();
 }
@@ -114,6 +126,8 @@ void readNode(JsonReader reader, Node &node) {
              nvme->getNumber("write_bytes_per_s", minRate, maxRate));
       nvme->finish();
     }
+  if (!reader.isAbsent("cores"))
+    assign(node.cores, reader.getInteger("cores", 0, 1 << 20));
   reader.finish();
 }
 
@@ -203,8 +217,14 @@ Json printDevice(const Device &device) {
           {"matrix_efficiency", device.matrixEfficiency},
           {"memory_efficiency", device.memoryEfficiency},
           {"tile_overhead", device.tileOverhead},
+          {productOverheadKeys[0], device.productOverhead[0]},
+          {productOverheadKeys[1], device.productOverhead[1]},
+          {productOverheadKeys[2], device.productOverhead[2]},
           {"attention_efficiency", device.attentionEfficiency},
           {"attention_gradient_efficiency", device.attentionGradientEfficiency},
+          {"attention_scores_per_s", device.attentionScoresPerSecond},
+          {"attention_gradient_scores_per_s",
+           device.attentionGradientScoresPerSecond},
           {"kernel_gap_s", device.kernelGapSeconds}};
 }
 
@@ -224,6 +244,7 @@ Json printNode(const Node &node) {
     json["nvme"] = {{"bytes", node.nvme->bytes},
                     {"read_bytes_per_s", node.nvme->readBytesPerSecond},
                     {"write_bytes_per_s", node.nvme->writeBytesPerSecond}};
+  json["cores"] = node.cores ? Json(node.cores) : Json(nullptr);
   return json;
 }
 

@@ -8,6 +8,8 @@
 #include "parplan/CostModel/OpCost.h"
 #include "parplan/Support/Check.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 #include <algorithm>
 #include <cmath>
 
@@ -57,8 +59,15 @@ double CostModel::getMatrixSeconds(const OpCost &cost) const {
       (productMemoryShare * device.memoryBytesPerSecond);
   bool hasShape = cost.rows > 0 && cost.columns > 0 && cost.contracted > 0 &&
                   cost.batch > 0;
-  if (!hasShape || device.multiprocessors <= 1)
+  if (!hasShape)
     return std::max(cost.flops / rate, memorySeconds);
+  if (device.multiprocessors <= 1) {
+    double more = 1;
+    int64_t sizes[] = {cost.rows, cost.columns, cost.contracted};
+    for (auto [size, overhead] : llvm::zip(sizes, device.productOverhead))
+      more *= 1 + overhead / static_cast<double>(size);
+    return std::max(more * cost.flops / rate, memorySeconds);
+  }
 
   // All multiprocessors work on tiles, wave after wave.
   double ratePerMultiprocessor =
@@ -96,6 +105,21 @@ double CostModel::getFusedAttentionSeconds(const OpCost &cost) const {
          std::max(fill * cost.flops /
                       (device.getMatrixPeak(precision) * efficiency),
                   bytes / (productMemoryShare * device.memoryBytesPerSecond));
+}
+
+/// Blocks of scores stay in the caches: products and what is done to each score
+/// follow each other.
+double CostModel::getProcessorAttentionSeconds(const OpCost &cost) const {
+  const Device &device = cluster.getDevice();
+  bool isGradient = cost.kind == WorkKind::attentionGradient;
+  double scoresPerSecond = isGradient ? device.attentionGradientScoresPerSecond
+                                      : device.attentionScoresPerSecond;
+  if (scoresPerSecond == 0)
+    return getMatrixSeconds(cost);
+  double efficiency = isGradient ? device.attentionGradientEfficiency
+                                 : device.attentionEfficiency;
+  return cost.flops / (device.getMatrixPeak(precision) * efficiency) +
+         cost.transcendentals / scoresPerSecond;
 }
 
 double CostModel::getUnfusedAttentionSeconds(const OpCost &cost) const {
@@ -155,7 +179,7 @@ double CostModel::getMeanOpSeconds(const OpCost &cost) const {
   case WorkKind::attention:
   case WorkKind::attentionGradient:
     if (device.multiprocessors <= 1)
-      return device.kernelGapSeconds + getMatrixSeconds(cost);
+      return device.kernelGapSeconds + getProcessorAttentionSeconds(cost);
     return cluster.description.stack.attention == AttentionKernels::fused
                ? getFusedAttentionSeconds(cost)
                : getUnfusedAttentionSeconds(cost);

@@ -13,6 +13,7 @@
 
 #include "parplan/Cluster/Stack.h"
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -55,10 +56,17 @@ struct Device {
   /// Prologue and epilogue of a tile of a matrix product, as contracted
   /// elements.
   double tileOverhead = 105;
+  /// What a product on a processor takes as if it had so many rows, columns and
+  /// contracted elements more.
+  std::array<double, 3> productOverhead = {};
   /// Share of the dense peak that one kernel for attention reaches on long
   /// sequences, and the one for its gradients.
   double attentionEfficiency = 0.54;
   double attentionGradientEfficiency = 0.25;
+  /// What a processor takes for the scores themselves, beside the products; 0:
+  /// nothing, or nobody knows.
+  double attentionScoresPerSecond = 0;
+  double attentionGradientScoresPerSecond = 0;
   /// Time between two launches that no work hides.
   double kernelGapSeconds = 0;
 
@@ -127,6 +135,9 @@ struct Node {
   /// Between one device and host memory, one direction.
   double deviceHostBytesPerSecond = 0;
   std::optional<Nvme> nvme;
+  /// Processors that the devices of the node share, where these are ranks on
+  /// processors; 0: each has its own.
+  int64_t cores = 0;
 
   bool operator==(const Node &other) const = default;
 };

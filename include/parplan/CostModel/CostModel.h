@@ -68,6 +68,7 @@ public:
 private:
   double getMatrixSeconds(const OpCost &cost) const;
   double getFusedAttentionSeconds(const OpCost &cost) const;
+  double getProcessorAttentionSeconds(const OpCost &cost) const;
   double getUnfusedAttentionSeconds(const OpCost &cost) const;
   double getMeanOpSeconds(const OpCost &cost) const;
   double getSharedMemorySeconds(CollectiveKind kind, const RankGroup &group,

@@ -2,9 +2,10 @@
 //
 // The step of the program that `parplan calibrate` builds: each rank runs the
 // runtime's own kernels and calls while all others run the same, so that what
-// ranks share, cores and memory, is in the figures. The first rank writes their
-// means as JSON to the file that PARPLAN_CALIBRATION names. On the host only:
-// results are read where they lie.
+// ranks share, cores and memory, is in the figures; and calls are made as plans
+// make them, on streams of their own between kernels that wait for them. The
+// first rank writes the means as JSON to the file that PARPLAN_CALIBRATION
+// names. On the host only: results are read where they lie.
 //
 // Communicators are groups of growing size; the last one has all ranks. The
 // arena has three arrays of `arrayBytes`, the host's has one.
@@ -32,6 +33,7 @@ class Calibration {
 public:
   /// Of one array; a multiple of what every kernel asks for.
   static constexpr int64_t arrayBytes = int64_t(1) << 25;
+  static constexpr int32_t eventCount = 2;
 
   explicit Calibration(Rank &rank)
       : rank(rank), compute(rank.stream(streams::compute)),
@@ -39,7 +41,11 @@ public:
 
   void run() {
     fill();
-    measureProducts<float>("fp32", {{64, 256, 256},
+    measureProducts<float>("fp32", {{1024, 64, 64},
+                                    {1024, 16, 64},
+                                    {1024, 64, 16},
+                                    {16, 256, 1024},
+                                    {64, 256, 256},
                                     {128, 768, 768},
                                     {256, 256, 256},
                                     {512, 512, 512},
@@ -47,6 +53,8 @@ public:
     measureProducts<double>("fp64", {{512, 512, 512}});
     measureProducts<BFloat16>("bf16", {{512, 512, 512}});
     measureProducts<Float16>("fp16", {{512, 512, 512}});
+    for (int64_t width : {16, 64})
+      measureAttention(width);
     measureMemory();
     for (int64_t group = 0; group < groups; ++group)
       for (int64_t bytes :
@@ -62,6 +70,7 @@ private:
   /// activations do.
   static constexpr int64_t cachedElements = int64_t(1) << 19;
   static constexpr double measuredSeconds = 0.1;
+  static constexpr double leastSeconds = 1e-6;
 
   static double getTime() {
     return std::chrono::duration<double>(
@@ -159,6 +168,50 @@ private:
     }
   }
 
+  /// Causal, of heads of one width, and its gradients.
+  void measureAttention(int64_t width) {
+    constexpr int64_t batch = 2, heads = 8, queries = 128;
+    const int64_t row = heads * width, sample = queries * row;
+    const int64_t bytes = batch * sample * 4;
+    AttentionShape shape = {};
+    shape.batch = batch;
+    shape.queries = shape.keys = queries;
+    shape.heads = shape.kvHeads = heads;
+    shape.width = shape.valueWidth = width;
+    for (auto *stride : {shape.queryStride, shape.keyStride, shape.valueStride,
+                         shape.outStride}) {
+      stride[0] = sample;
+      stride[1] = row;
+      stride[2] = width;
+    }
+    shape.causal = true;
+    // Operands, result, statistics, gradients.
+    const auto place = [&](int64_t number) {
+      return rank.at<float>(number * bytes);
+    };
+    const Workspace workspace = {
+        array(2), std::max(attentionWorkspaceBytes(shape, 4),
+                           attentionGradientWorkspaceBytes(shape, 4))};
+    const auto record = [&](const char *what, double seconds) {
+      add("attention",
+          "\"what\": \"" + std::string(what) +
+              "\", \"width\": " + std::to_string(width) + ", \"scores\": " +
+              std::to_string(batch * heads * queries * queries / 2),
+          seconds);
+    };
+    const Range all = {0, 3 * arrayBytes};
+    record("forward", measure(compute, [&] {
+             attention(compute, {all}, place(0), place(1), place(2), nullptr,
+                       nullptr, place(3), place(4), shape, workspace);
+           }));
+    record("gradient", measure(compute, [&] {
+             attentionGradient(compute, {all}, place(0), place(1), place(2),
+                               place(3), place(4), place(5), nullptr, nullptr,
+                               place(6), place(7), place(8), shape,
+                               {sample, row, width}, workspace);
+           }));
+  }
+
   void measureMemory() {
     float *first = array(0), *second = array(1), *third = array(2);
     const auto addElements = [&](int64_t count) {
@@ -197,22 +250,49 @@ private:
             }));
   }
 
-  /// Seconds of one call: the median of rounds in which all groups call at
-  /// once.
-  template <typename Call> double measureCall(int64_t bytes, const Call &call) {
-    const int64_t calls =
-        std::max<int64_t>(4, std::min<int64_t>(50, largest * 4 / bytes));
+  /// About a millisecond of it, as between two calls of a plan.
+  void work() {
+    constexpr int loops = 6;
+    float *first = array(0), *second = array(1), *third = array(2);
+    for (int loop = 0; loop < loops; ++loop)
+      map<1>(compute, {{0, 3 * arrayBytes}}, {{cachedElements}},
+             [first, second, third](int64_t index) {
+               third[index] = first[index] + second[index];
+             });
+  }
+
+  /// Seconds of one turn: the median of rounds that all ranks begin together.
+  template <typename Turn> double measureTurn(int64_t turns, const Turn &turn) {
     std::vector<double> rounds;
     for (int round = 0; round < 5; ++round) {
       meet();
       const double start = getTime();
-      for (int64_t number = 0; number < calls; ++number)
-        call();
+      for (int64_t number = 0; number < turns; ++number)
+        turn();
       wait(compute);
-      rounds.push_back((getTime() - start) / static_cast<double>(calls));
+      rounds.push_back((getTime() - start) / static_cast<double>(turns));
     }
     std::sort(rounds.begin(), rounds.end());
     return rounds[rounds.size() / 2];
+  }
+
+  /// By how much longer a turn of work takes with a call behind it,
+  /// which all groups make at once. Who shares a processor with ranks that
+  /// compute is late, and all wait for the last one.
+  template <typename Call>
+  double measureCall(Stream &stream, int64_t bytes, const Call &call) {
+    const int64_t turns =
+        std::max<int64_t>(4, std::min<int64_t>(16, largest * 4 / bytes));
+    const double without = measureTurn(turns, [&] { work(); });
+    const double with = measureTurn(turns, [&] {
+      work();
+      rank.record(0, compute);
+      rank.wait(0, stream);
+      call();
+      rank.record(1, stream);
+      rank.wait(1, compute);
+    });
+    return std::max(with - without, leastSeconds);
   }
 
   /// `bytes` as they are counted (communicator.h).
@@ -222,41 +302,43 @@ private:
     const void *in = array(0);
     void *out = array(1);
     const Range both = {0, 2 * arrayBytes};
+    Stream &stream = rank.stream(streams::communication);
+    Stream &messages = rank.stream(streams::pointToPoint);
     const auto record = [&](const char *kind, double seconds) {
       add("collectives",
           "\"kind\": \"" + std::string(kind) + "\", \"ranks\": " +
               std::to_string(size) + ", \"bytes\": " + std::to_string(bytes),
           seconds);
     };
-    record("all_reduce", measureCall(bytes, [&] {
-             group.allReduce(compute, {both}, Reduction::Sum, type, in, out,
+    record("all_reduce", measureCall(stream, bytes, [&] {
+             group.allReduce(stream, {both}, Reduction::Sum, type, in, out,
                              count);
            }));
-    record("all_gather", measureCall(bytes, [&] {
-             group.allGather(compute, {both}, type, in, out, block);
+    record("all_gather", measureCall(stream, bytes, [&] {
+             group.allGather(stream, {both}, type, in, out, block);
            }));
-    record("reduce_scatter", measureCall(bytes, [&] {
-             group.reduceScatter(compute, {both}, Reduction::Sum, type, in, out,
+    record("reduce_scatter", measureCall(stream, bytes, [&] {
+             group.reduceScatter(stream, {both}, Reduction::Sum, type, in, out,
                                  block);
            }));
-    record("broadcast", measureCall(bytes, [&] {
-             group.broadcast(compute, {both}, type, 0, in, out, count);
+    record("broadcast", measureCall(stream, bytes, [&] {
+             group.broadcast(stream, {both}, type, 0, in, out, count);
            }));
-    record("reduce", measureCall(bytes, [&] {
-             group.reduce(compute, {both}, Reduction::Sum, type, 0, in, out,
+    record("reduce", measureCall(stream, bytes, [&] {
+             group.reduce(stream, {both}, Reduction::Sum, type, 0, in, out,
                           count);
            }));
-    record("all_to_all", measureCall(bytes, [&] {
-             group.allToAll(compute, {both}, type, in, out, block);
+    record("all_to_all", measureCall(stream, bytes, [&] {
+             group.allToAll(stream, {both}, type, in, out, block);
            }));
     // All ranks hand on at once, as stages do.
     const int next = static_cast<int>((group.rank() + 1) % size);
     const int previous = static_cast<int>((group.rank() + size - 1) % size);
-    record("send", measureCall(bytes, [&] {
-             group.beginGroup(compute);
-             group.send(compute, {both}, type, next, in, count);
-             group.receive(compute, {both}, type, previous, out, count);
-             group.endGroup(compute);
+    record("send", measureCall(messages, bytes, [&] {
+             group.beginGroup(messages);
+             group.send(messages, {both}, type, next, in, count);
+             group.receive(messages, {both}, type, previous, out, count);
+             group.endGroup(messages);
            }));
   }
 

@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
+#include <array>
 
 using namespace parplan;
 
@@ -38,6 +38,24 @@ Json makeMeasurements() {
                            {"columns", 1000},
                            {"contracted", 1000},
                            {"seconds", 0.08}}};
+  // A product of 50 GFLOP/s and scores of 1 ns; a gradient of nothing but
+  // products, of 25 GFLOP/s.
+  document["attention"] = {{{"what", "forward"},
+                            {"width", 24},
+                            {"scores", 1000000},
+                            {"seconds", 0.003}},
+                           {{"what", "forward"},
+                            {"width", 49},
+                            {"scores", 1000000},
+                            {"seconds", 0.005}},
+                           {{"what", "gradient"},
+                            {"width", 24},
+                            {"scores", 1000000},
+                            {"seconds", 0.00984}},
+                           {{"what", "gradient"},
+                            {"width", 49},
+                            {"scores", 1000000},
+                            {"seconds", 0.01984}}};
   document["loops"] = {
       {{"what", "gap"}, {"bytes", 12}, {"seconds", 1e-6}},
       {{"what", "add"}, {"bytes", 6000000}, {"seconds", 0.001001}},
@@ -98,6 +116,48 @@ TEST(Calibration, ReadsRatesOfARankAmongAll) {
   EXPECT_EQ(cluster->title, "4 ranks on 2 cores of a processor");
 }
 
+TEST(Calibration, TellsScoresOfAttentionFromItsProducts) {
+  DiagnosticEngine engine;
+  std::optional<ClusterDescription> cluster = read(makeMeasurements(), engine);
+  ASSERT_TRUE(cluster);
+  EXPECT_NEAR(cluster->device.attentionEfficiency, 0.5, 1e-9);
+  EXPECT_NEAR(cluster->device.attentionScoresPerSecond, 1e9, 1);
+  EXPECT_NEAR(cluster->device.attentionGradientEfficiency, 0.25, 1e-9);
+  EXPECT_EQ(cluster->device.attentionGradientScoresPerSecond, 0);
+}
+
+TEST(Calibration, SaysHowManyCoresTheRanksShare) {
+  DiagnosticEngine engine;
+  std::optional<ClusterDescription> cluster = read(makeMeasurements(), engine);
+  ASSERT_TRUE(cluster);
+  EXPECT_EQ(cluster->node.cores, 2);
+}
+
+TEST(Calibration, TellsTheOverheadOfThinProducts) {
+  // 10 GFLOP/s, as if there were 8 columns and 4 contracted elements more.
+  Json document = makeMeasurements();
+  document["products"] = Json::array();
+  for (auto [rows, columns, contracted] : {std::array{64, 64, 64},
+                                           {256, 256, 256},
+                                           {1024, 16, 64},
+                                           {1024, 64, 16},
+                                           {16, 256, 1024},
+                                           {512, 128, 32}})
+    document["products"].push_back(
+        {{"type", "fp32"},
+         {"rows", rows},
+         {"columns", columns},
+         {"contracted", contracted},
+         {"seconds", 2e-10 * rows * (columns + 8) * (contracted + 4)}});
+  DiagnosticEngine engine;
+  std::optional<ClusterDescription> cluster = read(document, engine);
+  ASSERT_TRUE(cluster);
+  EXPECT_EQ(cluster->device.productOverhead, (std::array<double, 3>{0, 8, 4}));
+  EXPECT_NEAR(cluster->device.flopsPerSecond.fp32 *
+                  cluster->device.matrixEfficiency,
+              10e9, 1e3);
+}
+
 TEST(Calibration, KeepsWhatCollectivesOfEveryGroupTake) {
   DiagnosticEngine engine;
   std::optional<ClusterDescription> cluster = read(makeMeasurements(), engine);
@@ -142,6 +202,9 @@ TEST(Calibration, SaysWhatIsMissingOrAbsurd) {
   document = makeMeasurements();
   document["products"][0]["seconds"] = -1;
   EXPECT_NE(getFault(document).find("products[0].seconds"), std::string::npos);
+  document = makeMeasurements();
+  document["attention"].erase(1);
+  EXPECT_NE(getFault(document).find("lacks 'forward'"), std::string::npos);
   document = makeMeasurements();
   document["products"] = Json::array();
   EXPECT_NE(getFault(document).find("fp32"), std::string::npos);

@@ -158,3 +158,29 @@ TEST(OpCost, broadcastDimensionsAreReadOnce) {
   EXPECT_EQ(cost.bytesRead, (8 * 16 + 16) * 4);
   EXPECT_EQ(cost.rows, 0);
 }
+
+TEST(OpCost, thinProductsOfProcessorsTakeAsIfTheyHadMore) {
+  DiagnosticEngine engine;
+  ClusterDescription description = *findPreset("host");
+  description.device.memoryBytesPerSecond = 1e18;
+  CostModel plain(*makeCluster(description, 1, engine), Precision::fp32);
+  description.device.productOverhead = {0, 16, 0};
+  CostModel model(*makeCluster(description, 1, engine), Precision::fp32);
+  double gap = description.device.kernelGapSeconds;
+  OpCost product = makeProduct(4096, 16, 4096, 1, 4);
+  EXPECT_NEAR(model.getOpSeconds(product) - gap,
+              2 * (plain.getOpSeconds(product) - gap), 1e-9);
+}
+
+TEST(OpCost, scoresOfAttentionOnProcessorsTakeTheirTime) {
+  DiagnosticEngine engine;
+  ClusterDescription description = *findPreset("host");
+  description.device.attentionScoresPerSecond = 1e9;
+  description.device.attentionEfficiency = 1;
+  CostModel model(*makeCluster(description, 1, engine), Precision::fp32);
+  OpCost attention;
+  attention.kind = WorkKind::attention;
+  attention.transcendentals = 1e6;
+  EXPECT_NEAR(model.getOpSeconds(attention),
+              description.device.kernelGapSeconds + 1e-3, 1e-9);
+}
