@@ -31,7 +31,7 @@ static auto describe(const PlanningValue &value) {
                     value.elementBytes, value.isOutput, value.batchDimension,
                     value.sequenceDimension, value.keptDimension,
                     value.updates >= 0, value.exposedReduction,
-                    value.exposedGather);
+                    value.exposedGather, value.bucketBytes);
 }
 
 static bool isEqual(const WorkTerm &one, const WorkTerm &other) {

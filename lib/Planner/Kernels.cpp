@@ -323,8 +323,34 @@ void parplan::markOverlap(PlanningProblem &problem, const Stack &stack,
         value.exposedGather = interference;
 }
 
+/// The program reduces gradients in buckets, gathers what updates make of them
+/// likewise, and gathers the weights of a block at once.
+static void markBuckets(PlanningProblem &problem) {
+  std::vector<int> moved;
+  std::set<int64_t> blocks;
+  int64_t bytes = 0;
+  for (const PlanningOp &op : problem.ops) {
+    blocks.insert(op.block);
+    for (int result : op.results) {
+      int updated = problem.values[result].updates;
+      bool isParameter =
+          updated >= 0 && problem.values[updated].kind == ValueKind::parameter;
+      if (isParameter)
+        bytes += problem.values[result].getWholeBytes();
+      if (isParameter || op.role == OpRole::weightGradient || op.accumulates)
+        moved.push_back(result);
+    }
+  }
+  for (int value : moved)
+    problem.values[value].bucketBytes = bytes;
+  for (PlanningValue &value : problem.values)
+    if (value.kind == ValueKind::parameter)
+      value.bucketBytes = bytes / static_cast<int64_t>(blocks.size());
+}
+
 void parplan::applyStack(PlanningProblem &problem,
                          const ClusterDescription &description) {
   markKernels(problem, description.stack.elementwise);
   markOverlap(problem, description.stack, description.collectives.interference);
+  markBuckets(problem);
 }

@@ -59,7 +59,8 @@ int LayoutTable::getForm(const PlanningValue &value) {
         form.value.elementBytes == value.elementBytes &&
         form.value.keptDimension == value.keptDimension &&
         form.value.exposedReduction == value.exposedReduction &&
-        form.value.exposedGather == value.exposedGather)
+        form.value.exposedGather == value.exposedGather &&
+        form.value.bucketBytes == value.bucketBytes)
       return static_cast<int>(number);
   PlanningValue description;
   description.shape = value.shape;
@@ -67,6 +68,7 @@ int LayoutTable::getForm(const PlanningValue &value) {
   description.keptDimension = value.keptDimension;
   description.exposedReduction = value.exposedReduction;
   description.exposedGather = value.exposedGather;
+  description.bucketBytes = value.bucketBytes;
   storage->forms.emplace_back().value = std::move(description);
   return static_cast<int>(storage->forms.size()) - 1;
 }

@@ -181,7 +181,7 @@ double MeshProblem::getPathSeconds(size_t value, const Sharding &from,
   const ReshardPath &path = reshards.get(description.shape, from, to);
   auto [known, isNew] = pathSeconds.try_emplace(
       {&path, description.elementBytes, description.exposedReduction,
-       description.exposedGather},
+       description.exposedGather, description.bucketBytes},
       CostNetwork::forbidden);
   if (isNew && path.found)
     known->second = costs.getPathSeconds(path, mesh, description);

@@ -131,7 +131,8 @@ private:
   const PlanCosts &costs;
   const SearchControl &control;
   ReshardCache reshards;
-  std::map<std::tuple<const ReshardPath *, int64_t, double, double>, double>
+  std::map<std::tuple<const ReshardPath *, int64_t, double, double, int64_t>,
+           double>
       pathSeconds;
   Decisions decisions;
   std::vector<std::vector<FactorAssignment>> assignments;

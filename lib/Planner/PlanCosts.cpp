@@ -5,6 +5,7 @@
 #include "parplan/Planner/Panels.h"
 #include "parplan/Support/Check.h"
 
+#include <algorithm>
 #include <map>
 
 using namespace parplan;
@@ -55,6 +56,27 @@ static double getExposedShare(MoveKind kind, const PlanningValue &value) {
   }
 }
 
+/// The share of a value in the call that moves its bucket, where everything in
+/// it lies as the value does.
+double PlanCosts::getMoveSeconds(const Move &move, const Mesh &mesh,
+                                 const PlanningValue &value) const {
+  int64_t bytes = move.sizeElements * value.elementBytes;
+  bool isOfTensors = llvm::any_of(move.axes, [&](int axis) {
+    return mesh.getAxis(axis).role == AxisRole::tensor;
+  });
+  if (value.bucketBytes == 0 || bytes == 0 || isOfTensors)
+    return getCollectiveSeconds(move.kind, mesh, move.axes, bytes);
+  // Beyond, a call twice as large takes twice as long.
+  constexpr double most = 1 << 28;
+  auto own = static_cast<double>(bytes);
+  double share = own / static_cast<double>(value.getWholeBytes());
+  double bucket = std::max(
+      own, std::min(most, share * static_cast<double>(value.bucketBytes)));
+  return own / bucket *
+         getCollectiveSeconds(move.kind, mesh, move.axes,
+                              static_cast<int64_t>(bucket));
+}
+
 double PlanCosts::getPathSeconds(const ReshardPath &path, const Mesh &mesh,
                                  const PlanningValue &value) const {
   double seconds = 0;
@@ -66,9 +88,8 @@ double PlanCosts::getPathSeconds(const ReshardPath &path, const Mesh &mesh,
           getCopySeconds(move.result.getLocalElementCount(mesh, value.shape) *
                          value.elementBytes);
     else
-      seconds += getExposedShare(move.kind, value) *
-                 getCollectiveSeconds(move.kind, mesh, move.axes,
-                                      move.sizeElements * value.elementBytes);
+      seconds +=
+          getExposedShare(move.kind, value) * getMoveSeconds(move, mesh, value);
   }
   return seconds;
 }

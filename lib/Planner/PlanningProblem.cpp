@@ -6,6 +6,13 @@
 
 using namespace parplan;
 
+int64_t PlanningValue::getWholeBytes() const {
+  int64_t bytes = elementBytes;
+  for (int64_t size : shape)
+    bytes *= size;
+  return bytes;
+}
+
 /// Product of the factor sizes of a dimension.
 static int64_t getSize(const ShardingRule &rule, const DimFactors &dim) {
   int64_t size = 1;

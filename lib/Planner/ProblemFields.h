@@ -70,6 +70,7 @@ void visitFields(Fields &fields, Entry &...value) {
   fields("updates", value.updates...);
   fields("exposed_reduction", value.exposedReduction...);
   fields("exposed_gather", value.exposedGather...);
+  fields("bucket_bytes", value.bucketBytes...);
 }
 
 /// What ops may have in common.

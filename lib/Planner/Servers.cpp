@@ -217,11 +217,6 @@ static double getMessageSeconds(const ServerChoice &servers, int64_t bytes,
                                     ceilDivide(bytes, servers.servers));
 }
 
-static int64_t getWholeBytes(const PlanningValue &value) {
-  return getLocalBytes(value, Mesh(),
-                       Sharding::getReplicated(value.shape.size()));
-}
-
 ServerSeconds parplan::getServerSeconds(const PlanningProblem &step,
                                         const ServerChoice &servers,
                                         const PlanCosts &costs) {
@@ -232,7 +227,7 @@ ServerSeconds parplan::getServerSeconds(const PlanningProblem &step,
   for (const PlanningValue &value : step.values)
     if (value.updates >= 0 &&
         step.values[value.updates].kind == ValueKind::parameter)
-      bytes += getWholeBytes(value);
+      bytes += value.getWholeBytes();
   seconds.message = getMessageSeconds(servers, bytes, costs);
   Mesh one;
   for (auto [index, op] : llvm::enumerate(step.ops))
@@ -248,6 +243,6 @@ int64_t parplan::getVariableBytes(const PlanningProblem &step,
   int64_t bytes = 0;
   for (const PlanningValue &value : step.values)
     if (value.updates >= 0)
-      bytes += getWholeBytes(step.values[value.updates]);
+      bytes += step.values[value.updates].getWholeBytes();
   return ceilDivide(bytes, servers.servers);
 }

@@ -50,6 +50,10 @@ public:
   /// An op that the host computes, while all other ranks do the same.
   virtual double getHostOpSeconds(const OpCost &cost) const;
 
+  /// How much faster a rank computes while those that it shares processors with
+  /// wait. All other seconds are those beside ranks that compute.
+  virtual double getSharing() const { return 1; }
+
   /// True if a recomputed block is computed again to its end, also what no
   /// gradient reads.
   virtual bool recomputesWholeBlocks() const { return false; }
@@ -68,6 +72,10 @@ public:
 
   /// All moves of a path of a value, as far as they are exposed.
   double getPathSeconds(const ReshardPath &path, const Mesh &mesh,
+                        const PlanningValue &value) const;
+
+private:
+  double getMoveSeconds(const Move &move, const Mesh &mesh,
                         const PlanningValue &value) const;
 };
 

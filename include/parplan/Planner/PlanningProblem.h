@@ -45,6 +45,13 @@ struct PlanningValue {
   /// beside them hides (Kernels.h).
   double exposedReduction = 1;
   double exposedGather = 1;
+  /// One call reduces or gathers it together with others, of altogether so many
+  /// bytes while they are whole: gradients and parameters, over axes that are
+  /// not of tensor parallelism. 0: it has calls of its own.
+  int64_t bucketBytes = 0;
+
+  /// Of all of it.
+  int64_t getWholeBytes() const;
 };
 
 /// An operation, in program order. Operands and results are indices of values;

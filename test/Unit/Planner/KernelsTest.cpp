@@ -203,3 +203,56 @@ TEST(Kernels, pathsCostWhatIsExposed) {
   value.exposedGather = 0.25;
   EXPECT_EQ(costs.getPathSeconds(path, mesh, value), all);
 }
+
+namespace {
+
+/// Every call takes a second, and one for each byte.
+class CallCosts : public SimpleCosts {
+public:
+  double getCollectiveSeconds(CollectiveKind, const Mesh &, llvm::ArrayRef<int>,
+                              int64_t bytes) const override {
+    return 1 + static_cast<double>(bytes);
+  }
+};
+
+} // namespace
+
+TEST(Kernels, aValueHasItsShareOfTheCallsOfItsBucket) {
+  CallCosts costs;
+  PlanningValue value;
+  value.shape = {25};
+  value.bucketBytes = 1000;
+  auto getSeconds = [&](AxisRole role) {
+    Mesh mesh({MeshAxis{"x", 5, role}});
+    Sharding whole = Sharding::getReplicated(1), pending = whole;
+    pending.partial = {0};
+    return costs.getPathSeconds(
+        findReshardPath(mesh, value.shape, pending, whole), mesh, value);
+  };
+  // A tenth of one call.
+  EXPECT_NEAR(getSeconds(AxisRole::data), 1001 / 10.0, 1e-9);
+  EXPECT_NEAR(getSeconds(AxisRole::tensor), 101, 1e-9);
+}
+
+TEST(Kernels, gradientsAreInOneBucketAndWeightsInThatOfTheirBlock) {
+  ProblemBuilder builder;
+  int input = builder.addInput({rows, columns});
+  std::vector<int> weights, gradients;
+  for (int64_t block : {0, 1}) {
+    weights.push_back(builder.addParameter({columns, columns}));
+    size_t first = builder.problem.ops.size();
+    ProblemBuilder::Layer layer = builder.addLayer(input, weights.back());
+    gradients.push_back(layer.addBackward(layer.result).second);
+    builder.addUpdate(weights.back(), gradients.back(), /*stateCount=*/0);
+    for (; first < builder.problem.ops.size(); ++first)
+      builder.problem.ops[first].block = block;
+  }
+  PlanningProblem problem = builder.problem;
+  applyStack(problem, ClusterDescription());
+  int64_t bytes = problem.values[weights[0]].getWholeBytes();
+  for (int gradient : gradients)
+    EXPECT_EQ(problem.values[gradient].bucketBytes, 2 * bytes);
+  for (int weight : weights)
+    EXPECT_EQ(problem.values[weight].bucketBytes, bytes);
+  EXPECT_EQ(problem.values[input].bucketBytes, 0);
+}
