@@ -9,12 +9,14 @@
 #include "parplan/Support/Check.h"
 
 #include <algorithm>
+#include <limits>
 
 using namespace parplan;
 
 namespace {
 
 constexpr double notYet = -1;
+constexpr double never = std::numeric_limits<double>::infinity();
 
 /// One step after the other; positions are free when the step before let go.
 class Machine {
@@ -30,10 +32,7 @@ public:
 
   /// False if some position waits for ever.
   bool runStep() {
-    size_t cells = shape.getStageCount() * shape.microBatches;
-    forwardEnds.assign(cells, notYet);
-    gradientEnds.assign(cells, notYet);
-    intervals.assign(shape.positions, {});
+    begin();
     int64_t order = 0;
     for (bool moved = true; moved;) {
       moved = false;
@@ -41,9 +40,50 @@ public:
         while (tryNext(position, order))
           moved = true;
     }
-    for (int64_t position = 0; position != shape.positions; ++position)
-      if (intervals[position].size() != schedule.passes[position].size())
+    return isDone();
+  }
+
+  /// The first step alone, of positions that share processors: what some of
+  /// them leave idle goes to the others, up to `sharing` times their own part.
+  bool runShared(double sharing) {
+    begin();
+    std::vector<double> left(shape.positions, notYet);
+    auto count = static_cast<double>(shape.positions);
+    double now = 0;
+    for (int64_t order = 0; !isDone();) {
+      double next = never;
+      int64_t active = 0;
+      for (int64_t position = 0; position != shape.positions; ++position) {
+        if (left[position] == notYet) {
+          double arrival = getNextArrival(position);
+          if (arrival > now || arrival == notYet) {
+            if (arrival != notYet)
+              next = std::min(next, arrival);
+            continue;
+          }
+          intervals[position].push_back({now, notYet, order++});
+          left[position] = getNextSeconds(position);
+        }
+        ++active;
+      }
+      double speed =
+          std::min(sharing, count / static_cast<double>(std::max(active, 1L)));
+      for (double rest : left)
+        if (rest != notYet)
+          next = std::min(next, now + rest / speed);
+      if (next == never)
         return false;
+      for (int64_t position = 0; position != shape.positions; ++position) {
+        if (left[position] == notYet)
+          continue;
+        double rest = left[position] - (next - now) * speed;
+        bool isOver = now + left[position] / speed <= next;
+        left[position] = isOver ? notYet : std::max(0.0, rest);
+        if (isOver)
+          finish(position, next);
+      }
+      now = next;
+    }
     return true;
   }
 
@@ -55,6 +95,49 @@ public:
   std::vector<std::vector<Timeline::Interval>> intervals;
 
 private:
+  void begin() {
+    size_t cells = shape.getStageCount() * shape.microBatches;
+    forwardEnds.assign(cells, notYet);
+    gradientEnds.assign(cells, notYet);
+    intervals.assign(shape.positions, {});
+    doneCounts.assign(shape.positions, 0);
+  }
+
+  bool isDone() const {
+    for (int64_t position = 0; position != shape.positions; ++position)
+      if (doneCounts[position] != schedule.passes[position].size())
+        return false;
+    return true;
+  }
+
+  const Pass *getNext(int64_t position) const {
+    const std::vector<Pass> &list = schedule.passes[position];
+    return doneCounts[position] == list.size() ? nullptr
+                                               : &list[doneCounts[position]];
+  }
+
+  double getNextArrival(int64_t position) {
+    const Pass *pass = getNext(position);
+    return pass ? getArrival(getStage(shape, position, pass->chunk), *pass)
+                : notYet;
+  }
+
+  double getNextSeconds(int64_t position) const {
+    const Pass &pass = *getNext(position);
+    return times[getStage(shape, position, pass.chunk)].getSeconds(pass.kind);
+  }
+
+  void finish(int64_t position, double end) {
+    const Pass &pass = *getNext(position);
+    int64_t stage = getStage(shape, position, pass.chunk);
+    intervals[position].back().endSeconds = end;
+    ++doneCounts[position];
+    if (pass.kind == PassKind::forward)
+      at(forwardEnds, stage, pass.microBatch) = end;
+    else if (pass.kind != PassKind::weightGradient)
+      at(gradientEnds, stage, pass.microBatch) = end;
+  }
+
   double &at(std::vector<double> &ends, int64_t stage, int64_t batch) {
     return ends[stage * shape.microBatches + batch];
   }
@@ -88,37 +171,48 @@ private:
   }
 
   bool tryNext(int64_t position, int64_t &order) {
-    const std::vector<Pass> &list = schedule.passes[position];
-    if (intervals[position].size() == list.size())
-      return false;
-    const Pass &pass = list[intervals[position].size()];
-    int64_t stage = getStage(shape, position, pass.chunk);
-    double arrival = getArrival(stage, pass);
+    double arrival = getNextArrival(position);
     if (arrival == notYet)
       return false;
     double start = std::max(freeSeconds[position], arrival);
-    double end = start + times[stage].getSeconds(pass.kind);
-    freeSeconds[position] = end;
-    intervals[position].push_back({start, end, order++});
-    if (pass.kind == PassKind::forward)
-      at(forwardEnds, stage, pass.microBatch) = end;
-    else if (pass.kind != PassKind::weightGradient)
-      at(gradientEnds, stage, pass.microBatch) = end;
+    intervals[position].push_back({start, notYet, order++});
+    freeSeconds[position] = start + getNextSeconds(position);
+    finish(position, freeSeconds[position]);
     return true;
   }
 
   /// Of each stage and micro-batch.
   std::vector<double> forwardEnds, gradientEnds;
+  /// Of each position, passes.
+  std::vector<size_t> doneCounts;
 };
 
 } // namespace
 
+/// Steps that do not wait for each other leave no processor idle, unless one
+/// position has more to do than its processors can.
+static double getSharedPeriod(const PipelineSchedule &schedule,
+                              const StageTimes &times, double sharing) {
+  double sum = 0, most = 0;
+  for (int64_t position = 0; position != schedule.shape.positions; ++position) {
+    double own = 0;
+    for (const Pass &pass : schedule.passes[position])
+      own += times[getStage(schedule.shape, position, pass.chunk)].getSeconds(
+          pass.kind);
+    sum += own;
+    most = std::max(most, own);
+  }
+  return std::max(sum / static_cast<double>(schedule.shape.positions),
+                  most / sharing);
+}
+
 std::optional<Timeline> parplan::trySimulate(const PipelineSchedule &schedule,
                                              const StageTimes &times,
                                              const Latencies &latencies,
-                                             int64_t steps) {
+                                             int64_t steps, double sharing) {
   Machine machine(schedule, times, latencies);
-  if (!machine.runStep())
+  bool isShared = sharing > 1;
+  if (isShared ? !machine.runShared(sharing) : !machine.runStep())
     return std::nullopt;
   Timeline timeline;
   timeline.passes = machine.intervals;
@@ -132,7 +226,9 @@ std::optional<Timeline> parplan::trySimulate(const PipelineSchedule &schedule,
     timeline.spanSeconds =
         std::max(timeline.spanSeconds, end - list.front().startSeconds);
   }
-  for (int64_t step = 1; step < steps; ++step) {
+  if (isShared && steps > 1)
+    timeline.periodSeconds = getSharedPeriod(schedule, times, sharing);
+  for (int64_t step = 1; step < steps && !isShared; ++step) {
     std::vector<double> before = machine.freeSeconds;
     PARPLAN_CHECK(machine.runStep(), "step ", step, " waits for itself");
     timeline.periodSeconds = 0;
@@ -146,9 +242,9 @@ std::optional<Timeline> parplan::trySimulate(const PipelineSchedule &schedule,
 
 Timeline parplan::simulate(const PipelineSchedule &schedule,
                            const StageTimes &times, const Latencies &latencies,
-                           int64_t steps) {
+                           int64_t steps, double sharing) {
   std::optional<Timeline> timeline =
-      trySimulate(schedule, times, latencies, steps);
+      trySimulate(schedule, times, latencies, steps, sharing);
   PARPLAN_CHECK(timeline, "the schedule waits for itself");
   return std::move(*timeline);
 }

@@ -42,6 +42,15 @@ double ClusterCosts::getMessageSeconds(const Mesh &mesh, int axis,
   return model.getMessageSeconds(getGroup(mesh, {axis}), bytes, holders);
 }
 
+double ClusterCosts::getSharing() const {
+  const Cluster &cluster = model.getCluster();
+  int64_t cores = cluster.description.node.cores;
+  int64_t ranks = std::min(cluster.getDevicesPerNode(), cluster.deviceCount);
+  return cores == 0 || ranks <= cores
+             ? 1
+             : static_cast<double>(ranks) / static_cast<double>(cores);
+}
+
 double ClusterCosts::getCopySeconds(int64_t bytes) const {
   return model.getCopySeconds(bytes);
 }

@@ -157,6 +157,13 @@ static void addStepTime(const StepWork &work, const PipelineSchedule &schedule,
     evaluation.dataCommunicationSeconds = sum.data;
     evaluation.offloadSeconds = offload;
   }
+  // Beside positions that wait the others work faster.
+  if (work.sharing > 1 && most > evaluation.stepTimeSeconds)
+    for (double *part :
+         {&evaluation.computeSeconds, &evaluation.optimizerSeconds,
+          &evaluation.tensorCommunicationSeconds,
+          &evaluation.dataCommunicationSeconds, &evaluation.offloadSeconds})
+      *part *= evaluation.stepTimeSeconds / most;
   evaluation.pipelineBubbleSeconds =
       shape.positions > 1 ? std::max(0.0, evaluation.stepTimeSeconds - most)
                           : 0;

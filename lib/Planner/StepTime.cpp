@@ -198,6 +198,7 @@ StepWork parplan::getStepWork(const NumberedPlan &plan,
   ScheduleShape shape = getShape(problem, answer);
   std::vector<RunSeconds> seconds = getRunSeconds(plan, execution);
   Meetings meetings = getMeetings(problem, answer, shape);
+  work.sharing = costs.getSharing();
   work.meets = !meetings.places.empty() || !hasBackward(shape.kind);
   work.stages.resize(shape.getStageCount());
   work.positions.resize(shape.positions);
@@ -244,6 +245,15 @@ void parplan::setPipelineTimes(const PlanningProblem &problem,
   answer.pipeline->latencies = work.latencies;
 }
 
+/// Messages between ranks that share processors are work of those who receive
+/// them.
+static void addLatencies(const StepWork &work, StageTimes &times) {
+  for (size_t boundary = 0; boundary < work.latencies.size(); ++boundary) {
+    times[boundary + 1].forwardSeconds += work.latencies[boundary];
+    times[boundary].inputGradientSeconds += work.latencies[boundary];
+  }
+}
+
 double parplan::getStepSeconds(const StepWork &work,
                                const PipelineSchedule &schedule) {
   const ScheduleShape &shape = schedule.shape;
@@ -267,8 +277,12 @@ double parplan::getStepSeconds(const StepWork &work,
     return atEnds + static_cast<double>(shape.microBatches) * passes;
   }
   constexpr int64_t steps = 5;
-  Timeline timeline =
-      simulate(schedule, actual, work.latencies, work.meets ? 1 : steps);
+  bool isShared = work.sharing > 1;
+  if (isShared)
+    addLatencies(work, actual);
+  Timeline timeline = simulate(
+      schedule, actual, isShared ? std::vector<double>() : work.latencies,
+      work.meets ? 1 : steps, work.sharing);
   if (!work.meets)
     return std::max(timeline.periodSeconds, messages) + atEnds;
   double last = 0;

@@ -45,6 +45,8 @@ struct StepWork {
   std::vector<double> messageSeconds;
   /// All positions meet between two steps.
   bool meets = true;
+  /// `PlanCosts::getSharing`.
+  double sharing = 1;
 
   StageTimes getTimes() const;
 };

@@ -38,13 +38,16 @@ struct Timeline {
 /// Runs the passes of each position in their order, each as soon as its inputs
 /// are there. None if the order waits for itself. `steps`: how many in a row,
 /// none of which waits for others than its inputs; 5 settle the period.
+/// `sharing`: how much faster a position works while others wait, whose
+/// processors it shares; times are those beside all others at work.
 std::optional<Timeline> trySimulate(const PipelineSchedule &schedule,
                                     const StageTimes &times,
                                     const Latencies &latencies = {},
-                                    int64_t steps = 1);
+                                    int64_t steps = 1, double sharing = 1);
 /// Of a schedule that verifies.
 Timeline simulate(const PipelineSchedule &schedule, const StageTimes &times,
-                  const Latencies &latencies = {}, int64_t steps = 1);
+                  const Latencies &latencies = {}, int64_t steps = 1,
+                  double sharing = 1);
 
 /// No schedule of this shape ends a step earlier. Without simulation.
 double getLowerBound(const ScheduleShape &shape, const StageTimes &times,

@@ -35,6 +35,8 @@ public:
   double getTransferSeconds(MemoryTier from, MemoryTier to,
                             int64_t bytes) const override;
   double getHostOpSeconds(const OpCost &cost) const override;
+  double getSharing() const override;
+
   bool recomputesWholeBlocks() const override {
     return model.getCluster().description.stack.recomputesWholeBlocks;
   }
