@@ -15,28 +15,59 @@
 
 using namespace parplan;
 
+int64_t Program::getFirstRank(size_t program) const {
+  auto number = static_cast<int64_t>(program);
+  if (programOf.empty())
+    return number;
+  return std::find(programOf.begin(), programOf.end(), number) -
+         programOf.begin();
+}
+
+MeetingFinder::MeetingFinder(const Program &program, size_t own)
+    : program(program), statements(program.ranks[own].statements),
+      rank(program.getFirstRank(own)) {
+  for (size_t each = 0; each < program.ranks.size(); ++each)
+    firstRanks.insert(program.getFirstRank(each));
+}
+
+const MeetingFinder::Group &MeetingFinder::getGroup(int communicator) {
+  auto [place, isNew] = groups.try_emplace(communicator);
+  Group &group = place->second;
+  if (!isNew)
+    return group;
+  llvm::SmallVector<int64_t> members = program.mesh.getGroup(
+      rank, program.communicators[static_cast<size_t>(communicator)].axes);
+  group.members.assign(members.begin(), members.end());
+  group.first = *std::min_element(members.begin(), members.end());
+  group.self =
+      std::find(members.begin(), members.end(), rank) - members.begin();
+  group.participants =
+      std::count_if(members.begin(), members.end(),
+                    [&](int64_t member) { return firstRanks.count(member); });
+  return group;
+}
+
 MeetingPlace MeetingFinder::find(int64_t index) {
-  const ProgramStatement &statement =
-      program.ranks[static_cast<size_t>(rank)]
-          .statements[static_cast<size_t>(index)];
+  const ProgramStatement &statement = statements[static_cast<size_t>(index)];
   // All arrive at the same time.
   if (program.isSameForAllRanks())
     return {{statement.communicator, 0, -1, -1, index}, /*participants=*/1};
   bool isSend = statement.collective == CollectiveKind::send;
   bool isReceive = statement.collective == CollectiveKind::receive;
-  llvm::SmallVector<int64_t> group = program.mesh.getGroup(
-      rank,
-      program.communicators[static_cast<size_t>(statement.communicator)].axes);
+  const Group &group = getGroup(statement.communicator);
   int64_t sender = -1, receiver = -1;
   if (isSend || isReceive) {
-    int64_t self = std::find(group.begin(), group.end(), rank) - group.begin();
-    sender = isSend ? self : statement.peer;
-    receiver = isSend ? statement.peer : self;
+    PARPLAN_CHECK(
+        firstRanks.count(group.members[static_cast<size_t>(statement.peer)]),
+        "a message to a rank that another stands for");
+    sender = isSend ? group.self : statement.peer;
+    receiver = isSend ? statement.peer : group.self;
   }
-  int64_t first = *std::min_element(group.begin(), group.end());
-  int64_t &count = counts[{statement.communicator, first, sender, receiver, 0}];
-  MeetingKey key{statement.communicator, first, sender, receiver, count++};
-  return {key, sender == -1 ? static_cast<int64_t>(group.size()) : 2};
+  int64_t &count =
+      counts[{statement.communicator, group.first, sender, receiver, 0}];
+  MeetingKey key{statement.communicator, group.first, sender, receiver,
+                 count++};
+  return {key, sender == -1 ? group.participants : 2};
 }
 
 namespace {
@@ -142,7 +173,7 @@ private:
         const ProgramStatement &statement =
             program.ranks[rank].statements[static_cast<size_t>(index)];
         text += concat(
-            named++ ? ", " : "", "rank ", rank, " in ",
+            named++ ? ", " : "", "rank ", program.getFirstRank(rank), " in ",
             stringifyCollectiveKind(statement.collective), " over ",
             program.communicators[static_cast<size_t>(statement.communicator)]
                 .name,

@@ -10,7 +10,9 @@
 #include "parplan/Simulator/Program.h"
 
 #include <map>
+#include <set>
 #include <tuple>
+#include <vector>
 
 namespace parplan {
 
@@ -28,15 +30,26 @@ struct MeetingPlace {
 /// the rank's program.
 class MeetingFinder {
 public:
-  MeetingFinder(const Program &program, size_t rank)
-      : program(program), rank(static_cast<int64_t>(rank)) {}
+  /// Of the first rank that runs `own` of the programs; of those that run one
+  /// only the first takes part.
+  MeetingFinder(const Program &program, size_t own);
 
   /// `index` is a statement that communicates.
   MeetingPlace find(int64_t index);
 
 private:
+  /// The ranks with which a rank shares a communicator.
+  struct Group {
+    std::vector<int64_t> members;
+    int64_t first, self, participants;
+  };
+  const Group &getGroup(int communicator);
+
   const Program &program;
+  const std::vector<ProgramStatement> &statements;
   int64_t rank;
+  std::set<int64_t> firstRanks;
+  std::map<int, Group> groups;
   std::map<MeetingKey, int64_t> counts;
 };
 

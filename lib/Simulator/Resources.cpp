@@ -133,12 +133,17 @@ Prediction parplan::predictResources(const Program &program) {
     PARPLAN_UNREACHABLE("a program that cannot be simulated: ", *fault);
   Prediction prediction;
   prediction.rankCount = program.mesh.getRankCount();
+  std::vector<RankPrediction> ofPrograms;
   for (const RankProgram &rank : program.ranks) {
-    RankPrediction &result = prediction.ranks.emplace_back();
+    RankPrediction &result = ofPrograms.emplace_back();
     predictMemory(rank, result);
     result.lowerBounds = rank.arenaBounds;
     result.offload = countOffload(rank);
     predictCommunication(rank, program.communicators, result);
   }
+  for (int64_t each : program.programOf)
+    prediction.ranks.push_back(ofPrograms[static_cast<size_t>(each)]);
+  if (program.programOf.empty())
+    prediction.ranks = std::move(ofPrograms);
   return prediction;
 }

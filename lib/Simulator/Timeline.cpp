@@ -75,7 +75,7 @@ private:
   void addSpan(size_t rank, int stream, int64_t statement, double start,
                double end) {
     spans.push_back(
-        {static_cast<int64_t>(rank), stream, statement, start, end});
+        {program.getFirstRank(rank), stream, statement, start, end});
   }
 
   const Program &program;
@@ -274,7 +274,7 @@ TimeBreakdown breakDown(const Program &program, size_t rank, double endSeconds,
   // Begin and end of every activity, in the order of time.
   std::vector<std::tuple<double, Activity, int>> changes;
   for (const TimelineSpan &span : spans) {
-    if (span.rank != static_cast<int64_t>(rank))
+    if (span.rank != program.getFirstRank(rank))
       continue;
     const ProgramStatement &statement =
         program.ranks[rank].statements[static_cast<size_t>(span.statement)];

@@ -91,12 +91,22 @@ std::optional<std::string> parplan::verifyProgram(const Program &program) {
     if (Fault fault =
             verifyCommunicator(program.communicators[i], program.mesh))
       return concat("communicator ", i, ": ", *fault);
-  if (!program.isSameForAllRanks() &&
-      static_cast<int64_t>(program.ranks.size()) != program.mesh.getRankCount())
+  auto ranks = static_cast<size_t>(program.mesh.getRankCount());
+  if (!program.programOf.empty()) {
+    if (program.programOf.size() != ranks)
+      return concat(program.programOf.size(), " ranks with a program, of ",
+                    ranks);
+    for (size_t each = 0; each < program.ranks.size(); ++each)
+      if (program.getFirstRank(each) == static_cast<int64_t>(ranks))
+        return concat("program ", each, " is of no rank");
+    for (int64_t each : program.programOf)
+      if (each < 0 || each >= static_cast<int64_t>(program.ranks.size()))
+        return concat("program ", each, " does not exist");
+  } else if (!program.isSameForAllRanks() && program.ranks.size() != ranks)
     return concat(program.ranks.size(), " programs for ",
                   program.mesh.getRankCount(), " ranks");
   for (size_t rank = 0; rank < program.ranks.size(); ++rank)
     if (Fault fault = verifyRank(program.ranks[rank], program))
-      return concat("rank ", rank, ": ", *fault);
+      return concat("rank ", program.getFirstRank(rank), ": ", *fault);
   return std::nullopt;
 }

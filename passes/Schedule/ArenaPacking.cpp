@@ -8,6 +8,7 @@
 
 #include "passes/Schedule/ArenaRepair.h"
 #include "passes/Schedule/ArenaSearch.h"
+#include "passes/Schedule/ArenaSweep.h"
 
 #include <algorithm>
 #include <cmath>
@@ -86,9 +87,15 @@ public:
     findLowerBound();
     best.peak = INT64_MAX;
     best.lowerBound = lowerBound;
-    tryOrders();
-    if (!isGood())
-      repair();
+    // One order looks at all pairs.
+    int64_t pairs = countPairs();
+    if (pairs > budget / 8)
+      sweep();
+    if (pairs <= budget && !isGood()) {
+      tryOrders();
+      if (!isGood())
+        repair();
+    }
     // Back to the order that was given.
     std::vector<int64_t> sorted = std::move(best.offsets);
     best.offsets.resize(sorted.size());
@@ -211,6 +218,38 @@ private:
     for (const Order &order : orders)
       if (hurry(order))
         return;
+  }
+
+  /// Where one order of all pairs takes too long: buffers that stay from below,
+  /// what comes and goes from ceilings little above the bound.
+  void sweep() {
+    std::vector<Lifetime> rounded = lifetimes;
+    for (Lifetime &life : rounded)
+      life.bytes = roundUp(life.bytes);
+    ArenaSweep search(rounded);
+    auto attempt = [&](int64_t shortLife, int64_t ceiling) {
+      search.pack(shortLife, ceiling);
+      int64_t peak = 0;
+      for (size_t index = 0; index != lifetimes.size(); ++index)
+        peak =
+            std::max(peak, search.getOffsets()[index] + lifetimes[index].bytes);
+      if (peak >= best.peak)
+        return;
+      best.peak = peak;
+      best.offsets = search.getOffsets();
+    };
+    attempt(/*shortLife=*/-1, /*ceiling=*/0);
+    std::vector<int64_t> lives;
+    for (const Lifetime &life : lifetimes)
+      lives.push_back(life.last - life.first);
+    std::sort(lives.begin(), lives.end());
+    for (size_t share : {2, 4, 8, 16})
+      for (int64_t above : {0, 1, 2, 4, 8}) {
+        if (isGood())
+          return;
+        attempt(lives[lives.size() - 1 - lives.size() / share],
+                roundUp(lowerBound + lowerBound / 100 * above));
+      }
   }
 
   /// The bound leaves out what follows the topmost buffer: less than the

@@ -305,10 +305,22 @@ Program extractProgram(ArrayRef<exec::ProgramOp> programs) {
     result.ranks.push_back(extractors.front().getRank(0));
     return result;
   }
-  for (int64_t rank = 0; rank < result.mesh.getRankCount(); ++rank) {
-    int64_t position = programs.size() > 1 ? first.getPositionOf(rank) : 0;
-    result.ranks.push_back(extractors[position].getRank(rank));
+  int64_t rankCount = result.mesh.getRankCount();
+  auto getPosition = [&](int64_t rank) {
+    return programs.size() > 1 ? first.getPositionOf(rank) : 0;
+  };
+  // Workers and servers speak with each other one by one.
+  bool areAlike = result.mesh.getServerCount() == 0 &&
+                  llvm::none_of(programs, hasDifferentRanks);
+  if (!areAlike) {
+    for (int64_t rank = 0; rank < rankCount; ++rank)
+      result.ranks.push_back(extractors[getPosition(rank)].getRank(rank));
+    return result;
   }
+  for (int64_t rank = 0; rank < rankCount; ++rank)
+    result.programOf.push_back(getPosition(rank));
+  for (auto [position, extractor] : llvm::enumerate(extractors))
+    result.ranks.push_back(extractor.getRank(result.getFirstRank(position)));
   return result;
 }
 

@@ -109,10 +109,16 @@ struct RankProgram {
 struct Program {
   Mesh mesh;
   std::vector<ProgramCommunicator> communicators;
-  /// One for all ranks, or one for each.
+  /// One for all ranks, one for each, or those of `programOf`.
   std::vector<RankProgram> ranks;
+  /// Of each rank the one of `ranks` that it runs, where several run the same:
+  /// a position of a pipeline. These differ in their coordinates on other axes
+  /// than messages go along, and run at the same time. Empty: see there.
+  std::vector<int64_t> programOf;
 
   bool isSameForAllRanks() const { return ranks.size() == 1; }
+  /// The first rank that runs one of `ranks`: it stands for all of them.
+  int64_t getFirstRank(size_t program) const;
 };
 
 } // namespace parplan

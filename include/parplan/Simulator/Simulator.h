@@ -100,7 +100,7 @@ struct Prediction {
 
 /// A span of time that a statement takes on a stream of a rank.
 struct TimelineSpan {
-  /// 0 in a program that is the same for all ranks.
+  /// The first of those that run one program.
   int64_t rank;
   int stream;
   /// Index into the statements of the rank.

@@ -112,14 +112,14 @@ private:
 
 /// What the arena of the worst position is above the bound, in percent.
 double getWorstGap(std::string_view name, int64_t positions,
-                   int64_t microBatches) {
+                   int64_t microBatches, int64_t looks = packingLooks) {
   ScheduleName parsed = parseScheduleName(name).value();
   PipelineSchedule schedule =
       makeSchedule({parsed.kind, positions, microBatches, parsed.chunks});
   double worst = 0;
   for (int64_t position = 0; position != positions; ++position) {
     std::vector<Lifetime> lifetimes = Timeline(schedule, position).build();
-    Packing packing = packArena(lifetimes, 64);
+    Packing packing = packArena(lifetimes, 64, looks);
     for (size_t left = 0; left != lifetimes.size(); ++left)
       for (size_t right = 0; right != left; ++right) {
         bool meet = lifetimes[left].first <= lifetimes[right].last &&
@@ -150,4 +150,9 @@ TEST(ArenaPipeline, wholeBackwardPassesReachTheBound) {
 TEST(ArenaPipeline, splitBackwardPassesComeWithinTwoAndAHalfPercent) {
   for (std::string_view name : {"zb-h1", "zb-h2", "zb-v", "v-half", "v-min"})
     EXPECT_LE(getWorstGap(name, 4, 8), 2.5) << name;
+}
+
+TEST(ArenaPipeline, whatIsTooLongToLookAtIsPackedInTheOrderOfTime) {
+  for (std::string_view name : {"gpipe", "1f1b", "interleaved:2"})
+    EXPECT_LE(getWorstGap(name, 4, 8, /*looks=*/0), 5) << name;
 }

@@ -65,3 +65,27 @@ TEST(Deadlock, anEventOfAnotherStreamKeepsACallBack) {
       {out, record(0, ProgramStream::pointToPoint), wait(0, 1), late},
       second)));
 }
+
+TEST(Deadlock, oneRankStandsForThoseThatRunItsProgram) {
+  using enum CollectiveKind;
+  // Of two positions, on two ranks each, that meet within and across them.
+  Program program = makeProgram(2);
+  program.programOf = {0, 0, 1, 1};
+  auto set = [&](bool isLate) {
+    ProgramStatement out = message(send, 0, 1, 8),
+                     in = message(receive, 0, 0, 8);
+    program.ranks[0].statements = {call(allReduce, 1, 8), out,
+                                   call(allReduce, 2, 8)};
+    program.ranks[1].statements = {in, call(allReduce, 2, 8),
+                                   call(allReduce, 1, 8)};
+    if (isLate)
+      std::swap(program.ranks[1].statements[0], program.ranks[1].statements[1]);
+  };
+  set(/*isLate=*/false);
+  EXPECT_EQ(verifyProgram(program), std::nullopt);
+  EXPECT_EQ(findDeadlock(program), std::nullopt);
+  set(/*isLate=*/true);
+  EXPECT_EQ(findDeadlock(program),
+            "rank 0 in send over dp0 (statement 1), rank 2 in all_reduce over "
+            "dp0,tp0 (statement 0)");
+}

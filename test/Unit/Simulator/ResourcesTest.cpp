@@ -152,3 +152,14 @@ TEST(Resources, tiersHavePeaksOfTheirOwn) {
   EXPECT_EQ(document["nvme_peak_bytes"]["per_rank"].size(), 4u);
   EXPECT_EQ(document["offload"]["per_rank"][3]["nvme_read_bytes"], 14);
 }
+
+TEST(Resources, ranksOfOneProgramNeedTheSame) {
+  Program program = makeProgram(2);
+  program.programOf = {0, 0, 1, 1};
+  program.ranks[1].buffers = {{BufferUse::activation, 0, 50, true}};
+  Prediction prediction = predictResources(program);
+  ASSERT_EQ(prediction.ranks.size(), 4u);
+  EXPECT_EQ(prediction.getRank(1).peakBytes, 0);
+  EXPECT_EQ(prediction.getRank(2).peakBytes, 50);
+  EXPECT_EQ(prediction.getRank(3).peakBytes, 50);
+}

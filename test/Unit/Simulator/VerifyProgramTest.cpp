@@ -63,3 +63,15 @@ TEST(VerifyProgram, structureIsChecked) {
   EXPECT_EQ(verifyProgram(program),
             "rank 0: buffer 0 starts or ends below zero");
 }
+
+TEST(VerifyProgram, everyRankRunsOneOfThePrograms) {
+  Program program = makeProgram(2);
+  program.programOf = {0, 0, 1};
+  EXPECT_EQ(verifyProgram(program), "3 ranks with a program, of 4");
+  program.programOf = {0, 0, 1, 2};
+  EXPECT_EQ(verifyProgram(program), "program 2 does not exist");
+  program.programOf = {0, 0, 0, 0};
+  EXPECT_EQ(verifyProgram(program), "program 1 is of no rank");
+  program.programOf = {0, 0, 1, 1};
+  EXPECT_EQ(verifyProgram(program), std::nullopt);
+}
