@@ -216,9 +216,10 @@ CutPath CutBound::find(double cutoff) {
 CutPath CutBound::findFrom(int64_t first, double cutoff) {
   int64_t positions = shape.positions;
   int64_t most = perChunk;
-  if (leastPerBlock > 0)
-    most = std::min<int64_t>(most, static_cast<int64_t>(std::floor(
-                                       cutoff * (1 + 1e-9) / leastPerBlock)));
+  // Where not even the equal cut fits, there is no cutoff.
+  if (cutoff < leastPerBlock * static_cast<double>(perChunk))
+    most = std::min(most, static_cast<int64_t>(
+                              std::floor(cutoff * (1 + 1e-9) / leastPerBlock)));
   if (most < 1)
     return {};
   std::vector<double> least(perChunk + 1, never);

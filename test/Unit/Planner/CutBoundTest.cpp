@@ -1,0 +1,31 @@
+//===- CutBoundTest.cpp - The least step over all cuts --------------------===//
+
+#include "StubSpaces.h"
+
+#include "lib/Planner/CutBound.h"
+
+#include <gtest/gtest.h>
+
+using namespace parplan;
+using namespace parplan::test;
+
+TEST(CutBound, LooksBeyondAnEqualCutThatDoesNotFit) {
+  BlockPlan plan;
+  plan.cost.forward = plan.cost.inputGradient = plan.cost.weightGradient = 1;
+  ListOracle oracle(/*inCount=*/1, /*outCount=*/1, {plan});
+  AskedOracles oracles({&oracle}, allModes);
+  UnitChain chain;
+  chain.add(/*type=*/0, /*count=*/3, /*isEnd=*/false);
+  ScheduleShape shape{ScheduleKind::oneForwardOneBackward, /*positions=*/2};
+  CutBound::Options options;
+  options.isThorough = true;
+  CutBound bound(chain, shape, oracles, options);
+  constexpr double never = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(bound.find(never).counts, std::vector<int64_t>({1, 2}));
+  // Two blocks are too large for the last position.
+  for (size_t form = 0; form < bound.getForms(1).size(); ++form)
+    bound.raiseCentre(1, form, /*before=*/1, /*count=*/2, never);
+  CutPath path = bound.find(never);
+  EXPECT_EQ(path.counts, std::vector<int64_t>({2, 1}));
+  EXPECT_LT(path.seconds, never);
+}
