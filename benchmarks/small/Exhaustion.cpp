@@ -1,0 +1,230 @@
+//===- Exhaustion.cpp - The best plan of a small instance -----------------===//
+
+#include "Exhaustion.h"
+
+#include "Stages.h"
+#include "Variants.h"
+
+#include "lib/Planner/StepTime.h"
+
+#include "parplan/Planner/Decisions.h"
+#include "parplan/Planner/Evaluator.h"
+#include "parplan/Planner/VisitSums.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace parplan;
+using namespace parplan::small;
+
+void Frontier::add(int64_t bytes, double seconds) {
+  auto behind = secondsByBytes.upper_bound(bytes);
+  if (behind != secondsByBytes.begin() && std::prev(behind)->second <= seconds)
+    return;
+  while (behind != secondsByBytes.end() && behind->second >= seconds)
+    behind = secondsByBytes.erase(behind);
+  secondsByBytes[bytes] = seconds;
+}
+
+std::optional<double> Frontier::getBest(int64_t limit) const {
+  auto behind = secondsByBytes.upper_bound(limit);
+  if (behind == secondsByBytes.begin())
+    return std::nullopt;
+  return std::prev(behind)->second;
+}
+
+namespace {
+
+/// Every combination of assignments and of layouts at rest on one mesh.
+class Layouts {
+public:
+  Layouts(const PlanningProblem &problem, const PlanRequest &request,
+          const PlanSpace &space)
+      : problem(problem), decisions(getDecisions(problem)) {
+    std::optional<std::string> refusal;
+    assignments = getAllowedAssignments(problem, request, space, refusal);
+    if (refusal)
+      return;
+    rests = getRestCandidates(problem, request, space, assignments);
+    count = 1;
+    for (const Decision &decision : decisions.all)
+      addDigit(assignments[decision.leader].size());
+    // What replaces a variable lies as that does.
+    for (auto [value, choices] : llvm::zip_equal(problem.values, rests))
+      addDigit(value.updates >= 0 ? 1 : choices.size());
+    answer.mesh = space.mesh;
+    answer.assignments.resize(problem.ops.size());
+    answer.rest.resize(problem.values.size());
+  }
+
+  /// 0: the mesh is refused.
+  double getCount() const { return count; }
+
+  const PlanningAnswer &get() {
+    for (size_t op = 0; op < assignments.size(); ++op)
+      answer.assignments[op] = assignments[op][digits[decisions.ofOp[op]]];
+    for (size_t value = 0; value < rests.size(); ++value) {
+      int updated = problem.values[value].updates;
+      answer.rest[value] =
+          updated >= 0 ? answer.rest[updated]
+                       : rests[value][digits[decisions.all.size() + value]];
+    }
+    return answer;
+  }
+
+  /// False after the last combination.
+  bool advance() {
+    for (size_t digit = digits.size(); digit-- > 0;) {
+      if (++digits[digit] < sizes[digit])
+        return true;
+      digits[digit] = 0;
+    }
+    return false;
+  }
+
+private:
+  void addDigit(size_t size) {
+    sizes.push_back(size);
+    digits.push_back(0);
+    count *= static_cast<double>(size);
+  }
+
+  const PlanningProblem &problem;
+  Decisions decisions;
+  std::vector<std::vector<FactorAssignment>> assignments;
+  std::vector<std::vector<Sharding>> rests;
+  std::vector<size_t> sizes, digits;
+  double count = 0;
+  PlanningAnswer answer;
+};
+
+class Exhaustion {
+public:
+  Exhaustion(const Instance &instance, int64_t mostPlans)
+      : instance(instance), mostPlans(static_cast<double>(mostPlans)) {}
+
+  std::optional<Frontier> run() {
+    // First all that there is to count.
+    for (bool isCounting : {true, false})
+      for (const auto &[count, problem] : instance.steps) {
+        PlanEvaluator evaluator(problem, *instance.costs);
+        StageCutter cutter(problem, instance);
+        auto variants =
+            getVariants(problem, instance, static_cast<size_t>(mostPlans));
+        if (!variants)
+          return std::nullopt;
+        for (int64_t positions : getPositions())
+          for (const PlanSpace &space : getSpacesOf(problem, positions)) {
+            Layouts layouts(problem, getRequest(positions), space);
+            if (layouts.getCount() == 0)
+              continue;
+            std::vector<Stages> stages;
+            if (positions > 1)
+              stages = cutter.list(positions, layouts.get());
+            if (positions > 1 && stages.empty())
+              continue;
+            if (isCounting)
+              sum += layouts.getCount() *
+                     static_cast<double>(variants->size()) *
+                     (positions > 1 ? static_cast<double>(stages.size()) : 1);
+            else
+              judgeAll(problem, evaluator, layouts, *variants, cutter, stages);
+            if (sum > mostPlans)
+              return std::nullopt;
+          }
+      }
+    return std::move(frontier);
+  }
+
+private:
+  std::vector<int64_t> getPositions() const {
+    const PlanRequest &request = instance.request;
+    if (instance.searched == Searched::layouts)
+      return {request.pipelineSize.value_or(1)};
+    std::vector<int64_t> all;
+    for (int64_t count = 1; count <= request.deviceCount; ++count)
+      if (request.deviceCount % count == 0 &&
+          request.pipelineSize.value_or(count) == count)
+        all.push_back(count);
+    return all;
+  }
+
+  PlanRequest getRequest(int64_t positions) const {
+    PlanRequest request = instance.request;
+    request.pipelineSize = positions;
+    return request;
+  }
+
+  /// A joint search takes the meshes of the largest micro-batches, as far as
+  /// every rank has samples.
+  std::vector<PlanSpace> getSpacesOf(const PlanningProblem &problem,
+                                     int64_t positions) const {
+    const PlanningProblem &largest = instance.steps.begin()->second;
+    std::vector<PlanSpace> spaces = getSpaces(largest, getRequest(positions));
+    if (instance.searched != Searched::jointly || instance.request.dataSize ||
+        !isTraining(problem))
+      return spaces;
+    int64_t samples = std::numeric_limits<int64_t>::max();
+    for (const PlanningOp &op : problem.ops)
+      if (op.role == OpRole::forward && op.batchFactor >= 0)
+        samples = std::min(samples, op.rule.factors[op.batchFactor].size);
+    llvm::erase_if(spaces, [&](const PlanSpace &space) {
+      return space.mesh.getWidth(getDataAxes(space.mesh)) > samples;
+    });
+    return spaces;
+  }
+
+  void judgeAll(const PlanningProblem &problem, PlanEvaluator &evaluator,
+                Layouts &layouts, const std::vector<Variant> &variants,
+                const StageCutter &cutter, const std::vector<Stages> &stages) {
+    do {
+      PlanningAnswer answer = layouts.get();
+      bool isWhole = findPipelineAxis(answer.mesh) < 0;
+      // What is illegal without variants is with all of them.
+      if (isWhole && !evaluator.verify(answer).empty())
+        continue;
+      for (const Variant &variant : variants) {
+        variant.apply(problem, answer);
+        if (isWhole)
+          judge(evaluator, answer);
+        for (const Stages &choice : stages) {
+          PlanningAnswer staged = answer;
+          cutter.cut(choice, staged);
+          judge(evaluator, staged);
+          if (instance.searched == Searched::lastResorts)
+            judgeVisits(problem, evaluator, staged);
+        }
+      }
+    } while (layouts.advance());
+  }
+
+  /// Sums that a visit may move once, all of them so.
+  void judgeVisits(const PlanningProblem &problem, PlanEvaluator &evaluator,
+                   PlanningAnswer &answer) {
+    std::vector<int> sums = findVisitSums(problem, answer);
+    if (sums.empty())
+      return;
+    answer.perVisit.assign(problem.ops.size(), false);
+    for (int op : sums)
+      answer.perVisit[op] = true;
+    judge(evaluator, answer);
+  }
+
+  void judge(PlanEvaluator &evaluator, const PlanningAnswer &answer) {
+    ++frontier.plans;
+    if (!evaluator.verify(answer).empty())
+      return;
+    PlanEvaluation evaluation = evaluator.evaluate(answer);
+    frontier.add(evaluation.peakBytes, evaluation.stepTimeSeconds);
+  }
+
+  const Instance &instance;
+  double mostPlans, sum = 0;
+  Frontier frontier;
+};
+
+} // namespace
+
+std::optional<Frontier> small::exhaust(const Instance &instance,
+                                       int64_t mostPlans) {
+  return Exhaustion(instance, mostPlans).run();
+}

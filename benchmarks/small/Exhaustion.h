@@ -1,0 +1,44 @@
+//===- Exhaustion.h - The best plan of a small instance ---------*- C++ -*-===//
+//
+// Every plan is made and judged by the evaluator. What candidates are, and
+// where a model may be cut, is asked of those who define it; nothing of the
+// searches is.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PARPLAN_BENCHMARKS_SMALL_EXHAUSTION_H
+#define PARPLAN_BENCHMARKS_SMALL_EXHAUSTION_H
+
+#include "Instance.h"
+
+#include <optional>
+
+namespace parplan::small {
+
+/// The fastest plan for each number of bytes that a device may have.
+class Frontier {
+public:
+  void add(int64_t bytes, double seconds);
+  /// Nothing fits.
+  bool isEmpty() const { return secondsByBytes.empty(); }
+  /// Seconds of the fastest plan within `limit`.
+  std::optional<double> getBest(int64_t limit) const;
+  /// Of the smallest and of the fastest plan.
+  int64_t getLeastBytes() const { return secondsByBytes.begin()->first; }
+  int64_t getMostBytes() const { return secondsByBytes.rbegin()->first; }
+
+  /// Plans that were judged.
+  int64_t plans = 0;
+
+private:
+  /// The more bytes, the fewer seconds.
+  std::map<int64_t, double> secondsByBytes;
+};
+
+/// All plans that the search of an instance may have; nullopt: more than
+/// `mostPlans`.
+std::optional<Frontier> exhaust(const Instance &instance, int64_t mostPlans);
+
+} // namespace parplan::small
+
+#endif // PARPLAN_BENCHMARKS_SMALL_EXHAUSTION_H
