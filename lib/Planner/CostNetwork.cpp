@@ -37,6 +37,13 @@ void CostNetwork::addPair(int first, int second, std::vector<double> costs) {
   pairs.push_back({first, second, tables->get(std::move(costs))});
 }
 
+void CostNetwork::forEachPair(
+    const std::function<void(int, int, const std::vector<double> &)> &visit)
+    const {
+  for (const Pair &pair : pairs)
+    visit(pair.first, pair.second, *pair.costs);
+}
+
 double CostNetwork::getCost(const std::vector<int> &choices) const {
   double cost = 0;
   for (size_t variable = 0; variable < unary.size(); ++variable)

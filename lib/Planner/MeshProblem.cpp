@@ -124,10 +124,28 @@ MeshProblem::getLiveBytes(size_t value, int rest,
 }
 
 CostNetwork MeshProblem::getNetwork(const Prices &prices) const {
+  CostNetwork priced = network.fork();
+  addPrices(prices, /*countsCopies=*/true, priced);
+  return priced;
+}
+
+CostNetwork MeshProblem::getLiveBytes(int op, bool countsCopies) const {
+  CostNetwork bytes;
+  for (int variable = 0; variable < network.getVariableCount(); ++variable)
+    bytes.addVariable(std::vector<double>(network.getDomainSize(variable), 0));
+  Prices prices;
+  prices.secondsPerByte = 1;
+  prices.opWeights.assign(problem.ops.size(), 0);
+  prices.opWeights[op] = 1;
+  addPrices(prices, countsCopies, bytes);
+  return bytes;
+}
+
+void MeshProblem::addPrices(const Prices &prices, bool countsCopies,
+                            CostNetwork &priced) const {
   std::vector<double> weightBefore = {0};
   for (double weight : prices.opWeights)
     weightBefore.push_back(weightBefore.back() + weight);
-  CostNetwork priced = network.fork();
   for (auto [number, decision] : llvm::enumerate(decisions.all)) {
     std::vector<double> seconds(panelBytes[decision.leader].size(), 0);
     for (int member : decision.members)
@@ -146,7 +164,8 @@ CostNetwork MeshProblem::getNetwork(const Prices &prices) const {
           liveBytes = getLiveBytes(value, rest, weightBefore);
         }
         double bytes = liveBytes.back();
-        for (CopySet set = choice.copies; set != 0; set &= set - 1)
+        for (CopySet set = countsCopies ? choice.copies : 0; set != 0;
+             set &= set - 1)
           bytes += liveBytes[std::countr_zero(set)];
         seconds.push_back(prices.secondsPerByte * bytes);
       }
@@ -166,7 +185,6 @@ CostNetwork MeshProblem::getNetwork(const Prices &prices) const {
                       static_cast<double>(makings[value][making].bytes));
     priced.addPair(variableOf[value], decisions.ofOp[writer], seconds);
   }
-  return priced;
 }
 
 int MeshProblem::getRest(size_t value, const std::vector<int> &choices) const {

@@ -99,6 +99,12 @@ public:
   /// The network with prices added. Its best plans are smaller and slower.
   CostNetwork getNetwork(const Prices &prices) const;
 
+  /// What is live while an op of a step of one micro-batch runs, as costs of
+  /// the same variables, without `fixedBytes` and what reshards need while they
+  /// run. Copies count for as long as any op may read them; or not at all: then
+  /// no op has less.
+  CostNetwork getLiveBytes(int op, bool countsCopies) const;
+
   /// `priced`, which is the network with `prices`, without choices of values
   /// that are no better than others whatever the ops do. The minimum stays.
   CostNetwork::Reduction dropDominatedLayouts(const CostNetwork &priced,
@@ -107,6 +113,8 @@ public:
 private:
   int getRest(size_t value, const std::vector<int> &choices) const;
 
+  void addPrices(const Prices &prices, bool countsCopies,
+                 CostNetwork &priced) const;
   double getPathSeconds(size_t value, const Sharding &from, const Sharding &to);
 
   void addDecisions();

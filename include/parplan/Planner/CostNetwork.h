@@ -49,6 +49,12 @@ public:
     return *unary[variable];
   }
 
+  /// Visits the tables of all pairs as they were added, for who writes the
+  /// network in another form.
+  void forEachPair(
+      const std::function<void(int first, int second,
+                               const std::vector<double> &costs)> &visit) const;
+
   /// The cost of a complete answer.
   double getCost(const std::vector<int> &choices) const;
 
