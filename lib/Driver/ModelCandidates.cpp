@@ -15,6 +15,10 @@ using namespace parplan;
 /// less time there than one search over all.
 static constexpr int64_t mostSeparateGpus = 16;
 
+/// Programs are written out micro-batch by micro-batch. One of more ops, over
+/// all positions, takes minutes to make, and its compiler hours.
+static constexpr int64_t mostUnrolledOps = 1'200'000;
+
 PlanChoice ModelCandidates::choose(SimplifiedModel first, DiagnosticEngine said,
                                    int64_t memoryLimitBytes,
                                    DiagnosticEngine &engine) {
@@ -42,8 +46,14 @@ PlanChoice ModelCandidates::choose(SimplifiedModel first, DiagnosticEngine said,
                      request.training.has_value());
   // Other orders matter where ranks share a sequence, which few samples alone
   // are worth.
-  if (options.force.isOpen() && options.gpus > mostSeparateGpus)
+  // Its bounds know nothing of processors that ranks share.
+  if (options.force.isOpen() && options.gpus > mostSeparateGpus &&
+      costs.getSharing() == 1) {
     rounds.insert(rounds.begin(), listJointCandidates(/*orders=*/1));
+    auto ops = static_cast<int64_t>(plain->graph.problem.ops.size());
+    while (counts.size() > 1 && counts.back() * ops > mostUnrolledOps)
+      counts.pop_back();
+  }
   return choosePlan(rounds, memoryLimitBytes,
                     options.timeBudgetSeconds - time.getSeconds(), *this);
 }
