@@ -33,10 +33,11 @@ struct ProblemSource::Step {
   /// Of what a micro-batch keeps for its backward pass, and of what stays.
   double activationBytes = 0, variableBytes = 0;
 
-  Step(PlanningProblem given, const PlanCosts &costs)
+  Step(PlanningProblem given, const PlanRequest &request,
+       const PlanCosts &costs)
       : problem(std::move(given)), folding(foldProblem(problem)),
         units(problem, folding), evaluator(problem, costs) {
-    addRuns(costs);
+    addRuns(request, costs);
     findBatch();
     addBytes();
   }
@@ -44,8 +45,9 @@ struct ProblemSource::Step {
 private:
   /// On one device nothing is open but what is made again. A sequence that
   /// goes round ranks has no such plan: nothing is known of its costs.
-  void addRuns(const PlanCosts &costs) {
+  void addRuns(const PlanRequest &request, const PlanCosts &costs) {
     PlanRequest alone;
+    alone.recompute = request.recompute;
     for (const PlanningOp &op : problem.ops)
       alone.deviceCount = std::max(alone.deviceCount, op.zigzag);
     bool isRound = alone.deviceCount > 1;
@@ -245,7 +247,7 @@ ProblemSource::Step *ProblemSource::getStep(int64_t count) {
   auto [it, isNew] = steps.try_emplace(count);
   if (isNew)
     if (std::optional<PlanningProblem> problem = problems.get(count)) {
-      it->second = std::make_unique<Step>(std::move(*problem), costs);
+      it->second = std::make_unique<Step>(std::move(*problem), request, costs);
       if (const auto &refusal = it->second->refusal) {
         addRefusal(*refusal);
         it->second.reset();
@@ -287,16 +289,9 @@ SpaceInfo ProblemSource::getInfo(int space) const {
   info.width = !isUsual || tensor > node ? SpaceWidth::any
                : tensor > 1              ? SpaceWidth::plain
                                          : SpaceWidth::data;
-  auto getBit = [](UnitMode mode) {
-    return ModeSet(1) << static_cast<int>(mode);
-  };
-  if (request.recompute) {
-    info.modes = getBit(UnitMode::keep) | getBit(UnitMode::gatherAgain);
-    if (*request.recompute == RecomputeKind::selective)
-      info.modes = getBit(UnitMode::selective);
-    if (*request.recompute == RecomputeKind::full)
-      info.modes = getBit(UnitMode::full);
-  }
+  info.modes = 0;
+  for (UnitMode mode : getAllowedModes(request))
+    info.modes |= ModeSet(1) << static_cast<int>(mode);
   return info;
 }
 

@@ -17,6 +17,20 @@
 
 using namespace parplan;
 
+std::vector<UnitMode> parplan::getAllowedModes(const PlanRequest &request) {
+  std::vector<UnitMode> modes;
+  if (!request.recompute)
+    for (int mode = 0; mode < unitModeCount; ++mode)
+      modes.push_back(static_cast<UnitMode>(mode));
+  else if (*request.recompute == RecomputeKind::none)
+    modes = {UnitMode::keep, UnitMode::gatherAgain};
+  else if (*request.recompute == RecomputeKind::selective)
+    modes = {UnitMode::selective};
+  else
+    modes = {UnitMode::full};
+  return modes;
+}
+
 struct UnitModel::Storage {
   const PlanningProblem &problem;
   StepUnits units;
@@ -63,6 +77,7 @@ struct UnitOracles::Storage {
   const UnitModel::Storage &model;
   PlanSpace space;
   const PlanCosts &costs;
+  std::vector<UnitMode> allowed;
   UnitTables tables;
   std::vector<UnitOracle> ofKinds;
   /// Per kind and mode.
@@ -73,6 +88,7 @@ struct UnitOracles::Storage {
   Storage(const UnitModel::Storage &model, const PlanRequest &request,
           const PlanSpace &space, const PlanCosts &costs)
       : model(model), space(space), costs(costs),
+        allowed(getAllowedModes(request)),
         tables(model.sample, model.units, request, space, costs) {}
 
   void makeKinds() {
@@ -81,18 +97,22 @@ struct UnitOracles::Storage {
   }
 
 private:
+  /// Of allowed modes that are equal, as where there is nothing to make again,
+  /// the first one is all.
   void addKind(int kind) {
     std::vector<UnitRemaking> &ofKind = remakings.emplace_back(), known;
     std::vector<int> modes;
-    for (int mode = 0; mode < unitModeCount; ++mode) {
+    for (int mode = 0; mode < unitModeCount; ++mode)
       ofKind.push_back(
           getRemaking(model.sample, kind, static_cast<UnitMode>(mode)));
+    for (UnitMode mode : allowed) {
+      auto number = static_cast<int>(mode);
       // Without a backward pass there is nothing to make again.
-      bool isUseful = mode == 0 || isTraining(model.problem);
-      if (!isUseful || llvm::is_contained(known, ofKind.back()))
+      bool isUseful = modes.empty() || isTraining(model.problem);
+      if (!isUseful || llvm::is_contained(known, ofKind[number]))
         continue;
-      known.push_back(ofKind.back());
-      modes.push_back(mode);
+      known.push_back(ofKind[number]);
+      modes.push_back(number);
     }
     ofKinds.emplace_back(std::move(modes), [this, kind](int mode) {
       return makeUnitNetwork(model.sample, model.units, tables, kind,

@@ -55,6 +55,9 @@ enum class UnitMode {
 };
 constexpr int unitModeCount = 6;
 
+/// The modes that a request leaves open.
+std::vector<UnitMode> getAllowedModes(const PlanRequest &request);
+
 /// The oracles of a model on one mesh, which outlives them, as do the costs.
 /// They are made when they are first asked for.
 class UnitOracles {

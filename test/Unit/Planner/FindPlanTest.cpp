@@ -142,6 +142,23 @@ TEST(FindPlan, LeavesOutMeshesWithMoreTensorRanks) {
   }
 }
 
+TEST(FindPlan, MakesAgainWhatIsForced) {
+  for (RecomputeKind kind :
+       {RecomputeKind::none, RecomputeKind::selective, RecomputeKind::full}) {
+    SCOPED_TRACE(static_cast<int>(kind));
+    PlanRequest request = makeRequest(4);
+    request.recompute = kind;
+    FoundPlan found = findChecked(getSteps(), request);
+    ASSERT_TRUE(found.result.answer);
+    int64_t again = llvm::count(found.result.answer->recomputed, true);
+    if (kind == RecomputeKind::none) {
+      EXPECT_EQ(again, 0);
+    } else {
+      EXPECT_GT(again, 0);
+    }
+  }
+}
+
 TEST(FindPlan, FindsSmallerPlansWithWhatItKnows) {
   StepProblems steps = getSteps();
   SimpleCosts costs;
