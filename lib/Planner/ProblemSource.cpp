@@ -227,14 +227,13 @@ ProblemSource::ProblemSource(const StepProblems &problems,
   meets = step.units.meets();
   blocks = step.units.getBlockCount();
   for (int64_t positions = 1; positions <= request.deviceCount; ++positions) {
-    bool isWanted = request.pipelineSize.value_or(positions) == positions;
-    if (request.deviceCount % positions != 0 || !isWanted ||
+    bool isAsked = request.pipelineSize.value_or(positions) == positions;
+    if (request.deviceCount % positions != 0 || !isAsked ||
         positions > std::max<int64_t>(1, blocks))
       continue;
     PlanRequest own = getRequestOf(positions);
     for (PlanSpace &space : getSpaces(step.problem, own))
-      if (options.mostTensorRanks == 0 ||
-          getTensorSize(space.mesh) <= options.mostTensorRanks)
+      if (isWanted(space))
         spaces.push_back({positions, std::move(space)});
       else
         leavesOut = true;
@@ -242,6 +241,14 @@ ProblemSource::ProblemSource(const StepProblems &problems,
 }
 
 ProblemSource::~ProblemSource() = default;
+
+/// What is forced is wanted.
+bool ProblemSource::isWanted(const PlanSpace &space) const {
+  bool isNarrow = options.mostTensorRanks == 0 ||
+                  getTensorSize(space.mesh) <= options.mostTensorRanks;
+  bool isPlain = space.grids.empty() || request.grid;
+  return isNarrow && (isPlain || options.hasGrids);
+}
 
 ProblemSource::Step *ProblemSource::getStep(int64_t count) {
   auto [it, isNew] = steps.try_emplace(count);
@@ -324,6 +331,9 @@ std::vector<ScheduleShape> ProblemSource::getShapes(int space) const {
        {ScheduleKind::zbH1, ScheduleKind::zbH2, ScheduleKind::zbV,
         ScheduleKind::vHalf, ScheduleKind::vMin})
     add(kind, getRequiredChunks(kind));
+  llvm::erase_if(shapes, [&](const ScheduleShape &shape) {
+    return llvm::is_contained(options.leftOut, shape.kind);
+  });
   return shapes;
 }
 

@@ -52,6 +52,7 @@ private:
   void addRefusal(const std::string &refusal);
   std::unique_ptr<Model> makeModel(int space, int64_t count);
   PlanRequest getRequestOf(int64_t positions) const;
+  bool isWanted(const PlanSpace &space) const;
   bool isPossible(const Space &space, Step &step) const;
 
   const StepProblems &problems;

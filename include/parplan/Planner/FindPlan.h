@@ -31,6 +31,10 @@ struct FindPlanOptions {
   int64_t mostChunks = 12;
   /// Ranks that the tensor axes of a mesh have together, at most; 0: all.
   int64_t mostTensorRanks = 0;
+  /// Tensor axes may be cut into grids.
+  bool hasGrids = true;
+  /// Schedules of pipelines that are not looked at, unless one is forced.
+  std::vector<ScheduleKind> leftOut;
 };
 
 struct FoundPlan {

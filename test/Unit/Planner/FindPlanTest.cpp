@@ -142,6 +142,33 @@ TEST(FindPlan, LeavesOutMeshesWithMoreTensorRanks) {
   }
 }
 
+TEST(FindPlan, LeavesOutGrids) {
+  FindPlanOptions options;
+  options.hasGrids = false;
+  StepProblems steps = getSteps();
+  FoundPlan all = findPlan(steps, makeRequest(4), SimpleCosts());
+  FoundPlan plain = findPlan(steps, makeRequest(4), SimpleCosts(), options);
+  EXPECT_LT(plain.spaces, all.spaces);
+  EXPECT_FALSE(plain.result.certificate.exact);
+  PlanRequest onGrid = makeRequest(4);
+  onGrid.grid = {GridKind::grid2d, {2, 2}};
+  EXPECT_GT(findPlan(steps, onGrid, SimpleCosts(), options).spaces, 0);
+}
+
+TEST(FindPlan, LeavesOutSchedules) {
+  PlanRequest request = makeRequest(4);
+  request.pipelineSize = 2;
+  FindPlanOptions options;
+  for (ScheduleKind kind : getScheduleKinds())
+    if (kind != ScheduleKind::oneForwardOneBackward)
+      options.leftOut.push_back(kind);
+  PlanResult found =
+      findPlan(getSteps(), request, SimpleCosts(), options).result;
+  ASSERT_TRUE(found.answer);
+  EXPECT_EQ(found.answer->pipeline->shape.kind,
+            ScheduleKind::oneForwardOneBackward);
+}
+
 TEST(FindPlan, MakesAgainWhatIsForced) {
   for (RecomputeKind kind :
        {RecomputeKind::none, RecomputeKind::selective, RecomputeKind::full}) {
