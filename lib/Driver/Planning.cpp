@@ -176,9 +176,9 @@ void parplan::setTierLimits(const Cluster &cluster, PlanRequest &request) {
   request.nvmeLimitBytes = node.nvme ? node.nvme->bytes / sharers : 0;
 }
 
-static PlanRequest getRequest(const CompileOptions &options,
-                              const Cluster &cluster,
-                              int64_t memoryLimitBytes) {
+PlanRequest parplan::getRequest(const CompileOptions &options,
+                                const Cluster &cluster,
+                                int64_t memoryLimitBytes) {
   const ForceOptions &force = options.force;
   PlanRequest request;
   request.deviceCount = options.gpus;

@@ -52,6 +52,10 @@ std::vector<int64_t> getContextSizes(const PlanningProblem &problem,
 /// What a rank may have of host memory and of NVMe.
 void setTierLimits(const Cluster &cluster, PlanRequest &request);
 
+/// What the options ask of a plan, within so many bytes a device.
+PlanRequest getRequest(const CompileOptions &options, const Cluster &cluster,
+                       int64_t memoryLimitBytes);
+
 /// What products are computed in.
 Precision getPrecision(const CompileOptions &options);
 
