@@ -92,12 +92,16 @@ private:
           activationBytes += getBytes(problem.values[result]);
   }
 
-  /// The least number of samples that an op of the forward pass has.
+  /// The least number of samples that an op of the forward pass has. Of
+  /// micro-batches in which none has any there is one sample in each.
   void findBatch() {
-    batch = std::numeric_limits<int64_t>::max();
+    constexpr int64_t any = std::numeric_limits<int64_t>::max();
+    batch = any;
     for (const PlanningOp &op : problem.ops)
       if (op.role == OpRole::forward && op.batchFactor >= 0)
         batch = std::min(batch, op.rule.factors[op.batchFactor].size);
+    if (batch == any && problem.microBatches > 1)
+      batch = 1;
   }
 };
 

@@ -169,6 +169,21 @@ TEST(FindPlan, LeavesOutSchedules) {
             ScheduleKind::oneForwardOneBackward);
 }
 
+TEST(FindPlan, HasNoReplicasForSingleSamples) {
+  // What has one sample is not split along the batch.
+  StepProblems steps = {{samples}, [](int64_t count) {
+                          PlanningProblem step = makeStep(count, true);
+                          for (PlanningOp &op : step.ops)
+                            op.batchFactor = -1;
+                          return std::optional(std::move(step));
+                        }};
+  PlanRequest request = makeRequest(2);
+  request.pipelineSize = 1;
+  EXPECT_TRUE(findChecked(steps, request).result.answer);
+  request.tensorSize = 1;
+  EXPECT_FALSE(findPlan(steps, request, SimpleCosts()).result.answer);
+}
+
 TEST(FindPlan, MakesAgainWhatIsForced) {
   for (RecomputeKind kind :
        {RecomputeKind::none, RecomputeKind::selective, RecomputeKind::full}) {
