@@ -161,7 +161,7 @@ def main():
     parser.add_argument("--program", required=True)
     parser.add_argument("--results", required=True)
     parser.add_argument("--budget", type=int, default=60, help="seconds of a search")
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     searches = Searches(options.program, options.results, options.budget)
     (compare_rows if options.what == "rows" else compare_dimensions)(searches, options)
 
