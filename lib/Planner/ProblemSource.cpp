@@ -16,6 +16,7 @@
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
+#include <cmath>
 
 using namespace parplan;
 
@@ -404,6 +405,43 @@ double ProblemSource::getKeptBytes(int space, int64_t count) {
   auto inFlight = static_cast<double>(std::min(count, spaces[space].positions));
   return (step->variableBytes + inFlight * step->activationBytes) /
          static_cast<double>(request.deviceCount);
+}
+
+/// Data, tensor and pipeline axes alone, tensor axes within a node, and as many
+/// micro-batches as every replica has samples for. First those with about as
+/// many ranks for a replica as have its variables in half of their memory.
+std::vector<SpaceSource::Seed> ProblemSource::getSeeds() {
+  using Key = std::pair<double, int64_t>;
+  std::vector<std::pair<Key, Seed>> seeds;
+  int64_t node =
+      request.devicesPerNode > 0 ? request.devicesPerNode : request.deviceCount;
+  for (int space = 0; space < getSpaceCount(); ++space) {
+    const Space &own = spaces[space];
+    int64_t tensor = getTensorSize(own.space.mesh);
+    if (getInfo(space).width == SpaceWidth::any || node % tensor != 0)
+      continue;
+    int64_t replicas = request.deviceCount / own.positions / tensor;
+    for (int64_t count : llvm::reverse(counts)) {
+      Step *step = getStep(count);
+      if (!step || step->batch % replicas != 0 || count < own.positions)
+        continue;
+      Seed seed{space, getShapes(space).front()};
+      seed.shape.microBatches = count;
+      double needed = 2 * step->variableBytes /
+                      static_cast<double>(request.memoryLimitBytes);
+      auto ranks = static_cast<double>(tensor * own.positions);
+      Key key = {std::abs(std::log2(ranks / std::max(1.0, needed))), -tensor};
+      seeds.push_back({key, seed});
+      break;
+    }
+  }
+  llvm::stable_sort(seeds, [](const auto &one, const auto &other) {
+    return one.first < other.first;
+  });
+  std::vector<Seed> ordered;
+  for (const auto &[key, seed] : seeds)
+    ordered.push_back(seed);
+  return ordered;
 }
 
 std::unique_ptr<ProblemSource::Model> ProblemSource::makeModel(int space,

@@ -33,6 +33,7 @@ public:
     return options.hasProportionalCosts;
   }
   double getKeptBytes(int space, int64_t count) override;
+  std::vector<Seed> getSeeds() override;
   std::unique_ptr<SpaceModel> make(int space, int64_t count) override;
 
   /// There are meshes that the options leave out.

@@ -35,6 +35,7 @@ public:
 
   SpaceSearchResult run() {
     listConfigurations();
+    startWithSeeds();
     startWithPlain();
     while (!open.empty() && open.begin()->first < getCutoff()) {
       result.isCutShort = isOver();
@@ -104,6 +105,34 @@ private:
     if (!least.state)
       return never;
     return least.state->getMemoryBound(configuration.shape, getCutoff());
+  }
+
+  /// Some plan early: without one no bound is ever too high, and to have bounds
+  /// of all that is open takes longest. Seeds stay open.
+  void startWithSeeds() {
+    constexpr int mostPlans = 4;
+    int plans = 0;
+    for (const SpaceSource::Seed &seed : source.getSeeds()) {
+      std::chrono::duration<double> used = Clock::now() - start;
+      if (used.count() > options.timeBudgetSeconds / 4 || plans == mostPlans)
+        return;
+      Configuration configuration{seed.space, seed.shape.microBatches,
+                                  seed.shape};
+      SpaceState *state = states.get(configuration);
+      if (!state)
+        continue;
+      auto found = state->findPlan(seed.shape, getBest(), /*isQuick=*/true);
+      if (!found)
+        continue;
+      result.plans += found->judged;
+      if (found->plan.refusal || found->plan.excessBytes > 0)
+        continue;
+      ++plans;
+      if (found->plan.evaluation.stepTimeSeconds < getBest()) {
+        result.plan = std::move(found->plan);
+        result.configuration = configuration;
+      }
+    }
   }
 
   /// A good plan early: of the narrowest spaces, then best first over those of

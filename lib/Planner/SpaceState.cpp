@@ -387,15 +387,18 @@ JudgedPlan SpaceState::judge(const ScheduleShape &shape,
 }
 
 std::optional<SpaceState::Found>
-SpaceState::findPlan(const ScheduleShape &shape, double knownSeconds) {
+SpaceState::findPlan(const ScheduleShape &shape, double knownSeconds,
+                     bool isQuick) {
   int64_t perChunk = chain.getBlocksPerChunk(shape);
   if (perChunk == 0)
     return std::nullopt;
-  CutBound bound = makeBound(shape, /*isThorough=*/true);
-  CutPath path = raise(bound, shape, never);
   std::vector<std::vector<int64_t>> cuts;
-  if (!path.counts.empty())
-    cuts.push_back(path.counts);
+  if (!isQuick) {
+    CutBound bound = makeBound(shape, /*isThorough=*/true);
+    CutPath path = raise(bound, shape, never);
+    if (!path.counts.empty())
+      cuts.push_back(path.counts);
+  }
   std::vector<int64_t> equal;
   for (int64_t position = 0; position < shape.positions; ++position)
     equal.push_back(perChunk * (position + 1) / shape.positions -
@@ -420,7 +423,8 @@ SpaceState::findPlan(const ScheduleShape &shape, double knownSeconds) {
         best = std::move(candidate);
     if (!best)
       break;
-    improve(shape, budgets, *best);
+    if (!isQuick)
+      improve(shape, budgets, *best);
     if (best->seconds >= knownSeconds)
       break;
     JudgedPlan plan = judge(shape, *best);

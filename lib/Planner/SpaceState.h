@@ -44,9 +44,9 @@ public:
   };
   /// A plan of the schedule that fits, else the one that exceeds the memory
   /// least; nullopt: not even that, or nothing seems to take less time than
-  /// what is known.
-  std::optional<Found> findPlan(const ScheduleShape &shape,
-                                double knownSeconds);
+  /// what is known. Quickly: from equal stages alone.
+  std::optional<Found> findPlan(const ScheduleShape &shape, double knownSeconds,
+                                bool isQuick = false);
 
   /// See `SpaceModel`.
   void forget() { model->forget(); }

@@ -129,6 +129,14 @@ public:
   /// About what a rank needs that keeps everything: where a search begins.
   virtual double getKeptBytes(int /*space*/, int64_t /*count*/) { return 0; }
 
+  /// Configurations that are worth a plan before anything is known of any: what
+  /// people choose.
+  struct Seed {
+    int space = 0;
+    ScheduleShape shape;
+  };
+  virtual std::vector<Seed> getSeeds() { return {}; }
+
   /// Null: the space is impossible.
   virtual std::unique_ptr<SpaceModel> make(int space, int64_t count) = 0;
 };
