@@ -64,11 +64,12 @@ private:
   }
   double getCutoff() const { return getBest() * (1 - options.gap); }
 
-  bool isOver() const {
+  bool isOver() const { return isOver(options.timeBudgetSeconds); }
+  bool isOver(double seconds) const {
     if (options.stop && options.stop->load())
       return true;
     std::chrono::duration<double> used = Clock::now() - start;
-    return used.count() > options.timeBudgetSeconds;
+    return used.count() > seconds;
   }
 
   void listConfigurations() {
@@ -113,8 +114,7 @@ private:
     constexpr int mostPlans = 4;
     int plans = 0;
     for (const SpaceSource::Seed &seed : source.getSeeds()) {
-      std::chrono::duration<double> used = Clock::now() - start;
-      if (used.count() > options.timeBudgetSeconds / 4 || plans == mostPlans)
+      if (isOver(options.timeBudgetSeconds / 4) || plans == mostPlans)
         return;
       Configuration configuration{seed.space, seed.shape.microBatches,
                                   seed.shape};

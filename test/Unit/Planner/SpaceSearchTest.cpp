@@ -157,6 +157,49 @@ TEST(SpaceSearch, BeginsWhereNothingIsMadeAgain) {
   }
 }
 
+namespace {
+
+/// One that names the schedules of its last space.
+class Seeded : public StubSource {
+public:
+  using StubSource::StubSource;
+  std::vector<Seed> getSeeds() override {
+    std::vector<Seed> seeds;
+    int space = getSpaceCount() - 1;
+    for (ScheduleShape shape : getShapes(space)) {
+      shape.microBatches = getCounts().back();
+      if (!getRefusal(shape))
+        seeds.push_back({space, shape});
+    }
+    return seeds;
+  }
+};
+
+} // namespace
+
+TEST(SpaceSearch, HasAPlanOfASeedBeforeAnyBound) {
+  int seeded = 0;
+  for (unsigned seed = 0; seed < 20; ++seed) {
+    Seeded source(seed, {});
+    SpaceSearchOptions options;
+    options.memoryLimitBytes = 1e12;
+    std::optional<double> first;
+    options.progress = [&](const SpaceSearchProgress &progress) {
+      first = first.value_or(progress.bestSeconds);
+    };
+    SpaceSearchResult found = searchSpaces(source, options);
+    if (!first || source.getSeeds().empty())
+      continue;
+    EXPECT_LT(*first, std::numeric_limits<double>::infinity());
+    ++seeded;
+    // Seeds are but a beginning.
+    ASSERT_TRUE(found.plan);
+    EXPECT_LE(found.certificate.lowerBoundSeconds,
+              source.search(options.memoryLimitBytes).seconds * (1 + 1e-9));
+  }
+  EXPECT_GT(seeded, 5);
+}
+
 TEST(SpaceSearch, StopsWhenAskedTo) {
   StubSource source(5, {});
   std::atomic<bool> stop = true;
