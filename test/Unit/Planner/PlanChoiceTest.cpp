@@ -439,7 +439,7 @@ TEST(ChoosePlan, LeavesTimeForWhatFollowsAJointSearch) {
   PlanChoice choice =
       prices.choose({{{PlanCandidate::any}}, {{1}}}, /*seconds=*/90);
   EXPECT_EQ(choice.candidate, PlanCandidate({1}));
-  EXPECT_NEAR(prices.budgets[0], 60, 1);
+  EXPECT_NEAR(prices.budgets[0], 45, 1);
 }
 
 } // namespace
