@@ -15,9 +15,9 @@ using namespace parplan;
 /// less time there than one search over all.
 static constexpr int64_t mostSeparateGpus = 16;
 
-/// Programs are written out micro-batch by micro-batch. One of more ops, over
-/// all positions, takes minutes to make, and its compiler hours.
-static constexpr int64_t mostUnrolledOps = 1'200'000;
+/// Programs are written out micro-batch by micro-batch: one of more ops, over
+/// all positions, takes a minute to make, and its compiler hours.
+static constexpr int64_t mostUnrolledOps = 500'000;
 
 PlanChoice ModelCandidates::choose(SimplifiedModel first, DiagnosticEngine said,
                                    int64_t memoryLimitBytes,

@@ -89,7 +89,7 @@ public:
     best.lowerBound = lowerBound;
     // One order looks at all pairs.
     int64_t pairs = countPairs();
-    if (pairs > budget / 8)
+    if (pairs > budget / 8 || lifetimes.size() > manyBuffers)
       sweep();
     if (pairs <= budget && !isGood()) {
       tryOrders();
@@ -121,6 +121,8 @@ private:
   /// buffers in all and in one attempt.
   static constexpr int64_t repairGoal = 100, repairStep = 92;
   static constexpr int64_t repairLooks = 40'000'000, attemptLooks = 10'000'000;
+  /// Programs with more are packed in the order of time first.
+  static constexpr size_t manyBuffers = 20'000;
   /// It keeps them all, so that programs with more go without.
   static constexpr int64_t mostPairs = 20'000'000;
 
