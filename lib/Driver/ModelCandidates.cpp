@@ -16,8 +16,8 @@ using namespace parplan;
 static constexpr int64_t mostSeparateGpus = 16;
 
 /// Programs are written out micro-batch by micro-batch: one of more ops, over
-/// all positions, takes a minute to make, and its compiler hours.
-static constexpr int64_t mostUnrolledOps = 500'000;
+/// all positions, takes minutes to make, and its compiler hours.
+static constexpr int64_t mostUnrolledOps = 1'000'000;
 
 PlanChoice ModelCandidates::choose(SimplifiedModel first, DiagnosticEngine said,
                                    int64_t memoryLimitBytes,
@@ -48,12 +48,8 @@ PlanChoice ModelCandidates::choose(SimplifiedModel first, DiagnosticEngine said,
   // are worth.
   // Its bounds know nothing of processors that ranks share.
   if (options.force.isOpen() && options.gpus > mostSeparateGpus &&
-      costs.getSharing() == 1) {
+      costs.getSharing() == 1)
     rounds.insert(rounds.begin(), listJointCandidates(/*orders=*/1));
-    auto ops = static_cast<int64_t>(plain->graph.problem.ops.size());
-    while (counts.size() > 1 && counts.back() * ops > mostUnrolledOps)
-      counts.pop_back();
-  }
   return choosePlan(rounds, memoryLimitBytes,
                     options.timeBudgetSeconds - time.getSeconds(), *this);
 }
@@ -143,6 +139,12 @@ ModelCandidates::Joint &ModelCandidates::getJoint(int64_t zigzag) {
     return problem;
   };
   problems.get = joint.getStep;
+  if (std::optional<PlanningProblem> step = problems.get(counts.front())) {
+    auto ops = static_cast<int64_t>(step->ops.size());
+    while (problems.counts.size() > 1 &&
+           problems.counts.back() * ops > mostUnrolledOps)
+      problems.counts.pop_back();
+  }
   joint.planner = std::make_unique<JointPlanner>(std::move(problems), options,
                                                  cluster, costs);
   return joint;

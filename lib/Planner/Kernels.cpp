@@ -341,6 +341,8 @@ static void markBuckets(PlanningProblem &problem) {
         moved.push_back(result);
     }
   }
+  if (problem.ops.empty())
+    return;
   for (int value : moved)
     problem.values[value].bucketBytes = bytes;
   for (PlanningValue &value : problem.values)

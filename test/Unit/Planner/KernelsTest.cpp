@@ -234,6 +234,12 @@ TEST(Kernels, aValueHasItsShareOfTheCallsOfItsBucket) {
   EXPECT_NEAR(getSeconds(AxisRole::tensor), 101, 1e-9);
 }
 
+TEST(Kernels, aModelWithoutOpsHasNoBuckets) {
+  PlanningProblem problem;
+  applyStack(problem, ClusterDescription());
+  EXPECT_TRUE(problem.values.empty());
+}
+
 TEST(Kernels, gradientsAreInOneBucketAndWeightsInThatOfTheirBlock) {
   ProblemBuilder builder;
   int input = builder.addInput({rows, columns});
