@@ -139,6 +139,8 @@ public:
 
 private:
   static constexpr double leastSeconds = 1e-12, mostSeconds = 1e6;
+  /// Of what takes no time.
+  static constexpr double fastest = 1e18;
 
   double getSeconds(JsonReader &object) {
     return object.getNumber("seconds", leastSeconds, mostSeconds).value_or(1);
@@ -160,9 +162,12 @@ private:
     }
     if (products["fp32"].empty())
       return reader.report("products", "holds none of type 'fp32'");
-    auto getRate = [](const MeasuredProduct &product) {
-      auto [rows, columns, contracted] = product.sizes;
-      return 2 * rows * columns * contracted / product.seconds;
+    auto getRate = [](const MeasuredProduct &product,
+                      const std::array<double, 3> &overhead = {}) {
+      double flops = 2;
+      for (size_t size = 0; size < overhead.size(); ++size)
+        flops *= product.sizes[size] + overhead[size];
+      return flops / product.seconds;
     };
     Device &device = cluster.device;
     // The peak is the best rate of all sizes.
@@ -177,7 +182,9 @@ private:
     // Of the other types one size was measured: the last but one of fp32.
     auto getPeak = [&](const char *type) {
       const std::vector<MeasuredProduct> &own = products[type];
-      return own.empty() ? 0 : getRate(own.back()) / device.matrixEfficiency;
+      return own.empty()
+                 ? 0
+                 : getRate(own.back(), fit.overhead) / device.matrixEfficiency;
     };
     device.flopsPerSecond.fp64 = getPeak("fp64");
     device.flopsPerSecond.bf16 = getPeak("bf16");
@@ -218,7 +225,7 @@ private:
                     std::max(own[1].seconds - own[0].seconds, leastSeconds);
       efficiency = std::clamp(rate / peak, 0.001, 1.0);
       double rest = own[0].seconds - own[0].flops / (efficiency * peak);
-      scoresPerSecond = rest > 0 ? own[0].scores / rest : 0;
+      scoresPerSecond = rest > 0 ? own[0].scores / rest : fastest;
     };
     solve("forward", device.attentionEfficiency,
           device.attentionScoresPerSecond);

@@ -41,14 +41,18 @@ PlanChoice ModelCandidates::choose(SimplifiedModel first, DiagnosticEngine said,
   if (!checkForceOnModel(options.force, options.gpus, plain->graph.problem,
                          plain->loopObstacle, options.modelPath, engine))
     return {};
+  // Bounds of a joint search know nothing of processors that ranks share.
+  bool isJoint = options.force.isOpen() && options.gpus > mostSeparateGpus &&
+                 costs.getSharing() == 1;
+  // It says which numbers of micro-batches are too many for all.
+  if (isJoint)
+    (void)getJoint(/*zigzag=*/1);
   std::vector<CandidateRound> rounds =
       listCandidates(counts, orders, options.force.pipelineSize.value_or(1),
                      request.training.has_value());
   // Other orders matter where ranks share a sequence, which few samples alone
   // are worth.
-  // Its bounds know nothing of processors that ranks share.
-  if (options.force.isOpen() && options.gpus > mostSeparateGpus &&
-      costs.getSharing() == 1)
+  if (isJoint)
     rounds.insert(rounds.begin(), listJointCandidates(/*orders=*/1));
   return choosePlan(rounds, memoryLimitBytes,
                     options.timeBudgetSeconds - time.getSeconds(), *this);
@@ -141,9 +145,9 @@ ModelCandidates::Joint &ModelCandidates::getJoint(int64_t zigzag) {
   problems.get = joint.getStep;
   if (std::optional<PlanningProblem> step = problems.get(counts.front())) {
     auto ops = static_cast<int64_t>(step->ops.size());
-    while (problems.counts.size() > 1 &&
-           problems.counts.back() * ops > mostUnrolledOps)
-      problems.counts.pop_back();
+    while (counts.size() > 1 && counts.back() * ops > mostUnrolledOps)
+      counts.pop_back();
+    problems.counts = counts;
   }
   joint.planner = std::make_unique<JointPlanner>(std::move(problems), options,
                                                  cluster, costs);

@@ -66,8 +66,8 @@ public:
         }
         ++active;
       }
-      double speed =
-          std::min(sharing, count / static_cast<double>(std::max(active, 1L)));
+      double speed = std::min(
+          sharing, count / static_cast<double>(std::max<int64_t>(active, 1)));
       for (double rest : left)
         if (rest != notYet)
           next = std::min(next, now + rest / speed);

@@ -418,14 +418,16 @@ std::vector<SpaceSource::Seed> ProblemSource::getSeeds() {
   for (int space = 0; space < getSpaceCount(); ++space) {
     const Space &own = spaces[space];
     int64_t tensor = getTensorSize(own.space.mesh);
-    if (getInfo(space).width == SpaceWidth::any || node % tensor != 0)
+    std::vector<ScheduleShape> shapes = getShapes(space);
+    if (getInfo(space).width == SpaceWidth::any || node % tensor != 0 ||
+        shapes.empty())
       continue;
     int64_t replicas = request.deviceCount / own.positions / tensor;
     for (int64_t count : llvm::reverse(counts)) {
       Step *step = getStep(count);
       if (!step || step->batch % replicas != 0 || count < own.positions)
         continue;
-      Seed seed{space, getShapes(space).front()};
+      Seed seed{space, shapes.front()};
       seed.shape.microBatches = count;
       double needed = 2 * step->variableBytes /
                       static_cast<double>(request.memoryLimitBytes);

@@ -19,20 +19,19 @@ ArenaSweep::ArenaSweep(const std::vector<Lifetime> &lifetimes)
   });
 }
 
-int64_t ArenaSweep::pack(int64_t shortLife, int64_t ceiling) {
+void ArenaSweep::pack(int64_t shortLife, int64_t ceiling) {
   gaps = {{0, INT64_MAX}};
-  int64_t peak = 0;
   auto ended = byEnd.begin();
   for (size_t index = 0; index != lifetimes.size(); ++index) {
     const Lifetime &life = lifetimes[index];
     for (; lifetimes[*ended].last < life.first; ++ended)
       release(offsets[*ended], offsets[*ended] + lifetimes[*ended].bytes);
     bool isShort = life.last - life.first <= shortLife;
-    offsets[index] =
-        isShort ? takeHighest(life.bytes, ceiling) : takeLowest(life.bytes);
-    peak = std::max(peak, offsets[index] + life.bytes);
+    // What has no bytes is in nobody's way.
+    offsets[index] = life.bytes == 0 ? 0
+                     : isShort       ? takeHighest(life.bytes, ceiling)
+                                     : takeLowest(life.bytes);
   }
-  return peak;
 }
 
 int64_t ArenaSweep::takeLowest(int64_t bytes) {

@@ -13,9 +13,9 @@
 
 namespace parplan {
 
-/// Packs as allocators do, one buffer after the other as they begin to live:
-/// in a time that hardly depends on how many live at once, for programs in
-/// which to look at all pairs takes too long.
+/// Packs as allocators do, one buffer after the other as they begin to live: it
+/// looks at the gaps between those that live, for programs in which to look at
+/// all pairs takes too long.
 class ArenaSweep {
 public:
   /// In the order of their starts; bytes are multiples of the alignment.
@@ -24,7 +24,7 @@ public:
   /// Every buffer in the lowest gap; but those that live no longer than
   /// `shortLife` in the highest one below `ceiling`, so that they leave no
   /// holes between those that stay. The highest end.
-  int64_t pack(int64_t shortLife, int64_t ceiling);
+  void pack(int64_t shortLife, int64_t ceiling);
   const std::vector<int64_t> &getOffsets() const { return offsets; }
 
 private:

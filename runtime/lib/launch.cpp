@@ -154,6 +154,10 @@ std::string LaunchCommand::text() const {
   return line;
 }
 
+bool shareProcessors(int ranks) {
+  return 2 * static_cast<unsigned>(ranks) > std::thread::hardware_concurrency();
+}
+
 LaunchCommand mpiLaunchCommand(int ranks, int argc, char **argv) {
   LaunchCommand command;
   command.environment = {
@@ -163,9 +167,8 @@ LaunchCommand mpiLaunchCommand(int ranks, int argc, char **argv) {
       "OMPI_MCA_btl=self,vader", "OMPI_MCA_pml=ob1", "OMPI_MCA_plm=isolated",
       "OMPI_MCA_btl_base_warn_component_unused=0",
       "OMPI_MCA_mpi_show_handle_leaks=0"};
-  const unsigned processors = std::thread::hardware_concurrency();
   // A stream that waits inside MPI makes way for the ones that compute.
-  if (2 * static_cast<unsigned>(ranks) > processors)
+  if (shareProcessors(ranks))
     command.environment.push_back("OMPI_MCA_mpi_yield_when_idle=1");
   if (!crossMemoryAllowed())
     command.environment.push_back(

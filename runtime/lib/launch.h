@@ -24,6 +24,10 @@ Launcher detectLauncher();
 /// Removes what detectLauncher looks at, for the processes started from here.
 void forgetLauncher();
 
+/// Ranks of one machine have more streams than there are processors: each has
+/// one that computes, and others that wait beside it.
+bool shareProcessors(int ranks);
+
 /// The command with which `program arguments..` starts `ranks` MPI processes
 /// on this machine, and the environment that it adds.
 struct LaunchCommand {

@@ -2,6 +2,7 @@
 
 #include "mpi_world.h"
 #include "failure.h"
+#include "mpi_wait.h"
 
 #include <cstring>
 #include <mpi.h>
@@ -42,6 +43,8 @@ public:
            "this MPI does not support calls from several threads");
     ranks = size;
     registerWait(position, wait);
+    WaitScope scope(wait, "agreement", "service");
+    agreeOnWaiting();
   }
   int rank() const override { return position; }
   int size() const override { return ranks; }

@@ -63,8 +63,8 @@ struct Device {
   /// sequences, and the one for its gradients.
   double attentionEfficiency = 0.54;
   double attentionGradientEfficiency = 0.25;
-  /// What a processor takes for the scores themselves, beside the products; 0:
-  /// nothing, or nobody knows.
+  /// Of a processor: what the scores themselves take, beside the products; 0:
+  /// nobody knows, and attention is a product.
   double attentionScoresPerSecond = 0;
   double attentionGradientScoresPerSecond = 0;
   /// Time between two launches that no work hides.

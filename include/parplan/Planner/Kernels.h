@@ -40,7 +40,7 @@ void markKernels(PlanningProblem &problem, ElementwiseKernels kernels);
 void markOverlap(PlanningProblem &problem, const Stack &stack,
                  double interference);
 
-/// Both, for the programs of a cluster.
+/// Both, and what moves in buckets, for the programs of a cluster.
 void applyStack(PlanningProblem &problem,
                 const ClusterDescription &description);
 

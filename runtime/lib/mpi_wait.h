@@ -7,22 +7,26 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef PARPLAN_RUNTIME_LIB_HOST_MPI_WAIT_H
-#define PARPLAN_RUNTIME_LIB_HOST_MPI_WAIT_H
+#ifndef PARPLAN_RUNTIME_LIB_MPI_WAIT_H
+#define PARPLAN_RUNTIME_LIB_MPI_WAIT_H
 
 #include <mpi.h>
 
 namespace parplan {
 namespace runtime {
 
+/// All ranks wait like those of the machine that has the fewest processors for
+/// them: they meet the same way. Once, before anything else here.
+void agreeOnWaiting();
+
 /// Returns when all requests are complete; fails with 190 when one does.
 void awaitMpi(MPI_Request *requests, int count, const char *what);
 
-/// Where ranks share processors: returns when all members are here, so that a
-/// collective that waits in a loop waits shortly. Else nothing.
+/// Where some rank shares its processors: returns when all members are here, so
+/// that a collective that waits in a loop waits shortly. Else nothing.
 void meetBeforeMpi(MPI_Comm handle, const char *what);
 
 } // namespace runtime
 } // namespace parplan
 
-#endif // PARPLAN_RUNTIME_LIB_HOST_MPI_WAIT_H
+#endif // PARPLAN_RUNTIME_LIB_MPI_WAIT_H

@@ -1,14 +1,13 @@
 //===- mpi_wait.cpp - Waiting for MPI beside ranks that compute -----------===//
 
 #include "mpi_wait.h"
+#include "launch.h"
 #include "mpi_world.h"
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
 #include <ctime>
 #include <sched.h>
-#include <thread>
 #if defined(__linux__)
 #include <sys/prctl.h>
 #endif
@@ -18,17 +17,9 @@ namespace runtime {
 
 namespace {
 
-/// As for launches (mpiLaunchCommand): a rank has streams that wait beside the
-/// one that computes.
-bool areProcessorsShared() {
-  const char *local = std::getenv("OMPI_COMM_WORLD_LOCAL_SIZE");
-  int ranks = local ? std::atoi(local) : 0;
-  if (ranks <= 0)
-    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  return 2 * static_cast<unsigned>(ranks) > std::thread::hardware_concurrency();
-}
-
 using Duration = std::chrono::nanoseconds;
+
+bool isShared = false;
 
 /// For about as long as it says: else the kernel adds 50 microseconds.
 void sleepFor(Duration duration) {
@@ -42,8 +33,21 @@ void sleepFor(Duration duration) {
 
 } // namespace
 
+void agreeOnWaiting() {
+  MPI_Comm machine;
+  checkMpi(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0,
+                               MPI_INFO_NULL, &machine),
+           "splitting the world into machines");
+  int ranks = 1, any = 0;
+  MPI_Comm_size(machine, &ranks);
+  MPI_Comm_free(&machine);
+  const int own = shareProcessors(ranks);
+  checkMpi(MPI_Allreduce(&own, &any, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD),
+           "agreeing on how to wait");
+  isShared = any != 0;
+}
+
 void awaitMpi(MPI_Request *requests, int count, const char *what) {
-  static const bool isShared = areProcessorsShared();
   if (!isShared)
     return checkMpi(MPI_Waitall(count, requests, MPI_STATUSES_IGNORE), what);
   constexpr Duration patience = std::chrono::microseconds(20);
@@ -66,7 +70,6 @@ void awaitMpi(MPI_Request *requests, int count, const char *what) {
 }
 
 void meetBeforeMpi(MPI_Comm handle, const char *what) {
-  static const bool isShared = areProcessorsShared();
   if (!isShared)
     return;
   MPI_Request request;
