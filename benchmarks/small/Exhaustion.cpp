@@ -5,9 +5,9 @@
 #include "Stages.h"
 #include "Variants.h"
 
+#include "lib/Planner/EveryLayout.h"
 #include "lib/Planner/StepTime.h"
 
-#include "parplan/Planner/Decisions.h"
 #include "parplan/Planner/Evaluator.h"
 #include "parplan/Planner/VisitSums.h"
 
@@ -34,69 +34,6 @@ std::optional<double> Frontier::getBest(int64_t limit) const {
 
 namespace {
 
-/// Every combination of assignments and of layouts at rest on one mesh.
-class Layouts {
-public:
-  Layouts(const PlanningProblem &problem, const PlanRequest &request,
-          const PlanSpace &space)
-      : problem(problem), decisions(getDecisions(problem)) {
-    std::optional<std::string> refusal;
-    assignments = getAllowedAssignments(problem, request, space, refusal);
-    if (refusal)
-      return;
-    rests = getRestCandidates(problem, request, space, assignments);
-    count = 1;
-    for (const Decision &decision : decisions.all)
-      addDigit(assignments[decision.leader].size());
-    // What replaces a variable lies as that does.
-    for (auto [value, choices] : llvm::zip_equal(problem.values, rests))
-      addDigit(value.updates >= 0 ? 1 : choices.size());
-    answer.mesh = space.mesh;
-    answer.assignments.resize(problem.ops.size());
-    answer.rest.resize(problem.values.size());
-  }
-
-  /// 0: the mesh is refused.
-  double getCount() const { return count; }
-
-  const PlanningAnswer &get() {
-    for (size_t op = 0; op < assignments.size(); ++op)
-      answer.assignments[op] = assignments[op][digits[decisions.ofOp[op]]];
-    for (size_t value = 0; value < rests.size(); ++value) {
-      int updated = problem.values[value].updates;
-      answer.rest[value] =
-          updated >= 0 ? answer.rest[updated]
-                       : rests[value][digits[decisions.all.size() + value]];
-    }
-    return answer;
-  }
-
-  /// False after the last combination.
-  bool advance() {
-    for (size_t digit = digits.size(); digit-- > 0;) {
-      if (++digits[digit] < sizes[digit])
-        return true;
-      digits[digit] = 0;
-    }
-    return false;
-  }
-
-private:
-  void addDigit(size_t size) {
-    sizes.push_back(size);
-    digits.push_back(0);
-    count *= static_cast<double>(size);
-  }
-
-  const PlanningProblem &problem;
-  Decisions decisions;
-  std::vector<std::vector<FactorAssignment>> assignments;
-  std::vector<std::vector<Sharding>> rests;
-  std::vector<size_t> sizes, digits;
-  double count = 0;
-  PlanningAnswer answer;
-};
-
 class Exhaustion {
 public:
   Exhaustion(const Instance &instance, int64_t mostPlans)
@@ -114,7 +51,7 @@ public:
           return std::nullopt;
         for (int64_t positions : getPositions())
           for (const PlanSpace &space : getSpacesOf(problem, positions)) {
-            Layouts layouts(problem, getRequest(positions), space);
+            EveryLayout layouts(problem, getRequest(positions), space);
             if (layouts.getCount() == 0)
               continue;
             std::vector<Stages> stages;
@@ -174,7 +111,7 @@ private:
   }
 
   void judgeAll(const PlanningProblem &problem, PlanEvaluator &evaluator,
-                Layouts &layouts, const std::vector<Variant> &variants,
+                EveryLayout &layouts, const std::vector<Variant> &variants,
                 const StageCutter &cutter, const std::vector<Stages> &stages) {
     do {
       PlanningAnswer answer = layouts.get();

@@ -1,23 +1,11 @@
 //===- Exhaustive.cpp - The oracle: every combination ---------------------===//
 
-#include "Refusals.h"
+#include "EveryLayout.h"
 
-#include "parplan/Planner/Decisions.h"
 #include "parplan/Planner/Evaluator.h"
 #include "parplan/Planner/Solver.h"
 
 using namespace parplan;
-
-/// Advances `digits`, last fastest; false after the last combination.
-static bool advance(std::vector<size_t> &digits,
-                    const std::vector<size_t> &sizes) {
-  for (size_t i = digits.size(); i-- > 0;) {
-    if (++digits[i] < sizes[i])
-      return true;
-    digits[i] = 0;
-  }
-  return false;
-}
 
 PlanResult parplan::solveByExhaustion(const PlanningProblem &problem,
                                       const PlanRequest &request,
@@ -29,36 +17,13 @@ PlanResult parplan::solveByExhaustion(const PlanningProblem &problem,
     return result;
   }
   for (const PlanSpace &space : getSpaces(problem, request)) {
-    const Mesh &mesh = space.mesh;
-    std::optional<std::string> refusal;
-    auto assignments = getAllowedAssignments(problem, request, space, refusal);
-    if (refusal) {
-      result.refusals.push_back(*refusal);
+    EveryLayout layouts(problem, request, space);
+    if (layouts.getRefusal()) {
+      result.refusals.push_back(*layouts.getRefusal());
       continue;
     }
-    auto rests = getRestCandidates(problem, request, space, assignments);
-    Decisions decisions = getDecisions(problem);
-    std::vector<size_t> sizes;
-    for (const Decision &decision : decisions.all)
-      sizes.push_back(assignments[decision.leader].size());
-    // What replaces a variable lies as that does.
-    for (auto [value, choices] : llvm::zip_equal(problem.values, rests))
-      sizes.push_back(value.updates >= 0 ? 1 : choices.size());
-    std::vector<size_t> digits(sizes.size(), 0);
-    PlanningAnswer answer;
-    answer.mesh = mesh;
-    answer.servers = request.servers;
-    answer.assignments.resize(assignments.size());
-    answer.rest.resize(rests.size());
     do {
-      for (size_t op = 0; op < assignments.size(); ++op)
-        answer.assignments[op] = assignments[op][digits[decisions.ofOp[op]]];
-      for (size_t value = 0; value < rests.size(); ++value) {
-        int updated = problem.values[value].updates;
-        answer.rest[value] =
-            updated >= 0 ? answer.rest[updated]
-                         : rests[value][digits[decisions.all.size() + value]];
-      }
+      const PlanningAnswer &answer = layouts.get();
       ++result.certificate.explored;
       if (!verifyAnswer(problem, answer).empty())
         continue;
@@ -70,7 +35,7 @@ PlanResult parplan::solveByExhaustion(const PlanningProblem &problem,
         result.answer = answer;
         result.evaluation = evaluation;
       }
-    } while (advance(digits, sizes));
+    } while (layouts.advance());
   }
   if (result.answer)
     result.certificate.upperBoundSeconds =

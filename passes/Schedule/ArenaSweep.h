@@ -23,7 +23,7 @@ public:
 
   /// Every buffer in the lowest gap; but those that live no longer than
   /// `shortLife` in the highest one below `ceiling`, so that they leave no
-  /// holes between those that stay. The highest end.
+  /// holes between those that stay.
   void pack(int64_t shortLife, int64_t ceiling);
   const std::vector<int64_t> &getOffsets() const { return offsets; }
 
