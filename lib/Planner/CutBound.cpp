@@ -6,6 +6,8 @@
 
 #include "CutBound.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 #include <algorithm>
 #include <cmath>
 
@@ -22,37 +24,30 @@ static Weights toWeights(const PassWeights &passes, double scale) {
   return weights;
 }
 
+static std::array<double, 8> getKey(const Weights &weights) {
+  return {weights.forward,    weights.inputGradient, weights.weightGradient,
+          weights.meeting,    weights.ends,          weights.permanentBytes,
+          weights.savedBytes, weights.hostBytes};
+}
+
 CutBound::CutBound(const UnitChain &chain, const ScheduleShape &shape,
                    AskedOracles &oracles, const Options &options)
     : chain(chain), shape(shape), oracles(oracles), options(options),
-      isUniform(chain.isUniform()), perChunk(chain.getBlocksPerChunk(shape)) {
+      perChunk(chain.getBlocksPerChunk(shape)) {
   if (perChunk == 0)
     return;
+  findEqualPlaces();
   auto batches = static_cast<double>(shape.microBatches);
-  // Sums of weighted passes of what lies before or behind a centre.
-  auto getWay = [&](const std::vector<PassWeights> &weights, bool isBefore) {
-    std::vector<double> key = {isBefore ? 1.0 : 0.0};
-    for (const PassWeights &passes : weights)
-      key.insert(key.end(),
-                 {passes.forward, passes.inputGradient, passes.weightGradient});
-    auto [it, isNew] = ways.try_emplace(std::move(key));
-    if (isNew) {
-      it->second.assign(perChunk + 1, 0);
-      for (int64_t chunk = 0; chunk < shape.chunks; ++chunk) {
-        if (weights[chunk].isNone())
-          continue;
-        const Prefix &prefix = getPrefix(toWeights(weights[chunk], 1));
-        for (int64_t count = 0; count <= perChunk; ++count)
-          it->second[count] +=
-              getSum(prefix, (isBefore ? chain.getStart(shape, count)
-                                       : chain.getRest(shape, count))[chunk]);
-      }
-    }
-    return &it->second;
+  auto getSumsOfPasses = [&](const std::vector<PassWeights> &passes) {
+    std::vector<Weights> weights;
+    for (const PassWeights &ofChunk : passes)
+      weights.push_back(toWeights(ofChunk, 1));
+    return &getCutSums(weights);
   };
   leastPerBlock = never;
   forms.resize(shape.positions);
   sums.resize(shape.positions);
+  raised.resize(shape.positions);
   for (int64_t position = 0; position < shape.positions; ++position) {
     std::vector<StepBound> bounds =
         getStepBounds(shape, options.meets, position);
@@ -62,21 +57,21 @@ CutBound::CutBound(const UnitChain &chain, const ScheduleShape &shape,
       bounds.resize(shared);
     for (StepBound &bound : bounds) {
       Form form;
-      Sums sum;
-      sum.before = getWay(bound.before, /*isBefore=*/true);
-      sum.behind = getWay(bound.behind, /*isBefore=*/false);
-      sum.meetsFirst = bound.meeting == 0 && position != 0;
-      sum.constant = bound.messages * options.leastMessageSeconds;
-      for (int64_t chunk = 0; chunk < shape.chunks; ++chunk) {
-        Weights weights = toWeights(bound.ofCentre[chunk], 1 / batches);
+      for (const PassWeights &passes : bound.ofCentre) {
+        Weights weights = toWeights(passes, 1 / batches);
         weights.ends = 1 / batches;
         weights.meeting = bound.meeting == position ? 1 / batches : 0;
-        sum.centre.push_back(&getPrefix(weights));
         form.weights.push_back(weights);
       }
+      Sums sum;
+      sum.before = getSumsOfPasses(bound.before);
+      sum.centre = &getCutSums(form.weights);
+      sum.behind = getSumsOfPasses(bound.behind);
+      sum.meetsFirst = bound.meeting == 0 && position != 0;
+      sum.constant = bound.messages * options.leastMessageSeconds;
       form.bound = std::move(bound);
       forms[position].push_back(std::move(form));
-      sums[position].push_back(std::move(sum));
+      sums[position].push_back(sum);
     }
   }
   for (int type = 0; type < chain.getTypeCount(); ++type) {
@@ -87,21 +82,12 @@ CutBound::CutBound(const UnitChain &chain, const ScheduleShape &shape,
   }
   Weights meeting = toWeights({}, 0);
   meeting.meeting = 1;
-  const Prefix &prefix = getPrefix(meeting);
-  for (int64_t count = 0; count <= perChunk; ++count) {
-    double seconds = 0;
-    for (const UnitRange &range : chain.getStart(shape, count))
-      seconds += getSum(prefix, range);
-    firstMeeting.push_back(seconds);
-  }
+  firstMeeting = &getCutSums(
+      std::vector<Weights>(static_cast<size_t>(shape.chunks), meeting));
 }
 
 const CutBound::Prefix &CutBound::getPrefix(const Weights &weights) {
-  std::array<double, 8> key = {weights.forward,        weights.inputGradient,
-                               weights.weightGradient, weights.meeting,
-                               weights.ends,           weights.permanentBytes,
-                               weights.savedBytes,     weights.hostBytes};
-  auto [it, isNew] = prefixes.try_emplace(key);
+  auto [it, isNew] = prefixes.try_emplace(getKey(weights));
   if (isNew) {
     std::vector<double> prices;
     for (int type = 0; type < chain.getTypeCount(); ++type)
@@ -113,50 +99,93 @@ const CutBound::Prefix &CutBound::getPrefix(const Weights &weights) {
   return it->second;
 }
 
+const CutBound::CutSums &
+CutBound::getCutSums(const std::vector<Weights> &weights) {
+  std::vector<double> key;
+  for (const Weights &ofChunk : weights)
+    llvm::append_range(key, getKey(ofChunk));
+  auto [it, isNew] = cutSums.try_emplace(std::move(key));
+  CutSums &sumsOfCuts = it->second;
+  if (!isNew)
+    return sumsOfCuts;
+  sumsOfCuts.assign(perChunk + 1, 0);
+  for (int64_t chunk = 0; chunk < shape.chunks; ++chunk) {
+    if (getKey(weights[chunk]) == std::array<double, 8>{})
+      continue;
+    const Prefix &prefix = getPrefix(weights[chunk]);
+    for (int64_t count = 1; count <= perChunk; ++count) {
+      UnitRange range = chain.getContent(shape, 0, count)[chunk];
+      sumsOfCuts[count] += prefix[range.end] - prefix[range.first];
+    }
+  }
+  return sumsOfCuts;
+}
+
+void CutBound::findEqualPlaces() {
+  firstEqual.assign(perChunk, 0);
+  auto getTypes = [&](int64_t block) {
+    std::vector<int> types;
+    for (const UnitRange &range : chain.getContent(shape, block, 1))
+      types.push_back(chain.getType(range.first));
+    return types;
+  };
+  for (int64_t block = 1; block < perChunk; ++block)
+    firstEqual[block] =
+        getTypes(block) == getTypes(block - 1) ? firstEqual[block - 1] : block;
+}
+
+CutBound::Place CutBound::getPlace(int64_t before, int64_t count) const {
+  int64_t end = before + count;
+  // The ends of the model are with the first block and with the last.
+  bool isInside = before > 0 && end < perChunk;
+  if (!isInside || firstEqual[end - 1] > before)
+    return {before, count};
+  return {std::max<int64_t>(1, firstEqual[end - 1]), count};
+}
+
 double CutBound::getCentre(int64_t position, size_t form, int64_t before,
                            int64_t count) const {
-  auto found = raised.find(getPlace(position, form, before, count));
-  if (found != raised.end())
-    return found->second;
-  double sum = 0;
-  std::vector<UnitRange> content = chain.getContent(shape, before, count);
-  for (size_t chunk = 0; chunk < content.size(); ++chunk)
-    sum += getSum(*sums[position][form].centre[chunk], content[chunk]);
-  return sum * static_cast<double>(shape.microBatches);
+  const CutSums &centre = *sums[position][form].centre;
+  double plain = (centre[before + count] - centre[before]) *
+                 static_cast<double>(shape.microBatches);
+  auto found = raised[position].find(getPlace(before, count));
+  return found == raised[position].end() ? plain
+                                         : std::max(plain, found->second[form]);
 }
 
 void CutBound::raiseCentre(int64_t position, size_t form, int64_t before,
                            int64_t count, double value) {
   double known = getCentre(position, form, before, count);
-  raised[getPlace(position, form, before, count)] = std::max(known, value);
+  std::vector<double> &values = raised[position][getPlace(before, count)];
+  values.resize(forms[position].size(), -1);
+  values[form] = std::max(known, value);
 }
 
 bool CutBound::isRaised(int64_t position, size_t form, int64_t before,
                         int64_t count) const {
-  return raised.count(getPlace(position, form, before, count)) != 0;
+  auto found = raised[position].find(getPlace(before, count));
+  return found != raised[position].end() && found->second[form] >= 0;
 }
 
 double CutBound::getBound(int64_t position, int64_t before, int64_t count,
                           double *withoutRaise) const {
+  const std::vector<double> *values = nullptr;
+  if (!raised[position].empty()) {
+    auto found = raised[position].find(getPlace(before, count));
+    if (found != raised[position].end())
+      values = &found->second;
+  }
   double worst = 0, plain = 0;
-  std::vector<UnitRange> content = chain.getContent(shape, before, count);
+  int64_t end = before + count;
   auto batches = static_cast<double>(shape.microBatches);
   for (size_t form = 0; form < sums[position].size(); ++form) {
     const Sums &sum = sums[position][form];
-    double centre = 0;
-    for (size_t chunk = 0; chunk < content.size(); ++chunk)
-      centre += getSum(*sum.centre[chunk], content[chunk]);
-    centre *= batches;
-    double others = sum.constant + (*sum.before)[before] +
-                    (*sum.behind)[before + count] +
-                    (sum.meetsFirst ? meetingOfFirst : 0);
+    double centre = ((*sum.centre)[end] - (*sum.centre)[before]) * batches;
+    double others = sum.constant + (*sum.before)[before] + sum.behind->back() -
+                    (*sum.behind)[end] + (sum.meetsFirst ? meetingOfFirst : 0);
     plain = std::max(plain, others + centre);
-    if (!raised.empty()) {
-      auto found = raised.find(getPlace(position, form, before, count));
-      if (found != raised.end())
-        centre = std::max(centre, found->second);
-    }
-    worst = std::max(worst, others + centre);
+    worst = std::max(
+        worst, others + (values ? std::max(centre, (*values)[form]) : centre));
   }
   if (withoutRaise)
     *withoutRaise = plain;
@@ -171,7 +200,7 @@ CutPath CutBound::getEqual() {
     int64_t end = perChunk * (position + 1) / shape.positions;
     path.counts.push_back(end - before);
     if (position == 0)
-      meetingOfFirst = firstMeeting[end];
+      meetingOfFirst = (*firstMeeting)[end];
     path.seconds =
         std::max(path.seconds, getBound(position, before, end - before));
     before = end;
@@ -190,7 +219,7 @@ CutPath CutBound::find(double cutoff) {
   if (shape.positions == 1)
     return best.counts.empty() ? CutPath() : best;
   if (!options.isThorough) {
-    meetingOfFirst = firstMeeting[1];
+    meetingOfFirst = (*firstMeeting)[1];
     CutPath found = findFrom(0, best.seconds);
     if (!found.counts.empty() && found.seconds <= best.seconds)
       best = std::move(found);
@@ -202,7 +231,7 @@ CutPath CutBound::find(double cutoff) {
       int64_t first = middle + (step % 2 == 0 ? -step / 2 : step / 2 + 1);
       if (first < 1 || first > most)
         continue;
-      meetingOfFirst = firstMeeting[first];
+      meetingOfFirst = (*firstMeeting)[first];
       CutPath found = findFrom(first, best.seconds);
       if (!found.counts.empty() &&
           (found.seconds < best.seconds || best.counts.empty()))

@@ -62,17 +62,23 @@ public:
 
 private:
   using Prefix = std::vector<double>;
-  using Place = std::array<int64_t, 4>;
+  /// Per number of blocks per chunk what the first positions cost that have so
+  /// many together. Differences are what is between two cuts.
+  using CutSums = std::vector<double>;
+  struct Sums {
+    const CutSums *before = nullptr, *centre = nullptr, *behind = nullptr;
+    bool meetsFirst = false;
+    double constant = 0;
+  };
+  /// The blocks before a centre and its own.
+  using Place = std::pair<int64_t, int64_t>;
 
   const Prefix &getPrefix(const Weights &weights);
-  static double getSum(const Prefix &prefix, const UnitRange &range) {
-    return prefix[range.end] - prefix[range.first];
-  }
-  Place getPlace(int64_t position, size_t form, int64_t before,
-                 int64_t count) const {
-    return {position, static_cast<int64_t>(form), isUniform ? 0 : before,
-            count};
-  }
+  /// By the weights of each chunk.
+  const CutSums &getCutSums(const std::vector<Weights> &weights);
+  void findEqualPlaces();
+  /// The first place with the same units.
+  Place getPlace(int64_t before, int64_t count) const;
   /// The bound of the step with a centre.
   double getBound(int64_t position, int64_t before, int64_t count,
                   double *withoutRaise = nullptr) const;
@@ -83,25 +89,21 @@ private:
   ScheduleShape shape;
   AskedOracles &oracles;
   Options options;
-  bool isUniform = false;
   int64_t perChunk = 0;
+  /// Per block of a chunk the first one from which on all are like it, in all
+  /// chunks.
+  std::vector<int64_t> firstEqual;
   /// The least that a centre costs for each block.
   double leastPerBlock = 0;
   std::vector<std::vector<Form>> forms;
-  struct Sums {
-    std::vector<const Prefix *> centre;
-    /// By the blocks before or behind the centre.
-    const std::vector<double> *before = nullptr, *behind = nullptr;
-    bool meetsFirst = false;
-    double constant = 0;
-  };
   std::vector<std::vector<Sums>> sums;
   std::map<std::array<double, 8>, Prefix> prefixes;
-  std::map<std::vector<double>, std::vector<double>> ways;
+  std::map<std::vector<double>, CutSums> cutSums;
   /// Seconds of the first position before meeting, by its blocks.
-  std::vector<double> firstMeeting;
+  const CutSums *firstMeeting = nullptr;
   double meetingOfFirst = 0;
-  std::map<Place, double> raised;
+  /// Per position, by form; -1: not raised.
+  std::vector<std::map<Place, std::vector<double>>> raised;
 };
 
 } // namespace parplan

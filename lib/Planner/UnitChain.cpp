@@ -19,11 +19,6 @@ void UnitChain::add(int type, int64_t count, bool isEnd) {
     (hasBlocks ? tail : head) += static_cast<int>(count);
 }
 
-bool UnitChain::isUniform() const {
-  return std::all_of(types.begin() + head, types.end() - tail,
-                     [&](int type) { return type == types[head]; });
-}
-
 int64_t UnitChain::getBlocksPerChunk(const ScheduleShape &shape) const {
   int64_t blocks = getBlockCount();
   if (blocks % shape.chunks != 0 || blocks / shape.chunks < shape.positions)
@@ -31,21 +26,22 @@ int64_t UnitChain::getBlocksPerChunk(const ScheduleShape &shape) const {
   return blocks / shape.chunks;
 }
 
-std::vector<UnitRange> UnitChain::getRanges(const ScheduleShape &shape,
-                                            int64_t first, int64_t end) const {
+std::vector<UnitRange> UnitChain::getContent(const ScheduleShape &shape,
+                                             int64_t before,
+                                             int64_t count) const {
   std::vector<UnitRange> ranges;
   auto perChunk = static_cast<int>(getBlockCount() / shape.chunks);
-  auto low = static_cast<int>(first), high = static_cast<int>(end);
+  auto low = static_cast<int>(before), high = static_cast<int>(before + count);
   for (int chunk = 0; chunk < shape.chunks; ++chunk) {
     bool isLastChunk = chunk + 1 == shape.chunks;
     UnitRange range;
     if (chunk == 1 && isVee(shape.kind)) {
       range = {head + 2 * perChunk - high, head + 2 * perChunk - low};
-      if (first == 0)
+      if (before == 0)
         range.end += tail;
     } else {
       range = {head + chunk * perChunk + low, head + chunk * perChunk + high};
-      if (chunk == 0 && first == 0)
+      if (chunk == 0 && before == 0)
         range.first = 0;
       if (isLastChunk && high == perChunk)
         range.end += tail;
@@ -53,27 +49,6 @@ std::vector<UnitRange> UnitChain::getRanges(const ScheduleShape &shape,
     ranges.push_back(range);
   }
   return ranges;
-}
-
-std::vector<UnitRange> UnitChain::getContent(const ScheduleShape &shape,
-                                             int64_t before,
-                                             int64_t count) const {
-  return getRanges(shape, before, before + count);
-}
-
-std::vector<UnitRange> UnitChain::getStart(const ScheduleShape &shape,
-                                           int64_t count) const {
-  if (count == 0)
-    return std::vector<UnitRange>(shape.chunks);
-  return getRanges(shape, 0, count);
-}
-
-std::vector<UnitRange> UnitChain::getRest(const ScheduleShape &shape,
-                                          int64_t before) const {
-  int64_t perChunk = getBlockCount() / shape.chunks;
-  if (before == perChunk)
-    return std::vector<UnitRange>(shape.chunks);
-  return getRanges(shape, before, perChunk);
 }
 
 std::vector<int> UnitChain::getCuts(const ScheduleShape &shape,

@@ -31,9 +31,6 @@ public:
   int getType(int instance) const { return types[instance]; }
   /// Instances that stages share out.
   int64_t getBlockCount() const { return getInstanceCount() - head - tail; }
-  /// All blocks are of one type, so that it does not matter which of them a
-  /// position has.
-  bool isUniform() const;
 
   /// The blocks that the chunks of all positions have together, one of each
   /// position; 0: the schedule does not fit.
@@ -43,22 +40,12 @@ public:
   /// `before` of the positions before it.
   std::vector<UnitRange> getContent(const ScheduleShape &shape, int64_t before,
                                     int64_t count) const;
-  /// Of each chunk what the first positions have together, `count` blocks per
-  /// chunk; none: nothing.
-  std::vector<UnitRange> getStart(const ScheduleShape &shape,
-                                  int64_t count) const;
-  /// Likewise what the last ones have, behind `before` blocks.
-  std::vector<UnitRange> getRest(const ScheduleShape &shape,
-                                 int64_t before) const;
 
   /// The first instance of every virtual stage.
   std::vector<int> getCuts(const ScheduleShape &shape,
                            const std::vector<int64_t> &counts) const;
 
 private:
-  std::vector<UnitRange> getRanges(const ScheduleShape &shape, int64_t first,
-                                   int64_t end) const;
-
   std::vector<int> types;
   int typeCount = 0, head = 0, tail = 0;
 };
