@@ -6,8 +6,6 @@
 
 #include "AskedOracles.h"
 
-#include <algorithm>
-
 using namespace parplan;
 
 AskedOracles::Key AskedOracles::makeKey(int type, const Weights &weights,
@@ -37,31 +35,26 @@ const BoundaryMatrix &AskedOracles::getMatrix(int type, const Weights &weights,
 const BlockPlan *AskedOracles::getPlan(int type, const Weights &weights,
                                        ModeSet modes, int in, int out) {
   modes &= allowed;
-  if (getMatrix(type, weights, modes).get(in, out) ==
-      BoundaryMatrix::impossible)
+  if (modes == 0)
     return nullptr;
   Key key = makeKey(type, weights, modes);
   key.in = in;
   key.out = out;
   auto [it, isNew] = plans.try_emplace(key);
-  if (isNew)
+  if (isNew) {
     it->second = oracles[type]->getPlan(weights, modes, in, out);
+    ++calls;
+  }
   return it->second ? &*it->second : nullptr;
 }
 
-const AskedOracles::Answer &AskedOracles::ask(int type, const Weights &weights,
-                                              ModeSet modes) {
+const BlockOracle::Least &AskedOracles::ask(int type, const Weights &weights,
+                                            ModeSet modes) {
   modes &= allowed;
   auto [it, isNew] = answers.try_emplace(makeKey(type, weights, modes));
-  if (!isNew)
-    return it->second;
-  const BoundaryMatrix &matrix = getMatrix(type, weights, modes);
-  auto least = std::min_element(matrix.costs.begin(), matrix.costs.end());
-  it->second.value = *least;
-  auto index = static_cast<int>(least - matrix.costs.begin());
-  if (const BlockPlan *plan =
-          getPlan(type, weights, modes, index / matrix.outCount,
-                  index % matrix.outCount))
-    it->second.cost = plan->cost;
+  if (isNew && modes != 0) {
+    it->second = oracles[type]->getLeast(weights, modes);
+    ++calls;
+  }
   return it->second;
 }

@@ -20,13 +20,9 @@ public:
   AskedOracles(std::vector<BlockOracle *> oracles, ModeSet allowed)
       : oracles(std::move(oracles)), allowed(allowed) {}
 
-  /// The least weighted cost over all states of the boundaries, and the plan
-  /// that has it; infinity: there is none.
-  struct Answer {
-    double value = 0;
-    CostVector cost;
-  };
-  const Answer &ask(int type, const Weights &weights, ModeSet modes);
+  /// The least weighted cost over all states of the boundaries.
+  const BlockOracle::Least &ask(int type, const Weights &weights,
+                                ModeSet modes);
 
   /// What a unit costs at least.
   double getPrice(int type, const Weights &weights) {
@@ -62,7 +58,7 @@ private:
   std::vector<BlockOracle *> oracles;
   ModeSet allowed;
   std::map<Key, BoundaryMatrix> matrices;
-  std::map<Key, Answer> answers;
+  std::map<Key, BlockOracle::Least> answers;
   /// Those that are none too.
   std::map<Key, std::optional<BlockPlan>> plans;
   int64_t calls = 0;

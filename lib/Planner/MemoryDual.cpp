@@ -43,7 +43,7 @@ MemoryDual::Line MemoryDual::sum(const PositionPart &part,
       int type = chain.getType(unit), end = unit;
       while (end < part.ranges[chunk].end && chain.getType(end) == type)
         ++end;
-      const AskedOracles::Answer &answer = oracles.ask(type, priced, modes);
+      const BlockOracle::Least &answer = oracles.ask(type, priced, modes);
       auto count = static_cast<double>(end - unit);
       line.value += count * answer.value;
       line.cost += count * part.weights[chunk].get(answer.cost);

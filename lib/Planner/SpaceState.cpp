@@ -177,8 +177,8 @@ static std::optional<Way> findWay(const std::vector<Row> &rows, int forcedRow,
 }
 
 /// The best few ways: equal units in a row lie alike on both sides, and ways
-/// differ in how the longest such row lies; then each unit as is cheapest, and
-/// as is smallest.
+/// differ in how the longest such row lies; then each unit as is cheapest, and,
+/// where memory is short, as is smallest.
 std::vector<ChainStates>
 SpaceState::chooseStates(const std::vector<PositionPart> &parts,
                          const std::vector<double> &prices) {
@@ -195,6 +195,8 @@ SpaceState::chooseStates(const std::vector<PositionPart> &parts,
             MemoryDual::addPrice(MemoryDual::getNoWeights(), 1, inFlight);
       }
   std::vector<Row> rows, single, smallest;
+  bool isLimited = llvm::any_of(prices, [](double price) { return price > 0; });
+  ModeSet modes = isLimited ? allModes : oracles.getFastest();
   for (int unit = 0; unit < count;) {
     Row row{unit, unit, {}};
     int type = chain.getType(unit);
@@ -202,10 +204,11 @@ SpaceState::chooseStates(const std::vector<PositionPart> &parts,
       ++row.end;
     for (; unit < row.end; ++unit) {
       const BoundaryMatrix &costs =
-          oracles.getMatrix(type, weightsOf[unit], allModes);
+          oracles.getMatrix(type, weightsOf[unit], modes);
       single.push_back({unit, unit + 1, costs});
-      smallest.push_back(
-          {unit, unit + 1, oracles.getMatrix(type, bytesOf[unit], allModes)});
+      if (isLimited)
+        smallest.push_back(
+            {unit, unit + 1, oracles.getMatrix(type, bytesOf[unit], modes)});
       if (unit == row.first) {
         row.costs = costs;
         continue;
@@ -235,9 +238,12 @@ SpaceState::chooseStates(const std::vector<PositionPart> &parts,
   });
   constexpr size_t mostWays = 3;
   ways.resize(std::min(ways.size(), mostWays));
-  for (const std::vector<Row> *free : {&single, &smallest})
+  for (const std::vector<Row> *free : {&single, &smallest}) {
+    if (free->empty())
+      continue;
     if (auto way = findWay(*free, -1, 0))
       ways.push_back(std::move(*way));
+  }
   std::vector<ChainStates> states;
   for (Way &way : ways)
     if (!llvm::is_contained(states, way.states))
@@ -430,7 +436,7 @@ SpaceState::findPlan(const ScheduleShape &shape, double knownSeconds,
     JudgedPlan plan = judge(shape, *best);
     ++judged;
     // Sums are estimates: they are believed that much less, or more.
-    bool isClose = true, isLimited = false;
+    bool isClose = true, isLimited = false, isOver = false;
     for (size_t position = 0; position < budgets.size(); ++position) {
       double estimated = best->mixes[position].bytes;
       const auto &peaks = plan.evaluation.positionPeakBytes;
@@ -440,6 +446,7 @@ SpaceState::findPlan(const ScheduleShape &shape, double knownSeconds,
               : static_cast<double>(plan.excessBytes);
       constexpr double share = 0.01;
       isLimited |= best->isLimited[position];
+      isOver |= over > 0;
       isClose &= over <= 0 && (!best->isLimited[position] ||
                                over > -share * memoryLimitBytes);
       if (over > 0)
@@ -451,7 +458,7 @@ SpaceState::findPlan(const ScheduleShape &shape, double knownSeconds,
     bool isRefused = plan.refusal.has_value();
     if (!found || getRank(plan) < getRank(found->plan))
       found = Found{std::move(plan), 0};
-    if (isRefused || isClose || !isLimited)
+    if (isRefused || isClose || (!isLimited && !isOver))
       break;
   }
   if (found)

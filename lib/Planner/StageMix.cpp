@@ -59,10 +59,11 @@ void StageMixer::collect(const PositionPart &part, const ChainStates &states,
     ask(weights, oracles.getFastest());
     for (double price : prices)
       ask(MemoryDual::addPrice(weights, price, inFlight), allModes);
+    if (prices.empty())
+      continue;
     for (int mode = 0; mode < oracles.getModeCount(group.type); ++mode) {
       ModeSet alone = ModeSet(1) << mode;
-      if (!prices.empty())
-        ask(MemoryDual::addPrice(weights, prices.front(), inFlight), alone);
+      ask(MemoryDual::addPrice(weights, prices.front(), inFlight), alone);
       ask(MemoryDual::addPrice(MemoryDual::getNoWeights(), 1, inFlight), alone);
     }
   }

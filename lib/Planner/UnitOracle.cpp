@@ -6,8 +6,6 @@
 
 #include "UnitOracle.h"
 
-#include "parplan/Support/Check.h"
-
 #include <algorithm>
 #include <numeric>
 
@@ -38,19 +36,14 @@ UnitOracle::UnitOracle(std::vector<int> numbers,
 void UnitOracle::addMode(Mode &mode, UnitNetwork made) {
   mode.isMade = true;
   mode.network = std::move(made.network);
-  std::vector<int> fixed = variables.before;
-  fixed.insert(fixed.end(), variables.behind.begin(), variables.behind.end());
-  mode.network.reduce(fixed);
-  if (mode.network.isImpossible())
-    return;
-  VectorNetwork relaxed = mode.network;
-  while (true) {
-    mode.elimination = VectorElimination::make(relaxed, fixed, tableLimit);
-    if (mode.elimination)
-      break;
-    // What the minimum leaves out, plans still cost.
-    relaxed.dropWidestFactor();
-  }
+  mode.network.reduce(getBoundary());
+  mode.isImpossible = mode.network.isImpossible();
+}
+
+std::vector<int> UnitOracle::getBoundary() const {
+  std::vector<int> slots = variables.before;
+  slots.insert(slots.end(), variables.behind.begin(), variables.behind.end());
+  return slots;
 }
 
 std::vector<UnitOracle::Mode *> UnitOracle::getModes(ModeSet wanted) {
@@ -60,10 +53,32 @@ std::vector<UnitOracle::Mode *> UnitOracle::getModes(ModeSet wanted) {
       continue;
     if (!mode.isMade)
       addMode(mode, make(mode.number));
-    if (mode.elimination)
+    if (!mode.isImpossible)
       found.push_back(&mode);
   }
   return found;
+}
+
+/// What the minimum leaves out, plans still cost.
+static VectorElimination makeElimination(VectorNetwork network,
+                                         llvm::ArrayRef<int> fixed) {
+  while (true) {
+    if (auto made = VectorElimination::make(network, fixed, tableLimit))
+      return std::move(*made);
+    network.dropWidestFactor();
+  }
+}
+
+VectorElimination &UnitOracle::getByStates(Mode &mode) {
+  if (!mode.byStates)
+    mode.byStates = makeElimination(mode.network, getBoundary());
+  return *mode.byStates;
+}
+
+VectorElimination &UnitOracle::getOverAll(Mode &mode) {
+  if (!mode.overAll)
+    mode.overAll = makeElimination(mode.network, {});
+  return *mode.overAll;
 }
 
 BoundaryMatrix UnitOracle::minimise(const Weights &weights, ModeSet wanted) {
@@ -74,9 +89,27 @@ BoundaryMatrix UnitOracle::minimise(const Weights &weights, ModeSet wanted) {
                       BoundaryMatrix::impossible);
   for (Mode *mode : getModes(wanted))
     for (auto [cost, other] : llvm::zip_equal(
-             matrix.costs, mode->elimination->minimise(toComponents(weights))))
+             matrix.costs, getByStates(*mode).minimise(toComponents(weights))))
       cost = std::min(cost, other);
   return matrix;
+}
+
+BlockOracle::Least UnitOracle::getLeast(const Weights &weights,
+                                        ModeSet wanted) {
+  Components prices = toComponents(weights);
+  Least least;
+  for (Mode *mode : getModes(wanted)) {
+    VectorElimination &elimination = getOverAll(*mode);
+    double value = elimination.minimise(prices).front();
+    if (value >= least.value)
+      continue;
+    least = {value, {}};
+    std::vector<int> places(mode->network.getVariableCount(), -1);
+    elimination.complete(places);
+    if (auto cost = mode->network.complete(prices, places))
+      least.cost = toCost(*cost);
+  }
+  return least;
 }
 
 /// Sets the slots of a boundary to those of a state.
@@ -94,24 +127,25 @@ std::optional<BlockPlan> UnitOracle::getPlan(const Weights &weights,
   Components prices = toComponents(weights);
   Mode *best = nullptr;
   double least = BoundaryMatrix::impossible;
+  std::vector<int> places;
   for (Mode *mode : getModes(wanted)) {
-    double cost = mode->elimination->minimise(prices)[entry];
-    if (cost < least) {
-      least = cost;
-      best = mode;
-    }
+    VectorElimination &elimination = getByStates(*mode);
+    double cost = elimination.minimise(prices)[entry];
+    if (cost >= least)
+      continue;
+    least = cost;
+    best = mode;
+    places.assign(mode->network.getVariableCount(), -1);
+    setSlots(variables.before, beforeCounts, in, places);
+    setSlots(variables.behind, behindCounts, out, places);
+    elimination.complete(places);
   }
-  PARPLAN_CHECK(best, "a plan is asked for where there is one");
-  // Others may have asked in between.
-  (void)best->elimination->minimise(prices);
+  if (!best)
+    return std::nullopt;
   BlockPlan plan;
   plan.in = in;
   plan.out = out;
   plan.mode = best->number;
-  std::vector<int> places(best->network.getVariableCount(), -1);
-  setSlots(variables.before, beforeCounts, in, places);
-  setSlots(variables.behind, behindCounts, out, places);
-  best->elimination->complete(places);
   std::optional<Components> cost = best->network.complete(prices, places);
   if (!cost)
     return std::nullopt;

@@ -27,6 +27,7 @@ public:
   int getOutCount() const override { return outCount; }
   int getModeCount() const override { return modes.back().number + 1; }
   BoundaryMatrix minimise(const Weights &weights, ModeSet modes) override;
+  Least getLeast(const Weights &weights, ModeSet modes) override;
   std::optional<BlockPlan> getPlan(const Weights &weights, ModeSet modes,
                                    int in, int out) override;
 
@@ -38,14 +39,19 @@ public:
 private:
   struct Mode {
     int number;
-    bool isMade = false;
+    bool isMade = false, isImpossible = false;
     VectorNetwork network;
-    std::optional<VectorElimination> elimination;
+    /// By states of both boundaries, and over all of them, whose tables are
+    /// smaller: each made when it is first needed.
+    std::optional<VectorElimination> byStates, overAll;
   };
 
   void addMode(Mode &mode, UnitNetwork made);
+  std::vector<int> getBoundary() const;
   /// The modes of a set that have plans at all.
   std::vector<Mode *> getModes(ModeSet wanted);
+  VectorElimination &getByStates(Mode &mode);
+  VectorElimination &getOverAll(Mode &mode);
 
   std::function<UnitNetwork(int)> make;
   std::vector<Mode> modes;

@@ -286,6 +286,9 @@ void VectorElimination::run(const Bucket &bucket) {
 }
 
 llvm::ArrayRef<double> VectorElimination::minimise(const Components &weights) {
+  if (asked == weights)
+    return answer;
+  asked = weights;
   for (Source &source : sources) {
     std::fill_n(products.begin(), source.count, 0);
     for (auto [number, component] : llvm::enumerate(source.components)) {

@@ -94,6 +94,8 @@ private:
   std::vector<int> fixed;
   Table result;
   std::vector<double> memory, products, answer;
+  /// Of the last call, whose tables are still there.
+  std::optional<Components> asked;
   int64_t memorySize = 0, entryCount = 0, vectorCount = 0;
 };
 

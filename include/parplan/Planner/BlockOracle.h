@@ -104,8 +104,16 @@ public:
   /// bound of it.
   virtual BoundaryMatrix minimise(const Weights &weights, ModeSet modes) = 0;
 
-  /// A plan that reaches an entry that is possible; if not exact any good one,
-  /// or nullopt.
+  /// The least of that over all pairs of states, and what the plan costs that
+  /// has it: nothing where there is but a bound.
+  struct Least {
+    double value = BoundaryMatrix::impossible;
+    CostVector cost;
+  };
+  virtual Least getLeast(const Weights &weights, ModeSet modes);
+
+  /// A plan that reaches an entry; if not exact any good one. Nullopt where the
+  /// entry is impossible, or there is but a bound.
   virtual std::optional<BlockPlan> getPlan(const Weights &weights,
                                            ModeSet modes, int in, int out) = 0;
 };

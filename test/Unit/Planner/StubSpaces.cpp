@@ -31,7 +31,7 @@ std::optional<BlockPlan> ListOracle::getPlan(const Weights &weights,
     if (((modes >> plan.mode) & 1) && plan.in == in && plan.out == out &&
         (!best || weights.get(plan.cost) < weights.get(best->cost)))
       best = &plan;
-  return *best;
+  return best ? std::optional(*best) : std::nullopt;
 }
 
 namespace {
