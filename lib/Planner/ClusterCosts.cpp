@@ -25,8 +25,14 @@ RankGroup ClusterCosts::getGroup(const Mesh &mesh,
                             llvm::is_contained(axes, axis)
                         ? mesh.getAxis(axis).size
                         : 1);
-  return model.getCluster().getGroup(
-      sizes, std::vector<int>(axes.begin(), axes.end()));
+  std::pair<std::vector<int64_t>, std::vector<int>> key = {
+      std::move(sizes), {axes.begin(), axes.end()}};
+  auto known = groups.find(key);
+  if (known == groups.end()) {
+    RankGroup group = model.getCluster().getGroup(key.first, key.second);
+    known = groups.emplace(std::move(key), group).first;
+  }
+  return known->second;
 }
 
 double ClusterCosts::getCollectiveSeconds(CollectiveKind kind, const Mesh &mesh,

@@ -18,7 +18,7 @@ namespace parplan {
 class DiagnosticEngine;
 
 /// Prices plans by the cost model of a cluster, whose devices are the ranks of
-/// the mesh in order.
+/// the mesh in order. One thread asks at a time.
 class ClusterCosts : public PlanCosts {
 public:
   explicit ClusterCosts(const CostModel &model) : model(model) {}
@@ -45,6 +45,10 @@ private:
   RankGroup getGroup(const Mesh &mesh, llvm::ArrayRef<int> axes) const;
 
   const CostModel &model;
+  /// By the sizes of a mesh and the axes of a group: to find the worst group
+  /// looks at all ranks.
+  mutable std::map<std::pair<std::vector<int64_t>, std::vector<int>>, RankGroup>
+      groups;
 };
 
 /// By what factor passes take estimates of time to be wrong.
