@@ -11,7 +11,7 @@
 #include "passes/Schedule/Variables.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/DenseSet.h"
 
 using namespace mlir;
 
@@ -153,12 +153,43 @@ private:
 // Kernels
 //===----------------------------------------------------------------------===//
 
+/// Kernels are equal whatever their names and locations are.
+struct KernelInfo : llvm::DenseMapInfo<Operation *> {
+  static unsigned getHashValue(Operation *op) {
+    auto kernel = cast<exec::KernelOp>(op);
+    llvm::hash_code hash = llvm::hash_combine(
+        kernel.getSpaceAttr(), kernel.getInputs(), kernel.getOutput());
+    for (Operation &statement : kernel.getBody().front())
+      hash = llvm::hash_combine(
+          hash, OperationEquivalence::computeHash(
+                    &statement, OperationEquivalence::ignoreHashValue,
+                    OperationEquivalence::ignoreHashValue,
+                    OperationEquivalence::IgnoreLocations));
+    return static_cast<unsigned>(hash);
+  }
+  static bool isEqual(Operation *left, Operation *right) {
+    auto isMarker = [](Operation *op) {
+      return op == getEmptyKey() || op == getTombstoneKey();
+    };
+    if (left == right || isMarker(left) || isMarker(right))
+      return left == right;
+    auto one = cast<exec::KernelOp>(left), other = cast<exec::KernelOp>(right);
+    return one.getSpaceAttr() == other.getSpaceAttr() &&
+           one.getInputs() == other.getInputs() &&
+           one.getOutput() == other.getOutput() &&
+           one.getScalars() == other.getScalars() &&
+           OperationEquivalence::isRegionEquivalentTo(
+               &one.getBody(), &other.getBody(),
+               OperationEquivalence::IgnoreLocations);
+  }
+};
+
 /// Replaces the roots of one function by `exec.map`.
 class Fuser {
 public:
-  using Kernels = llvm::StringMap<FlatSymbolRefAttr>;
+  using Kernels = llvm::DenseSet<Operation *, KernelInfo>;
 
-  /// `kernels` holds the kernels of the module by their text.
+  /// `kernels` holds the kernels of the module.
   Fuser(func::FuncOp function, Kernels &kernels)
       : function(function), decisions(function.getBody().front()),
         inlined(decisions.getInlined()), kernels(kernels) {}
@@ -217,17 +248,13 @@ private:
 
   /// The same kernel as one that exists is dropped.
   FlatSymbolRefAttr share(exec::KernelOp kernel) {
-    std::string text;
-    llvm::raw_string_ostream stream(text);
-    kernel->print(stream, OpPrintingFlags().useLocalScope());
-    auto [place, isNew] = kernels.try_emplace(text);
-    if (!isNew) {
+    auto [known, isNew] = kernels.insert(kernel);
+    if (isNew)
+      kernel.setSymName("kernel" + std::to_string(kernels.size() - 1));
+    else
       kernel->erase();
-      return place->second;
-    }
-    kernel.setSymName("kernel" + std::to_string(kernels.size() - 1));
-    place->second = FlatSymbolRefAttr::get(kernel.getSymNameAttr());
-    return place->second;
+    return FlatSymbolRefAttr::get(
+        cast<exec::KernelOp>(*known).getSymNameAttr());
   }
 
   Value createMap(Operation *op, KernelBuilder &body, Value into) {
