@@ -109,30 +109,41 @@ private:
   }
 
   /// Some plan early: without one no bound is ever too high, and to have bounds
-  /// of all that is open takes longest. Seeds stay open.
+  /// of all that is open takes longest. The best of a few equal cuts, then any
+  /// cut with its schedule. Seeds stay open.
   void startWithSeeds() {
     constexpr int mostPlans = 4;
     int plans = 0;
     for (const SpaceSource::Seed &seed : source.getSeeds()) {
       if (isOver(options.timeBudgetSeconds / 4) || plans == mostPlans)
-        return;
-      Configuration configuration{seed.space, seed.shape.microBatches,
-                                  seed.shape};
-      SpaceState *state = states.get(configuration);
-      if (!state)
-        continue;
-      auto found = state->findPlan(seed.shape, getBest(), /*isQuick=*/true);
-      if (!found)
-        continue;
-      result.plans += found->judged;
-      if (found->plan.refusal || found->plan.excessBytes > 0)
-        continue;
-      ++plans;
-      if (found->plan.evaluation.stepTimeSeconds < getBest()) {
-        result.plan = std::move(found->plan);
-        result.configuration = configuration;
-      }
+        break;
+      plans += planSeed({seed.space, seed.shape.microBatches, seed.shape},
+                        /*isQuick=*/true);
     }
+    if (result.plan && result.configuration.shape.positions > 1)
+      planSeed(result.configuration, /*isQuick=*/false);
+  }
+
+  /// True if there is a plan that fits.
+  bool planSeed(const Configuration &configuration, bool isQuick) {
+    SpaceState *state = states.get(configuration);
+    if (!state)
+      return false;
+    auto found = state->findPlan(configuration.shape, getBest(), isQuick);
+    if (!found)
+      return false;
+    result.plans += found->judged;
+    if (found->plan.refusal || found->plan.excessBytes > 0)
+      return false;
+    keepBetter(std::move(found->plan), configuration);
+    return true;
+  }
+
+  void keepBetter(JudgedPlan plan, const Configuration &configuration) {
+    if (plan.evaluation.stepTimeSeconds >= getBest())
+      return;
+    result.plan = std::move(plan);
+    result.configuration = configuration;
   }
 
   /// A good plan early: of the narrowest spaces, then best first over those of
@@ -255,10 +266,7 @@ private:
     PARPLAN_CHECK(node.bound <= seconds * (1 + 1e-9), "the bound ", node.bound,
                   " of ", describe(node.configuration),
                   " is above its plan of ", seconds, " s");
-    if (seconds < getBest()) {
-      result.plan = std::move(plan);
-      result.configuration = node.configuration;
-    }
+    keepBetter(std::move(plan), node.configuration);
   }
 
   /// Whatever the configuration has takes at least so long.
