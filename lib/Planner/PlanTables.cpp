@@ -18,7 +18,8 @@ using namespace parplan;
 ProblemFacts::ProblemFacts(const PlanningProblem &problem)
     : contents(getContents(problem, {})), phases(getPhases(problem)),
       producers(problem.values.size(), -1),
-      newValues(problem.values.size(), -1), segments(getSegments(problem)) {
+      newValues(problem.values.size(), -1), segments(getSegments(problem)),
+      isTraining(parplan::isTraining(problem)) {
   for (auto [index, op] : llvm::enumerate(problem.ops))
     for (int result : op.results)
       producers[result] = static_cast<int>(index);

@@ -49,6 +49,7 @@ struct ProblemFacts {
   /// -1.
   std::vector<int> producers, newValues;
   std::vector<int> segments;
+  bool isTraining;
 };
 
 class PlanTables {

@@ -169,7 +169,7 @@ private:
     if (value.isOutput || value.isServed)
       last = timeline.getEnd(Phase::end) - 1;
     bool isOfStep = maker && !maker->accumulates && !maker->perMicroBatch &&
-                    (isTraining(problem) || problem.microBatches > 1);
+                    (plan.facts.isTraining || problem.microBatches > 1);
     int firstPass = timeline.getBegin(Phase::forward);
     int64_t count = 1;
     if (isSum && answer.pipeline)

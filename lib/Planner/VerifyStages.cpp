@@ -232,12 +232,13 @@ private:
   }
 
   void verifyRecomputed() {
+    bool trains = isTraining(problem);
     for (size_t op = 0; op < problem.ops.size(); ++op) {
       if (!answer.isRecomputed(op))
         continue;
       if (problem.ops[op].role != OpRole::forward ||
           problem.ops[op].accumulates || !problem.ops[op].perMicroBatch ||
-          !isTraining(problem))
+          !trains)
         fail("P7", describe(op) +
                        " is no operator of a forward pass of micro-batches, "
                        "and cannot be computed again");
