@@ -209,8 +209,8 @@ public:
   LeastModel getLeast(int space, int64_t count) override {
     return all.getLeast(space, count);
   }
-  bool hasProportionalCosts() const override {
-    return all.hasProportionalCosts();
+  double getLeastShare(int space, int64_t fewer, int64_t count) override {
+    return all.getLeastShare(space, fewer, count);
   }
   double getKeptBytes(int space, int64_t count) override {
     return all.getKeptBytes(space, count);

@@ -119,6 +119,7 @@ public:
   std::vector<CostVector> getLeastOpCosts() {
     return oracles.getLeastOpCosts();
   }
+  std::vector<OpChoices> getChoices() const { return oracles.getChoices(); }
 
   std::vector<SearchUnit> getUnits() override { return oracles.getUnits(); }
   void forget() override { oracles.forget(); }
@@ -397,6 +398,29 @@ SpaceSource::LeastModel ProblemSource::getLeast(int space, int64_t count) {
   return least;
 }
 
+/// Calls in parts take no less; of ops that is looked at. What only one of both
+/// may do is not known.
+double ProblemSource::getLeastShare(int space, int64_t fewer, int64_t count) {
+  auto whole = choices.find({space, fewer}),
+       parts = choices.find({space, count});
+  if (whole == choices.end() || parts == choices.end() ||
+      whole->second.size() != parts->second.size())
+    return 0;
+  double share = 1;
+  for (auto [ofWhole, ofParts] : llvm::zip_equal(whole->second, parts->second))
+    for (const auto &[assignment, seconds] : ofParts) {
+      auto same = llvm::find_if(
+          ofWhole, [&, &assignment = assignment](const auto &other) {
+            return other.first == assignment;
+          });
+      if (same == ofWhole.end())
+        return 0;
+      if (seconds < share * same->second)
+        share = seconds / same->second;
+    }
+  return share;
+}
+
 double ProblemSource::getKeptBytes(int space, int64_t count) {
   Step *step = getStep(count);
   if (!step)
@@ -449,8 +473,12 @@ std::vector<SpaceSource::Seed> ProblemSource::getSeeds() {
 std::unique_ptr<ProblemSource::Model> ProblemSource::makeModel(int space,
                                                                int64_t count) {
   const Space &own = spaces[space];
-  return std::make_unique<Model>(*getStep(count), own.positions, own.space,
-                                 getRequestOf(own.positions), costs);
+  auto model =
+      std::make_unique<Model>(*getStep(count), own.positions, own.space,
+                              getRequestOf(own.positions), costs);
+  if (options.hasProportionalCosts && !model->getRefusal())
+    choices[{space, count}] = model->getChoices();
+  return model;
 }
 
 std::unique_ptr<SpaceModel> ProblemSource::make(int space, int64_t count) {

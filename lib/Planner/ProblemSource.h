@@ -29,9 +29,7 @@ public:
   std::vector<ScheduleShape> getShapes(int space) const override;
   LeastModel getLeastOfAll(int space, int64_t count) override;
   LeastModel getLeast(int space, int64_t count) override;
-  bool hasProportionalCosts() const override {
-    return options.hasProportionalCosts;
-  }
+  double getLeastShare(int space, int64_t fewer, int64_t count) override;
   double getKeptBytes(int space, int64_t count) override;
   std::vector<Seed> getSeeds() override;
   std::unique_ptr<SpaceModel> make(int space, int64_t count) override;
@@ -65,6 +63,8 @@ private:
   std::map<int64_t, std::unique_ptr<Step>> steps;
   /// Models that were asked for their least costs alone, by space and count.
   std::map<std::pair<int, int64_t>, std::unique_ptr<Model>> begun;
+  /// Of models that were made, by space and count.
+  std::map<std::pair<int, int64_t>, std::vector<OpChoices>> choices;
   int64_t blocks = 0;
   bool trains = false, meets = true;
 };

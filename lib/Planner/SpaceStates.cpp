@@ -74,17 +74,20 @@ SpaceStates::Least &SpaceStates::getLeast(const Configuration &configuration,
 
 bool SpaceStates::isTooLongWithFewer(const Configuration &configuration,
                                      double cutoff) {
-  if (!source.hasProportionalCosts())
-    return false;
   auto begin = states.lower_bound({configuration.space, 0});
   auto end =
       states.lower_bound({configuration.space, configuration.microBatches});
   return std::any_of(begin, end, [&](const auto &entry) {
     ScheduleShape shape = configuration.shape;
     shape.microBatches = entry.first.second;
-    return entry.second &&
-           configuration.microBatches % shape.microBatches == 0 &&
-           entry.second->getWorkBound(shape, cutoff) >= cutoff;
+    if (!entry.second || configuration.microBatches % shape.microBatches != 0)
+      return false;
+    double share = source.getLeastShare(configuration.space, shape.microBatches,
+                                        configuration.microBatches);
+    // Of sums that may differ in their last digits.
+    share *= 1 - 1e-9;
+    return share > 0 &&
+           entry.second->getWorkBound(shape, cutoff / share) >= cutoff / share;
   });
 }
 

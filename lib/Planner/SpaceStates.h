@@ -41,9 +41,9 @@ public:
   /// Of all spaces alike, or of the one.
   Least &getLeast(const Configuration &configuration, bool isOwn);
 
-  /// Cut into more micro-batches, the busiest position works no less: where it
-  /// works too long with a number of them that divides this one, the model for
-  /// this one need not be made.
+  /// Cut into more micro-batches, the busiest position works hardly less: where
+  /// it works too long with a number of them that divides this one, the model
+  /// for this one need not be made.
   bool isTooLongWithFewer(const Configuration &configuration, double cutoff);
 
   /// Questions that oracles were asked.

@@ -196,3 +196,16 @@ std::vector<CostVector> UnitOracles::getLeastOpCosts() {
   }
   return costs;
 }
+
+std::vector<OpChoices> UnitOracles::getChoices() const {
+  const PlanningProblem &problem = storage->model.sample.problem;
+  const UnitTables &tables = storage->tables;
+  std::vector<OpChoices> choices(problem.ops.size());
+  for (auto [op, ofOp] : llvm::enumerate(choices)) {
+    auto repeat = static_cast<double>(getRepeat(problem, problem.ops[op]));
+    for (auto [assignment, seconds] :
+         llvm::zip_equal(tables.assignments[op], tables.opSeconds[op]))
+      ofOp.emplace_back(assignment, repeat * seconds);
+  }
+  return choices;
+}

@@ -122,9 +122,12 @@ public:
   virtual LeastModel getLeastOfAll(int space, int64_t count) = 0;
   virtual LeastModel getLeast(int space, int64_t count) = 0;
 
-  /// A part of an op takes at least its share of the seconds of the whole, and
-  /// what micro-batches may do, larger ones may.
-  virtual bool hasProportionalCosts() const { return false; }
+  /// A step of `count` micro-batches works at least this share of what one of
+  /// `fewer` does, whatever both choose. 0: nothing is known.
+  virtual double getLeastShare(int /*space*/, int64_t /*fewer*/,
+                               int64_t /*count*/) {
+    return 0;
+  }
 
   /// About what a rank needs that keeps everything: where a search begins.
   virtual double getKeptBytes(int /*space*/, int64_t /*count*/) { return 0; }

@@ -58,6 +58,9 @@ constexpr int unitModeCount = 6;
 /// The modes that a request leaves open.
 std::vector<UnitMode> getAllowedModes(const PlanRequest &request);
 
+/// What an op may do, and the seconds of a step that each choice takes.
+using OpChoices = std::vector<std::pair<FactorAssignment, double>>;
+
 /// The oracles of a model on one mesh, which outlives them, as do the costs.
 /// They are made when they are first asked for.
 class UnitOracles {
@@ -89,6 +92,8 @@ public:
   /// Per entry of `getUnits` what every plan costs at least, component by
   /// component, from ops and parameters alone: cheap, without oracles.
   std::vector<CostVector> getLeastOpCosts();
+  /// Per op of the units.
+  std::vector<OpChoices> getChoices() const;
 
 private:
   struct Storage;
