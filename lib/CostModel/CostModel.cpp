@@ -51,7 +51,7 @@ CostModel::CostModel(Cluster cluster, Precision precision)
       stragglerFactor(1 + this->cluster.description.stragglerDeviation *
                               getExpectedMaximum(this->cluster.deviceCount)) {}
 
-double CostModel::getMatrixSeconds(const OpCost &cost) const {
+double CostModel::getMatrixSeconds(const OpCost &cost, Waves waves) const {
   const Device &device = cluster.getDevice();
   double rate = device.getMatrixPeak(precision) * device.matrixEfficiency;
   double memorySeconds =
@@ -76,16 +76,21 @@ double CostModel::getMatrixSeconds(const OpCost &cost) const {
   for (const Tile &tile : tiles) {
     int64_t count = ceilDivide(cost.rows, tile.rows) *
                     ceilDivide(cost.columns, tile.columns) * cost.batch;
-    int64_t split =
-        std::max<int64_t>(1, std::min(device.multiprocessors / count,
-                                      cost.contracted / leastSplit));
-    int64_t waves = ceilDivide(count * split, device.multiprocessors);
+    int64_t split = 1;
+    double tilesInTurn = static_cast<double>(count) /
+                         static_cast<double>(device.multiprocessors);
+    if (waves == Waves::whole) {
+      split = std::max<int64_t>(1, std::min(device.multiprocessors / count,
+                                            cost.contracted / leastSplit));
+      tilesInTurn = static_cast<double>(
+          ceilDivide(count * split, device.multiprocessors));
+    }
     double tileFlops =
         2.0 * static_cast<double>(tile.rows * tile.columns) *
         (static_cast<double>(ceilDivide(cost.contracted, split)) +
          device.tileOverhead);
-    double seconds = static_cast<double>(waves) * tileFlops /
-                     (ratePerMultiprocessor * tile.relativeRate);
+    double seconds =
+        tilesInTurn * tileFlops / (ratePerMultiprocessor * tile.relativeRate);
     if (best == 0 || seconds < best)
       best = seconds;
   }
@@ -109,20 +114,22 @@ double CostModel::getFusedAttentionSeconds(const OpCost &cost) const {
 
 /// Blocks of scores stay in the caches: products and what is done to each score
 /// follow each other.
-double CostModel::getProcessorAttentionSeconds(const OpCost &cost) const {
+double CostModel::getProcessorAttentionSeconds(const OpCost &cost,
+                                               Waves waves) const {
   const Device &device = cluster.getDevice();
   bool isGradient = cost.kind == WorkKind::attentionGradient;
   double scoresPerSecond = isGradient ? device.attentionGradientScoresPerSecond
                                       : device.attentionScoresPerSecond;
   if (scoresPerSecond == 0)
-    return getMatrixSeconds(cost);
+    return getMatrixSeconds(cost, waves);
   double efficiency = isGradient ? device.attentionGradientEfficiency
                                  : device.attentionEfficiency;
   return cost.flops / (device.getMatrixPeak(precision) * efficiency) +
          cost.transcendentals / scoresPerSecond;
 }
 
-double CostModel::getUnfusedAttentionSeconds(const OpCost &cost) const {
+double CostModel::getUnfusedAttentionSeconds(const OpCost &cost,
+                                             Waves waves) const {
   bool isGradient = cost.kind == WorkKind::attentionGradient;
   const Stack &stack = cluster.description.stack;
   int64_t elementBytes = precision == Precision::fp32 ? 4 : 2;
@@ -141,7 +148,7 @@ double CostModel::getUnfusedAttentionSeconds(const OpCost &cost) const {
     product.bytesRead =
         (rows + columns) * contracted * cost.batch * elementBytes;
     product.bytesWritten = rows * columns * cost.batch * elementBytes;
-    seconds += getMeanOpSeconds(product);
+    seconds += getMeanOpSeconds(product, waves);
   };
   double scores = static_cast<double>(cost.rows) *
                   static_cast<double>(cost.columns) *
@@ -149,7 +156,7 @@ double CostModel::getUnfusedAttentionSeconds(const OpCost &cost) const {
   auto addKernel = [&](double bytesPerScore) {
     OpCost kernel;
     kernel.bytesRead = static_cast<int64_t>(scores * bytesPerScore);
-    seconds += getMeanOpSeconds(kernel);
+    seconds += getMeanOpSeconds(kernel, waves);
   };
   // Scores; or the gradients of both of their operands.
   for (int count = isGradient ? 2 : 1; count > 0; --count) {
@@ -165,7 +172,7 @@ double CostModel::getUnfusedAttentionSeconds(const OpCost &cost) const {
   return seconds;
 }
 
-double CostModel::getMeanOpSeconds(const OpCost &cost) const {
+double CostModel::getMeanOpSeconds(const OpCost &cost, Waves waves) const {
   const Device &device = cluster.getDevice();
   double bytes = static_cast<double>(cost.bytesRead + cost.bytesWritten);
   if (cost.kind == WorkKind::reduction)
@@ -179,12 +186,13 @@ double CostModel::getMeanOpSeconds(const OpCost &cost) const {
   case WorkKind::attention:
   case WorkKind::attentionGradient:
     if (device.multiprocessors <= 1)
-      return device.kernelGapSeconds + getProcessorAttentionSeconds(cost);
+      return device.kernelGapSeconds +
+             getProcessorAttentionSeconds(cost, waves);
     return cluster.description.stack.attention == AttentionKernels::fused
                ? getFusedAttentionSeconds(cost)
-               : getUnfusedAttentionSeconds(cost);
+               : getUnfusedAttentionSeconds(cost, waves);
   case WorkKind::matrix:
-    return device.kernelGapSeconds + getMatrixSeconds(cost);
+    return device.kernelGapSeconds + getMatrixSeconds(cost, waves);
   case WorkKind::elementwise:
   case WorkKind::reduction:
     return gapSeconds +
@@ -197,7 +205,11 @@ double CostModel::getMeanOpSeconds(const OpCost &cost) const {
 }
 
 double CostModel::getOpSeconds(const OpCost &cost) const {
-  return stragglerFactor * getMeanOpSeconds(cost);
+  return stragglerFactor * getMeanOpSeconds(cost, Waves::whole);
+}
+
+double CostModel::getLeastOpSeconds(const OpCost &cost) const {
+  return stragglerFactor * getMeanOpSeconds(cost, Waves::shared);
 }
 
 double CostModel::getCopySeconds(int64_t bytes) const {

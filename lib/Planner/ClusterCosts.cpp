@@ -12,6 +12,10 @@ double ClusterCosts::getOpSeconds(const OpCost &cost) const {
   return model.getOpSeconds(cost);
 }
 
+double ClusterCosts::getLeastOpSeconds(const OpCost &cost) const {
+  return model.getLeastOpSeconds(cost);
+}
+
 RankGroup ClusterCosts::getGroup(const Mesh &mesh,
                                  llvm::ArrayRef<int> axes) const {
   // Workers and servers are ranks behind each other, not a grid.

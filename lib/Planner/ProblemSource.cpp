@@ -20,13 +20,38 @@
 
 using namespace parplan;
 
+namespace {
+
+/// What ops take at least, on whatever parts of devices, and nothing else.
+class LeastCosts : public PlanCosts {
+public:
+  explicit LeastCosts(const PlanCosts &costs) : costs(costs) {}
+
+  double getOpSeconds(const OpCost &cost) const override {
+    return costs.getLeastOpSeconds(cost);
+  }
+  double getCollectiveSeconds(CollectiveKind, const Mesh &, llvm::ArrayRef<int>,
+                              int64_t) const override {
+    return 0;
+  }
+  double getCopySeconds(int64_t /*bytes*/) const override { return 0; }
+  bool recomputesWholeBlocks() const override {
+    return costs.recomputesWholeBlocks();
+  }
+
+private:
+  const PlanCosts &costs;
+};
+
+} // namespace
+
 /// What there is of one number of micro-batches.
 struct ProblemSource::Step {
   PlanningProblem problem;
   Folding folding;
   UnitModel units;
   PlanEvaluator evaluator;
-  /// Runs of equal units as they are on one device.
+  /// Runs of equal units as they are at least on one device.
   std::vector<LeastUnit> runs;
   int64_t batch = 1;
   /// Why there is no plan at all.
@@ -57,7 +82,8 @@ private:
     std::vector<PlanSpace> spaces = getSpaces(problem, alone);
     PARPLAN_CHECK(spaces.size() == 1, "the fewest devices have one mesh, not ",
                   spaces.size());
-    UnitOracles oracles(units, alone, spaces.front(), costs);
+    LeastCosts least(costs);
+    UnitOracles oracles(units, alone, spaces.front(), least);
     refusal = oracles.getRefusal();
     if (refusal)
       return;
@@ -366,9 +392,6 @@ SpaceSource::LeastModel ProblemSource::getLeastOfAll(int space, int64_t count) {
   for (LeastUnit &unit : least.units)
     for (LeastUnit::Mode &mode : unit.modes) {
       CostVector &cost = mode.cost;
-      if (!options.hasProportionalCosts)
-        cost.forward = cost.inputGradient = cost.weightGradient = cost.meeting =
-            cost.ends = 0;
       for (double *component :
            {&cost.forward, &cost.inputGradient, &cost.weightGradient,
             &cost.meeting, &cost.ends, &cost.permanentBytes, &cost.savedBytes})
@@ -476,7 +499,7 @@ std::unique_ptr<ProblemSource::Model> ProblemSource::makeModel(int space,
   auto model =
       std::make_unique<Model>(*getStep(count), own.positions, own.space,
                               getRequestOf(own.positions), costs);
-  if (options.hasProportionalCosts && !model->getRefusal())
+  if (!model->getRefusal())
     choices[{space, count}] = model->getChoices();
   return model;
 }

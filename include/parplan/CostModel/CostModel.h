@@ -34,6 +34,10 @@ public:
   /// kernels for it. 0 for WorkKind::none.
   double getOpSeconds(const OpCost &cost) const;
 
+  /// What an op takes at least, also in equal parts, one after the other or on
+  /// devices of their own: their seconds together are no less.
+  double getLeastOpSeconds(const OpCost &cost) const;
+
   /// A local copy that reads `bytes` and writes as many.
   double getCopySeconds(int64_t bytes) const;
 
@@ -66,11 +70,15 @@ public:
   double getStragglerFactor() const { return stragglerFactor; }
 
 private:
-  double getMatrixSeconds(const OpCost &cost) const;
+  /// Whether a product has the multiprocessors to itself to the end of its last
+  /// wave of tiles, or other work fills it.
+  enum class Waves { whole, shared };
+
+  double getMatrixSeconds(const OpCost &cost, Waves waves) const;
   double getFusedAttentionSeconds(const OpCost &cost) const;
-  double getProcessorAttentionSeconds(const OpCost &cost) const;
-  double getUnfusedAttentionSeconds(const OpCost &cost) const;
-  double getMeanOpSeconds(const OpCost &cost) const;
+  double getProcessorAttentionSeconds(const OpCost &cost, Waves waves) const;
+  double getUnfusedAttentionSeconds(const OpCost &cost, Waves waves) const;
+  double getMeanOpSeconds(const OpCost &cost, Waves waves) const;
   double getSharedMemorySeconds(CollectiveKind kind, const RankGroup &group,
                                 int64_t bytes) const;
   double getNcclSeconds(CollectiveKind kind, const RankGroup &group,

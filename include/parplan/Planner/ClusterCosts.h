@@ -26,6 +26,7 @@ public:
   using PlanCosts::getCollectiveSeconds;
   using PlanCosts::getOpSeconds;
   double getOpSeconds(const OpCost &cost) const override;
+  double getLeastOpSeconds(const OpCost &cost) const override;
   double getCollectiveSeconds(CollectiveKind kind, const Mesh &mesh,
                               llvm::ArrayRef<int> axes,
                               int64_t bytes) const override;

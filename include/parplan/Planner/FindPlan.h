@@ -24,10 +24,6 @@ class ProblemSource;
 
 /// What is searched; how far, `SpaceSearchOptions` say.
 struct FindPlanOptions {
-  /// A part of an op takes at least its share of the seconds of the whole, as
-  /// is taken of devices, not of costs that are drawn at random. The first
-  /// bounds of a space believe it; small ops can be faster in parts.
-  bool hasProportionalCosts = true;
   /// Chunks per position of interleaved schedules, at most.
   int64_t mostChunks = 12;
   /// Ranks that the tensor axes of a mesh have together, at most; 0: all.

@@ -25,6 +25,10 @@ public:
 
   virtual double getOpSeconds(const OpCost &cost) const = 0;
 
+  /// What equal parts of an op take together at least, however many they are;
+  /// one part is the op. 0: nothing is known.
+  virtual double getLeastOpSeconds(const OpCost & /*cost*/) const { return 0; }
+
   /// A collective of `bytes` (in the counting of docs/cli.md) over `axes`.
   virtual double getCollectiveSeconds(CollectiveKind kind, const Mesh &mesh,
                                       llvm::ArrayRef<int> axes,

@@ -101,6 +101,57 @@ TEST(OpCost, whatLaunchesNothingCostsNothing) {
   EXPECT_EQ(model.getOpSeconds(cost), 0);
 }
 
+namespace {
+
+/// A product and so many equal parts of each of its dimensions.
+void expectPartsTakeNoLess(const CostModel &model, const OpCost &whole,
+                           int64_t parts) {
+  double least = model.getLeastOpSeconds(whole);
+  EXPECT_LE(least, model.getOpSeconds(whole));
+  for (auto dimension :
+       {&OpCost::rows, &OpCost::columns, &OpCost::contracted, &OpCost::batch}) {
+    OpCost part = whole;
+    part.*dimension = ceilDivide(whole.*dimension, parts);
+    OpCost sized =
+        makeProduct(part.rows, part.columns, part.contracted, part.batch);
+    sized.kind = whole.kind;
+    sized.transcendentals = static_cast<double>(part.rows * part.columns);
+    EXPECT_LE(least, static_cast<double>(parts) * model.getOpSeconds(sized))
+        << whole.rows << " x " << whole.columns << " x " << whole.contracted
+        << ", " << whole.batch << " times, in " << parts << " parts";
+  }
+}
+
+} // namespace
+
+TEST(OpCost, partsTakeTogetherAtLeastWhatTheWholeMust) {
+  for (const char *preset : {"dgx-a100-80g", "dgx-h100", "host"}) {
+    CostModel model = makeModel(preset, Precision::bf16);
+    for (int64_t rows : {1, 96, 1000, 8192})
+      for (int64_t columns : {64, 640, 5000})
+        for (int64_t contracted : {32, 1024, 20000})
+          for (int64_t batch : {1, 24})
+            for (int64_t parts : {2, 3, 16})
+              for (WorkKind kind :
+                   {WorkKind::matrix, WorkKind::attention,
+                    WorkKind::attentionGradient, WorkKind::elementwise}) {
+                OpCost whole = makeProduct(rows, columns, contracted, batch);
+                whole.kind = kind;
+                whole.transcendentals = static_cast<double>(rows * columns);
+                expectPartsTakeNoLess(model, whole, parts);
+              }
+  }
+}
+
+TEST(OpCost, aProductOfWholeWavesTakesWhatItMust) {
+  CostModel model = makeModel("dgx-a100-80g", Precision::bf16);
+  OpCost whole = makeProduct(256 * 9, 128 * 12, 8192);
+  EXPECT_NEAR(model.getLeastOpSeconds(whole), model.getOpSeconds(whole), 1e-9);
+  // A wave and a half.
+  OpCost half = makeProduct(256 * 9, 128 * 18, 8192);
+  EXPECT_LT(model.getLeastOpSeconds(half), 0.95 * model.getOpSeconds(half));
+}
+
 TEST(OpCost, hostProductsFollowThePlainRoofline) {
   CostModel model = makeModel("host", Precision::fp32);
   OpCost cost = makeProduct(1000, 1000, 1000, 1, 4);

@@ -35,16 +35,33 @@ PlanRequest makeRequest(int64_t devices, int64_t limitBytes = noLimit) {
   return request;
 }
 
+/// Ops of few operations take less for each of them than larger ones.
+class FasterInParts : public SimpleCosts {
+public:
+  explicit FasterInParts(double mostFlops) : mostFlops(mostFlops) {}
+
+  double getOpSeconds(const OpCost &cost) const override {
+    return (cost.flops <= mostFlops ? share : 1) * cost.flops / 1000;
+  }
+  double getLeastOpSeconds(const OpCost &cost) const override {
+    return share * cost.flops / 1000;
+  }
+
+private:
+  static constexpr double share = 0.7;
+  double mostFlops;
+};
+
 /// The plan of a search, which must be what it says.
-FoundPlan findChecked(const StepProblems &steps, const PlanRequest &request) {
-  FoundPlan found = findPlan(steps, request, SimpleCosts());
+FoundPlan findChecked(const StepProblems &steps, const PlanRequest &request,
+                      const PlanCosts &costs = SimpleCosts()) {
+  FoundPlan found = findPlan(steps, request, costs);
   const PlanResult &result = found.result;
   if (!result.answer)
     return found;
   std::optional<PlanningProblem> problem = steps.get(result.microBatches);
   EXPECT_EQ(verifyAnswer(*problem, *result.answer), std::vector<std::string>());
-  PlanEvaluation evaluation =
-      evaluatePlan(*problem, *result.answer, SimpleCosts());
+  PlanEvaluation evaluation = evaluatePlan(*problem, *result.answer, costs);
   EXPECT_NEAR(evaluation.stepTimeSeconds, result.evaluation.stepTimeSeconds,
               1e-9 * evaluation.stepTimeSeconds);
   EXPECT_EQ(evaluation.peakBytes, result.evaluation.peakBytes);
@@ -58,10 +75,11 @@ FoundPlan findChecked(const StepProblems &steps, const PlanRequest &request) {
 
 /// The fastest of the plans without a pipeline that separate searches find;
 /// those with one are cut inside of blocks, too.
-double findSeparately(const StepProblems &steps, const PlanRequest &request) {
+double findSeparately(const StepProblems &steps, const PlanRequest &request,
+                      const PlanCosts &costs = SimpleCosts()) {
   double least = std::numeric_limits<double>::infinity();
   for (int64_t count : steps.counts) {
-    PlanResult result = solve(*steps.get(count), request, SimpleCosts());
+    PlanResult result = solve(*steps.get(count), request, costs);
     if (result.answer)
       least = std::min(least, result.evaluation.stepTimeSeconds);
   }
@@ -77,6 +95,22 @@ TEST(FindPlan, IsNoWorseThanSeparateSearches) {
       FoundPlan found = findChecked(steps, request);
       ASSERT_TRUE(found.result.answer);
       double separately = findSeparately(steps, request);
+      EXPECT_LE(found.result.evaluation.stepTimeSeconds, separately * 1.005);
+      EXPECT_LE(found.result.certificate.lowerBoundSeconds,
+                separately * (1 + 1e-9));
+    }
+}
+
+TEST(FindPlan, BoundsStepsWhoseOpsAreFasterInParts) {
+  for (double mostFlops : {64.0, 256.0, 1024.0, 4096.0})
+    for (int64_t devices : {2, 4}) {
+      SCOPED_TRACE(std::to_string(mostFlops) + " flops on " +
+                   std::to_string(devices) + " devices");
+      FasterInParts costs(mostFlops);
+      PlanRequest request = makeRequest(devices);
+      FoundPlan found = findChecked(getSteps(), request, costs);
+      ASSERT_TRUE(found.result.answer);
+      double separately = findSeparately(getSteps(), request, costs);
       EXPECT_LE(found.result.evaluation.stepTimeSeconds, separately * 1.005);
       EXPECT_LE(found.result.certificate.lowerBoundSeconds,
                 separately * (1 + 1e-9));

@@ -89,10 +89,15 @@ private:
   std::mt19937 random;
 };
 
-/// The same plan for smaller micro-batches, which are less efficient.
-BlockPlan divide(BlockPlan plan, int64_t count) {
+/// The work of a step of so many micro-batches, as a multiple of that of one.
+double getWork(const StubOptions &options, int64_t count) {
+  return 1 + options.overheadOfParts * static_cast<double>(count - 1);
+}
+
+/// The same plan for smaller micro-batches.
+BlockPlan divide(BlockPlan plan, int64_t count, const StubOptions &options) {
   auto parts = static_cast<double>(count);
-  double overhead = 1 + 0.05 * (parts - 1);
+  double overhead = getWork(options, count);
   for (double *seconds : {&plan.cost.forward, &plan.cost.inputGradient,
                           &plan.cost.weightGradient})
     *seconds *= overhead / parts;
@@ -105,12 +110,12 @@ BlockPlan divide(BlockPlan plan, int64_t count) {
 
 class StubSource::Model : public SpaceModel {
 public:
-  Model(const Space &space, int64_t count, bool meets)
-      : space(space), meets(meets) {
+  Model(const Space &space, int64_t count, const StubOptions &options)
+      : space(space), meets(options.meets) {
     auto getPlans = [&](const std::vector<BlockPlan> &plans) {
       std::vector<BlockPlan> divided;
       for (const BlockPlan &plan : plans)
-        divided.push_back(divide(plan, count));
+        divided.push_back(divide(plan, count, options));
       return divided;
     };
     oracles.emplace_back(1, space.states, getPlans(space.head));
@@ -256,7 +261,7 @@ SpaceSource::LeastModel StubSource::getLeast(int space, int64_t count) {
                         bool isEnd) {
     LeastUnit unit{{}, units, isEnd};
     for (const BlockPlan &plan : plans) {
-      CostVector other = divide(plan, count).cost;
+      CostVector other = divide(plan, count, options).cost;
       auto known = llvm::find_if(unit.modes, [&](const auto &mode) {
         return mode.number == plan.mode;
       });
@@ -278,8 +283,12 @@ SpaceSource::LeastModel StubSource::getLeast(int space, int64_t count) {
            getLeastOf(own.tail, 1, true)}};
 }
 
+double StubSource::getLeastShare(int /*space*/, int64_t fewer, int64_t count) {
+  return std::min(1.0, getWork(options, count) / getWork(options, fewer));
+}
+
 std::unique_ptr<SpaceModel> StubSource::make(int space, int64_t count) {
-  return std::make_unique<Model>(spaces[space], count, options.meets);
+  return std::make_unique<Model>(spaces[space], count, options);
 }
 
 StubSource::Exhaustive StubSource::search(double limitBytes) {
@@ -292,7 +301,7 @@ StubSource::Exhaustive StubSource::search(double limitBytes) {
         int64_t perChunk = own.blocks / shape.chunks;
         if (own.blocks % shape.chunks != 0 || perChunk < shape.positions)
           continue;
-        Model model(own, count, options.meets);
+        Model model(own, count, options);
         std::vector<SearchUnit> units = model.getUnits();
         std::vector<const std::vector<BlockPlan> *> lists;
         for (const SearchUnit &unit : units)

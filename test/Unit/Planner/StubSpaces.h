@@ -37,6 +37,9 @@ private:
 struct StubOptions {
   int mostSpaces = 2, mostBlocks = 3, mostPlans = 3, mostStates = 2;
   bool meets = true;
+  /// What each further micro-batch adds to the work of a step, as a share of
+  /// the work of one; negative: parts are faster.
+  double overheadOfParts = 0.05;
   std::vector<ScheduleKind> kinds = {
       ScheduleKind::gpipe, ScheduleKind::oneForwardOneBackward,
       ScheduleKind::interleaved, ScheduleKind::zbH1, ScheduleKind::zbV};
@@ -54,6 +57,7 @@ public:
     return getLeast(space, count);
   }
   LeastModel getLeast(int space, int64_t count) override;
+  double getLeastShare(int space, int64_t fewer, int64_t count) override;
   std::unique_ptr<SpaceModel> make(int space, int64_t count) override;
 
   /// The least step within a limit, over everything; infinity: nothing fits.

@@ -20,6 +20,9 @@ public:
   double getOpSeconds(const OpCost &cost) const override {
     return cost.flops / 1000;
   }
+  double getLeastOpSeconds(const OpCost &cost) const override {
+    return getOpSeconds(cost);
+  }
   double getCollectiveSeconds(CollectiveKind, const Mesh &, llvm::ArrayRef<int>,
                               int64_t bytes) const override {
     return 0.001 + static_cast<double>(bytes) / 1000;
