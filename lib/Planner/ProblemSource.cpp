@@ -493,6 +493,24 @@ std::vector<SpaceSource::Seed> ProblemSource::getSeeds() {
   return ordered;
 }
 
+/// Of the kinds that seeds have those with up to twice or half as many
+/// positions and tensor ranks.
+std::vector<int> ProblemSource::getNeighbours(int space) {
+  auto isNear = [](int64_t one, int64_t other) {
+    return one <= 2 * other && other <= 2 * one;
+  };
+  int64_t tensor = getTensorSize(spaces[space].space.mesh);
+  std::vector<int> neighbours;
+  for (int other = 0; other < getSpaceCount(); ++other) {
+    const Space &candidate = spaces[other];
+    if (other != space && getInfo(other).width != SpaceWidth::any &&
+        isNear(candidate.positions, spaces[space].positions) &&
+        isNear(getTensorSize(candidate.space.mesh), tensor))
+      neighbours.push_back(other);
+  }
+  return neighbours;
+}
+
 std::unique_ptr<ProblemSource::Model> ProblemSource::makeModel(int space,
                                                                int64_t count) {
   const Space &own = spaces[space];

@@ -32,6 +32,7 @@ public:
   double getLeastShare(int space, int64_t fewer, int64_t count) override;
   double getKeptBytes(int space, int64_t count) override;
   std::vector<Seed> getSeeds() override;
+  std::vector<int> getNeighbours(int space) override;
   std::unique_ptr<SpaceModel> make(int space, int64_t count) override;
 
   /// There are meshes that the options leave out.

@@ -36,6 +36,7 @@ public:
   SpaceSearchResult run() {
     listConfigurations();
     startWithSeeds();
+    climb();
     startWithPlain();
     while (!open.empty() && open.begin()->first < getCutoff()) {
       result.isCutShort = isOver();
@@ -120,8 +121,41 @@ private:
       plans += planSeed({seed.space, seed.shape.microBatches, seed.shape},
                         /*isQuick=*/true);
     }
+  }
+
+  /// From the best of the seeds to what is better near it: other schedules on
+  /// its mesh, then other numbers of micro-batches, then other meshes; and at
+  /// last other cuts.
+  void climb() {
+    std::set<std::pair<int, int64_t>> tried;
+    double before = never;
+    while (getBest() < before) {
+      before = getBest();
+      Configuration best = result.configuration;
+      trySchedules(best.space, best.microBatches, tried);
+      for (int64_t count : source.getCounts())
+        if (count <= 2 * best.microBatches && best.microBatches <= 2 * count)
+          trySchedules(best.space, count, tried);
+      if (getBest() < before)
+        continue;
+      for (int space : source.getNeighbours(best.space))
+        trySchedules(space, best.microBatches, tried);
+    }
     if (result.plan && result.configuration.shape.positions > 1)
       planSeed(result.configuration, /*isQuick=*/false);
+  }
+
+  void trySchedules(int space, int64_t count,
+                    std::set<std::pair<int, int64_t>> &tried) {
+    if (!tried.insert({space, count}).second)
+      return;
+    for (ScheduleShape shape : source.getShapes(space)) {
+      if (isOver(options.timeBudgetSeconds / 3))
+        return;
+      shape.microBatches = count;
+      if (!getRefusal(shape))
+        planSeed({space, count, shape}, /*isQuick=*/true);
+    }
   }
 
   /// True if there is a plan that fits.

@@ -9,6 +9,7 @@
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
+#include <set>
 #include <tuple>
 
 using namespace parplan;
@@ -416,6 +417,8 @@ SpaceState::findPlan(const ScheduleShape &shape, double knownSeconds,
   std::vector<double> budgets(shape.positions, freeBytes);
   std::optional<Found> found;
   int64_t judged = 0;
+  // By seconds and bytes: other budgets need not give other plans.
+  std::set<std::pair<double, std::vector<double>>> judgedDrafts;
   auto getRank = [](const JudgedPlan &plan) {
     return std::tuple(plan.refusal.has_value(),
                       std::max<int64_t>(plan.excessBytes, 0),
@@ -432,6 +435,11 @@ SpaceState::findPlan(const ScheduleShape &shape, double knownSeconds,
     if (!isQuick)
       improve(shape, budgets, *best);
     if (best->seconds >= knownSeconds)
+      break;
+    std::vector<double> bytes;
+    for (const StageMix &mix : best->mixes)
+      bytes.push_back(mix.bytes);
+    if (!judgedDrafts.emplace(best->seconds, std::move(bytes)).second)
       break;
     JudgedPlan plan = judge(shape, *best);
     ++judged;

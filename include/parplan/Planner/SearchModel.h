@@ -139,6 +139,8 @@ public:
     ScheduleShape shape;
   };
   virtual std::vector<Seed> getSeeds() { return {}; }
+  /// Spaces that people would try after one, because they differ little.
+  virtual std::vector<int> getNeighbours(int /*space*/) { return {}; }
 
   /// Null: the space is impossible.
   virtual std::unique_ptr<SpaceModel> make(int space, int64_t count) = 0;

@@ -100,6 +100,12 @@ TEST(SpaceSearch, BoundsAndPlansEncloseTheOptimumWithoutMeeting) {
   search(options, 100001, getRounds(25)).print("not meeting");
 }
 
+TEST(SpaceSearch, BoundsAndPlansEncloseTheOptimumWhereSmallPartsAreFaster) {
+  StubOptions options;
+  options.overheadOfParts = -0.06;
+  search(options, 400001, getRounds(40)).print("faster in parts");
+}
+
 TEST(SpaceSearch, SmallSpacesOfOnePosition) {
   StubOptions options;
   options.mostBlocks = 4;
@@ -198,6 +204,46 @@ TEST(SpaceSearch, HasAPlanOfASeedBeforeAnyBound) {
               source.search(options.memoryLimitBytes).seconds * (1 + 1e-9));
   }
   EXPECT_GT(seeded, 5);
+}
+
+namespace {
+
+/// One whose only seed is the first schedule of its first space.
+class SeededOnce : public Seeded {
+public:
+  using Seeded::Seeded;
+  std::vector<Seed> getSeeds() override {
+    ScheduleShape shape = getShapes(0).front();
+    shape.microBatches = getCounts().front();
+    return {{0, shape}};
+  }
+  std::vector<int> getNeighbours(int space) override {
+    return {(space + 1) % getSpaceCount()};
+  }
+};
+
+} // namespace
+
+TEST(SpaceSearch, GoesFromASeedToWhatIsBetterNearIt) {
+  int otherSpaces = 0, otherCounts = 0, otherSchedules = 0;
+  for (unsigned seed = 0; seed < 30; ++seed) {
+    SeededOnce source(seed, {});
+    // Before the first bound of a configuration.
+    std::atomic<bool> stop = false;
+    SpaceSearchOptions options;
+    options.memoryLimitBytes = 1e12;
+    options.stop = &stop;
+    options.progress = [&](const SpaceSearchProgress &) { stop = true; };
+    SpaceSearchResult found = searchSpaces(source, options);
+    ASSERT_TRUE(found.plan);
+    ScheduleShape first = source.getSeeds().front().shape;
+    otherSpaces += found.configuration.space != 0;
+    otherCounts += found.configuration.microBatches != first.microBatches;
+    otherSchedules += found.configuration.shape.kind != first.kind;
+  }
+  EXPECT_GT(otherSpaces, 5);
+  EXPECT_GT(otherCounts, 2);
+  EXPECT_GT(otherSchedules, 5);
 }
 
 TEST(SpaceSearch, StopsWhenAskedTo) {
