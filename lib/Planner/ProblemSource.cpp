@@ -151,6 +151,11 @@ public:
   void forget() override { oracles.forget(); }
   double getFixedBytes() const override { return oracles.getFixedBytes(); }
 
+  std::vector<BlockPlan> agree(std::vector<BlockPlan> plans,
+                               llvm::ArrayRef<Weights> weights) override {
+    return oracles.agree(std::move(plans), weights);
+  }
+
   double getLatency(int instance, int state) const override {
     if (positions == 1)
       return 0;

@@ -285,8 +285,7 @@ SpaceState::draft(const ScheduleShape &shape,
     }
     Draft candidate;
     candidate.counts = counts;
-    for (double price : prices)
-      candidate.isLimited.push_back(price > 0);
+    candidate.prices = prices;
     for (size_t position = 0; position < parts.size(); ++position) {
       auto mix = mixer.find(parts[position], states, budgets[position]);
       if (!mix)
@@ -381,14 +380,20 @@ void SpaceState::improve(const ScheduleShape &shape,
 JudgedPlan SpaceState::judge(const ScheduleShape &shape,
                              const Draft &draft) const {
   std::vector<BlockPlan> plans(chain.getInstanceCount());
+  std::vector<Weights> weights(chain.getInstanceCount());
   std::vector<PositionPart> parts = getParts(shape, draft.counts);
   for (size_t position = 0; position < parts.size(); ++position)
     for (size_t chunk = 0; chunk < parts[position].ranges.size(); ++chunk)
       for (int unit = parts[position].ranges[chunk].first;
-           unit < parts[position].ranges[chunk].end; ++unit)
+           unit < parts[position].ranges[chunk].end; ++unit) {
         plans[unit] =
             *draft.mixes[position]
                  .plans[chunk][unit - parts[position].ranges[chunk].first];
+        weights[unit] = MemoryDual::addPrice(parts[position].weights[chunk],
+                                             draft.prices[position],
+                                             parts[position].inFlight[chunk]);
+      }
+  plans = model->agree(std::move(plans), weights);
   return model->judge(plans, {shape, chain.getCuts(shape, draft.counts)},
                       memoryLimitBytes);
 }
@@ -453,13 +458,14 @@ SpaceState::findPlan(const ScheduleShape &shape, double knownSeconds,
               ? static_cast<double>(peaks[position]) - memoryLimitBytes
               : static_cast<double>(plan.excessBytes);
       constexpr double share = 0.01;
-      isLimited |= best->isLimited[position];
+      bool isOwnLimited = best->prices[position] > 0;
+      isLimited |= isOwnLimited;
       isOver |= over > 0;
-      isClose &= over <= 0 && (!best->isLimited[position] ||
-                               over > -share * memoryLimitBytes);
+      isClose &=
+          over <= 0 && (!isOwnLimited || over > -share * memoryLimitBytes);
       if (over > 0)
         budgets[position] = std::min(budgets[position], estimated) - over;
-      else if (best->isLimited[position])
+      else if (isOwnLimited)
         budgets[position] =
             std::max(budgets[position], estimated - (1 - share) * over);
     }

@@ -59,8 +59,8 @@ private:
     std::vector<int64_t> counts;
     ChainStates states;
     std::vector<StageMix> mixes;
-    /// Positions whose plans would be faster with more memory.
-    std::vector<bool> isLimited;
+    /// Of a byte, per position; above 0 where more memory gives faster plans.
+    std::vector<double> prices;
     double seconds = std::numeric_limits<double>::infinity();
   };
 

@@ -60,6 +60,8 @@ public:
     for (int value = range.firstValue; value < range.endValue; ++value)
       if (sample.values[value].part != Part::foreign)
         addValue(value);
+      else if (sample.values[value].tiedTo >= 0)
+        addAllCopies(value);
     return std::move(made);
   }
 
@@ -103,10 +105,12 @@ private:
         variable = variables.before[description.slot];
       else if (description.part == Part::behind)
         variable = variables.behind[description.slot];
-      else if (description.part != Part::foreign &&
+      else if ((description.part != Part::foreign || description.tiedTo >= 0) &&
                problem.values[value].updates < 0 && getRests(value).size() > 1)
         variable =
             made.network.addVariable(static_cast<int>(getRests(value).size()));
+      if (description.tiedTo >= 0 && variable >= 0)
+        variables.tied.push_back(variable);
     }
     // What replaces a variable lies as it does.
     for (int value = range.firstValue; value < range.endValue; ++value)
@@ -185,8 +189,11 @@ private:
       if (isRemade[value])
         addMaking(value, maker, Phase::inputGradient);
     }
-    if (problem.values[value].kind == ValueKind::constant)
-      return;
+    if (problem.values[value].kind != ValueKind::constant)
+      addAllCopies(value);
+  }
+
+  void addAllCopies(int value) {
     addCopies(value, readsOf[value]);
     addCopies(value, remadeReadsOf[value]);
   }
@@ -389,6 +396,7 @@ private:
         inUnit.part == Part::before || inUnit.part == Part::behind;
     bool isHalf = isCrossing && (inUnit.isReadForwardElsewhere ||
                                  inUnit.isReadBackwardElsewhere);
+    double share = isHalf ? 0.5 : 1.0 / inUnit.readingUnits;
     const Sharding &atRest = tables.layouts.get(rest);
     struct Copy {
       int layout;
@@ -420,9 +428,8 @@ private:
       if (isAcross(copy.first, copy.last))
         cost[saved] += static_cast<double>(
             tables.layouts.getBytes(tables.forms[value], copy.layout));
-    if (isHalf)
-      for (double &component : cost)
-        component *= 0.5;
+    for (double &component : cost)
+      component *= share;
     return cost;
   }
 

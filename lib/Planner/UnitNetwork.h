@@ -23,6 +23,8 @@ struct UnitVariables {
   /// Per value of the sample, -1: another unit answers for it, or it has one
   /// layout. Choices are those of `UnitTables::rests`.
   std::vector<int> ofValue;
+  /// Of values that are tied to those of other units.
+  std::vector<int> tied;
 };
 
 struct UnitNetwork {
@@ -39,8 +41,9 @@ struct UnitNetwork {
 /// unit
 ///   that reads them. Where both do, each pays a half: then the sum of both is
 ///   a bound.
-/// * What several units read costs the first of them; copies of it cost nothing
-///   elsewhere.
+/// * What several units read costs the first of them. Of variables and of terms
+///   of a gradient all of them choose a layout, and pay a share of copies: then
+///   the sum is a bound. Copies of other values cost nothing elsewhere.
 /// * Bytes that live in one phase alone are none, and copies for readers with
 ///   too many choices at once cost nothing.
 UnitNetwork makeUnitNetwork(const UnitSample &sample, const StepUnits &units,

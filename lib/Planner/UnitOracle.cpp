@@ -6,6 +6,8 @@
 
 #include "UnitOracle.h"
 
+#include "parplan/Support/Check.h"
+
 #include <algorithm>
 #include <numeric>
 
@@ -36,7 +38,9 @@ UnitOracle::UnitOracle(std::vector<int> numbers,
 void UnitOracle::addMode(Mode &mode, UnitNetwork made) {
   mode.isMade = true;
   mode.network = std::move(made.network);
-  mode.network.reduce(getBoundary());
+  std::vector<int> fixed = getBoundary();
+  fixed.insert(fixed.end(), variables.tied.begin(), variables.tied.end());
+  mode.network.reduce(fixed);
   mode.isImpossible = mode.network.isImpossible();
 }
 
@@ -79,6 +83,13 @@ VectorElimination &UnitOracle::getOverAll(Mode &mode) {
   if (!mode.overAll)
     mode.overAll = makeElimination(mode.network, {});
   return *mode.overAll;
+}
+
+void UnitOracle::forget() {
+  for (Mode &mode : modes) {
+    mode.byStates.reset();
+    mode.overAll.reset();
+  }
 }
 
 BoundaryMatrix UnitOracle::minimise(const Weights &weights, ModeSet wanted) {
@@ -140,20 +151,82 @@ std::optional<BlockPlan> UnitOracle::getPlan(const Weights &weights,
     setSlots(variables.behind, behindCounts, out, places);
     elimination.complete(places);
   }
-  if (!best)
-    return std::nullopt;
+  return best ? complete(*best, prices, std::move(places), in, out)
+              : std::nullopt;
+}
+
+std::optional<BlockPlan> UnitOracle::complete(const Mode &mode,
+                                              const Components &prices,
+                                              std::vector<int> places, int in,
+                                              int out) const {
   BlockPlan plan;
   plan.in = in;
   plan.out = out;
-  plan.mode = best->number;
-  std::optional<Components> cost = best->network.complete(prices, places);
+  plan.mode = mode.number;
+  std::optional<Components> cost = mode.network.complete(prices, places);
   if (!cost)
     return std::nullopt;
   plan.cost = toCost(*cost);
-  for (int variable = 0; variable < best->network.getVariableCount();
-       ++variable)
-    plan.choices.push_back(best->network.getKept(variable)[places[variable]]);
+  for (int variable = 0; variable < mode.network.getVariableCount(); ++variable)
+    plan.choices.push_back(mode.network.getKept(variable)[places[variable]]);
   return plan;
+}
+
+UnitOracle::Mode &UnitOracle::getMode(int number) {
+  std::vector<Mode *> found = getModes(ModeSet(1) << number);
+  PARPLAN_CHECK(found.size() == 1, "no plan is of mode ", number);
+  return *found.front();
+}
+
+/// Other choices are forbidden, not gone: tables and numbers stay.
+VectorNetwork UnitOracle::pin(const Mode &mode, const BlockPlan &plan,
+                              const Pins &pins) const {
+  VectorNetwork network = mode.network;
+  auto add = [&](int variable, int choice) {
+    llvm::ArrayRef<int> kept = network.getKept(variable);
+    VectorFactor factor;
+    std::vector<int> classes;
+    for (int other : kept)
+      classes.push_back(other == choice ? 0 : 1);
+    factor.addVariable(variable, std::move(classes));
+    factor.add(Components{});
+    if (factor.sizes.front() > 1)
+      factor.add({});
+    network.add(std::move(factor));
+  };
+  for (int variable : getBoundary())
+    add(variable, plan.choices[variable]);
+  for (auto [variable, choice] : pins)
+    add(variable, choice);
+  return network;
+}
+
+std::map<int, double> UnitOracle::getCostsByChoice(const BlockPlan &plan,
+                                                   const Weights &weights,
+                                                   const Pins &pins,
+                                                   int variable) {
+  Mode &mode = getMode(plan.mode);
+  VectorElimination elimination =
+      makeElimination(pin(mode, plan, pins), {variable});
+  std::map<int, double> costs;
+  for (auto [choice, cost] :
+       llvm::zip_equal(mode.network.getKept(variable),
+                       elimination.minimise(toComponents(weights))))
+    costs[choice] = cost;
+  return costs;
+}
+
+std::optional<BlockPlan> UnitOracle::getPlanWith(const BlockPlan &plan,
+                                                 const Weights &weights,
+                                                 const Pins &pins) {
+  Mode &mode = getMode(plan.mode);
+  VectorElimination elimination = makeElimination(pin(mode, plan, pins), {});
+  Components prices = toComponents(weights);
+  if (elimination.minimise(prices).front() == BoundaryMatrix::impossible)
+    return std::nullopt;
+  std::vector<int> places(mode.network.getVariableCount(), -1);
+  elimination.complete(places);
+  return complete(mode, prices, std::move(places), plan.in, plan.out);
 }
 
 std::vector<int> UnitOracle::getSlots(bool isBehind, int state) const {

@@ -11,6 +11,7 @@
 #include "VectorElimination.h"
 
 #include <functional>
+#include <map>
 
 namespace parplan {
 
@@ -31,6 +32,22 @@ public:
   std::optional<BlockPlan> getPlan(const Weights &weights, ModeSet modes,
                                    int in, int out) override;
 
+  /// Drops what only makes answers sooner.
+  void forget();
+
+  /// Choices of variables, by numbers.
+  using Pins = std::map<int, int>;
+
+  /// What a plan of the states and the mode of `plan` costs at least, with the
+  /// choices of some variables given, per choice of one more.
+  std::map<int, double> getCostsByChoice(const BlockPlan &plan,
+                                         const Weights &weights,
+                                         const Pins &pins, int variable);
+  /// The best one with the choices of some variables given; nullopt: there is
+  /// none.
+  std::optional<BlockPlan>
+  getPlanWith(const BlockPlan &plan, const Weights &weights, const Pins &pins);
+
   /// Of the slots before (behind) the unit the choices in a state.
   std::vector<int> getSlots(bool isBehind, int state) const;
 
@@ -48,6 +65,12 @@ private:
 
   void addMode(Mode &mode, UnitNetwork made);
   std::vector<int> getBoundary() const;
+  Mode &getMode(int number);
+  VectorNetwork pin(const Mode &mode, const BlockPlan &plan,
+                    const Pins &pins) const;
+  std::optional<BlockPlan> complete(const Mode &mode, const Components &prices,
+                                    std::vector<int> places, int in,
+                                    int out) const;
   /// The modes of a set that have plans at all.
   std::vector<Mode *> getModes(ModeSet wanted);
   VectorElimination &getByStates(Mode &mode);

@@ -7,16 +7,59 @@
 #include "UnitSample.h"
 
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/STLExtras.h"
 
 using namespace parplan;
+
+/// Per value of the problem its samples, by kind.
+using SamplesOf =
+    llvm::DenseMap<int, llvm::SmallVector<std::pair<int, int>, 2>>;
+
+/// True for what lies in one layout that several units should agree about.
+static bool isTied(const PlanningProblem &problem, const StepUnits &units,
+                   int value, llvm::ArrayRef<int> readers) {
+  ValueKind kind = problem.values[value].kind;
+  if (kind == ValueKind::parameter || kind == ValueKind::state)
+    return true;
+  return llvm::any_of(readers, [&](int reader) {
+    return units.unitOfOp[reader] >= 0 &&
+           problem.ops[reader].role == OpRole::gradientSum;
+  });
+}
+
+static void tieSamples(const PlanningProblem &problem, const StepUnits &units,
+                       const SamplesOf &samplesOf, UnitSample &sample) {
+  llvm::DenseMap<int, std::vector<int>> readersOf;
+  for (auto [index, op] : llvm::enumerate(problem.ops))
+    for (int operand : op.operands)
+      if (auto samples = samplesOf.find(operand);
+          samples != samplesOf.end() && samples->second.size() > 1)
+        readersOf[operand].push_back(static_cast<int>(index));
+  for (const auto &[value, readers] : readersOf) {
+    const auto &samples = samplesOf.find(value)->second;
+    auto owner = llvm::find_if(samples, [&](const auto &entry) {
+      return sample.values[entry.second].part == StepUnits::Part::shared;
+    });
+    if (owner == samples.end() || !isTied(problem, units, value, readers))
+      continue;
+    llvm::DenseSet<int> readingUnits;
+    for (int reader : readers)
+      readingUnits.insert(units.unitOfOp[reader]);
+    for (auto [kind, number] : samples) {
+      sample.values[number].tiedTo = owner->second;
+      sample.values[number].readingUnits =
+          static_cast<int>(readingUnits.size());
+    }
+  }
+}
 
 UnitSample parplan::makeUnitSample(const PlanningProblem &problem,
                                    const StepUnits &units) {
   UnitSample sample;
   sample.problem.microBatches = problem.microBatches;
   sample.problem.fixedBytes = problem.fixedBytes;
-  // Per value of the problem its samples, by kind.
-  llvm::DenseMap<int, llvm::SmallVector<std::pair<int, int>, 2>> samplesOf;
+  SamplesOf samplesOf;
   for (auto [number, kind] : llvm::enumerate(units.kinds)) {
     const StepUnits::Unit &unit = units.units[kind.representative];
     UnitSample::Range range;
@@ -70,6 +113,7 @@ UnitSample parplan::makeUnitSample(const PlanningProblem &problem,
       }
     }
   }
+  tieSamples(problem, units, samplesOf, sample);
   sample.decisions = getDecisions(sample.problem);
   return sample;
 }

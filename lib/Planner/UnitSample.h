@@ -32,6 +32,10 @@ struct UnitSample {
     bool isCombined = false;
     /// The op that makes it in this unit, or -1.
     int maker = -1;
+    /// Of a variable that several units read, and of a gradient that another
+    /// unit adds to its own: the sample of the unit that answers for it, and
+    /// how many units read it. -1: it is none of these.
+    int tiedTo = -1, readingUnits = 1;
   };
 
   PlanningProblem problem;

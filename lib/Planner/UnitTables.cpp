@@ -80,4 +80,14 @@ UnitTables::UnitTables(const UnitSample &sample, const StepUnits &units,
   });
   visitSlots(
       [&](int value, const std::vector<int> &list) { rests[value] = list; });
+  // Likewise of what several units read.
+  for (auto [value, description] : llvm::enumerate(sample.values))
+    if (description.tiedTo >= 0)
+      for (int rest : rests[value])
+        if (auto &list = rests[description.tiedTo];
+            !llvm::is_contained(list, rest))
+          list.push_back(rest);
+  for (auto [value, description] : llvm::enumerate(sample.values))
+    if (description.tiedTo >= 0)
+      rests[value] = std::vector<int>(rests[description.tiedTo]);
 }

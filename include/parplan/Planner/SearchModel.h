@@ -63,6 +63,13 @@ public:
   /// Nothing new is likely to be asked: what is kept only to answer that sooner
   /// may go.
   virtual void forget() {}
+  /// Plans of the same states and modes in which units agree about what they
+  /// share beyond their boundaries, of which their oracles know nothing;
+  /// weights are those of the units.
+  virtual std::vector<BlockPlan> agree(std::vector<BlockPlan> plans,
+                                       llvm::ArrayRef<Weights> /*weights*/) {
+    return plans;
+  }
   /// One plan per unit instance, in order; of neighbours the states agree. A
   /// rank has so many bytes.
   virtual JudgedPlan judge(const std::vector<BlockPlan> &plans,

@@ -77,6 +77,11 @@ public:
   /// See `SpaceModel`.
   void forget();
 
+  /// See `SpaceModel`: units that read one variable, or add up one gradient,
+  /// have it in the layout that costs least in all of them together.
+  std::vector<BlockPlan> agree(std::vector<BlockPlan> plans,
+                               llvm::ArrayRef<Weights> weights);
+
   /// The plan on one position: layouts, what is recomputed and gathered again.
   /// One plan per unit, whose boundaries agree. What is in no unit, and what
   /// several units read, lies for the fewest seconds.

@@ -181,6 +181,56 @@ TEST(UnitOraclesTest, TheCheapestUnitsAreTheCheapestPlan) {
       }
 }
 
+/// [8, words] -> [8, 16] by a table, four blocks, and back by the same table.
+PlanningProblem makeTied(int64_t words) {
+  ProblemBuilder builder;
+  int table = -1, current = builder.addInput({8, words});
+  table = builder.addParameter({words, 16});
+  current = builder.addContraction(current, "bv", table, "vh", "bh");
+  for (int block = 0; block < 4; ++block) {
+    int up = builder.addParameter({16, 32});
+    int down = builder.addParameter({32, 16});
+    int inner = builder.addProduct(builder.addNorm({current}), up);
+    inner = builder.addProduct(builder.addNorm({inner}), down);
+    current = builder.addElementwise({current, inner}, Linearity::jointly);
+  }
+  builder.markOutput(builder.addContraction(current, "bh", table, "vh", "bv"));
+  return std::move(builder.problem);
+}
+
+TEST(UnitOraclesTest, UnitsAgreeAboutTiedWeights) {
+  int better = 0;
+  for (int64_t words : {8, 32, 128, 512})
+    for (MeshCase mesh : {MeshCase{2, 1}, {1, 2}, {2, 2}, {1, 4}}) {
+      Divided divided(makeTied(words), mesh.data, mesh.tensor);
+      SCOPED_TRACE(std::to_string(words) + " words on " +
+                   std::to_string(mesh.data) + " x " +
+                   std::to_string(mesh.tensor));
+      Weights weights = divided.getStepWeights();
+      double least = 0;
+      auto alone = divided.getPlans(weights, keepMode, least);
+      // Both ends may want another layout, and pay a half of copies.
+      double minimum = divided.getMinimum();
+      EXPECT_LE(least, minimum * (1 + 1e-9));
+      auto together = divided.oracles->agree(
+          alone, std::vector<Weights>(alone.size(), weights));
+      for (auto [one, other] : llvm::zip_equal(alone, together))
+        EXPECT_EQ(std::tuple(one.in, one.out, one.mode),
+                  std::tuple(other.in, other.out, other.mode));
+      auto getSeconds = [&](llvm::ArrayRef<BlockPlan> plans) {
+        PlanningAnswer answer = divided.oracles->getAnswer(plans);
+        EXPECT_EQ(verifyAnswer(divided.problem, answer),
+                  std::vector<std::string>());
+        return getLayoutSeconds(divided.problem, answer, divided.costs);
+      };
+      double seconds = getSeconds(together), before = getSeconds(alone);
+      better += seconds < before * (1 - 1e-9);
+      EXPECT_LE(seconds, before * (1 + 1e-9));
+      EXPECT_LE(seconds, minimum * 1.03);
+    }
+  EXPECT_GT(better, 0);
+}
+
 TEST(UnitOraclesTest, EveryModeIsAPlanThatCostsWhatItSays) {
   std::mt19937 generator(1);
   std::uniform_real_distribution<double> draw(0, 2);
