@@ -6,6 +6,8 @@
 
 #include "llvm/ADT/STLExtras.h"
 
+#include <map>
+
 using namespace parplan;
 using namespace parplan::small;
 using test::ProblemBuilder;
@@ -76,6 +78,9 @@ PlanningProblem drawMixture(Random &random, Sizes sizes) {
   return std::move(builder.problem);
 }
 
+/// Which layers read the weight of the first one with the same sizes.
+enum class Ties { none, last, all };
+
 /// What a training step is made of, the same for every number of
 /// micro-batches.
 struct StepShape {
@@ -84,6 +89,34 @@ struct StepShape {
   int64_t width = 4;
   int64_t states = 1;
   bool isAccumulated = true, meets = false;
+  Ties ties = Ties::none;
+
+  /// Per layer the first one whose weight has its sizes; -1: a norm.
+  std::vector<int> getFirstAlike() const {
+    std::vector<std::pair<int64_t, int64_t>> sizes;
+    std::vector<int> firsts;
+    int64_t input = width;
+    for (int64_t columns : layers) {
+      std::pair<int64_t, int64_t> own = {columns > 0 ? input : 0, columns};
+      auto first = llvm::find(sizes, own) - sizes.begin();
+      firsts.push_back(columns > 0 ? static_cast<int>(first) : -1);
+      sizes.push_back(own);
+      input = columns > 0 ? columns : input;
+    }
+    return firsts;
+  }
+
+  /// Per layer the one whose weight it reads.
+  std::vector<int> getWeights() const {
+    std::vector<int> firsts = getFirstAlike(), weights;
+    for (auto [layer, first] : llvm::enumerate(firsts)) {
+      bool isLast =
+          !llvm::is_contained(llvm::drop_begin(firsts, layer + 1), first);
+      bool isTied = ties == Ties::all || (ties == Ties::last && isLast);
+      weights.push_back(isTied ? first : static_cast<int>(layer));
+    }
+    return weights;
+  }
 };
 
 PlanningProblem makeStep(const StepShape &shape, int64_t samples,
@@ -93,8 +126,13 @@ PlanningProblem makeStep(const StepShape &shape, int64_t samples,
   int64_t width = shape.width;
   int value = builder.addInput({samples, width});
   std::vector<std::pair<ProblemBuilder::Layer, int>> layers;
-  for (int64_t columns : shape.layers) {
-    int weight = columns > 0 ? builder.addParameter({width, columns}) : -1;
+  for (auto [columns, source] :
+       llvm::zip_equal(shape.layers, shape.getWeights())) {
+    int weight = -1;
+    if (columns > 0)
+      weight = source < static_cast<int>(layers.size())
+                   ? layers[source].second
+                   : builder.addParameter({width, columns});
     layers.emplace_back(weight < 0 ? builder.addNormLayer(value)
                                    : builder.addLayer(value, weight),
                         weight);
@@ -102,14 +140,28 @@ PlanningProblem makeStep(const StepShape &shape, int64_t samples,
     width = columns > 0 ? columns : width;
   }
   int gradient = builder.addInput({samples, width});
+  std::vector<int> readers(builder.problem.values.size(), 0);
+  for (auto &[layer, weight] : layers)
+    if (weight >= 0)
+      ++readers[weight];
+  // By weights; terms are added up before they are accumulated.
+  std::map<int, int> terms;
   std::vector<std::pair<int, int>> sums;
   for (auto &[layer, weight] : llvm::reverse(layers)) {
     auto [ofInput, ofWeight] = layer.addBackward(gradient);
     gradient = ofInput;
-    if (weight >= 0)
+    if (weight < 0)
+      continue;
+    auto [sum, isFirst] = terms.try_emplace(weight, ofWeight);
+    if (!isFirst) {
+      sum->second =
+          builder.addElementwise({sum->second, ofWeight}, Linearity::jointly);
+      builder.setRole(OpRole::gradientSum);
+    }
+    if (--readers[weight] == 0)
       sums.emplace_back(weight, shape.isAccumulated
-                                    ? builder.addAccumulate(ofWeight)
-                                    : ofWeight);
+                                    ? builder.addAccumulate(sum->second)
+                                    : sum->second);
   }
   if (shape.meets) {
     std::vector<int> squares;
@@ -158,6 +210,8 @@ StepShape drawBlocks(Random &random, int64_t unit) {
     shape.layers.insert(shape.layers.begin(), shape.width);
   if (random.flip())
     shape.layers.push_back(0);
+  constexpr Ties ties[] = {Ties::none, Ties::none, Ties::last, Ties::all};
+  shape.ties = ties[random.pickBelow(4)];
   return shape;
 }
 
@@ -274,7 +328,10 @@ private:
       add("ZeRO forced");
     }
     drawRecompute();
-    addSteps(drawBlocks(random, sizes.unit));
+    StepShape shape = drawBlocks(random, sizes.unit);
+    if (shape.ties != Ties::none)
+      add("tied weights");
+    addSteps(shape);
   }
 
   void drawJoint() {
