@@ -56,11 +56,24 @@ public:
     result.phases = getPhases(problem);
     Meetings meetings = findMeetings(problem, result.unitOfOp);
     result.isBeforeMeeting = std::move(meetings.isBefore);
-    result.meets = !meetings.places.empty() || !isTraining(problem);
+    result.meets = !isTraining(problem) ||
+                   llvm::any_of(meetings.places, [&](const auto &places) {
+                     return isEverywhere(places);
+                   });
     return std::move(result);
   }
 
 private:
+  /// True of units of which every position has one, wherever the cuts are. An
+  /// end is never alone.
+  bool isEverywhere(llvm::ArrayRef<int> places) const {
+    for (size_t unit = 0; unit < result.units.size(); ++unit)
+      if (!result.isEnd(unit) &&
+          !llvm::is_contained(places, static_cast<int>(unit)))
+        return false;
+    return true;
+  }
+
   /// Before each run of blocks and behind the last one there is a unit.
   void makeUnits() {
     auto add = [&](llvm::ArrayRef<int> ops) {

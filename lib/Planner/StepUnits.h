@@ -65,7 +65,14 @@ struct StepUnits {
   /// Per op whether it is done before all positions meet (`findMeetings`, each
   /// unit a place of its own).
   std::vector<bool> isBeforeMeeting;
+  /// All positions do, wherever the cuts are.
   bool meets = false;
+
+  /// Before all blocks, or behind them. A model without any is one itself.
+  bool isEnd(size_t unit) const {
+    return units[unit].block < 0 && units.size() > 1 &&
+           (unit == 0 || unit + 1 == units.size());
+  }
 };
 
 /// `labels` as in `FoldingOptions`.

@@ -70,16 +70,10 @@ int UnitModel::getUnitCount() const {
   return static_cast<int>(storage->units.units.size());
 }
 
-/// Before all blocks, or behind them. A model without any is one itself.
-static bool isEnd(const StepUnits &units, size_t number) {
-  return units.units[number].block < 0 && units.units.size() > 1 &&
-         (number == 0 || number + 1 == units.units.size());
-}
-
 int64_t UnitModel::getBlockCount() const {
   const StepUnits &units = storage->units;
   return llvm::count_if(llvm::seq(size_t(0), units.units.size()),
-                        [&](size_t number) { return !isEnd(units, number); });
+                        [&](size_t number) { return !units.isEnd(number); });
 }
 
 const std::vector<int> &UnitModel::getUnitOfOp() const {
@@ -155,7 +149,7 @@ std::vector<SearchUnit> UnitOracles::getUnits() {
     if (!runs.empty() && runs.back().oracle == oracle)
       ++runs.back().count;
     else
-      runs.push_back({oracle, 1, isEnd(units, number)});
+      runs.push_back({oracle, 1, units.isEnd(number)});
   }
   return runs;
 }

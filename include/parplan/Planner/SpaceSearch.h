@@ -14,7 +14,8 @@
 //   4  a plan
 //
 // So most configurations end at a level that takes microseconds, and what is
-// left open at the end bounds what could still be found.
+// left open at the end bounds what could still be found. What closes them is a
+// good plan: the search begins with seeds and climbs from the best of them.
 //
 //===----------------------------------------------------------------------===//
 

@@ -231,6 +231,19 @@ TEST(UnitOraclesTest, UnitsAgreeAboutTiedWeights) {
   EXPECT_GT(better, 0);
 }
 
+TEST(UnitOraclesTest, PositionsMeetWhereEveryBlockTakesPart) {
+  PlanningProblem problem = makeStep(/*blocks=*/4, /*microBatches=*/1);
+  EXPECT_TRUE(UnitModel(problem, foldProblem(problem)).meets());
+  // The norm of what one block has: some cuts have that in one position.
+  auto norm = llvm::find_if(problem.ops, [](const PlanningOp &op) {
+    return op.operands.size() == 2 * 4;
+  });
+  ASSERT_NE(norm, problem.ops.end());
+  norm->operands.resize(2);
+  norm->rule.operands.resize(2);
+  EXPECT_FALSE(UnitModel(problem, foldProblem(problem)).meets());
+}
+
 TEST(UnitOraclesTest, EveryModeIsAPlanThatCostsWhatItSays) {
   std::mt19937 generator(1);
   std::uniform_real_distribution<double> draw(0, 2);
