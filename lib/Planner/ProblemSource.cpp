@@ -383,8 +383,8 @@ bool ProblemSource::isPossible(const Space &space, Step &step) const {
   return request.dataSize || !trains || data <= step.batch;
 }
 
-/// All devices of a position together spend what one would spend, and hold what
-/// one would hold.
+/// All devices of a position together spend what the ops take at least in
+/// parts, and hold what one would hold.
 SpaceSource::LeastModel ProblemSource::getLeastOfAll(int space, int64_t count) {
   const Space &own = spaces[space];
   Step *step = getStep(count);
@@ -498,8 +498,8 @@ std::vector<SpaceSource::Seed> ProblemSource::getSeeds() {
   return ordered;
 }
 
-/// Of the kinds that seeds have those with up to twice or half as many
-/// positions and tensor ranks.
+/// Of the usual kinds those with up to twice or half as many positions and
+/// tensor ranks.
 std::vector<int> ProblemSource::getNeighbours(int space) {
   auto isNear = [](int64_t one, int64_t other) {
     return one <= 2 * other && other <= 2 * one;

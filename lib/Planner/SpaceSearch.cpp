@@ -110,8 +110,7 @@ private:
   }
 
   /// Some plan early: without one no bound is ever too high, and to have bounds
-  /// of all that is open takes longest. The best of a few equal cuts, then any
-  /// cut with its schedule. Seeds stay open.
+  /// of all that is open takes longest. Of equal cuts alone; seeds stay open.
   void startWithSeeds() {
     constexpr int mostPlans = 4;
     int plans = 0;
@@ -141,7 +140,7 @@ private:
       for (int space : source.getNeighbours(best.space))
         trySchedules(space, best.microBatches, tried);
     }
-    if (result.plan && result.configuration.shape.positions > 1)
+    if (result.plan && result.configuration.shape.positions > 1 && !isOver())
       planSeed(result.configuration, /*isQuick=*/false);
   }
 
@@ -153,8 +152,9 @@ private:
       if (isOver(options.timeBudgetSeconds / 3))
         return;
       shape.microBatches = count;
-      if (!getRefusal(shape))
-        planSeed({space, count, shape}, /*isQuick=*/true);
+      Configuration configuration = {space, count, shape};
+      if (!getRefusal(shape) && getWorkBound(configuration) < getCutoff())
+        planSeed(configuration, /*isQuick=*/true);
     }
   }
 

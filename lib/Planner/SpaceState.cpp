@@ -177,6 +177,23 @@ static std::optional<Way> findWay(const std::vector<Row> &rows, int forcedRow,
   return way;
 }
 
+std::vector<Weights>
+SpaceState::getUnitWeights(const std::vector<PositionPart> &parts,
+                           const std::vector<double> &prices,
+                           bool isBytesAlone) const {
+  std::vector<Weights> weights(chain.getInstanceCount());
+  for (size_t position = 0; position < parts.size(); ++position) {
+    const PositionPart &part = parts[position];
+    for (size_t chunk = 0; chunk < part.ranges.size(); ++chunk)
+      for (int unit = part.ranges[chunk].first; unit < part.ranges[chunk].end;
+           ++unit)
+        weights[unit] = MemoryDual::addPrice(
+            isBytesAlone ? MemoryDual::getNoWeights() : part.weights[chunk],
+            isBytesAlone ? 1 : prices[position], part.inFlight[chunk]);
+  }
+  return weights;
+}
+
 /// The best few ways: equal units in a row lie alike on both sides, and ways
 /// differ in how the longest such row lies; then each unit as is cheapest, and,
 /// where memory is short, as is smallest.
@@ -184,17 +201,9 @@ std::vector<ChainStates>
 SpaceState::chooseStates(const std::vector<PositionPart> &parts,
                          const std::vector<double> &prices) {
   int count = chain.getInstanceCount();
-  std::vector<Weights> weightsOf(count), bytesOf(count);
-  for (size_t position = 0; position < parts.size(); ++position)
-    for (size_t chunk = 0; chunk < parts[position].ranges.size(); ++chunk)
-      for (int unit = parts[position].ranges[chunk].first;
-           unit < parts[position].ranges[chunk].end; ++unit) {
-        int64_t inFlight = parts[position].inFlight[chunk];
-        weightsOf[unit] = MemoryDual::addPrice(parts[position].weights[chunk],
-                                               prices[position], inFlight);
-        bytesOf[unit] =
-            MemoryDual::addPrice(MemoryDual::getNoWeights(), 1, inFlight);
-      }
+  std::vector<Weights> weightsOf = getUnitWeights(parts, prices),
+                       bytesOf = getUnitWeights(parts, prices,
+                                                /*isBytesAlone=*/true);
   std::vector<Row> rows, single, smallest;
   bool isLimited = llvm::any_of(prices, [](double price) { return price > 0; });
   ModeSet modes = isLimited ? allModes : oracles.getFastest();
@@ -380,20 +389,15 @@ void SpaceState::improve(const ScheduleShape &shape,
 JudgedPlan SpaceState::judge(const ScheduleShape &shape,
                              const Draft &draft) const {
   std::vector<BlockPlan> plans(chain.getInstanceCount());
-  std::vector<Weights> weights(chain.getInstanceCount());
   std::vector<PositionPart> parts = getParts(shape, draft.counts);
   for (size_t position = 0; position < parts.size(); ++position)
     for (size_t chunk = 0; chunk < parts[position].ranges.size(); ++chunk)
       for (int unit = parts[position].ranges[chunk].first;
-           unit < parts[position].ranges[chunk].end; ++unit) {
+           unit < parts[position].ranges[chunk].end; ++unit)
         plans[unit] =
             *draft.mixes[position]
                  .plans[chunk][unit - parts[position].ranges[chunk].first];
-        weights[unit] = MemoryDual::addPrice(parts[position].weights[chunk],
-                                             draft.prices[position],
-                                             parts[position].inFlight[chunk]);
-      }
-  plans = model->agree(std::move(plans), weights);
+  plans = model->agree(std::move(plans), getUnitWeights(parts, draft.prices));
   return model->judge(plans, {shape, chain.getCuts(shape, draft.counts)},
                       memoryLimitBytes);
 }

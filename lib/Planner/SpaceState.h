@@ -75,6 +75,11 @@ private:
   /// have in flight.
   std::vector<PositionPart> getParts(const ScheduleShape &shape,
                                      const std::vector<int64_t> &counts) const;
+  /// Of each unit, with the prices of memory of the positions; or of its bytes
+  /// alone.
+  std::vector<Weights> getUnitWeights(const std::vector<PositionPart> &parts,
+                                      const std::vector<double> &prices,
+                                      bool isBytesAlone = false) const;
   std::vector<ChainStates> chooseStates(const std::vector<PositionPart> &parts,
                                         const std::vector<double> &prices);
   std::optional<Draft> draft(const ScheduleShape &shape,

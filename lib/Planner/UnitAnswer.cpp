@@ -135,7 +135,7 @@ PlanningAnswer UnitAnswer::finish() {
     if (units.unitOfOp[op] < 0)
       addOp(static_cast<int>(op),
             getAssignments(problem.ops[op], space.mesh, axes));
-  // Their units did not know how the other term lies.
+  // Their units need not have agreed how the other term lies.
   for (auto [op, sampled] : sums)
     addOp(op, tables.assignments[sampled]);
   // What nothing reads or makes.

@@ -20,8 +20,8 @@ struct UnitVariables {
   /// Per decision of the sample, -1: of another kind. Choices are those of
   /// `UnitTables::assignments`.
   std::vector<int> ofDecision;
-  /// Per value of the sample, -1: another unit answers for it, or it has one
-  /// layout. Choices are those of `UnitTables::rests`.
+  /// Per value of the sample, -1: it has one layout, or another unit answers
+  /// for it and it is not tied. Choices are those of `UnitTables::rests`.
   std::vector<int> ofValue;
   /// Of values that are tied to those of other units.
   std::vector<int> tied;
@@ -41,9 +41,10 @@ struct UnitNetwork {
 /// unit
 ///   that reads them. Where both do, each pays a half: then the sum of both is
 ///   a bound.
-/// * What several units read costs the first of them. Of variables and of terms
-///   of a gradient all of them choose a layout, and pay a share of copies: then
-///   the sum is a bound. Copies of other values cost nothing elsewhere.
+/// * What several units read costs the first of them. Of what is tied all of
+/// them
+///   choose a layout, and pay a share of copies: then the sum is a bound.
+///   Copies of other values cost nothing elsewhere.
 /// * Bytes that live in one phase alone are none, and copies for readers with
 ///   too many choices at once cost nothing.
 UnitNetwork makeUnitNetwork(const UnitSample &sample, const StepUnits &units,

@@ -6,6 +6,7 @@
 
 #include "parplan/Planner/UnitOracles.h"
 
+#include "UnitAgreement.h"
 #include "UnitAnswer.h"
 
 #include "parplan/Support/Check.h"
@@ -14,7 +15,6 @@
 #include "llvm/ADT/Sequence.h"
 
 #include <algorithm>
-#include <map>
 
 using namespace parplan;
 
@@ -36,19 +36,6 @@ struct UnitModel::Storage {
   const PlanningProblem &problem;
   StepUnits units;
   UnitSample sample;
-  /// Per value that is tied: the units that read or make it, in their order,
-  /// each with its sample of the value.
-  std::map<int, std::vector<std::pair<int, int>>> tied;
-
-  void findTied() {
-    for (auto [number, unit] : llvm::enumerate(units.units)) {
-      int first = sample.kinds[unit.kind].firstValue;
-      for (auto [place, value] : llvm::enumerate(unit.values))
-        if (int sampled = first + static_cast<int>(place);
-            sample.values[sampled].tiedTo >= 0)
-          tied[value].emplace_back(static_cast<int>(number), sampled);
-    }
-  }
 };
 
 UnitModel::UnitModel(const PlanningProblem &problem, const Folding &folding,
@@ -56,8 +43,7 @@ UnitModel::UnitModel(const PlanningProblem &problem, const Folding &folding,
   StepUnits units = getStepUnits(problem, folding, labels);
   UnitSample sample = makeUnitSample(problem, units);
   storage = std::make_unique<Storage>(
-      Storage{problem, std::move(units), std::move(sample), {}});
-  storage->findTied();
+      Storage{problem, std::move(units), std::move(sample)});
 }
 
 UnitModel::~UnitModel() = default;
@@ -175,104 +161,14 @@ PlanningAnswer UnitOracles::getAnswer(llvm::ArrayRef<BlockPlan> plans) {
   return answer.finish();
 }
 
-namespace {
-
-/// Settles one value after the other among the units that have it.
-class Agreement {
-public:
-  Agreement(std::vector<BlockPlan> plans, llvm::ArrayRef<Weights> weights)
-      : plans(std::move(plans)), weights(weights), pins(this->plans.size()) {}
-
-  struct User {
-    int unit;
-    UnitOracle *oracle;
-    int variable;
-    /// The layout of each choice of the variable.
-    llvm::ArrayRef<int> layouts;
-  };
-
-  void settle(llvm::ArrayRef<User> users) {
-    auto getLayout = [&](const User &user) {
-      return user.layouts[plans[user.unit].choices[user.variable]];
-    };
-    int layout = getLayout(users.front());
-    if (llvm::any_of(users, [&](const User &user) {
-          return getLayout(user) != layout;
-        })) {
-      std::optional<int> best = findLayout(users);
-      if (!best)
-        return;
-      layout = *best;
-    }
-    for (const User &user : users) {
-      auto choice = static_cast<int>(llvm::find(user.layouts, layout) -
-                                     user.layouts.begin());
-      pins[user.unit][user.variable] = choice;
-      BlockPlan &plan = plans[user.unit];
-      if (plan.choices[user.variable] == choice)
-        continue;
-      if (auto other = user.oracle->getPlanWith(plan, weights[user.unit],
-                                                pins[user.unit]))
-        plan = std::move(*other);
-    }
-  }
-
-  std::vector<BlockPlan> plans;
-
-private:
-  /// The one that costs least in all units together; nullopt: some unit cannot
-  /// have any that the others can.
-  std::optional<int> findLayout(llvm::ArrayRef<User> users) {
-    std::map<int, double> sums;
-    for (int layout : users.front().layouts)
-      sums[layout] = 0;
-    std::map<int, double> costs;
-    const User *last = nullptr;
-    for (const User &user : users) {
-      if (!last || !areAlike(*last, user))
-        costs =
-            user.oracle->getCostsByChoice(plans[user.unit], weights[user.unit],
-                                          pins[user.unit], user.variable);
-      last = &user;
-      for (auto &[layout, sum] : sums) {
-        auto place = static_cast<int>(llvm::find(user.layouts, layout) -
-                                      user.layouts.begin());
-        auto cost = costs.find(place);
-        sum += cost == costs.end() ? BoundaryMatrix::impossible : cost->second;
-      }
-    }
-    auto least =
-        llvm::min_element(sums, [](const auto &one, const auto &other) {
-          return one.second < other.second;
-        });
-    if (least->second == BoundaryMatrix::impossible)
-      return std::nullopt;
-    return least->first;
-  }
-
-  bool areAlike(const User &one, const User &other) const {
-    return one.oracle == other.oracle && one.variable == other.variable &&
-           plans[one.unit].mode == plans[other.unit].mode &&
-           plans[one.unit].choices == plans[other.unit].choices &&
-           weights[one.unit] == weights[other.unit] &&
-           pins[one.unit] == pins[other.unit];
-  }
-
-  llvm::ArrayRef<Weights> weights;
-  /// Per unit what is settled.
-  std::vector<UnitOracle::Pins> pins;
-};
-
-} // namespace
-
 std::vector<BlockPlan> UnitOracles::agree(std::vector<BlockPlan> plans,
                                           llvm::ArrayRef<Weights> weights) {
   storage->makeKinds();
   const auto &model = storage->model;
-  Agreement agreement(std::move(plans), weights);
-  for (const auto &[value, samples] : model.tied) {
-    std::vector<Agreement::User> users;
-    for (auto [unit, sampled] : samples) {
+  UnitAgreement agreement(std::move(plans), weights);
+  for (const auto &ofValue : model.sample.tied) {
+    std::vector<UnitAgreement::User> users;
+    for (auto [unit, sampled] : ofValue) {
       UnitOracle &oracle = storage->ofKinds[model.units.units[unit].kind];
       int variable = oracle.getVariables().ofValue[sampled];
       if (variable >= 0)
@@ -282,7 +178,7 @@ std::vector<BlockPlan> UnitOracles::agree(std::vector<BlockPlan> plans,
     if (users.size() > 1)
       agreement.settle(users);
   }
-  return std::move(agreement.plans);
+  return agreement.take();
 }
 
 double UnitOracles::getFixedBytes() const {

@@ -7,59 +7,107 @@
 #include "UnitSample.h"
 
 #include "llvm/ADT/DenseMap.h"
-#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/ADT/STLExtras.h"
+
+#include <algorithm>
+#include <map>
 
 using namespace parplan;
 
-/// Per value of the problem its samples, by kind.
-using SamplesOf =
-    llvm::DenseMap<int, llvm::SmallVector<std::pair<int, int>, 2>>;
+namespace {
 
-/// True for what lies in one layout that several units should agree about.
-static bool isTied(const PlanningProblem &problem, const StepUnits &units,
-                   int value, llvm::ArrayRef<int> readers) {
-  ValueKind kind = problem.values[value].kind;
-  if (kind == ValueKind::parameter || kind == ValueKind::state)
-    return true;
-  return llvm::any_of(readers, [&](int reader) {
-    return units.unitOfOp[reader] >= 0 &&
-           problem.ops[reader].role == OpRole::gradientSum;
-  });
-}
+/// Finds what several units read of one value, over all units: those of one
+/// kind may share it with different ones.
+class TieFinder {
+public:
+  TieFinder(const PlanningProblem &problem, const StepUnits &units,
+            UnitSample &sample)
+      : problem(problem), units(units), sample(sample),
+        isTied(problem.values.size(), false),
+        readingUnits(problem.values.size()) {}
 
-static void tieSamples(const PlanningProblem &problem, const StepUnits &units,
-                       const SamplesOf &samplesOf, UnitSample &sample) {
-  llvm::DenseMap<int, std::vector<int>> readersOf;
-  for (auto [index, op] : llvm::enumerate(problem.ops))
-    for (int operand : op.operands)
-      if (auto samples = samplesOf.find(operand);
-          samples != samplesOf.end() && samples->second.size() > 1)
-        readersOf[operand].push_back(static_cast<int>(index));
-  for (const auto &[value, readers] : readersOf) {
-    const auto &samples = samplesOf.find(value)->second;
-    auto owner = llvm::find_if(samples, [&](const auto &entry) {
-      return sample.values[entry.second].part == StepUnits::Part::shared;
-    });
-    if (owner == samples.end() || !isTied(problem, units, value, readers))
-      continue;
-    llvm::DenseSet<int> readingUnits;
-    for (int reader : readers)
-      readingUnits.insert(units.unitOfOp[reader]);
-    for (auto [kind, number] : samples) {
-      sample.values[number].tiedTo = owner->second;
-      sample.values[number].readingUnits =
-          static_cast<int>(readingUnits.size());
+  void run() {
+    listReaders();
+    for (auto [number, unit] : llvm::enumerate(units.units))
+      for (auto [place, value] : llvm::enumerate(unit.values))
+        if (isTied[value])
+          users[value].emplace_back(static_cast<int>(number),
+                                    getSample(unit, place));
+    for (auto &[value, ofValue] : users)
+      if (hasOwner(ofValue) && ofValue.size() > 1) {
+        for (auto [unit, sampled] : ofValue)
+          classes.unionSets(ofValue.front().second, sampled);
+        sample.tied.push_back(std::move(ofValue));
+      }
+    for (auto [number, description] : llvm::enumerate(sample.values))
+      if (auto leader = classes.findLeader(static_cast<int>(number));
+          leader != classes.member_end())
+        description.tiedTo = *leader;
+    // A share of the instance with most readers is none too large for others.
+    for (const StepUnits::Unit &unit : units.units)
+      for (auto [place, value] : llvm::enumerate(unit.values)) {
+        UnitSample::Value &description = sample.values[getSample(unit, place)];
+        if (description.tiedTo >= 0)
+          description.readingUnits =
+              std::max(description.readingUnits,
+                       static_cast<int>(readingUnits[value].size()));
+      }
+  }
+
+private:
+  using Users = std::vector<std::pair<int, int>>;
+
+  int getSample(const StepUnits::Unit &unit, size_t place) const {
+    return sample.kinds[unit.kind].firstValue + static_cast<int>(place);
+  }
+
+  void listReaders() {
+    auto isVariable = [&](int value) {
+      ValueKind kind = problem.values[value].kind;
+      return kind == ValueKind::parameter || kind == ValueKind::state;
+    };
+    for (auto [index, op] : llvm::enumerate(problem.ops)) {
+      int unit = units.unitOfOp[index];
+      for (int operand : op.operands) {
+        isTied[operand] = isTied[operand] || isVariable(operand) ||
+                          (unit >= 0 && op.role == OpRole::gradientSum);
+        auto &readers = readingUnits[operand];
+        if (unit >= 0 && !llvm::is_contained(readers, unit))
+          readers.push_back(unit);
+      }
+      // Of variables, as their copies in another type.
+      if (units.phases[index] == Phase::start)
+        for (int result : op.results)
+          isTied[result] = true;
     }
   }
-}
+
+  bool hasOwner(const Users &ofValue) const {
+    return llvm::any_of(ofValue, [&](const auto &user) {
+      return sample.values[user.second].part == StepUnits::Part::shared;
+    });
+  }
+
+  const PlanningProblem &problem;
+  const StepUnits &units;
+  UnitSample &sample;
+  std::vector<bool> isTied;
+  std::vector<llvm::SmallVector<int, 2>> readingUnits;
+  /// By value, the units that have it with their samples of it.
+  std::map<int, Users> users;
+  llvm::EquivalenceClasses<int> classes;
+};
+
+} // namespace
 
 UnitSample parplan::makeUnitSample(const PlanningProblem &problem,
                                    const StepUnits &units) {
   UnitSample sample;
   sample.problem.microBatches = problem.microBatches;
   sample.problem.fixedBytes = problem.fixedBytes;
-  SamplesOf samplesOf;
+  // Per value of the problem its samples, by kind.
+  llvm::DenseMap<int, llvm::SmallVector<std::pair<int, int>, 2>> samplesOf;
   for (auto [number, kind] : llvm::enumerate(units.kinds)) {
     const StepUnits::Unit &unit = units.units[kind.representative];
     UnitSample::Range range;
@@ -113,7 +161,7 @@ UnitSample parplan::makeUnitSample(const PlanningProblem &problem,
       }
     }
   }
-  tieSamples(problem, units, samplesOf, sample);
+  TieFinder(problem, units, sample).run();
   sample.decisions = getDecisions(sample.problem);
   return sample;
 }

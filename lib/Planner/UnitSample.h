@@ -32,9 +32,10 @@ struct UnitSample {
     bool isCombined = false;
     /// The op that makes it in this unit, or -1.
     int maker = -1;
-    /// Of a variable that several units read, and of a gradient that another
-    /// unit adds to its own: the sample of the unit that answers for it, and
-    /// how many units read it. -1: it is none of these.
+    /// Of variables that several units read, of what is made of these before
+    /// the first pass, and of gradients that another unit adds to its own: one
+    /// of the samples that must lie alike, the same for all of them, and how
+    /// many units read it at most. -1: it is none of these.
     int tiedTo = -1, readingUnits = 1;
   };
 
@@ -45,6 +46,9 @@ struct UnitSample {
   std::vector<Phase> phases;
   std::vector<bool> isBeforeMeeting;
   Decisions decisions;
+  /// Per value that is tied, the units that have it, in their order, each with
+  /// its sample of it.
+  std::vector<std::vector<std::pair<int, int>>> tied;
 };
 
 UnitSample makeUnitSample(const PlanningProblem &problem,

@@ -89,5 +89,9 @@ UnitTables::UnitTables(const UnitSample &sample, const StepUnits &units,
           list.push_back(rest);
   for (auto [value, description] : llvm::enumerate(sample.values))
     if (description.tiedTo >= 0)
-      rests[value] = std::vector<int>(rests[description.tiedTo]);
+      rests[value] = rests[description.tiedTo];
+  // What replaces a variable lies as it does.
+  for (auto [value, description] : llvm::enumerate(problem.values))
+    if (description.updates >= 0)
+      rests[value] = rests[description.updates];
 }

@@ -48,7 +48,7 @@ struct FoundPlan {
 /// schedule and mesh that the request leaves open, and every layout of each
 /// unit of the model. Pipelines are cut between units, which are the equal
 /// blocks of the model and what is beside them. Deterministic unless time runs
-/// out.
+/// out, or the third of it with which a search begins.
 ///
 /// Each `find` is one search; a later one knows what earlier ones were told,
 /// and takes less time.

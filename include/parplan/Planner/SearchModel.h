@@ -64,7 +64,7 @@ public:
   /// may go.
   virtual void forget() {}
   /// Plans of the same states and modes in which units agree about what they
-  /// share beyond their boundaries, of which their oracles know nothing;
+  /// share beyond their boundaries, where each oracle chose for itself;
   /// weights are those of the units.
   virtual std::vector<BlockPlan> agree(std::vector<BlockPlan> plans,
                                        llvm::ArrayRef<Weights> /*weights*/) {

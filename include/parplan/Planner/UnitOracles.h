@@ -78,7 +78,7 @@ public:
   void forget();
 
   /// See `SpaceModel`: units that read one variable, or add up one gradient,
-  /// have it in the layout that costs least in all of them together.
+  /// have it in the layout for which all of them are charged least.
   std::vector<BlockPlan> agree(std::vector<BlockPlan> plans,
                                llvm::ArrayRef<Weights> weights);
 

@@ -125,8 +125,14 @@ void expectPartsTakeNoLess(const CostModel &model, const OpCost &whole,
 } // namespace
 
 TEST(OpCost, partsTakeTogetherAtLeastWhatTheWholeMust) {
-  for (const char *preset : {"dgx-a100-80g", "dgx-h100", "host"}) {
-    CostModel model = makeModel(preset, Precision::bf16);
+  for (auto [preset, kernels] :
+       {std::pair("dgx-a100-80g", AttentionKernels::unfused),
+        std::pair("dgx-h100", AttentionKernels::fused),
+        std::pair("host", AttentionKernels::fused)}) {
+    DiagnosticEngine engine;
+    ClusterDescription description = *findPreset(preset);
+    description.stack.attention = kernels;
+    CostModel model(*makeCluster(description, 1, engine), Precision::bf16);
     for (int64_t rows : {1, 96, 1000, 8192})
       for (int64_t columns : {64, 640, 5000})
         for (int64_t contracted : {32, 1024, 20000})
@@ -134,7 +140,8 @@ TEST(OpCost, partsTakeTogetherAtLeastWhatTheWholeMust) {
             for (int64_t parts : {2, 3, 16})
               for (WorkKind kind :
                    {WorkKind::matrix, WorkKind::attention,
-                    WorkKind::attentionGradient, WorkKind::elementwise}) {
+                    WorkKind::attentionGradient, WorkKind::elementwise,
+                    WorkKind::reduction, WorkKind::copy}) {
                 OpCost whole = makeProduct(rows, columns, contracted, batch);
                 whole.kind = kind;
                 whole.transcendentals = static_cast<double>(rows * columns);

@@ -168,7 +168,7 @@ TEST(UnitOraclesTest, TheCheapestUnitsAreTheCheapestPlan) {
         auto plans =
             divided.getPlans(divided.getStepWeights(), keepMode, least);
         double minimum = divided.getMinimum();
-        // What units share is free for all but one of them.
+        // Beside variables what units share is free for all but one of them.
         EXPECT_LE(least, minimum * (1 + 1e-9));
         EXPECT_GE(least, minimum * 0.97);
         PlanningAnswer answer = divided.oracles->getAnswer(plans);
@@ -229,6 +229,40 @@ TEST(UnitOraclesTest, UnitsAgreeAboutTiedWeights) {
       EXPECT_LE(seconds, minimum * 1.03);
     }
   EXPECT_GT(better, 0);
+}
+
+/// Blocks of two products, the first of which reads the table of its group.
+PlanningProblem makeGroups(llvm::ArrayRef<int> blocksOfGroup,
+                           bool hasEmbedding) {
+  ProblemBuilder builder;
+  int current = builder.addInput({8, 16});
+  if (hasEmbedding)
+    current = builder.addProduct(current, builder.addParameter({16, 16}));
+  for (int blocks : blocksOfGroup) {
+    int table = builder.addParameter({16, 32});
+    for (int block = 0; block < blocks; ++block) {
+      int down = builder.addParameter({32, 16});
+      int inner = builder.addProduct(builder.addNorm({current}), table);
+      inner = builder.addProduct(builder.addNorm({inner}), down);
+      current = builder.addElementwise({current, inner}, Linearity::jointly);
+    }
+  }
+  builder.markOutput(builder.addNorm({current}));
+  return std::move(builder.problem);
+}
+
+TEST(UnitOraclesTest, GroupsOfTiedWeightsAreBounded) {
+  for (bool hasEmbedding : {false, true})
+    for (std::vector<int> groups : {std::vector{3, 3}, {3, 4}, {4, 3}, {2, 5}})
+      for (MeshCase mesh : {MeshCase{2, 1}, {1, 2}, {2, 2}, {1, 4}}) {
+        Divided divided(makeGroups(groups, hasEmbedding), mesh.data,
+                        mesh.tensor);
+        double least = 0;
+        divided.getPlans(divided.getStepWeights(), keepMode, least);
+        EXPECT_LE(least, divided.getMinimum() * (1 + 1e-9))
+            << groups[0] << " and " << groups[1] << " blocks on " << mesh.data
+            << " x " << mesh.tensor;
+      }
 }
 
 TEST(UnitOraclesTest, PositionsMeetWhereEveryBlockTakesPart) {
