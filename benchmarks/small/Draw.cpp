@@ -319,14 +319,11 @@ private:
     instance.searched = Searched::jointly;
     add("pipeline");
     int64_t positions = random.pick({2, 2, 3, 4});
-    int64_t ranks = random.pick({1, 1, 2});
-    request.deviceCount = positions * ranks;
+    int64_t data = random.pick({1, 1, 2});
+    request.deviceCount = positions * data;
     request.pipelineSize = positions;
-    bool isTensor = ranks > 1 && random.pickBelow(3) == 0;
-    if (isTensor)
-      add("tensor ranks");
-    (isTensor ? request.tensorSize : request.dataSize) = ranks;
-    if (ranks > 1 && !isTensor && random.flip()) {
+    request.dataSize = data;
+    if (data > 1 && random.flip()) {
       request.zeroStage = static_cast<int>(random.pickBelow(4));
       add("ZeRO forced");
     }
