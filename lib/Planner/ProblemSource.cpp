@@ -7,6 +7,7 @@
 #include "ProblemSource.h"
 
 #include "Completion.h"
+#include "SourceStep.h"
 #include "StageAssignment.h"
 #include "StepTime.h"
 #include "StepUnits.h"
@@ -20,122 +21,10 @@
 
 using namespace parplan;
 
-namespace {
-
-/// What ops take at least, on whatever parts of devices, and nothing else.
-class LeastCosts : public PlanCosts {
-public:
-  explicit LeastCosts(const PlanCosts &costs) : costs(costs) {}
-
-  double getOpSeconds(const OpCost &cost) const override {
-    return costs.getLeastOpSeconds(cost);
-  }
-  double getCollectiveSeconds(CollectiveKind, const Mesh &, llvm::ArrayRef<int>,
-                              int64_t) const override {
-    return 0;
-  }
-  double getCopySeconds(int64_t /*bytes*/) const override { return 0; }
-  bool recomputesWholeBlocks() const override {
-    return costs.recomputesWholeBlocks();
-  }
-
-private:
-  const PlanCosts &costs;
-};
-
-} // namespace
-
-/// What there is of one number of micro-batches.
-struct ProblemSource::Step {
-  PlanningProblem problem;
-  Folding folding;
-  UnitModel units;
-  PlanEvaluator evaluator;
-  /// Runs of equal units as they are at least on one device.
-  std::vector<LeastUnit> runs;
-  int64_t batch = 1;
-  /// Why there is no plan at all.
-  std::optional<std::string> refusal;
-  /// Of what a micro-batch keeps for its backward pass, and of what stays.
-  double activationBytes = 0, variableBytes = 0;
-
-  Step(PlanningProblem given, const PlanRequest &request,
-       const PlanCosts &costs)
-      : problem(std::move(given)), folding(foldProblem(problem)),
-        units(problem, folding), evaluator(problem, costs) {
-    addRuns(request, costs);
-    findBatch();
-    addBytes();
-  }
-
-private:
-  /// On one device nothing is open but what is made again. A sequence that
-  /// goes round ranks has no such plan: nothing is known of its costs.
-  void addRuns(const PlanRequest &request, const PlanCosts &costs) {
-    PlanRequest alone;
-    alone.recompute = request.recompute;
-    for (const PlanningOp &op : problem.ops)
-      alone.deviceCount = std::max(alone.deviceCount, op.zigzag);
-    bool isRound = alone.deviceCount > 1;
-    if (isRound)
-      alone.contextSize = alone.deviceCount;
-    std::vector<PlanSpace> spaces = getSpaces(problem, alone);
-    PARPLAN_CHECK(spaces.size() == 1, "the fewest devices have one mesh, not ",
-                  spaces.size());
-    LeastCosts least(costs);
-    UnitOracles oracles(units, alone, spaces.front(), least);
-    refusal = oracles.getRefusal();
-    if (refusal)
-      return;
-    for (const SearchUnit &unit : oracles.getUnits()) {
-      LeastUnit &run = runs.emplace_back();
-      run.count = unit.count;
-      run.isEnd = unit.isEnd;
-      for (int mode = 0; mode < unit.oracle->getModeCount(); ++mode) {
-        ModeSet only = ModeSet(1) << mode;
-        if (isRound)
-          run.modes.push_back({mode, {}});
-        else if (unit.oracle->minimise({}, only).get(0, 0) !=
-                 BoundaryMatrix::impossible)
-          if (auto plan = unit.oracle->getPlan({}, only, 0, 0))
-            run.modes.push_back({mode, plan->cost});
-      }
-    }
-  }
-
-  void addBytes() {
-    auto getBytes = [](const PlanningValue &value) {
-      auto bytes = static_cast<double>(value.elementBytes);
-      for (int64_t size : value.shape)
-        bytes *= static_cast<double>(size);
-      return bytes;
-    };
-    for (const PlanningValue &value : problem.values)
-      if (value.kind == ValueKind::parameter || value.kind == ValueKind::state)
-        variableBytes += getBytes(value);
-    for (const PlanningOp &op : problem.ops)
-      if (op.role == OpRole::forward && op.perMicroBatch)
-        for (int result : op.results)
-          activationBytes += getBytes(problem.values[result]);
-  }
-
-  /// The least number of samples that an op of the forward pass has. Of
-  /// micro-batches in which none has any there is one sample in each.
-  void findBatch() {
-    constexpr int64_t any = std::numeric_limits<int64_t>::max();
-    batch = any;
-    for (const PlanningOp &op : problem.ops)
-      if (op.role == OpRole::forward && op.batchFactor >= 0)
-        batch = std::min(batch, op.rule.factors[op.batchFactor].size);
-    if (batch == any && problem.microBatches > 1)
-      batch = 1;
-  }
-};
-
 /// Oracles on one mesh, and plans on it as the evaluator sees them.
 class ProblemSource::Model : public SpaceModel {
 public:
-  Model(Step &step, int64_t positions, const PlanSpace &space,
+  Model(SourceStep &step, int64_t positions, const PlanSpace &space,
         const PlanRequest &request, const PlanCosts &costs)
       : step(step), mesh(addPipelineAxis(space.mesh, positions)),
         positions(positions), request(request), costs(costs),
@@ -232,7 +121,7 @@ private:
     }
   }
 
-  Step &step;
+  SourceStep &step;
   Mesh mesh;
   int64_t positions;
   PlanRequest request;
@@ -259,7 +148,7 @@ ProblemSource::ProblemSource(const StepProblems &problems,
     return;
   // Steps differ in sizes alone. The whole batch says which axes are worth
   // looking at.
-  Step &step = *getStep(counts.front());
+  SourceStep &step = *getStep(counts.front());
   trains = isTraining(step.problem);
   meets = step.units.meets();
   blocks = step.units.getBlockCount();
@@ -287,11 +176,12 @@ bool ProblemSource::isWanted(const PlanSpace &space) const {
   return isNarrow && (isPlain || options.hasGrids);
 }
 
-ProblemSource::Step *ProblemSource::getStep(int64_t count) {
+SourceStep *ProblemSource::getStep(int64_t count) {
   auto [it, isNew] = steps.try_emplace(count);
   if (isNew)
     if (std::optional<PlanningProblem> problem = problems.get(count)) {
-      it->second = std::make_unique<Step>(std::move(*problem), request, costs);
+      it->second =
+          std::make_unique<SourceStep>(std::move(*problem), request, costs);
       if (const auto &refusal = it->second->refusal) {
         addRefusal(*refusal);
         it->second.reset();
@@ -375,7 +265,7 @@ std::vector<ScheduleShape> ProblemSource::getShapes(int space) const {
 }
 
 /// Every rank has samples of a micro-batch.
-bool ProblemSource::isPossible(const Space &space, Step &step) const {
+bool ProblemSource::isPossible(const Space &space, SourceStep &step) const {
   int64_t data = 1;
   for (const MeshAxis &axis : space.space.mesh.getAxes())
     if (axis.role == AxisRole::data)
@@ -387,7 +277,7 @@ bool ProblemSource::isPossible(const Space &space, Step &step) const {
 /// parts, and hold what one would hold.
 SpaceSource::LeastModel ProblemSource::getLeastOfAll(int space, int64_t count) {
   const Space &own = spaces[space];
-  Step *step = getStep(count);
+  SourceStep *step = getStep(count);
   LeastModel least;
   if (!step || !isPossible(own, *step))
     return least;
@@ -450,7 +340,7 @@ double ProblemSource::getLeastShare(int space, int64_t fewer, int64_t count) {
 }
 
 double ProblemSource::getKeptBytes(int space, int64_t count) {
-  Step *step = getStep(count);
+  SourceStep *step = getStep(count);
   if (!step)
     return 0;
   // A position has its share of the model, of so many micro-batches at once.
@@ -476,7 +366,7 @@ std::vector<SpaceSource::Seed> ProblemSource::getSeeds() {
       continue;
     int64_t replicas = request.deviceCount / own.positions / tensor;
     for (int64_t count : llvm::reverse(counts)) {
-      Step *step = getStep(count);
+      SourceStep *step = getStep(count);
       if (!step || step->batch % replicas != 0 || count < own.positions)
         continue;
       Seed seed{space, shapes.front()};
@@ -528,7 +418,7 @@ std::unique_ptr<ProblemSource::Model> ProblemSource::makeModel(int space,
 }
 
 std::unique_ptr<SpaceModel> ProblemSource::make(int space, int64_t count) {
-  Step *step = getStep(count);
+  SourceStep *step = getStep(count);
   if (!step || !isPossible(spaces[space], *step))
     return nullptr;
   std::unique_ptr<Model> model = std::move(begun[{space, count}]);

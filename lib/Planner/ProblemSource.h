@@ -15,6 +15,8 @@
 
 namespace parplan {
 
+struct SourceStep;
+
 /// The spaces of a request: per number of positions every mesh of one position
 /// and every cut of its tensor axes.
 class ProblemSource : public SpaceSource {
@@ -42,18 +44,17 @@ public:
 
 private:
   class Model;
-  struct Step;
   struct Space {
     int64_t positions = 1;
     PlanSpace space;
   };
 
-  Step *getStep(int64_t count);
+  SourceStep *getStep(int64_t count);
   void addRefusal(const std::string &refusal);
   std::unique_ptr<Model> makeModel(int space, int64_t count);
   PlanRequest getRequestOf(int64_t positions) const;
   bool isWanted(const PlanSpace &space) const;
-  bool isPossible(const Space &space, Step &step) const;
+  bool isPossible(const Space &space, SourceStep &step) const;
 
   const StepProblems &problems;
   PlanRequest request;
@@ -61,7 +62,7 @@ private:
   FindPlanOptions options;
   std::vector<int64_t> counts;
   std::vector<Space> spaces;
-  std::map<int64_t, std::unique_ptr<Step>> steps;
+  std::map<int64_t, std::unique_ptr<SourceStep>> steps;
   /// Models that were asked for their least costs alone, by space and count.
   std::map<std::pair<int, int64_t>, std::unique_ptr<Model>> begun;
   /// Of models that were made, by space and count.

@@ -76,7 +76,7 @@ private:
         if (unit >= 0 && !llvm::is_contained(readers, unit))
           readers.push_back(unit);
       }
-      // Of variables, as their copies in another type.
+      // As copies of variables in another type.
       if (units.phases[index] == Phase::start)
         for (int result : op.results)
           isTied[result] = true;

@@ -32,8 +32,8 @@ struct UnitSample {
     bool isCombined = false;
     /// The op that makes it in this unit, or -1.
     int maker = -1;
-    /// Of variables that several units read, of what is made of these before
-    /// the first pass, and of gradients that another unit adds to its own: one
+    /// Of variables that several units read, of what is made before the first
+    /// pass, and of gradients that another unit adds to its own: one
     /// of the samples that must lie alike, the same for all of them, and how
     /// many units read it at most. -1: it is none of these.
     int tiedTo = -1, readingUnits = 1;

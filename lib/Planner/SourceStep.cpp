@@ -1,0 +1,111 @@
+//===- SourceStep.cpp - What a search is told of one step
+//------------------===//
+//
+// Part of parplan. No MLIR in this library.
+//
+//===----------------------------------------------------------------------===//
+
+#include "SourceStep.h"
+
+#include "parplan/Support/Check.h"
+
+#include <algorithm>
+#include <limits>
+
+using namespace parplan;
+
+namespace {
+
+/// What ops take at least, on whatever parts of devices, and nothing else.
+class LeastCosts : public PlanCosts {
+public:
+  explicit LeastCosts(const PlanCosts &costs) : costs(costs) {}
+
+  double getOpSeconds(const OpCost &cost) const override {
+    return costs.getLeastOpSeconds(cost);
+  }
+  double getCollectiveSeconds(CollectiveKind, const Mesh &, llvm::ArrayRef<int>,
+                              int64_t) const override {
+    return 0;
+  }
+  double getCopySeconds(int64_t /*bytes*/) const override { return 0; }
+  bool recomputesWholeBlocks() const override {
+    return costs.recomputesWholeBlocks();
+  }
+
+private:
+  const PlanCosts &costs;
+};
+
+} // namespace
+
+SourceStep::SourceStep(PlanningProblem given, const PlanRequest &request,
+                       const PlanCosts &costs)
+    : problem(std::move(given)), folding(foldProblem(problem)),
+      units(problem, folding), evaluator(problem, costs) {
+  addRuns(request, costs);
+  findBatch();
+  addBytes();
+}
+
+/// On one device nothing is open but what is made again. A sequence that
+/// goes round ranks has no such plan: nothing is known of its costs.
+void SourceStep::addRuns(const PlanRequest &request, const PlanCosts &costs) {
+  PlanRequest alone;
+  alone.recompute = request.recompute;
+  for (const PlanningOp &op : problem.ops)
+    alone.deviceCount = std::max(alone.deviceCount, op.zigzag);
+  bool isRound = alone.deviceCount > 1;
+  if (isRound)
+    alone.contextSize = alone.deviceCount;
+  std::vector<PlanSpace> spaces = getSpaces(problem, alone);
+  PARPLAN_CHECK(spaces.size() == 1, "the fewest devices have one mesh, not ",
+                spaces.size());
+  LeastCosts least(costs);
+  UnitOracles oracles(units, alone, spaces.front(), least);
+  refusal = oracles.getRefusal();
+  if (refusal)
+    return;
+  for (const SearchUnit &unit : oracles.getUnits()) {
+    SpaceSource::LeastUnit &run = runs.emplace_back();
+    run.count = unit.count;
+    run.isEnd = unit.isEnd;
+    for (int mode = 0; mode < unit.oracle->getModeCount(); ++mode) {
+      ModeSet only = ModeSet(1) << mode;
+      if (isRound)
+        run.modes.push_back({mode, {}});
+      else if (unit.oracle->minimise({}, only).get(0, 0) !=
+               BoundaryMatrix::impossible)
+        if (auto plan = unit.oracle->getPlan({}, only, 0, 0))
+          run.modes.push_back({mode, plan->cost});
+    }
+  }
+}
+
+void SourceStep::addBytes() {
+  auto getBytes = [](const PlanningValue &value) {
+    auto bytes = static_cast<double>(value.elementBytes);
+    for (int64_t size : value.shape)
+      bytes *= static_cast<double>(size);
+    return bytes;
+  };
+  for (const PlanningValue &value : problem.values)
+    if (value.kind == ValueKind::parameter || value.kind == ValueKind::state)
+      variableBytes += getBytes(value);
+  for (const PlanningOp &op : problem.ops)
+    if (op.role == OpRole::forward && op.perMicroBatch)
+      for (int result : op.results)
+        activationBytes += getBytes(problem.values[result]);
+}
+
+/// The least number of samples that an op of the forward pass has. Of
+/// micro-batches in which none has any there is one sample in each.
+void SourceStep::findBatch() {
+  constexpr int64_t any = std::numeric_limits<int64_t>::max();
+  batch = any;
+  for (const PlanningOp &op : problem.ops)
+    if (op.role == OpRole::forward && op.batchFactor >= 0)
+      batch = std::min(batch, op.rule.factors[op.batchFactor].size);
+  if (batch == any && problem.microBatches > 1)
+    batch = 1;
+}
