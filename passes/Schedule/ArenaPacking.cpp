@@ -79,19 +79,18 @@ public:
                      });
     for (size_t index : byStart)
       lifetimes.push_back(unsorted[index]);
-    for (const Lifetime &life : lifetimes)
-      longest = std::max(longest, life.last - life.first);
   }
 
   Packing run() {
     findLowerBound();
+    findBehind();
     best.peak = INT64_MAX;
     best.lowerBound = lowerBound;
-    // One order looks at all pairs.
     int64_t pairs = countPairs();
-    if (pairs > budget / 8 || lifetimes.size() > manyBuffers)
+    if (pairs > manyPairs || lifetimes.size() > manyBuffers)
       sweep();
-    if (pairs <= budget && !isGood()) {
+    if (pairs <= mostPairs && !isGood()) {
+      findEarlier();
       tryOrders();
       if (!isGood())
         repair();
@@ -123,7 +122,8 @@ private:
   static constexpr int64_t repairLooks = 40'000'000, attemptLooks = 10'000'000;
   /// Programs with more are packed in the order of time first.
   static constexpr size_t manyBuffers = 20'000;
-  /// It keeps them all, so that programs with more go without.
+  static constexpr int64_t manyPairs = 2'000'000;
+  /// All others keep them, so that programs with more go without.
   static constexpr int64_t mostPairs = 20'000'000;
 
   int64_t roundUp(int64_t bytes) const {
@@ -374,8 +374,6 @@ private:
 
   /// Pushes the best packing below lower and lower ceilings.
   void repair() {
-    if (countPairs() > mostPairs)
-      return;
     std::vector<Lifetime> rounded = lifetimes;
     for (Lifetime &life : rounded)
       life.bytes = roundUp(life.bytes);
@@ -395,16 +393,36 @@ private:
     }
   }
 
+  /// Where the buffers that start during each life end.
+  void findBehind() {
+    for (auto life = lifetimes.begin(); life != lifetimes.end(); ++life)
+      firstBehind.push_back(static_cast<uint32_t>(
+          std::partition_point(life + 1, lifetimes.end(),
+                               [&](const Lifetime &later) {
+                                 return later.first <= life->last;
+                               }) -
+          lifetimes.begin()));
+  }
+
   /// Pairs of buffers that are alive together.
   int64_t countPairs() const {
     int64_t count = 0;
-    for (auto life = lifetimes.begin(); life != lifetimes.end(); ++life)
-      count += std::partition_point(life + 1, lifetimes.end(),
-                                    [&](const Lifetime &later) {
-                                      return later.first <= life->last;
-                                    }) -
-               (life + 1);
+    for (size_t index = 0; index != firstBehind.size(); ++index)
+      count += firstBehind[index] - static_cast<int64_t>(index) - 1;
     return count;
+  }
+
+  void findEarlier() {
+    std::vector<uint32_t> alive;
+    for (uint32_t index = 0; index != lifetimes.size(); ++index) {
+      std::erase_if(alive, [&](uint32_t other) {
+        return lifetimes[other].last < lifetimes[index].first;
+      });
+      firstEarlier.push_back(earlier.size());
+      earlier.insert(earlier.end(), alive.begin(), alive.end());
+      alive.push_back(index);
+    }
+    firstEarlier.push_back(earlier.size());
   }
 
   /// The peak when buffers are placed in this order.
@@ -419,18 +437,17 @@ private:
       int64_t end = offsets[index] + life.bytes;
       peak = std::max(peak, end);
       end = roundUp(end);
-      // Those that start within the longest life before it may meet it.
-      auto other =
-          std::partition_point(lifetimes.begin(), lifetimes.begin() + index,
-                               [&](const Lifetime &each) {
-                                 return each.first + longest < life.first;
-                               }) -
-          lifetimes.begin();
-      for (; other != static_cast<int64_t>(lifetimes.size()) &&
-             lifetimes[other].first <= life.last;
-           ++other, ++spent)
-        if (lifetimes[other].last >= life.first && offsets[other] < 0)
+      auto keepFree = [&](uint32_t other) {
+        if (offsets[other] < 0)
           taken[other].take(offsets[index], end);
+      };
+      for (size_t at = firstEarlier[index]; at != firstEarlier[index + 1]; ++at)
+        keepFree(earlier[at]);
+      for (uint32_t other = index + 1; other != firstBehind[index]; ++other)
+        keepFree(other);
+      spent +=
+          static_cast<int64_t>(firstEarlier[index + 1] - firstEarlier[index]) +
+          firstBehind[index] - index;
     }
     if (peak < best.peak) {
       best.peak = peak;
@@ -446,7 +463,12 @@ private:
   /// In the order of their starts, and where each was.
   std::vector<Lifetime> lifetimes;
   std::vector<size_t> byStart;
-  int64_t longest = 0;
+  /// Of each the first one that starts after its end.
+  std::vector<uint32_t> firstBehind;
+  /// Those that start before each and live when it starts, one list behind the
+  /// other.
+  std::vector<uint32_t> earlier;
+  std::vector<size_t> firstEarlier;
   int64_t lowerBound = 0;
   /// When the most is alive.
   int64_t fullest = 0;

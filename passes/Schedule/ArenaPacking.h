@@ -30,7 +30,7 @@ struct Packing {
 };
 
 /// Pairs of buffers that the packings of all programs of a module look at.
-constexpr int64_t packingLooks = 400'000'000;
+constexpr int64_t packingLooks = 200'000'000;
 
 /// Places buffers so that those alive together do not share bytes. Offsets are
 /// multiples of `alignment`. Deterministic, and bounded in what it looks at.
