@@ -300,6 +300,8 @@ PlanResult JointPlanner::search(int64_t memoryLimitBytes, double seconds,
   SpaceSearchOptions search;
   search.memoryLimitBytes = static_cast<double>(memoryLimitBytes);
   search.timeBudgetSeconds = seconds;
+  // To have no plan is worse than to be late.
+  search.patienceSeconds = 5;
   search.stop = control.stop;
   search.progress = [&](const SpaceSearchProgress &progress) {
     control.report(

@@ -159,11 +159,10 @@ private:
         trials, [](const Trial &trial) { return !trial.candidate.isJoint(); });
   }
 
-  void search(Trial &trial, int64_t budgetBytes, double seconds,
-              double leastSeconds = leastOfSearch) {
+  void search(Trial &trial, int64_t budgetBytes, double seconds) {
     trial.budgetBytes = budgetBytes;
     trial.found = oracle.search(trial.candidate, budgetBytes,
-                                std::max(seconds, leastSeconds));
+                                std::max(seconds, leastOfSearch));
     if (trial.found.answer)
       return;
     choice.isCutShort |= trial.found.isCutShort;
@@ -260,16 +259,13 @@ private:
     // The next plan must be smaller, by the estimate too.
     trial.loweredBytes = trial.found.evaluation.peakBytes;
     int64_t excess = need.peakBytes - limitBytes;
-    // To lower plan after plan takes longer than a little memory is worth; and
-    // to have none is worse than to be late.
-    bool isJoint = trial.candidate.isJoint();
-    if (isJoint)
+    // To lower plan after plan takes longer than a little memory is worth.
+    if (trial.candidate.isJoint())
       excess += excess / 2;
-    constexpr double patience = 5;
     search(trial,
            std::max<int64_t>(
                1, std::min(trial.budgetBytes - excess, trial.loweredBytes - 1)),
-           getSecondsLeft(), isJoint ? patience : leastOfSearch);
+           getSecondsLeft());
   }
 
   void take(Trial &trial) {

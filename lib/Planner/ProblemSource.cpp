@@ -349,10 +349,30 @@ double ProblemSource::getKeptBytes(int space, int64_t count) {
          static_cast<double>(request.deviceCount);
 }
 
-/// Data, tensor and pipeline axes alone, tensor axes within a node, and as many
-/// micro-batches as every replica has samples for. First those with about as
-/// many ranks for a replica as have its variables in half of their memory.
-std::vector<SpaceSource::Seed> ProblemSource::getSeeds() {
+/// The fewest micro-batches with which half of the memory holds what is kept
+/// and pipelines are filled most of the time; else as many as every replica has
+/// samples for. 0: it has too few.
+int64_t ProblemSource::getSeedCount(int space, int64_t replicas,
+                                    double memoryLimitBytes) {
+  constexpr int64_t filled = 4;
+  int64_t positions = spaces[space].positions, most = 0;
+  for (int64_t count : counts) {
+    SourceStep *step = getStep(count);
+    if (!step || step->batch % replicas != 0 || count < positions)
+      continue;
+    most = count;
+    bool isFilled = positions == 1 || count >= filled * positions;
+    if (isFilled && 2 * getKeptBytes(space, count) <= memoryLimitBytes)
+      break;
+  }
+  return most;
+}
+
+/// Data, tensor and pipeline axes alone, tensor axes within a node. First those
+/// with about as many ranks for a replica as have its variables in half of
+/// their memory.
+std::vector<SpaceSource::Seed>
+ProblemSource::getSeeds(double memoryLimitBytes) {
   using Key = std::pair<double, int64_t>;
   std::vector<std::pair<Key, Seed>> seeds;
   int64_t node =
@@ -364,20 +384,16 @@ std::vector<SpaceSource::Seed> ProblemSource::getSeeds() {
     if (getInfo(space).width == SpaceWidth::any || node % tensor != 0 ||
         shapes.empty())
       continue;
-    int64_t replicas = request.deviceCount / own.positions / tensor;
-    for (int64_t count : llvm::reverse(counts)) {
-      SourceStep *step = getStep(count);
-      if (!step || step->batch % replicas != 0 || count < own.positions)
-        continue;
-      Seed seed{space, shapes.front()};
-      seed.shape.microBatches = count;
-      double needed = 2 * step->variableBytes /
-                      static_cast<double>(request.memoryLimitBytes);
-      auto ranks = static_cast<double>(tensor * own.positions);
-      Key key = {std::abs(std::log2(ranks / std::max(1.0, needed))), -tensor};
-      seeds.push_back({key, seed});
-      break;
-    }
+    Seed seed{space, shapes.front()};
+    seed.shape.microBatches = getSeedCount(
+        space, request.deviceCount / own.positions / tensor, memoryLimitBytes);
+    if (seed.shape.microBatches == 0)
+      continue;
+    double needed =
+        2 * getStep(seed.shape.microBatches)->variableBytes / memoryLimitBytes;
+    auto ranks = static_cast<double>(tensor * own.positions);
+    seeds.push_back(
+        {{std::abs(std::log2(ranks / std::max(1.0, needed))), -tensor}, seed});
   }
   llvm::stable_sort(seeds, [](const auto &one, const auto &other) {
     return one.first < other.first;

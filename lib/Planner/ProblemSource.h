@@ -33,7 +33,7 @@ public:
   LeastModel getLeast(int space, int64_t count) override;
   double getLeastShare(int space, int64_t fewer, int64_t count) override;
   double getKeptBytes(int space, int64_t count) override;
-  std::vector<Seed> getSeeds() override;
+  std::vector<Seed> getSeeds(double memoryLimitBytes) override;
   std::vector<int> getNeighbours(int space) override;
   std::unique_ptr<SpaceModel> make(int space, int64_t count) override;
 
@@ -54,6 +54,7 @@ private:
   std::unique_ptr<Model> makeModel(int space, int64_t count);
   PlanRequest getRequestOf(int64_t positions) const;
   bool isWanted(const PlanSpace &space) const;
+  int64_t getSeedCount(int space, int64_t replicas, double memoryLimitBytes);
   bool isPossible(const Space &space, SourceStep &step) const;
 
   const StepProblems &problems;

@@ -29,9 +29,9 @@ enum class Level { none, scaled, ops, blocks, memory, plan };
 class Search {
 public:
   Search(SpaceSource &source, SpaceStates &states,
-         const SpaceSearchOptions &options)
-      : source(source), states(states), options(options), start(Clock::now()),
-        callsBefore(states.getCallCount()) {}
+         std::vector<Configuration> &trail, const SpaceSearchOptions &options)
+      : source(source), states(states), trail(trail), options(options),
+        start(Clock::now()), callsBefore(states.getCallCount()) {}
 
   SpaceSearchResult run() {
     listConfigurations();
@@ -70,7 +70,8 @@ private:
     if (options.stop && options.stop->load())
       return true;
     std::chrono::duration<double> used = Clock::now() - start;
-    return used.count() > seconds;
+    return used.count() >
+           (result.plan ? seconds : std::max(seconds, options.patienceSeconds));
   }
 
   void listConfigurations() {
@@ -114,7 +115,11 @@ private:
   void startWithSeeds() {
     constexpr int mostPlans = 4;
     int plans = 0;
-    for (const SpaceSource::Seed &seed : source.getSeeds()) {
+    // All is known of these but for their plans in this much memory.
+    for (const Configuration &configuration : std::vector(trail))
+      planSeed(configuration, /*isQuick=*/true);
+    for (const SpaceSource::Seed &seed :
+         source.getSeeds(options.memoryLimitBytes)) {
       if (isOver(options.timeBudgetSeconds / 4) || plans == mostPlans)
         break;
       plans += planSeed({seed.space, seed.shape.microBatches, seed.shape},
@@ -178,6 +183,8 @@ private:
       return;
     result.plan = std::move(plan);
     result.configuration = configuration;
+    if (!llvm::is_contained(trail, configuration))
+      trail.push_back(configuration);
   }
 
   /// A good plan early: of the narrowest spaces, then best first over those of
@@ -352,6 +359,7 @@ private:
 
   SpaceSource &source;
   SpaceStates &states;
+  std::vector<Configuration> &trail;
   const SpaceSearchOptions &options;
   Clock::time_point start;
   int64_t callsBefore;
@@ -371,7 +379,7 @@ SpaceSearch::~SpaceSearch() = default;
 
 SpaceSearchResult SpaceSearch::run(const SpaceSearchOptions &options) {
   states->setMemoryLimit(options.memoryLimitBytes);
-  return Search(source, *states, options).run();
+  return Search(source, *states, trail, options).run();
 }
 
 SpaceSearchResult parplan::searchSpaces(SpaceSource &source,

@@ -145,7 +145,7 @@ public:
     int space = 0;
     ScheduleShape shape;
   };
-  virtual std::vector<Seed> getSeeds() { return {}; }
+  virtual std::vector<Seed> getSeeds(double /*memoryLimitBytes*/) { return {}; }
   /// Spaces that people would try after one, because they differ little.
   virtual std::vector<int> getNeighbours(int /*space*/) { return {}; }
 

@@ -45,6 +45,8 @@ struct SpaceSearchOptions {
   /// The answer is the best so far, with its bound, when time is over or
   /// somebody sets `stop`.
   double timeBudgetSeconds = std::numeric_limits<double>::infinity();
+  /// As long as there is no plan, time is over no sooner.
+  double patienceSeconds = 0;
   const std::atomic<bool> *stop = nullptr;
   std::function<void(const SpaceSearchProgress &)> progress;
 };
@@ -54,6 +56,8 @@ struct Configuration {
   int space = 0;
   int64_t microBatches = 1;
   ScheduleShape shape;
+
+  bool operator==(const Configuration &) const = default;
 };
 
 struct SpaceSearchResult {
@@ -75,7 +79,7 @@ struct SpaceSearchResult {
 class SpaceStates;
 
 /// Searches of one source, which stays: later ones know what earlier ones were
-/// told.
+/// told, and begin with what had their best plans.
 class SpaceSearch {
 public:
   explicit SpaceSearch(SpaceSource &source);
@@ -86,6 +90,8 @@ public:
 private:
   SpaceSource &source;
   std::unique_ptr<SpaceStates> states;
+  /// Of the best plans of all searches, one after the other.
+  std::vector<Configuration> trail;
 };
 
 SpaceSearchResult searchSpaces(SpaceSource &source,

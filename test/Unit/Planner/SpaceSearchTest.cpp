@@ -169,7 +169,7 @@ namespace {
 class Seeded : public StubSource {
 public:
   using StubSource::StubSource;
-  std::vector<Seed> getSeeds() override {
+  std::vector<Seed> getSeeds(double /*memoryLimitBytes*/) override {
     std::vector<Seed> seeds;
     int space = getSpaceCount() - 1;
     for (ScheduleShape shape : getShapes(space)) {
@@ -194,7 +194,7 @@ TEST(SpaceSearch, HasAPlanOfASeedBeforeAnyBound) {
       first = first.value_or(progress.bestSeconds);
     };
     SpaceSearchResult found = searchSpaces(source, options);
-    if (!first || source.getSeeds().empty())
+    if (!first || source.getSeeds(options.memoryLimitBytes).empty())
       continue;
     EXPECT_LT(*first, std::numeric_limits<double>::infinity());
     ++seeded;
@@ -212,7 +212,7 @@ namespace {
 class SeededOnce : public Seeded {
 public:
   using Seeded::Seeded;
-  std::vector<Seed> getSeeds() override {
+  std::vector<Seed> getSeeds(double /*memoryLimitBytes*/) override {
     ScheduleShape shape = getShapes(0).front();
     shape.microBatches = getCounts().front();
     return {{0, shape}};
@@ -236,7 +236,8 @@ TEST(SpaceSearch, GoesFromASeedToWhatIsBetterNearIt) {
     options.progress = [&](const SpaceSearchProgress &) { stop = true; };
     SpaceSearchResult found = searchSpaces(source, options);
     ASSERT_TRUE(found.plan);
-    ScheduleShape first = source.getSeeds().front().shape;
+    ScheduleShape first =
+        source.getSeeds(options.memoryLimitBytes).front().shape;
     otherSpaces += found.configuration.space != 0;
     otherCounts += found.configuration.microBatches != first.microBatches;
     otherSchedules += found.configuration.shape.kind != first.kind;
@@ -244,6 +245,34 @@ TEST(SpaceSearch, GoesFromASeedToWhatIsBetterNearIt) {
   EXPECT_GT(otherSpaces, 5);
   EXPECT_GT(otherCounts, 2);
   EXPECT_GT(otherSchedules, 5);
+}
+
+TEST(SpaceSearch, GoesOnBeyondItsTimeUntilThereIsAPlan) {
+  Seeded source(1, {});
+  SpaceSearchOptions options;
+  options.memoryLimitBytes = 1e12;
+  options.timeBudgetSeconds = 0;
+  EXPECT_FALSE(searchSpaces(source, options).plan);
+  options.patienceSeconds = 60;
+  SpaceSearchResult found = searchSpaces(source, options);
+  EXPECT_TRUE(found.plan);
+  EXPECT_TRUE(found.isCutShort);
+}
+
+TEST(SpaceSearch, BeginsWithWhatHadTheBestPlansBefore) {
+  StubSource source(1, {});
+  SpaceSearch search(source);
+  SpaceSearchOptions options;
+  options.memoryLimitBytes = 1e12;
+  SpaceSearchResult before = search.run(options);
+  ASSERT_TRUE(before.plan);
+  // There are no seeds, and no time for anything else.
+  std::atomic<bool> stop = false;
+  options.stop = &stop;
+  options.progress = [&](const SpaceSearchProgress &) { stop = true; };
+  SpaceSearchResult found = search.run(options);
+  ASSERT_TRUE(found.plan);
+  EXPECT_EQ(found.configuration, before.configuration);
 }
 
 TEST(SpaceSearch, StopsWhenAskedTo) {
