@@ -259,13 +259,17 @@ private:
     // The next plan must be smaller, by the estimate too.
     trial.loweredBytes = trial.found.evaluation.peakBytes;
     int64_t excess = need.peakBytes - limitBytes;
-    // To lower plan after plan takes longer than a little memory is worth.
-    if (trial.candidate.isJoint())
+    double seconds = getSecondsLeft();
+    if (trial.candidate.isJoint()) {
+      // To lower plan after plan takes longer than a little memory is worth;
+      // and there must be time for the next one.
       excess += excess / 2;
+      seconds /= 2;
+    }
     search(trial,
            std::max<int64_t>(
                1, std::min(trial.budgetBytes - excess, trial.loweredBytes - 1)),
-           getSecondsLeft());
+           seconds);
   }
 
   void take(Trial &trial) {
