@@ -106,34 +106,41 @@ static void addMessages(const NumberedPlan &plan, const Execution &execution,
   int axis = findPipelineAxis(answer.mesh);
   if (axis < 0)
     return;
-  struct Message {
-    int64_t bytes = 0, pieceBytes = 0;
+  struct Crossing {
+    int64_t messages = 0, bytes = 0, pieceBytes = 0;
 
-    void add(int64_t more, int64_t morePieces) {
+    void add(int64_t moreMessages, int64_t more, int64_t morePieces) {
+      messages += moreMessages;
       bytes += more;
       pieceBytes += morePieces;
     }
   };
-  std::vector<Message> forward(work.latencies.size()), backward = forward;
-  auto getSeconds = [&](const Message &message) {
-    return costs.getMessageSeconds(answer.mesh, axis, message.bytes,
-                                   message.pieceBytes);
+  std::vector<Crossing> forward(work.latencies.size()), backward = forward;
+  // A device's messages follow each other without a pause. A processor that
+  // ranks share has the work of every one.
+  double more = work.sharing > 1
+                    ? costs.getMessageSeconds(answer.mesh, axis, /*bytes=*/1, 1)
+                    : 0;
+  auto getSeconds = [&](const Crossing &crossing) {
+    return costs.getMessageSeconds(answer.mesh, axis, crossing.bytes,
+                                   crossing.pieceBytes) +
+           static_cast<double>(crossing.messages - 1) * more;
   };
-  // All that goes along an edge is one message.
-  std::map<std::pair<int, int>, Message> edges;
+  std::map<std::pair<int, int>, Crossing> edges;
   for (const StageTraffic &traffic : getTraffic(plan, execution))
-    edges[{traffic.from, traffic.to}].add(traffic.bytes, traffic.pieceBytes);
-  for (const auto &[edge, message] : edges) {
+    edges[{traffic.from, traffic.to}].add(traffic.messages, traffic.bytes,
+                                          traffic.pieceBytes);
+  for (const auto &[edge, sum] : edges) {
     auto [from, to] = edge;
     int64_t source = getPosition(shape, from);
     int64_t target = getPosition(shape, to);
-    double seconds = getSeconds(message);
+    double seconds = getSeconds(sum);
     work.messageSeconds[source] += seconds;
     work.messageSeconds[target] += seconds;
     auto &crossing = from < to ? forward : backward;
     for (int boundary = std::min(from, to); boundary < std::max(from, to);
          ++boundary)
-      crossing[boundary].add(message.bytes, message.pieceBytes);
+      crossing[boundary].add(sum.messages, sum.bytes, sum.pieceBytes);
   }
   // There and back, once per step.
   for (const Execution::Instance &instance : execution.instances) {
@@ -151,9 +158,9 @@ static void addMessages(const NumberedPlan &plan, const Execution &execution,
   }
   for (size_t boundary = 0; boundary < work.latencies.size(); ++boundary) {
     auto stage = static_cast<int64_t>(boundary);
-    const Message &most = forward[boundary].bytes >= backward[boundary].bytes
-                              ? forward[boundary]
-                              : backward[boundary];
+    const Crossing &most = forward[boundary].bytes >= backward[boundary].bytes
+                               ? forward[boundary]
+                               : backward[boundary];
     if (most.bytes > 0 &&
         getPosition(shape, stage) != getPosition(shape, stage + 1))
       work.latencies[boundary] = getSeconds(most);

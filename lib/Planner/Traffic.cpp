@@ -124,8 +124,14 @@ std::vector<StageTraffic> parplan::getTraffic(const NumberedPlan &plan,
     for (int64_t size : value.shape)
       whole *= size;
     int64_t piece = std::min(bytes, ceilDivide(whole, ranks));
-    sum = {from,  to,  sum.bytes + bytes, sum.pieceBytes + piece, reader,
-           phase, next};
+    sum.from = from;
+    sum.to = to;
+    ++sum.messages;
+    sum.bytes += bytes;
+    sum.pieceBytes += piece;
+    sum.reader = reader;
+    sum.phase = phase;
+    sum.next = next;
   };
   for (const SentValue &sent : getSentValues(plan, execution, shape)) {
     if (!answer.isRelayed(sent.op)) {

@@ -18,10 +18,11 @@
 namespace parplan {
 
 /// Bytes that go along an edge for every micro-batch: the sum over values, each
-/// in the layout in which fewer bytes cross.
+/// of them a message in the layout in which fewer bytes cross.
 struct StageTraffic {
   int from = 0;
   int to = 0;
+  int64_t messages = 0;
   int64_t bytes = 0;
   /// The same if the ranks of a position that hold the same value send a piece
   /// of it each.

@@ -216,6 +216,35 @@ TEST(Pipeline, SaysWhatEachRankOfAPositionMaySend) {
             std::vector<double>({8 * 8 * 4 / 2}));
 }
 
+/// Ranks that take turns on half as many processors.
+class SharedProcessors : public SimpleCosts {
+public:
+  double getSharing() const override { return 2; }
+};
+
+TEST(Pipeline, PaysEveryMessageWhereRanksShareProcessors) {
+  // A residual: the input of a layer and its result go on together.
+  ProblemBuilder builder;
+  auto addLayer = [&](int value) {
+    return builder.addProduct(value, builder.addParameter({8, 8}));
+  };
+  int skipped = addLayer(builder.addInput({8, 8}));
+  int value = addLayer(addLayer(skipped));
+  builder.markOutput(builder.addSum(addLayer(value), skipped));
+  const PlanningProblem &problem = builder.problem;
+  PlanResult result = solveChecked(
+      problem, makeRequest(2, ScheduleKind::forwardOnly), SimpleCosts());
+  ASSERT_TRUE(result.answer);
+  PlanningAnswer answer = cutAt(problem, *result.answer, {0, 2}, SimpleCosts());
+  auto getLatency = [&](const PlanCosts &costs) {
+    return getStepWork(problem, answer, costs).latencies.front();
+  };
+  constexpr double bytes = 2 * 8 * 8 * 4, start = 0.001;
+  EXPECT_NEAR(getLatency(SimpleCosts()), start + bytes / 1000, 1e-9);
+  EXPECT_NEAR(getLatency(SharedProcessors()), 2 * start + (bytes + 1) / 1000,
+              1e-9);
+}
+
 TEST(Pipeline, SpreadsEveryStageOverTheRanksOfAPosition) {
   PlanningProblem problem = makeChain({8, 16, 16, 8, 16}, 2);
   PlanRequest request = makeRequest(2, ScheduleKind::oneForwardOneBackward);
