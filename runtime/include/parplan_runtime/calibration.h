@@ -69,7 +69,8 @@ private:
   /// Of the loops over elements: three arrays that stay in the caches, as most
   /// activations do.
   static constexpr int64_t cachedElements = int64_t(1) << 19;
-  static constexpr double measuredSeconds = 0.1;
+  static constexpr int rounds = 7;
+  static constexpr double roundSeconds = 0.05;
   static constexpr double leastSeconds = 1e-6;
 
   static double getTime() {
@@ -110,22 +111,35 @@ private:
     wait(compute);
   }
 
-  /// Seconds of one launch, over as long as all ranks make them.
+  /// The middle of what as many rounds take that all ranks begin together: the
+  /// system may disturb some.
+  template <typename Round> double getMedian(const Round &round) {
+    std::vector<double> seconds;
+    for (int number = 0; number < rounds; ++number) {
+      meet();
+      seconds.push_back(round());
+    }
+    std::sort(seconds.begin(), seconds.end());
+    return seconds[seconds.size() / 2];
+  }
+
+  /// Seconds of one launch.
   template <typename Launch>
   double measure(Stream &stream, const Launch &launch) {
     launch();
     wait(stream);
-    meet();
-    const double start = getTime();
-    int64_t launches = 0;
-    for (int64_t batch = 1; getTime() - start < measuredSeconds;
-         batch = std::min<int64_t>(2 * batch, 256)) {
-      for (int64_t number = 0; number < batch; ++number)
-        launch();
-      wait(stream);
-      launches += batch;
-    }
-    return (getTime() - start) / static_cast<double>(launches);
+    return getMedian([&] {
+      const double start = getTime();
+      int64_t launches = 0;
+      for (int64_t batch = 1; getTime() - start < roundSeconds;
+           batch = std::min<int64_t>(2 * batch, 256)) {
+        for (int64_t number = 0; number < batch; ++number)
+          launch();
+        wait(stream);
+        launches += batch;
+      }
+      return (getTime() - start) / static_cast<double>(launches);
+    });
   }
 
   // --- what is measured ------------------------------------------------------
@@ -261,19 +275,14 @@ private:
              });
   }
 
-  /// Seconds of one turn: the median of rounds that all ranks begin together.
-  template <typename Turn> double measureTurn(int64_t turns, const Turn &turn) {
-    std::vector<double> rounds;
-    for (int round = 0; round < 5; ++round) {
-      meet();
-      const double start = getTime();
-      for (int64_t number = 0; number < turns; ++number)
-        turn();
-      wait(compute);
-      rounds.push_back((getTime() - start) / static_cast<double>(turns));
-    }
-    std::sort(rounds.begin(), rounds.end());
-    return rounds[rounds.size() / 2];
+  /// Seconds of `turns` turns.
+  template <typename Turn>
+  double measureTurns(int64_t turns, const Turn &turn) {
+    const double start = getTime();
+    for (int64_t number = 0; number < turns; ++number)
+      turn();
+    wait(compute);
+    return getTime() - start;
   }
 
   /// By how much longer a turn of work takes with a call behind it,
@@ -283,16 +292,21 @@ private:
   double measureCall(Stream &stream, int64_t bytes, const Call &call) {
     const int64_t turns =
         std::max<int64_t>(4, std::min<int64_t>(16, largest * 4 / bytes));
-    const double without = measureTurn(turns, [&] { work(); });
-    const double with = measureTurn(turns, [&] {
-      work();
-      rank.record(0, compute);
-      rank.wait(0, stream);
-      call();
-      rank.record(1, stream);
-      rank.wait(1, compute);
+    // What slows the machine for a while slows both.
+    const double more = getMedian([&] {
+      const double without = measureTurns(turns, [&] { work(); });
+      meet();
+      const double with = measureTurns(turns, [&] {
+        work();
+        rank.record(0, compute);
+        rank.wait(0, stream);
+        call();
+        rank.record(1, stream);
+        rank.wait(1, compute);
+      });
+      return with - without;
     });
-    return std::max(with - without, leastSeconds);
+    return std::max(more / static_cast<double>(turns), leastSeconds);
   }
 
   /// `bytes` as they are counted (communicator.h).
