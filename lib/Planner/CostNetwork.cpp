@@ -9,9 +9,9 @@
 
 using namespace parplan;
 
-int CostNetwork::addVariable(std::vector<double> costs) {
-  PARPLAN_CHECK(!costs.empty(), "a variable needs a choice");
-  unary.push_back(tables->get(std::move(costs)));
+int CostNetwork::addVariable(CostTable costs) {
+  PARPLAN_CHECK(!costs->empty(), "a variable needs a choice");
+  unary.push_back(costs);
   return getVariableCount() - 1;
 }
 
@@ -30,11 +30,11 @@ CostNetwork CostNetwork::fork() const {
   return forked;
 }
 
-void CostNetwork::addPair(int first, int second, std::vector<double> costs) {
+void CostNetwork::addPair(int first, int second, CostTable costs) {
   PARPLAN_CHECK(first != second, "a pair is of two variables");
-  PARPLAN_CHECK(costs.size() == unary[first]->size() * unary[second]->size(),
+  PARPLAN_CHECK(costs->size() == unary[first]->size() * unary[second]->size(),
                 "a pair has a cost for every two choices");
-  pairs.push_back({first, second, tables->get(std::move(costs))});
+  pairs.push_back({first, second, costs});
 }
 
 void CostNetwork::forEachPair(

@@ -30,17 +30,16 @@ namespace {
 /// Choices of one value by layout at rest.
 class LayoutComparison {
 public:
+  /// `givenShares`: per layout at rest (`ValueCopies::getShares`).
   LayoutComparison(const std::vector<ValueChoice> &choices,
-                   const std::vector<double> &costs, const ValueCopies &copies,
-                   llvm::ArrayRef<Sharding> rests)
-      : choices(choices), costs(costs) {
-    for (const Sharding &rest : rests)
-      shares.push_back(copies.getShares(rest));
+                   const std::vector<double> &costs,
+                   std::vector<std::vector<CopySet>> givenShares)
+      : choices(choices), costs(costs), shares(std::move(givenShares)) {
     // Choices with one layout at rest stand together, their sets ascending.
-    starts.assign(rests.size() + 1, choices.size());
+    starts.assign(shares.size() + 1, choices.size());
     for (size_t choice = choices.size(); choice-- > 0;)
       starts[choices[choice].rest] = choice;
-    for (size_t rest = rests.size(); rest-- > 0;)
+    for (size_t rest = shares.size(); rest-- > 0;)
       starts[rest] = std::min(starts[rest], starts[rest + 1]);
   }
 
@@ -139,9 +138,11 @@ MeshProblem::dropDominatedLayouts(const CostNetwork &priced,
       continue;
     int variable = variableOf[value];
     const std::vector<double> &costs = priced.getCosts(variable);
-    LayoutComparison comparison(valueChoices[value], costs, valueCopies[value],
-                                rests[value]);
     int restCount = static_cast<int>(rests[value].size());
+    std::vector<std::vector<CopySet>> shares;
+    for (int rest = 0; rest < restCount; ++rest)
+      shares.push_back(getShares(valueCopies[value], value, rest));
+    LayoutComparison comparison(valueChoices[value], costs, std::move(shares));
     std::vector<double> added(restCount * restCount, 0);
     for (int from = 0; from < restCount; ++from)
       for (int to = 0; to < restCount; ++to)

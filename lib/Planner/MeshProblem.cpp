@@ -12,10 +12,11 @@
 
 using namespace parplan;
 
-std::vector<CopySet> ValueCopies::getShares(const Sharding &atRest) const {
+std::vector<CopySet> ValueCopies::getShares(int rest,
+                                            const Sharding &atRest) const {
   std::vector<CopySet> shares(kinds.size(), 0);
   for (size_t kind = 0; kind < kinds.size(); ++kind) {
-    if (kinds[kind].layout == atRest)
+    if (kinds[kind].layout == rest)
       continue;
     size_t first = 0;
     while (!(kinds[first].layout == kinds[kind].layout &&
@@ -38,7 +39,7 @@ MeshProblem::MeshProblem(const PlanningProblem &problem,
                          std::vector<std::vector<FactorAssignment>> assignments,
                          const PlanCosts &costs)
     : problem(problem), mesh(space.mesh), costs(costs),
-      control(request.control), reshards(space.mesh),
+      control(request.control), layouts(space.mesh, costs),
       decisions(getDecisions(problem)), assignments(std::move(assignments)),
       readers(problem.values.size()), writers(problem.values.size(), {-1, 0}),
       replacements(problem.values.size(), problem.values.size()) {
@@ -90,7 +91,7 @@ double MeshProblem::getMakingSeconds(size_t value, size_t choice, int rest,
   const Making &making = makings[value][choice];
   // What is made in another layout lives beside that at rest.
   bool isExtra =
-      prices.secondsPerByte > 0 && !(making.layout == rests[value][rest]);
+      prices.secondsPerByte > 0 && making.layout != restLayouts[value][rest];
   return making.seconds[rest] +
          (isExtra
               ? prices.secondsPerByte * prices.opWeights[writers[value].op] *
@@ -102,7 +103,7 @@ std::vector<double>
 MeshProblem::getLiveBytes(size_t value, int rest,
                           llvm::ArrayRef<double> weightBefore) const {
   const ValueCopies &copies = valueCopies[value];
-  std::vector<CopySet> shares = copies.getShares(rests[value][rest]);
+  std::vector<CopySet> shares = getShares(copies, value, rest);
   auto getBytes = [&](int64_t bytes, int first, int last) {
     return static_cast<double>(bytes) *
            (weightBefore[last + 1] - weightBefore[first]);
@@ -114,9 +115,8 @@ MeshProblem::getLiveBytes(size_t value, int rest,
     for (size_t other = kind + 1; other < copies.kinds.size(); ++other)
       if (shares[other] == CopySet(1) << kind)
         last = std::max(last, copies.kinds[other].lastUse);
-    liveBytes.push_back(getBytes(
-        getLocalBytes(problem.values[value], mesh, copies.kinds[kind].layout),
-        copies.kinds[kind].firstUse, last));
+    liveBytes.push_back(
+        getBytes(copies.kinds[kind].bytes, copies.kinds[kind].firstUse, last));
   }
   liveBytes.push_back(getBytes(restBytes[value][rest], liveRanges[value].first,
                                liveRanges[value].second));
@@ -179,7 +179,7 @@ void MeshProblem::addPrices(const Prices &prices, bool countsCopies,
       for (size_t making = 0; making < makings[value].size(); ++making)
         // The seconds of the path are in the network already.
         seconds.push_back(
-            makings[value][making].layout == rests[value][choice.rest]
+            makings[value][making].layout == restLayouts[value][choice.rest]
                 ? 0
                 : prices.secondsPerByte * prices.opWeights[writer] *
                       static_cast<double>(makings[value][making].bytes));
@@ -189,21 +189,6 @@ void MeshProblem::addPrices(const Prices &prices, bool countsCopies,
 
 int MeshProblem::getRest(size_t value, const std::vector<int> &choices) const {
   return valueChoices[value][choices[variableOf[value]]].rest;
-}
-
-double MeshProblem::getPathSeconds(size_t value, const Sharding &from,
-                                   const Sharding &to) {
-  const PlanningValue &description = problem.values[value];
-  if (!mayReshard(description, mesh, from, to))
-    return CostNetwork::forbidden;
-  const ReshardPath &path = reshards.get(description.shape, from, to);
-  auto [known, isNew] = pathSeconds.try_emplace(
-      {&path, description.elementBytes, description.exposedReduction,
-       description.exposedGather, description.bucketBytes},
-      CostNetwork::forbidden);
-  if (isNew && path.found)
-    known->second = costs.getPathSeconds(path, mesh, description);
-  return known->second;
 }
 
 void MeshProblem::addDecisions() {
@@ -244,9 +229,14 @@ void MeshProblem::addValues() {
                : readers[value].empty() ? first
                                         : readers[value].back().op;
     liveRanges.emplace_back(first, last);
+    forms.push_back(layouts.getForm(description));
+    restLayouts.emplace_back();
     restBytes.emplace_back();
-    for (const Sharding &rest : rests[value])
-      restBytes.back().push_back(getLocalBytes(description, mesh, rest));
+    for (const Sharding &rest : rests[value]) {
+      restLayouts.back().push_back(layouts.intern(rest));
+      restBytes.back().push_back(
+          layouts.getBytes(forms.back(), restLayouts.back().back()));
+    }
     leastBytes.push_back(
         *std::min_element(restBytes.back().begin(), restBytes.back().end()));
 
@@ -261,8 +251,12 @@ void MeshProblem::addValues() {
       ValueCopies copies = getCopies(value);
       if (tooRich)
         return;
-      addChoices(value, copies);
-      addReadings(value, copies);
+      const ValueTables &tables = getTables(value, copies);
+      variableOf.push_back(network.addVariable(tables.seconds));
+      valueChoices.push_back(tables.choices);
+      for (auto [reading, pair] :
+           llvm::zip_equal(copies.readings, tables.readings))
+        network.addPair(variableOf[value], reading.decision, pair);
       valueCopies.push_back(std::move(copies));
     }
     makings.emplace_back();
@@ -286,7 +280,8 @@ ValueCopies MeshProblem::getCopies(size_t value) {
     }
     CopyReader description = getCopyReader(op);
     for (auto [choice, assignment] : llvm::enumerate(assignments[reader.op])) {
-      Sharding use = getUseSharding(op.rule, assignment, reader.position);
+      int use =
+          layouts.intern(getUseSharding(op.rule, assignment, reader.position));
       auto kind = llvm::find_if(copies.kinds, [&](const auto &known) {
         return known.layout == use &&
                llvm::all_of(rests[value], [&](const Sharding &rest) {
@@ -299,8 +294,9 @@ ValueCopies MeshProblem::getCopies(size_t value) {
         continue;
       }
       if (kind == copies.kinds.end())
-        copies.kinds.push_back(
-            {use, description, getRepeat(problem, op), reader.op, reader.op});
+        copies.kinds.push_back({use, layouts.getBytes(forms[value], use),
+                                description, getRepeat(problem, op), reader.op,
+                                reader.op});
       copies.kinds[number].lastUse = reader.op;
       reading->needs[choice] |= CopySet(1) << number;
     }
@@ -308,20 +304,46 @@ ValueCopies MeshProblem::getCopies(size_t value) {
   return copies;
 }
 
-void MeshProblem::addChoices(size_t value, const ValueCopies &copies) {
+const MeshProblem::ValueTables &
+MeshProblem::getTables(size_t value, const ValueCopies &copies) {
+  TablesKey key = {forms[value],
+                   problem.values[value].kind == ValueKind::constant,
+                   static_cast<int64_t>(restLayouts[value].size())};
+  llvm::append_range(key, restLayouts[value]);
+  key.push_back(static_cast<int64_t>(copies.kinds.size()));
+  for (const ValueCopies::Kind &kind : copies.kinds)
+    llvm::append_range(key,
+                       std::initializer_list<int64_t>{
+                           kind.layout, kind.repeat,
+                           static_cast<int64_t>(kind.reader.role),
+                           static_cast<int64_t>(kind.reader.perMicroBatch)});
+  for (const ValueCopies::Reading &reading : copies.readings) {
+    key.push_back(static_cast<int64_t>(reading.needs.size()));
+    llvm::append_range(key, reading.needs);
+  }
+  auto [known, isNew] = valueTables.try_emplace(std::move(key));
+  if (isNew) {
+    addChoices(value, copies, known->second);
+    addReadings(value, copies, known->second);
+  }
+  return known->second;
+}
+
+void MeshProblem::addChoices(size_t value, const ValueCopies &copies,
+                             ValueTables &made) {
   const PlanningValue &description = problem.values[value];
-  std::vector<ValueChoice> choices;
   std::vector<double> seconds;
-  for (auto [rest, sharding] : llvm::enumerate(rests[value])) {
+  for (auto [rest, layout] : llvm::enumerate(restLayouts[value])) {
     std::vector<double> kindSeconds;
     for (const ValueCopies::Kind &kind : copies.kinds)
       kindSeconds.push_back(
           description.kind == ValueKind::constant
               ? 0
               : static_cast<double>(kind.repeat) *
-                    getPathSeconds(value, sharding, kind.layout));
+                    getPathSeconds(value, layout, kind.layout));
     // What the readers need together, whatever each of them chooses.
-    std::vector<CopySet> shares = copies.getShares(sharding);
+    std::vector<CopySet> shares =
+        getShares(copies, value, static_cast<int>(rest));
     std::set<CopySet> sets = {0};
     for (const ValueCopies::Reading &reading : copies.readings) {
       std::set<CopySet> distinct, extended;
@@ -336,25 +358,25 @@ void MeshProblem::addChoices(size_t value, const ValueCopies &copies) {
       double sum = 0;
       for (CopySet left = set; left != 0; left &= left - 1)
         sum += kindSeconds[std::countr_zero(left)];
-      choices.push_back({static_cast<int>(rest), set});
+      made.choices.push_back({static_cast<int>(rest), set});
       seconds.push_back(sum);
     }
   }
-  variableOf.push_back(network.addVariable(std::move(seconds)));
-  valueChoices.push_back(std::move(choices));
+  made.seconds = network.getTable(std::move(seconds));
 }
 
-void MeshProblem::addReadings(size_t value, const ValueCopies &copies) {
+void MeshProblem::addReadings(size_t value, const ValueCopies &copies,
+                              ValueTables &made) {
   for (const ValueCopies::Reading &reading : copies.readings) {
     // Choices with one layout at rest stand together.
     std::vector<double> pair;
     std::vector<CopySet> united;
     int rest = -1;
-    for (const ValueChoice &choice : valueChoices[value]) {
+    for (const ValueChoice &choice : made.choices) {
       if (choice.rest != rest) {
         rest = choice.rest;
         united.clear();
-        std::vector<CopySet> shares = copies.getShares(rests[value][rest]);
+        std::vector<CopySet> shares = getShares(copies, value, rest);
         for (CopySet needs : reading.needs)
           united.push_back(unite(needs, shares));
       }
@@ -362,26 +384,41 @@ void MeshProblem::addReadings(size_t value, const ValueCopies &copies) {
         pair.push_back((needs & ~choice.copies) == 0 ? 0
                                                      : CostNetwork::forbidden);
     }
-    network.addPair(variableOf[value], reading.decision, pair);
+    made.readings.push_back(network.getTable(std::move(pair)));
   }
 }
 
 void MeshProblem::addMaking(size_t value) {
-  const PlanningOp &op = problem.ops[writers[value].op];
-  auto repeat = static_cast<double>(getResultRepeat(problem, op));
-  for (const FactorAssignment &assignment : assignments[writers[value].op]) {
-    Making making;
-    making.layout =
-        getMadeSharding(op.rule, assignment, writers[value].position);
-    making.bytes = getLocalBytes(problem.values[value], mesh, making.layout);
-    for (const Sharding &rest : rests[value])
-      making.seconds.push_back(repeat *
-                               getPathSeconds(value, making.layout, rest));
-    makings.back().push_back(std::move(making));
-  }
-  std::vector<double> pair;
+  const Reader &writer = writers[value];
+  const PlanningOp &op = problem.ops[writer.op];
+  int64_t repeat = getResultRepeat(problem, op);
+  TablesKey key = {forms[value], repeat,
+                   static_cast<int64_t>(restLayouts[value].size())};
+  llvm::append_range(key, restLayouts[value]);
+  key.push_back(static_cast<int64_t>(valueChoices[value].size()));
   for (const ValueChoice &choice : valueChoices[value])
-    for (const Making &making : makings.back())
-      pair.push_back(making.seconds[choice.rest]);
-  network.addPair(variableOf[value], decisions.ofOp[writers[value].op], pair);
+    key.push_back(choice.rest);
+  size_t first = key.size();
+  for (const FactorAssignment &assignment : assignments[writer.op])
+    key.push_back(
+        layouts.intern(getMadeSharding(op.rule, assignment, writer.position)));
+  auto [known, isNew] = makingTables.try_emplace(std::move(key));
+  MakingTables &tables = known->second;
+  if (isNew) {
+    for (int64_t layout : llvm::drop_begin(known->first, first)) {
+      Making &making = tables.makings.emplace_back();
+      making.layout = static_cast<int>(layout);
+      making.bytes = layouts.getBytes(forms[value], making.layout);
+      for (int rest : restLayouts[value])
+        making.seconds.push_back(static_cast<double>(repeat) *
+                                 getPathSeconds(value, making.layout, rest));
+    }
+    std::vector<double> pair;
+    for (const ValueChoice &choice : valueChoices[value])
+      for (const Making &making : tables.makings)
+        pair.push_back(making.seconds[choice.rest]);
+    tables.seconds = network.getTable(std::move(pair));
+  }
+  makings.back() = tables.makings;
+  network.addPair(variableOf[value], decisions.ofOp[writer.op], tables.seconds);
 }

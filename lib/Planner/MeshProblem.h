@@ -9,6 +9,7 @@
 
 #include "parplan/Planner/CostNetwork.h"
 #include "parplan/Planner/Decisions.h"
+#include "parplan/Planner/Layouts.h"
 #include "parplan/Planner/PlanCosts.h"
 #include "parplan/Planner/PlanningAnswer.h"
 #include "parplan/Planner/Solver.h"
@@ -24,10 +25,11 @@ using CopySet = uint64_t;
 constexpr size_t maxCopyKinds = 64;
 
 /// The copies that readers of a value may need: a layout, for one of the kinds
-/// of readers that may not share it.
+/// of readers that may not share it. Layouts are numbers of a `LayoutTable`.
 struct ValueCopies {
   struct Kind {
-    Sharding layout;
+    int layout;
+    int64_t bytes;
     CopyReader reader;
     int64_t repeat;
     /// First and last op that may read it.
@@ -42,9 +44,10 @@ struct ValueCopies {
   };
   std::vector<Reading> readings;
 
-  /// Per kind the set that stands for it where the value lies `atRest`: nothing
-  /// if that is its layout, else the first kind that shares its copy.
-  std::vector<CopySet> getShares(const Sharding &atRest) const;
+  /// Per kind the set that stands for it where the value lies in the layout
+  /// `rest`, which is `atRest`: nothing if that is its layout, else the first
+  /// kind that shares its copy.
+  std::vector<CopySet> getShares(int rest, const Sharding &atRest) const;
 };
 
 /// The union of the shares of a set.
@@ -115,13 +118,22 @@ private:
 
   void addPrices(const Prices &prices, bool countsCopies,
                  CostNetwork &priced) const;
-  double getPathSeconds(size_t value, const Sharding &from, const Sharding &to);
+  double getPathSeconds(size_t value, int from, int to) {
+    return from == to ? 0 : layouts.getSeconds(forms[value], from, to);
+  }
+  std::vector<CopySet> getShares(const ValueCopies &copies, size_t value,
+                                 int rest) const {
+    return copies.getShares(restLayouts[value][rest], rests[value][rest]);
+  }
 
   void addDecisions();
   void addValues();
   ValueCopies getCopies(size_t value);
-  void addChoices(size_t value, const ValueCopies &copies);
-  void addReadings(size_t value, const ValueCopies &copies);
+  struct ValueTables;
+  struct MakingTables;
+  const ValueTables &getTables(size_t value, const ValueCopies &copies);
+  void addChoices(size_t value, const ValueCopies &copies, ValueTables &made);
+  void addReadings(size_t value, const ValueCopies &copies, ValueTables &made);
   void addMaking(size_t value);
   /// Bytes of each kind of copy of a value, and behind them of the value at
   /// rest, times the weights of the ops while they are live.
@@ -138,13 +150,13 @@ private:
   const Mesh &mesh;
   const PlanCosts &costs;
   const SearchControl &control;
-  ReshardCache reshards;
-  std::map<std::tuple<const ReshardPath *, int64_t, double, double, int64_t>,
-           double>
-      pathSeconds;
+  LayoutTable layouts;
   Decisions decisions;
   std::vector<std::vector<FactorAssignment>> assignments;
   std::vector<std::vector<Sharding>> rests;
+  /// Per value its form, and the numbers of `rests`.
+  std::vector<int> forms;
+  std::vector<std::vector<int>> restLayouts;
   bool tooRich = false;
   CostNetwork network;
   /// Per op and choice what a loop over panels holds while it runs.
@@ -166,11 +178,25 @@ private:
   /// Per value what each choice of its maker's decision makes, with its bytes
   /// and the seconds to each layout at rest.
   struct Making {
-    Sharding layout;
+    int layout;
     int64_t bytes;
     std::vector<double> seconds;
   };
   std::vector<std::vector<Making>> makings;
+  /// What values have in common that lie, are read and are made alike, as those
+  /// of equal blocks do; by all that it depends on.
+  struct ValueTables {
+    std::vector<ValueChoice> choices;
+    CostTable seconds = nullptr;
+    std::vector<CostTable> readings;
+  };
+  struct MakingTables {
+    std::vector<Making> makings;
+    CostTable seconds = nullptr;
+  };
+  using TablesKey = std::vector<int64_t>;
+  std::map<TablesKey, ValueTables> valueTables;
+  std::map<TablesKey, MakingTables> makingTables;
   std::vector<ValueCopies> valueCopies;
   /// Per value the one that replaces it, or the number of values.
   std::vector<size_t> replacements;

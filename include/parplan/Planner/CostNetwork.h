@@ -30,11 +30,22 @@ public:
   static constexpr double forbidden = std::numeric_limits<double>::infinity();
 
   /// Adds a variable with costs per choice; returns its number.
-  int addVariable(std::vector<double> costs);
+  int addVariable(std::vector<double> costs) {
+    return addVariable(getTable(std::move(costs)));
+  }
+  int addVariable(CostTable costs);
   /// Adds to the costs of a variable.
   void addCosts(int variable, const std::vector<double> &costs);
   /// Adds `costs[i * domain(second) + j]` for choices i and j of a pair.
-  void addPair(int first, int second, std::vector<double> costs);
+  void addPair(int first, int second, std::vector<double> costs) {
+    addPair(first, second, getTable(std::move(costs)));
+  }
+  void addPair(int first, int second, CostTable costs);
+
+  /// The network's own table of these costs, for whoever adds it often.
+  CostTable getTable(std::vector<double> costs) {
+    return tables->get(std::move(costs));
+  }
 
   /// A network of the same costs, which more are added to than are kept.
   CostNetwork fork() const;
