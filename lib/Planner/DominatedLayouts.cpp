@@ -109,19 +109,25 @@ private:
 
 } // namespace
 
-double MeshProblem::getMostAdded(size_t value, int from, int to,
-                                 const Prices &prices) const {
-  double most = -CostNetwork::forbidden;
-  for (size_t choice = 0; choice < makings[value].size(); ++choice) {
-    double before = getMakingSeconds(value, choice, from, prices);
-    double after = getMakingSeconds(value, choice, to, prices);
-    if (before == CostNetwork::forbidden)
-      continue; // Impossible there anyway.
-    if (after == CostNetwork::forbidden)
-      return CostNetwork::forbidden;
-    most = std::max(most, after - before);
+std::vector<double> MeshProblem::getMostAdded(size_t value,
+                                              const Prices &prices) const {
+  size_t count = rests[value].size();
+  std::vector<double> most(count * count, -CostNetwork::forbidden);
+  std::vector<double> seconds(count);
+  for (size_t choice = 0; choice < makings[value]->makings.size(); ++choice) {
+    for (size_t rest = 0; rest < count; ++rest)
+      seconds[rest] =
+          getMakingSeconds(value, choice, static_cast<int>(rest), prices);
+    for (size_t from = 0; from < count; ++from) {
+      if (seconds[from] == CostNetwork::forbidden)
+        continue; // Impossible there anyway.
+      for (size_t to = 0; to < count; ++to)
+        most[from * count + to] =
+            std::max(most[from * count + to], seconds[to] - seconds[from]);
+    }
   }
-  return most == -CostNetwork::forbidden ? 0 : most;
+  std::replace(most.begin(), most.end(), -CostNetwork::forbidden, 0.0);
+  return most;
 }
 
 CostNetwork::Reduction
@@ -133,6 +139,14 @@ MeshProblem::dropDominatedLayouts(const CostNetwork &priced,
       kept[variable].push_back(choice);
   using Key = std::tuple<CostTable, std::vector<uint64_t>, std::vector<double>>;
   std::map<Key, std::vector<int>> known;
+  // Without a price of memory it depends on the tables alone.
+  std::map<const MakingTables *, std::vector<double>> knownAdded;
+  auto getAdded = [&](size_t made) -> const std::vector<double> & {
+    auto [it, isNew] = knownAdded.try_emplace(makings[made]);
+    if (isNew || prices.secondsPerByte > 0)
+      it->second = getMostAdded(made, prices);
+    return it->second;
+  };
   for (size_t value = 0; value < problem.values.size(); ++value) {
     if (problem.values[value].updates >= 0)
       continue;
@@ -144,12 +158,10 @@ MeshProblem::dropDominatedLayouts(const CostNetwork &priced,
       shares.push_back(getShares(valueCopies[value], value, rest));
     LayoutComparison comparison(valueChoices[value], costs, std::move(shares));
     std::vector<double> added(restCount * restCount, 0);
-    for (int from = 0; from < restCount; ++from)
-      for (int to = 0; to < restCount; ++to)
-        for (size_t made : {value, replacements[value]})
-          if (made < problem.values.size() && writers[made].op >= 0)
-            added[from * restCount + to] +=
-                getMostAdded(made, from, to, prices);
+    for (size_t made : {value, replacements[value]})
+      if (made < problem.values.size() && makings[made])
+        for (auto [sum, more] : llvm::zip_equal(added, getAdded(made)))
+          sum += more;
     // Equal values lose the same choices.
     Key key = {&costs, comparison.getForm(), added};
     if (auto it = known.find(key); it != known.end()) {

@@ -139,6 +139,19 @@ CostNetwork::groupTables(const std::vector<Table *> &tables,
   return groups;
 }
 
+/// Adds every `stride`th number of `added` to a row of `count`.
+static void addRow(double *row, const double *added, int64_t stride,
+                   int count) {
+  if (stride == 0) {
+    double cost = *added;
+    for (int choice = 0; choice < count; ++choice)
+      row[choice] += cost;
+    return;
+  }
+  for (int choice = 0; choice < count; ++choice)
+    row[choice] += added[choice * stride];
+}
+
 CostNetwork::Elimination::Bucket
 CostNetwork::Elimination::makeBucket(const CostNetwork &network, int variable,
                                      const std::vector<const Table *> &tables) {
@@ -177,9 +190,8 @@ CostNetwork::Elimination::makeBucket(const CostNetwork &network, int variable,
     std::vector<int> digits(bucket.separator.size(), 0);
     int64_t source = 0;
     for (int64_t row = 0; row < entries; row += bucket.domain) {
-      for (int choice = 0; choice < bucket.domain; ++choice)
-        bucket.costs[row + choice] +=
-            table->costs[source + choice * variableStride];
+      addRow(bucket.costs.data() + row, table->costs.data() + source,
+             variableStride, bucket.domain);
       for (size_t i = digits.size(); i-- > 0;) {
         source += tableStrides[i];
         if (++digits[i] < network.getDomainSize(bucket.separator[i]))

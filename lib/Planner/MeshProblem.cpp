@@ -88,7 +88,7 @@ int64_t MeshProblem::getLeastPeakBytes() const {
 
 double MeshProblem::getMakingSeconds(size_t value, size_t choice, int rest,
                                      const Prices &prices) const {
-  const Making &making = makings[value][choice];
+  const Making &making = makings[value]->makings[choice];
   // What is made in another layout lives beside that at rest.
   bool isExtra =
       prices.secondsPerByte > 0 && making.layout != restLayouts[value][rest];
@@ -176,13 +176,13 @@ void MeshProblem::addPrices(const Prices &prices, bool countsCopies,
       continue;
     seconds.clear();
     for (const ValueChoice &choice : valueChoices[value])
-      for (size_t making = 0; making < makings[value].size(); ++making)
+      for (const Making &making : makings[value]->makings)
         // The seconds of the path are in the network already.
-        seconds.push_back(
-            makings[value][making].layout == restLayouts[value][choice.rest]
-                ? 0
-                : prices.secondsPerByte * prices.opWeights[writer] *
-                      static_cast<double>(makings[value][making].bytes));
+        seconds.push_back(making.layout == restLayouts[value][choice.rest]
+                              ? 0
+                              : prices.secondsPerByte *
+                                    prices.opWeights[writer] *
+                                    static_cast<double>(making.bytes));
     priced.addPair(variableOf[value], decisions.ofOp[writer], seconds);
   }
 }
@@ -259,7 +259,7 @@ void MeshProblem::addValues() {
         network.addPair(variableOf[value], reading.decision, pair);
       valueCopies.push_back(std::move(copies));
     }
-    makings.emplace_back();
+    makings.push_back(nullptr);
     if (writers[value].op >= 0)
       addMaking(value);
   }
@@ -419,6 +419,6 @@ void MeshProblem::addMaking(size_t value) {
         pair.push_back(making.seconds[choice.rest]);
     tables.seconds = network.getTable(std::move(pair));
   }
-  makings.back() = tables.makings;
+  makings.back() = &tables;
   network.addPair(variableOf[value], decisions.ofOp[writer.op], tables.seconds);
 }

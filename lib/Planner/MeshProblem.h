@@ -142,9 +142,9 @@ private:
   /// The seconds from what a choice of the maker makes to a layout at rest.
   double getMakingSeconds(size_t value, size_t choice, int rest,
                           const Prices &prices) const;
-  /// How much longer that takes at most to another layout.
-  double getMostAdded(size_t value, int from, int to,
-                      const Prices &prices) const;
+  /// How much longer that takes at most to another layout: row by row the one
+  /// before.
+  std::vector<double> getMostAdded(size_t value, const Prices &prices) const;
 
   const PlanningProblem &problem;
   const Mesh &mesh;
@@ -182,17 +182,18 @@ private:
     int64_t bytes;
     std::vector<double> seconds;
   };
-  std::vector<std::vector<Making>> makings;
+  struct MakingTables {
+    std::vector<Making> makings;
+    CostTable seconds = nullptr;
+  };
+  /// Null: nothing makes it.
+  std::vector<const MakingTables *> makings;
   /// What values have in common that lie, are read and are made alike, as those
   /// of equal blocks do; by all that it depends on.
   struct ValueTables {
     std::vector<ValueChoice> choices;
     CostTable seconds = nullptr;
     std::vector<CostTable> readings;
-  };
-  struct MakingTables {
-    std::vector<Making> makings;
-    CostTable seconds = nullptr;
   };
   using TablesKey = std::vector<int64_t>;
   std::map<TablesKey, ValueTables> valueTables;
