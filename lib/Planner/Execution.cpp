@@ -17,7 +17,9 @@ public:
   explicit Expansion(const NumberedPlan &plan)
       : plan(plan), problem(plan.problem), answer(plan.answer),
         phases(plan.facts.phases), producers(plan.facts.producers),
-        stages(problem.ops.size()) {
+        stages(problem.ops.size()),
+        isSplit(answer.pipeline &&
+                splitsBackward(answer.pipeline->shape.kind)) {
     spreadStages();
     spreadUpdates();
   }
@@ -121,9 +123,7 @@ private:
     for (auto [position, operand] : llvm::enumerate(description.operands)) {
       int instance = getInstance(operand, stage, isBackward);
       Execution::Instance &read = execution.instances[instance];
-      if (read.firstUse < 0)
-        read.firstUse = run;
-      read.lastUse = run;
+      noteUse(run, read.firstUse, read.lastUse);
       addCopy(instance, run, position, isAgain);
     }
     for (int result : description.results) {
@@ -136,6 +136,21 @@ private:
       made.producer = run;
       addInstance(made);
     }
+  }
+
+  /// A phase runs for a micro-batch before the next one, whatever the order of
+  /// the program; unsplit, both gradients are one.
+  Phase getPass(int run) const {
+    Phase phase = execution.runs[run].phase;
+    return phase == Phase::weightGradient && !isSplit ? Phase::inputGradient
+                                                      : phase;
+  }
+
+  void noteUse(int run, int &first, int &last) const {
+    if (first < 0 || getPass(run) < getPass(first))
+      first = run;
+    if (last < 0 || getPass(run) >= getPass(last))
+      last = run;
   }
 
   void addInstance(const Execution::Instance &instance) {
@@ -176,7 +191,7 @@ private:
       if (copy.layout == use &&
           sharesCopies(copy.reader, reader, answer.rest[value],
                        answer.isGatheredAgain(value))) {
-        copy.lastUse = run;
+        noteUse(run, copy.firstUse, copy.lastUse);
         return;
       }
     }
@@ -191,6 +206,7 @@ private:
   const std::vector<Phase> &phases;
   const std::vector<int> &producers;
   std::vector<StageSet> stages;
+  bool isSplit;
   llvm::DenseMap<std::pair<int, int>, Known> known;
   /// Per instance.
   std::vector<llvm::SmallVector<int, 2>> copiesOf;

@@ -32,7 +32,9 @@ struct Execution {
     /// The run that makes it, or -1, and the stage that sends it, or -1.
     int producer = -1;
     int sender = -1;
-    /// Runs that read it, -1: none.
+    /// The first and the last run that read it, -1: none. In the order of the
+    /// passes: of a split backward pass what gradients of weights read waits
+    /// for them.
     int firstUse = -1;
     int lastUse = -1;
     bool isReadAtRest = false;

@@ -193,9 +193,14 @@ private:
       addAllCopies(value);
   }
 
+  /// The readers of earlier passes first, whatever the order of the program.
   void addAllCopies(int value) {
-    addCopies(value, readsOf[value]);
-    addCopies(value, remadeReadsOf[value]);
+    for (auto *reads : {&readsOf[value], &remadeReadsOf[value]}) {
+      llvm::stable_sort(*reads, [](const Read &one, const Read &other) {
+        return one.phase < other.phase;
+      });
+      addCopies(value, *reads);
+    }
   }
 
   /// True if one is before the backward pass and the other is not.

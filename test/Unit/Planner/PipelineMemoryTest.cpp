@@ -82,6 +82,24 @@ TEST(PipelineMemory, HoldsWhatTheScheduleHasInFlight) {
   }
 }
 
+TEST(PipelineMemory, KeepsWhatGradientsOfWeightsReadInAnyOrderOfTheProgram) {
+  PlanningProblem inputsFirst = makeChain({8, 8, 8, 8, 8}, /*microBatches=*/8);
+  PlanningProblem weightsFirst = inputsFirst;
+  for (size_t op = 0; op + 1 < weightsFirst.ops.size(); ++op)
+    if (weightsFirst.ops[op].role == OpRole::inputGradient &&
+        weightsFirst.ops[op + 1].role == OpRole::weightGradient)
+      std::swap(weightsFirst.ops[op], weightsFirst.ops[op + 1]);
+  auto getPeaks = [](const PlanningProblem &problem) {
+    PlanResult result = solveChecked(
+        problem, makeRequest(4, ScheduleKind::zbH1), FreeMessages());
+    PlanningAnswer answer =
+        cutAt(problem, *result.answer, {0, 1, 2, 3}, FreeMessages());
+    return evaluatePlan(problem, answer, FreeMessages()).positionPeakBytes;
+  };
+  // Passes of one kind run together, whatever is between them in the program.
+  EXPECT_EQ(getPeaks(weightsFirst), getPeaks(inputsFirst));
+}
+
 TEST(PipelineMemory, MovesCutsWhereMemoryDecides) {
   PlanningProblem problem = makeChain({8, 8, 8, 8, 64, 64}, 4);
   PlanRequest request = makeRequest(2, ScheduleKind::oneForwardOneBackward);
