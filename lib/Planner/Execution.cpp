@@ -123,7 +123,10 @@ private:
     for (auto [position, operand] : llvm::enumerate(description.operands)) {
       int instance = getInstance(operand, stage, isBackward);
       Execution::Instance &read = execution.instances[instance];
-      noteUse(run, read.firstUse, read.lastUse);
+      if (read.firstUse < 0 || phase < execution.runs[read.firstUse].phase)
+        read.firstUse = run;
+      if (read.lastUse < 0 || getPass(run) >= getPass(read.lastUse))
+        read.lastUse = run;
       addCopy(instance, run, position, isAgain);
     }
     for (int result : description.results) {
@@ -146,13 +149,6 @@ private:
                                                       : phase;
   }
 
-  void noteUse(int run, int &first, int &last) const {
-    if (first < 0 || getPass(run) < getPass(first))
-      first = run;
-    if (last < 0 || getPass(run) >= getPass(last))
-      last = run;
-  }
-
   void addInstance(const Execution::Instance &instance) {
     execution.instances.push_back(instance);
     copiesOf.emplace_back();
@@ -167,8 +163,10 @@ private:
       Execution::Instance instance;
       instance.value = value;
       instance.stage = stage;
-      if (int producer = producers[value]; producer >= 0)
+      if (int producer = producers[value]; producer >= 0) {
         instance.sender = stages[producer].front();
+        instance.sentPhase = phases[producer];
+      }
       addInstance(instance);
     }
     return ofValue.made;
@@ -191,7 +189,10 @@ private:
       if (copy.layout == use &&
           sharesCopies(copy.reader, reader, answer.rest[value],
                        answer.isGatheredAgain(value))) {
-        noteUse(run, copy.firstUse, copy.lastUse);
+        if (getPass(run) < getPass(copy.firstUse))
+          copy.firstUse = run;
+        if (getPass(run) >= getPass(copy.lastUse))
+          copy.lastUse = run;
         return;
       }
     }
@@ -293,6 +294,7 @@ std::vector<int> parplan::findSummedOps(const PlanningProblem &problem,
 bool parplan::isTiedGradient(const Execution &execution,
                              const Execution::Instance &instance) {
   return instance.sender >= 0 && instance.sender != instance.stage &&
+         instance.sentPhase == Phase::weightGradient &&
          instance.firstUse >= 0 &&
          execution.runs[instance.firstUse].phase == Phase::weightGradient;
 }

@@ -32,9 +32,11 @@ struct Execution {
     /// The run that makes it, or -1, and the stage that sends it, or -1.
     int producer = -1;
     int sender = -1;
-    /// The first and the last run that read it, -1: none. In the order of the
-    /// passes: of a split backward pass what gradients of weights read waits
-    /// for them.
+    /// The phase of the op that makes a value which is sent.
+    Phase sentPhase = Phase::start;
+    /// A run of the earliest phase that reads it, and the last one in the order
+    /// of the passes, -1: none. Of a split backward pass what gradients of
+    /// weights read waits for them.
     int firstUse = -1;
     int lastUse = -1;
     bool isReadAtRest = false;
@@ -45,6 +47,7 @@ struct Execution {
     /// By its number in the plan.
     int layout = 0;
     int64_t bytes = 0;
+    /// In the order of the passes.
     int firstUse = 0;
     int lastUse = 0;
     CopyReader reader;

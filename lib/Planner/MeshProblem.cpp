@@ -2,7 +2,6 @@
 
 #include "MeshProblem.h"
 
-#include "parplan/Planner/Evaluator.h"
 #include "parplan/Planner/Panels.h"
 #include "parplan/Support/Check.h"
 

@@ -26,7 +26,7 @@ public:
   const Sharding &get(int layout) const;
 
   /// The number of what reshards of a value depend on: shape, bytes of an
-  /// element and the dimension that is not gathered.
+  /// element, the dimension that is not gathered, exposed shares and bucket.
   int getForm(const PlanningValue &value);
 
   /// Seconds of the path that the evaluator takes; infinity where there is none

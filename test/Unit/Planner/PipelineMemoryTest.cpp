@@ -7,6 +7,15 @@ using namespace parplan::test;
 
 namespace {
 
+/// The same with the gradient of each weight before that of the input.
+PlanningProblem readGradientsOfWeightsFirst(PlanningProblem problem) {
+  for (size_t op = 0; op + 1 < problem.ops.size(); ++op)
+    if (problem.ops[op].role == OpRole::inputGradient &&
+        problem.ops[op + 1].role == OpRole::weightGradient)
+      std::swap(problem.ops[op], problem.ops[op + 1]);
+  return problem;
+}
+
 TEST(PipelineMemory, HoldsWhatArrivesStagesBeforeItIsRead) {
   // What the first stage makes, which is large, is read by the last one, too.
   const int64_t widths[] = {8, 64, 8, 8, 64};
@@ -84,11 +93,7 @@ TEST(PipelineMemory, HoldsWhatTheScheduleHasInFlight) {
 
 TEST(PipelineMemory, KeepsWhatGradientsOfWeightsReadInAnyOrderOfTheProgram) {
   PlanningProblem inputsFirst = makeChain({8, 8, 8, 8, 8}, /*microBatches=*/8);
-  PlanningProblem weightsFirst = inputsFirst;
-  for (size_t op = 0; op + 1 < weightsFirst.ops.size(); ++op)
-    if (weightsFirst.ops[op].role == OpRole::inputGradient &&
-        weightsFirst.ops[op + 1].role == OpRole::weightGradient)
-      std::swap(weightsFirst.ops[op], weightsFirst.ops[op + 1]);
+  PlanningProblem weightsFirst = readGradientsOfWeightsFirst(inputsFirst);
   auto getPeaks = [](const PlanningProblem &problem) {
     PlanResult result = solveChecked(
         problem, makeRequest(4, ScheduleKind::zbH1), FreeMessages());
@@ -98,6 +103,25 @@ TEST(PipelineMemory, KeepsWhatGradientsOfWeightsReadInAnyOrderOfTheProgram) {
   };
   // Passes of one kind run together, whatever is between them in the program.
   EXPECT_EQ(getPeaks(weightsFirst), getPeaks(inputsFirst));
+}
+
+TEST(PipelineMemory, ReceivesGradientsOfActivationsWhoeverReadsThemFirst) {
+  PlanningProblem inputsFirst = makeChain({8, 8, 8, 8, 8}, /*microBatches=*/8);
+  PlanningProblem weightsFirst = readGradientsOfWeightsFirst(inputsFirst);
+  SimpleCosts costs;
+  auto evaluate = [&](const PlanningProblem &problem) {
+    PlanResult result = solveChecked(
+        problem, makeRequest(4, ScheduleKind::oneForwardOneBackward), costs);
+    PlanningAnswer answer = cutAt(problem, *result.answer, {0, 1, 2, 3}, costs);
+    return evaluatePlan(problem, answer, costs);
+  };
+  PlanEvaluation first = evaluate(inputsFirst), other = evaluate(weightsFirst);
+  EXPECT_DOUBLE_EQ(other.stepTimeSeconds, first.stepTimeSeconds);
+  // The pass holds what arrived as long as the last of both.
+  for (size_t position = 0; position < 4; ++position)
+    EXPECT_GE(other.positionPeakBytes[position] + 8 * 8 * 4,
+              first.positionPeakBytes[position])
+        << position;
 }
 
 TEST(PipelineMemory, MovesCutsWhereMemoryDecides) {
