@@ -10,7 +10,7 @@
 using namespace parplan;
 
 int CostNetwork::addVariable(CostTable costs) {
-  PARPLAN_CHECK(!costs->empty(), "a variable needs a choice");
+  PARPLAN_CHECK(costs && !costs->empty(), "a variable needs a choice");
   unary.push_back(costs);
   return getVariableCount() - 1;
 }

@@ -139,7 +139,8 @@ MeshProblem::dropDominatedLayouts(const CostNetwork &priced,
       kept[variable].push_back(choice);
   using Key = std::tuple<CostTable, std::vector<uint64_t>, std::vector<double>>;
   std::map<Key, std::vector<int>> known;
-  // Without a price of memory it depends on the tables alone.
+  // Depends on the tables alone where memory has no price; else each is of the
+  // value that was asked last.
   std::map<const MakingTables *, std::vector<double>> knownAdded;
   auto getAdded = [&](size_t made) -> const std::vector<double> & {
     auto [it, isNew] = knownAdded.try_emplace(makings[made]);

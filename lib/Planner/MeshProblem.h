@@ -119,7 +119,7 @@ private:
   void addPrices(const Prices &prices, bool countsCopies,
                  CostNetwork &priced) const;
   double getPathSeconds(size_t value, int from, int to) {
-    return from == to ? 0 : layouts.getSeconds(forms[value], from, to);
+    return layouts.getSeconds(forms[value], from, to);
   }
   std::vector<CopySet> getShares(const ValueCopies &copies, size_t value,
                                  int rest) const {
@@ -175,26 +175,29 @@ private:
   std::vector<std::vector<Reader>> readers;
   /// Per value the op that makes it and the position, or -1.
   std::vector<Reader> writers;
-  /// Per value what each choice of its maker's decision makes, with its bytes
-  /// and the seconds to each layout at rest.
+  /// What a choice of a maker's decision makes, with its bytes and the seconds
+  /// to each layout at rest.
   struct Making {
     int layout;
     int64_t bytes;
     std::vector<double> seconds;
   };
+  /// What values have in common that lie and are made alike, as those of equal
+  /// blocks do: per choice of the maker's decision, and as a pair of both.
   struct MakingTables {
     std::vector<Making> makings;
     CostTable seconds = nullptr;
   };
-  /// Null: nothing makes it.
-  std::vector<const MakingTables *> makings;
-  /// What values have in common that lie, are read and are made alike, as those
-  /// of equal blocks do; by all that it depends on.
+  /// What those have in common that lie and are read alike: their choices, and
+  /// the pair with each decision that reads them.
   struct ValueTables {
     std::vector<ValueChoice> choices;
     CostTable seconds = nullptr;
     std::vector<CostTable> readings;
   };
+  /// Per value, null: nothing makes it.
+  std::vector<const MakingTables *> makings;
+  /// By all that tables depend on.
   using TablesKey = std::vector<int64_t>;
   std::map<TablesKey, ValueTables> valueTables;
   std::map<TablesKey, MakingTables> makingTables;

@@ -109,19 +109,14 @@ TEST(PipelineMemory, ReceivesGradientsOfActivationsWhoeverReadsThemFirst) {
   PlanningProblem inputsFirst = makeChain({8, 8, 8, 8, 8}, /*microBatches=*/8);
   PlanningProblem weightsFirst = readGradientsOfWeightsFirst(inputsFirst);
   SimpleCosts costs;
-  auto evaluate = [&](const PlanningProblem &problem) {
+  auto getSeconds = [&](const PlanningProblem &problem) {
     PlanResult result = solveChecked(
         problem, makeRequest(4, ScheduleKind::oneForwardOneBackward), costs);
     PlanningAnswer answer = cutAt(problem, *result.answer, {0, 1, 2, 3}, costs);
-    return evaluatePlan(problem, answer, costs);
+    return evaluatePlan(problem, answer, costs).stepTimeSeconds;
   };
-  PlanEvaluation first = evaluate(inputsFirst), other = evaluate(weightsFirst);
-  EXPECT_DOUBLE_EQ(other.stepTimeSeconds, first.stepTimeSeconds);
-  // The pass holds what arrived as long as the last of both.
-  for (size_t position = 0; position < 4; ++position)
-    EXPECT_GE(other.positionPeakBytes[position] + 8 * 8 * 4,
-              first.positionPeakBytes[position])
-        << position;
+  // Each is a message of a micro-batch; that of a tied weight is one of a step.
+  EXPECT_DOUBLE_EQ(getSeconds(weightsFirst), getSeconds(inputsFirst));
 }
 
 TEST(PipelineMemory, MovesCutsWhereMemoryDecides) {
