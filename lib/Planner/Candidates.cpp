@@ -96,7 +96,8 @@ MeshAxes parplan::getMeshAxes(const PlanningProblem &problem,
   axes.context = getAxes(space.mesh, AxisRole::context);
   axes.expert = getAxes(space.mesh, AxisRole::expert);
   axes.tensor = getTensorAxes(space.mesh);
-  axes.counts = getAxisCounts(problem, space.mesh);
+  axes.counts =
+      space.counts ? *space.counts : getAxisCounts(problem, space.mesh);
   if (!space.hasParts && axes.counts.size() > 1)
     axes.counts.resize(1);
   axes.grids = space.grids;

@@ -25,10 +25,12 @@ using namespace parplan;
 class ProblemSource::Model : public SpaceModel {
 public:
   Model(SourceStep &step, int64_t positions, const PlanSpace &space,
-        const PlanRequest &request, const PlanCosts &costs)
+        const PlanRequest &request, const PlanCosts &costs,
+        std::shared_ptr<MeshKnowledge> known)
       : step(step), mesh(addPipelineAxis(space.mesh, positions)),
         positions(positions), request(request), costs(costs),
-        oracles(step.units, request, space, costs) {}
+        oracles(step.units, request, space, costs, UnitScope::all,
+                std::move(known)) {}
 
   std::optional<std::string> getRefusal() const { return oracles.getRefusal(); }
   std::vector<CostVector> getLeastOpCosts() {
@@ -140,7 +142,8 @@ static int64_t getTensorSize(const Mesh &mesh) {
 ProblemSource::ProblemSource(const StepProblems &problems,
                              const PlanRequest &request, const PlanCosts &costs,
                              const FindPlanOptions &options)
-    : problems(problems), request(request), costs(costs), options(options) {
+    : problems(problems), request(request), costs(costs), options(options),
+      meshes(costs), replicas(costs, meshes) {
   for (int64_t count : problems.counts)
     if (getStep(count))
       counts.push_back(count);
@@ -425,9 +428,9 @@ std::vector<int> ProblemSource::getNeighbours(int space) {
 std::unique_ptr<ProblemSource::Model> ProblemSource::makeModel(int space,
                                                                int64_t count) {
   const Space &own = spaces[space];
-  auto model =
-      std::make_unique<Model>(*getStep(count), own.positions, own.space,
-                              getRequestOf(own.positions), costs);
+  auto model = std::make_unique<Model>(*getStep(count), own.positions,
+                                       own.space, getRequestOf(own.positions),
+                                       costs, meshes.get(own.space.mesh));
   if (!model->getRefusal())
     choices[{space, count}] = model->getChoices();
   return model;
@@ -445,4 +448,34 @@ std::unique_ptr<SpaceModel> ProblemSource::make(int space, int64_t count) {
     return nullptr;
   }
   return model;
+}
+
+/// A step that has samples. Null: none is known.
+SourceStep *ProblemSource::getPart(int64_t count) {
+  if (SourceStep *step = getStep(count); step && step->batch > 1)
+    return step;
+  auto [it, isNew] = parts.try_emplace(count);
+  if (isNew && problems.getPart)
+    if (std::optional<PlanningProblem> problem = problems.getPart(count))
+      it->second =
+          std::make_unique<SourceStep>(std::move(*problem), request, costs);
+  SourceStep *step = it->second.get();
+  return step && !step->refusal ? step : nullptr;
+}
+
+std::unique_ptr<SpaceModel> ProblemSource::makeRelaxed(int space,
+                                                       int64_t count) {
+  const Space &own = spaces[space];
+  const Mesh &mesh = own.space.mesh;
+  SourceStep *whole = getStep(count);
+  if (!whole || !isPossible(own, *whole) || whole->batch == 1 ||
+      !ReplicaModels::isPossible(mesh))
+    return nullptr;
+  int64_t wanted = count * mesh.getWidth(getDataAxes(mesh));
+  auto behind = llvm::upper_bound(counts, wanted);
+  PARPLAN_CHECK(behind != counts.begin(), "the count is one of them");
+  SourceStep *ofReplica = getPart(*std::prev(behind));
+  return ofReplica ? replicas.make(*whole, *ofReplica,
+                                   getRequestOf(own.positions), own.space)
+                   : nullptr;
 }

@@ -7,6 +7,8 @@
 #ifndef PARPLAN_LIB_PLANNER_PROBLEMSOURCE_H
 #define PARPLAN_LIB_PLANNER_PROBLEMSOURCE_H
 
+#include "ReplicaModels.h"
+
 #include "parplan/Planner/Evaluator.h"
 #include "parplan/Planner/FindPlan.h"
 #include "parplan/Planner/UnitOracles.h"
@@ -36,6 +38,7 @@ public:
   std::vector<Seed> getSeeds(double memoryLimitBytes) override;
   std::vector<int> getNeighbours(int space) override;
   std::unique_ptr<SpaceModel> make(int space, int64_t count) override;
+  std::unique_ptr<SpaceModel> makeRelaxed(int space, int64_t count) override;
 
   /// There are meshes that the options leave out.
   bool leavesOut = false;
@@ -50,6 +53,7 @@ private:
   };
 
   SourceStep *getStep(int64_t count);
+  SourceStep *getPart(int64_t count);
   void addRefusal(const std::string &refusal);
   std::unique_ptr<Model> makeModel(int space, int64_t count);
   PlanRequest getRequestOf(int64_t positions) const;
@@ -63,11 +67,14 @@ private:
   FindPlanOptions options;
   std::vector<int64_t> counts;
   std::vector<Space> spaces;
-  std::map<int64_t, std::unique_ptr<SourceStep>> steps;
+  /// By number of micro-batches; of parts those that are no such steps.
+  std::map<int64_t, std::unique_ptr<SourceStep>> steps, parts;
   /// Models that were asked for their least costs alone, by space and count.
   std::map<std::pair<int, int64_t>, std::unique_ptr<Model>> begun;
   /// Of models that were made, by space and count.
   std::map<std::pair<int, int64_t>, std::vector<OpChoices>> choices;
+  KnownMeshes meshes;
+  ReplicaModels replicas;
   int64_t blocks = 0;
   bool trains = false, meets = true;
 };

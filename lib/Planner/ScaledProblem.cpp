@@ -143,23 +143,27 @@ void ScaledProblem::prepare() {
     obstacle = reason;
 }
 
+std::optional<PlanningProblem> ScaledProblem::getPart(int64_t count) {
+  PARPLAN_CHECK(llvm::is_contained(counts, count),
+                "a step of another number of micro-batches: ", count);
+  if (!isPrepared)
+    prepare();
+  std::optional<PlanningProblem> problem;
+  if (affine && count > 1)
+    problem = affine->get(getSamples(count));
+  if (problem)
+    problem->microBatches = count;
+  return problem;
+}
+
 std::optional<PlanningProblem> ScaledProblem::get(int64_t count) {
   PARPLAN_CHECK(llvm::is_contained(counts, count),
                 "a step of another number of micro-batches: ", count);
-  int64_t samples = getSamples(count);
-  if (count > 1 && samples >= firstSamples) {
-    if (!isPrepared)
-      prepare();
-    std::optional<PlanningProblem> problem;
-    if (affine)
-      problem = affine->get(samples);
-    if (problem) {
-      problem->microBatches = count;
+  if (count > 1 && getSamples(count) >= firstSamples)
+    if (std::optional<PlanningProblem> problem = getPart(count))
       return problem;
-    }
-  }
   auto [place, isNew] = others.try_emplace(count);
   if (isNew)
-    place->second = extract(count, samples);
+    place->second = extract(count, getSamples(count));
   return place->second;
 }

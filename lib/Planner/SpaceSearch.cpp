@@ -24,7 +24,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 /// How much is known of a configuration; see the levels in the header.
-enum class Level { none, scaled, ops, blocks, memory, plan };
+enum class Level { none, scaled, relaxed, ops, blocks, memory, plan };
 
 class Search {
 public:
@@ -110,6 +110,18 @@ private:
     return least.state->getMemoryBound(configuration.shape, getCutoff());
   }
 
+  /// 0: nothing is known.
+  double getRelaxedBound(const Configuration &configuration) {
+    SpaceState *state = states.getRelaxed(configuration);
+    return state ? state->getBlockBound(configuration.shape, getCutoff()) : 0;
+  }
+
+  /// What is known sooner than a plan is found.
+  bool isTooLong(const Configuration &configuration) {
+    return getWorkBound(configuration) >= getCutoff() ||
+           getRelaxedBound(configuration) >= getCutoff();
+  }
+
   /// Some plan early: without one no bound is ever too high, and to have bounds
   /// of all that is open takes longest. Of equal cuts alone; seeds stay open.
   void startWithSeeds() {
@@ -158,7 +170,7 @@ private:
         return;
       shape.microBatches = count;
       Configuration configuration = {space, count, shape};
-      if (!getRefusal(shape) && getWorkBound(configuration) < getCutoff())
+      if (!getRefusal(shape) && !isTooLong(configuration))
         planSeed(configuration, /*isQuick=*/true);
     }
   }
@@ -243,6 +255,9 @@ private:
           std::max(node.bound, getLeastBound(configuration, /*isOwn=*/false));
       node.level = Level::scaled;
     } else if (node.level == Level::scaled) {
+      node.bound = std::max(node.bound, getRelaxedBound(configuration));
+      node.level = Level::relaxed;
+    } else if (node.level == Level::relaxed) {
       node.bound =
           std::max(node.bound, getLeastBound(configuration, /*isOwn=*/true));
       node.level = Level::ops;

@@ -17,9 +17,10 @@ void SpaceStates::setMemoryLimit(double bytes) {
   for (auto &[key, least] : leasts)
     if (least.state)
       least.state->setMemoryLimit(bytes);
-  for (auto &[place, state] : states)
-    if (state)
-      state->setMemoryLimit(bytes);
+  for (auto *all : {&states, &relaxed})
+    for (auto &[place, state] : *all)
+      if (state)
+        state->setMemoryLimit(bytes);
 }
 
 std::unique_ptr<SpaceState>
@@ -39,6 +40,16 @@ SpaceState *SpaceStates::get(const Configuration &configuration) {
   if (state)
     noteUse(state);
   return state;
+}
+
+SpaceState *SpaceStates::getRelaxed(const Configuration &configuration) {
+  auto [it, isNew] = relaxed.try_emplace(
+      std::pair(configuration.space, configuration.microBatches));
+  if (isNew)
+    if (auto model =
+            source.makeRelaxed(configuration.space, configuration.microBatches))
+      it->second = makeState(std::move(model), configuration.space);
+  return it->second.get();
 }
 
 /// States are many and large: only those that were asked last keep what makes
@@ -93,8 +104,9 @@ bool SpaceStates::isTooLongWithFewer(const Configuration &configuration,
 
 int64_t SpaceStates::getCallCount() const {
   int64_t count = 0;
-  for (const auto &[place, state] : states)
-    if (state)
-      count += state->getCallCount();
+  for (const auto *all : {&states, &relaxed})
+    for (const auto &[place, state] : *all)
+      if (state)
+        count += state->getCallCount();
   return count;
 }

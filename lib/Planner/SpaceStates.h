@@ -41,6 +41,9 @@ public:
   /// Of all spaces alike, or of the one.
   Least &getLeast(const Configuration &configuration, bool isOwn);
 
+  /// What bounds the space, without plans. Null: there is none.
+  SpaceState *getRelaxed(const Configuration &configuration);
+
   /// Cut into more micro-batches, the busiest position works hardly less: where
   /// it works too long with a number of them that divides this one, the model
   /// for this one need not be made.
@@ -58,7 +61,8 @@ private:
   double memoryLimitBytes = std::numeric_limits<double>::infinity();
   std::map<std::tuple<int, int64_t, bool>, Least> leasts;
   /// By space and number of micro-batches.
-  std::map<std::pair<int, int64_t>, std::unique_ptr<SpaceState>> states;
+  std::map<std::pair<int, int64_t>, std::unique_ptr<SpaceState>> states,
+      relaxed;
   /// Those that were asked last, the last one behind.
   std::vector<SpaceState *> recent;
 };

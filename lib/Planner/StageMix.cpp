@@ -15,7 +15,7 @@ using namespace parplan;
 
 /// Up to so many units every mix of candidates is looked at.
 static constexpr int64_t fewUnits = 6;
-static constexpr size_t mostOptions = 400;
+static constexpr size_t mostOptions = 200;
 
 std::vector<StageMixer::Group>
 StageMixer::getGroups(const PositionPart &part,
@@ -171,6 +171,82 @@ StageMixer::mix(std::vector<Candidate> candidates, int64_t count) {
   return options;
 }
 
+namespace {
+
+/// An option of each of some groups.
+struct Sum {
+  double cost = 0, bytes = 0;
+  std::vector<size_t> chosen;
+
+  template <typename Option>
+  Sum add(const Option &option, size_t number) const {
+    Sum sum{cost + option.cost, bytes + option.bytes, chosen};
+    sum.chosen.push_back(number);
+    return sum;
+  }
+};
+
+} // namespace
+
+/// The sums with an option of one group more that cost less than all that are
+/// no larger, dearer ones behind; evenly thinned to `most`.
+template <typename Option>
+static std::vector<Sum> addOptions(llvm::ArrayRef<Sum> sums,
+                                   llvm::ArrayRef<Option> options,
+                                   size_t most) {
+  struct Entry {
+    double cost, bytes;
+    size_t sum, option;
+  };
+  std::vector<Entry> entries, kept;
+  for (auto [number, sum] : llvm::enumerate(sums))
+    for (auto [choice, option] : llvm::enumerate(options))
+      entries.push_back(
+          {sum.cost + option.cost, sum.bytes + option.bytes, number, choice});
+  llvm::stable_sort(entries, [](const Entry &first, const Entry &second) {
+    return std::pair(first.cost, first.bytes) <
+           std::pair(second.cost, second.bytes);
+  });
+  for (const Entry &entry : entries)
+    if (kept.empty() || entry.bytes < kept.back().bytes)
+      kept.push_back(entry);
+  std::vector<Sum> made;
+  size_t count = std::min(kept.size(), most);
+  for (size_t index = 0; index < count; ++index) {
+    bool isThinned = kept.size() > most;
+    const Entry &entry =
+        kept[isThinned ? index * (kept.size() - 1) / (most - 1) : index];
+    made.push_back(sums[entry.sum].add(options[entry.option], entry.option));
+  }
+  return made;
+}
+
+/// The cheapest of the sums with an option that is small enough. Of both lists
+/// what is dearer is smaller.
+template <typename Option>
+static std::optional<Sum> findCheapest(llvm::ArrayRef<Sum> sums,
+                                       llvm::ArrayRef<Option> options,
+                                       double mostBytes) {
+  std::optional<std::pair<size_t, size_t>> best;
+  auto getKey = [&](size_t sum, size_t option) {
+    return std::pair(sums[sum].cost + options[option].cost,
+                     sums[sum].bytes + options[option].bytes);
+  };
+  for (size_t sum = 0; sum < sums.size(); ++sum) {
+    auto fits = llvm::partition_point(options, [&](const Option &option) {
+      return sums[sum].bytes + option.bytes > mostBytes;
+    });
+    if (fits == options.end())
+      continue;
+    auto option = static_cast<size_t>(fits - options.begin());
+    if (!best || getKey(sum, option) < getKey(best->first, best->second))
+      best = {sum, option};
+  }
+  if (!best)
+    return std::nullopt;
+  return sums[best->first].add(options[best->second], best->second);
+}
+
 std::optional<StageMix> StageMixer::find(const PositionPart &part,
                                          const ChainStates &states,
                                          double freeBytes) {
@@ -204,55 +280,16 @@ std::optional<StageMix> StageMixer::find(const PositionPart &part,
                      [](const auto &options) { return options.empty(); }))
       break;
     // Which option of each group a sum has.
-    std::vector<Option> sums = {{}};
-    std::vector<std::vector<size_t>> chosen = {{}};
-    for (const std::vector<Option> &options : mixes) {
-      struct Entry {
-        double cost, bytes;
-        size_t sum, option;
-      };
-      std::vector<Entry> entries;
-      for (size_t sum = 0; sum < sums.size(); ++sum)
-        for (size_t option = 0; option < options.size(); ++option)
-          entries.push_back({sums[sum].cost + options[option].cost,
-                             sums[sum].bytes + options[option].bytes, sum,
-                             option});
-      llvm::stable_sort(entries, [](const Entry &first, const Entry &second) {
-        return std::pair(first.cost, first.bytes) <
-               std::pair(second.cost, second.bytes);
-      });
-      std::vector<Option> next;
-      std::vector<std::vector<size_t>> nextChosen;
-      for (const Entry &entry : entries)
-        if (next.empty() || entry.bytes < next.back().bytes) {
-          next.push_back({entry.cost, entry.bytes, {}});
-          nextChosen.push_back(chosen[entry.sum]);
-          nextChosen.back().push_back(entry.option);
-        }
-      if (next.size() > mostOptions) {
-        std::vector<Option> thinned;
-        std::vector<std::vector<size_t>> thinnedChosen;
-        for (size_t index = 0; index < mostOptions; ++index) {
-          size_t kept = index * (next.size() - 1) / (mostOptions - 1);
-          thinned.push_back(next[kept]);
-          thinnedChosen.push_back(nextChosen[kept]);
-        }
-        next = std::move(thinned);
-        nextChosen = std::move(thinnedChosen);
-      }
-      sums = std::move(next);
-      chosen = std::move(nextChosen);
-    }
-    for (size_t sum = 0; sum < sums.size(); ++sum) {
-      if (sums[sum].bytes + transient > freeBytes)
-        continue;
-      if (!best || sums[sum].cost < best->cost) {
-        best = Best{sums[sum].cost, sums[sum].bytes + transient, {}};
-        for (size_t index = 0; index < groups.size(); ++index)
-          best->perGroup.push_back(mixes[index][chosen[sum][index]]);
-      }
-      break;
-    }
+    std::vector<Sum> sums = {{}};
+    for (const std::vector<Option> &options : llvm::ArrayRef(mixes).drop_back())
+      sums = addOptions<Option>(sums, options, mostOptions);
+    auto found =
+        findCheapest<Option>(sums, mixes.back(), freeBytes - transient);
+    if (!found || (best && found->cost >= best->cost))
+      continue;
+    best = Best{found->cost, found->bytes + transient, {}};
+    for (auto [options, chosen] : llvm::zip_equal(mixes, found->chosen))
+      best->perGroup.push_back(options[chosen]);
   }
   if (!best)
     return std::nullopt;

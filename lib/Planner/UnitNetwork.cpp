@@ -58,7 +58,9 @@ public:
     makeRuns();
     addDecisions();
     for (int value = range.firstValue; value < range.endValue; ++value)
-      if (sample.values[value].part != Part::foreign)
+      if (!isCovered(problem.values[value].batchDimension >= 0))
+        continue;
+      else if (sample.values[value].part != Part::foreign)
         addValue(value);
       else if (sample.values[value].tiedTo >= 0)
         addAllCopies(value);
@@ -79,6 +81,10 @@ private:
 
   const std::vector<int> &getRests(int value) const {
     return tables.rests[value];
+  }
+
+  bool isCovered(bool hasSamples) const {
+    return tables.scope == UnitScope::all || hasSamples;
   }
 
   void addVariables() {
@@ -166,6 +172,8 @@ private:
     for (const Run &run : runs) {
       auto &ofDecision = costs[getVariable(run.op)];
       ofDecision.resize(getChoiceCount(run.op));
+      if (!isCovered(problem.ops[run.op].batchFactor >= 0))
+        continue;
       for (auto [choice, seconds] : llvm::enumerate(tables.opSeconds[run.op]))
         ofDecision[choice][getComponent(sample, run.op, run.phase)] += seconds;
     }

@@ -68,23 +68,38 @@ const std::vector<int> &UnitModel::getUnitOfOp() const {
 
 bool UnitModel::meets() const { return storage->units.meets; }
 
+struct parplan::MeshKnowledge {
+  LayoutTable layouts;
+  std::shared_ptr<FactorPool> pool = std::make_shared<FactorPool>();
+};
+
+std::shared_ptr<MeshKnowledge>
+parplan::makeMeshKnowledge(const Mesh &mesh, const PlanCosts &costs) {
+  return std::make_shared<MeshKnowledge>(LayoutTable(mesh, costs));
+}
+
 struct UnitOracles::Storage {
   const UnitModel::Storage &model;
   PlanSpace space;
   const PlanCosts &costs;
   std::vector<UnitMode> allowed;
+  /// Kinds that are nearly equal share it, as modes do.
+  std::shared_ptr<MeshKnowledge> known;
   UnitTables tables;
   std::vector<UnitOracle> ofKinds;
   /// Per kind and mode.
   std::vector<std::vector<UnitRemaking>> remakings;
-  /// Kinds that are nearly equal share it, as modes do.
-  std::shared_ptr<FactorPool> pool = std::make_shared<FactorPool>();
 
   Storage(const UnitModel::Storage &model, const PlanRequest &request,
-          const PlanSpace &space, const PlanCosts &costs)
+          const PlanSpace &space, const PlanCosts &costs, UnitScope scope,
+          std::shared_ptr<MeshKnowledge> given)
       : model(model), space(space), costs(costs),
         allowed(getAllowedModes(request)),
-        tables(model.sample, model.units, request, space, costs) {}
+        known(given ? std::move(given) : makeMeshKnowledge(space.mesh, costs)),
+        tables(model.sample, model.units, request, space, costs,
+               known->layouts) {
+    tables.scope = scope;
+  }
 
   void makeKinds() {
     for (size_t kind = ofKinds.size(); kind < model.units.kinds.size(); ++kind)
@@ -111,14 +126,16 @@ private:
     }
     ofKinds.emplace_back(std::move(modes), [this, kind](int mode) {
       return makeUnitNetwork(model.sample, model.units, tables, kind,
-                             remakings[kind][mode], pool);
+                             remakings[kind][mode], this->known->pool);
     });
   }
 };
 
 UnitOracles::UnitOracles(const UnitModel &model, const PlanRequest &request,
-                         const PlanSpace &space, const PlanCosts &costs)
-    : storage(std::make_unique<Storage>(model.get(), request, space, costs)) {}
+                         const PlanSpace &space, const PlanCosts &costs,
+                         UnitScope scope, std::shared_ptr<MeshKnowledge> known)
+    : storage(std::make_unique<Storage>(model.get(), request, space, costs,
+                                        scope, std::move(known))) {}
 
 UnitOracles::~UnitOracles() = default;
 
@@ -141,7 +158,7 @@ std::vector<SearchUnit> UnitOracles::getUnits() {
 }
 
 void UnitOracles::forget() {
-  storage->pool->forget();
+  storage->known->pool->forget();
   for (UnitOracle &oracle : storage->ofKinds)
     oracle.forget();
 }

@@ -12,10 +12,9 @@ using Part = StepUnits::Part;
 
 UnitTables::UnitTables(const UnitSample &sample, const StepUnits &units,
                        const PlanRequest &request, const PlanSpace &space,
-                       const PlanCosts &costs)
-    : layouts(space.mesh, costs),
-      assignments(
-          getAllowedAssignments(sample.problem, request, space, refusal)) {
+                       const PlanCosts &costs, LayoutTable &layouts)
+    : layouts(layouts), assignments(getAllowedAssignments(
+                            sample.problem, request, space, refusal)) {
   if (refusal)
     return;
   const PlanningProblem &problem = sample.problem;

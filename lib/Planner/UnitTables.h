@@ -12,6 +12,7 @@
 
 #include "parplan/Planner/Layouts.h"
 #include "parplan/Planner/Solver.h"
+#include "parplan/Planner/UnitOracles.h"
 
 namespace parplan {
 
@@ -19,10 +20,12 @@ namespace parplan {
 struct UnitTables {
   UnitTables(const UnitSample &sample, const StepUnits &units,
              const PlanRequest &request, const PlanSpace &space,
-             const PlanCosts &costs);
+             const PlanCosts &costs, LayoutTable &layouts);
 
   std::optional<std::string> refusal;
-  LayoutTable layouts;
+  /// What networks cover.
+  UnitScope scope = UnitScope::all;
+  LayoutTable &layouts;
   std::vector<std::vector<FactorAssignment>> assignments;
   /// Per op, choice: seconds of one run, communication inside included.
   std::vector<std::vector<double>> opSeconds;

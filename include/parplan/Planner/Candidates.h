@@ -127,6 +127,8 @@ struct PlanSpace {
   std::vector<Grid> grids;
   /// A factor may take a part of the tensor axes, else all of them.
   bool hasParts = true;
+  /// The `counts` of `MeshAxes`, where the problem does not decide.
+  std::optional<llvm::SmallVector<size_t>> counts = std::nullopt;
 };
 
 MeshAxes getMeshAxes(const PlanningProblem &problem, const PlanSpace &space);

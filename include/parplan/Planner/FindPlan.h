@@ -18,6 +18,10 @@ struct StepProblems {
   std::vector<int64_t> counts;
   /// The same whenever it is asked; nullopt: it cannot be had after all.
   std::function<std::optional<PlanningProblem>(int64_t count)> get;
+  /// The same with the ops that there are for several samples in each
+  /// micro-batch, also where there is but one (`ScaledProblem::getPart`). Where
+  /// it is missing nothing is.
+  std::function<std::optional<PlanningProblem>(int64_t count)> getPart = {};
 };
 
 class ProblemSource;

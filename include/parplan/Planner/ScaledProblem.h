@@ -80,6 +80,10 @@ public:
 
   /// What extraction gives for one of the counts; nullopt where that fails.
   std::optional<PlanningProblem> get(int64_t count);
+  /// A step with the ops of several samples in each micro-batch, though there
+  /// may be but one in each: what a rank does of more samples. Nullopt where
+  /// that is not known.
+  std::optional<PlanningProblem> getPart(int64_t count);
 
   /// Why problems are extracted one by one, where they are.
   const std::optional<std::string> &getObstacle() const { return obstacle; }

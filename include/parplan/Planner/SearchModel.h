@@ -129,6 +129,13 @@ public:
   virtual LeastModel getLeastOfAll(int space, int64_t count) = 0;
   virtual LeastModel getLeast(int space, int64_t count) = 0;
 
+  /// A model whose bounds are bounds of what `make` would give, and which takes
+  /// less time because spaces share most of it. Null: there is none.
+  virtual std::unique_ptr<SpaceModel> makeRelaxed(int /*space*/,
+                                                  int64_t /*count*/) {
+    return nullptr;
+  }
+
   /// A step of `count` micro-batches works at least this share of what one of
   /// `fewer` does, whatever both choose. 0: nothing is known.
   virtual double getLeastShare(int /*space*/, int64_t /*fewer*/,

@@ -8,10 +8,12 @@
 // always the next one:
 //
 //   1  the ops and bytes of each unit alone, component by component, within the
-//      memory of each position: of all meshes, of one
-//   2  the best blocks, whatever memory they need
-//   3  the best blocks within the memory of each position
-//   4  a plan
+//      memory of each position: of all meshes
+//   2  the best blocks of a relaxed model, most of which meshes share
+//   3  as 1, of the one mesh
+//   4  the best blocks, whatever memory they need
+//   5  the best blocks within the memory of each position
+//   6  a plan
 //
 // So most configurations end at a level that takes microseconds, and what is
 // left open at the end bounds what could still be found. What closes them is a

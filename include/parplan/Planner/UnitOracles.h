@@ -61,12 +61,26 @@ std::vector<UnitMode> getAllowedModes(const PlanRequest &request);
 /// What an op may do, and the seconds of a step that each choice takes.
 using OpChoices = std::vector<std::pair<FactorAssignment, double>>;
 
+/// What the costs of units cover: all ops and values, or those that have
+/// samples.
+enum class UnitScope { all, samples };
+
+/// What oracles found out about one mesh and may share: costs of reshards, and
+/// what became of equal tables. What has no samples has equal ones whatever the
+/// number of micro-batches. Not thread safe.
+struct MeshKnowledge;
+std::shared_ptr<MeshKnowledge> makeMeshKnowledge(const Mesh &mesh,
+                                                 const PlanCosts &costs);
+
 /// The oracles of a model on one mesh, which outlives them, as do the costs.
 /// They are made when they are first asked for.
 class UnitOracles {
 public:
+  /// `known` is of the mesh of `space`; null: nothing is shared.
   UnitOracles(const UnitModel &model, const PlanRequest &request,
-              const PlanSpace &space, const PlanCosts &costs);
+              const PlanSpace &space, const PlanCosts &costs,
+              UnitScope scope = UnitScope::all,
+              std::shared_ptr<MeshKnowledge> known = nullptr);
   ~UnitOracles();
 
   /// Why there is no plan; nothing else may be asked then.
