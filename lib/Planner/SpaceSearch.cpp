@@ -116,26 +116,25 @@ private:
     return state ? state->getBlockBound(configuration.shape, getCutoff()) : 0;
   }
 
-  /// What is known sooner than a plan is found.
-  bool isTooLong(const Configuration &configuration) {
-    return getWorkBound(configuration) >= getCutoff() ||
-           getRelaxedBound(configuration) >= getCutoff();
-  }
-
   /// Some plan early: without one no bound is ever too high, and to have bounds
   /// of all that is open takes longest. Of equal cuts alone; seeds stay open.
   void startWithSeeds() {
-    constexpr int mostPlans = 4;
-    int plans = 0;
+    // Plans that fit, and seeds without a better one than is known.
+    constexpr int mostPlans = 4, patience = 3;
+    int plans = 0, misses = 0;
     // All is known of these but for their plans in this much memory.
     for (const Configuration &configuration : std::vector(trail))
       planSeed(configuration, /*isQuick=*/true);
     for (const SpaceSource::Seed &seed :
          source.getSeeds(options.memoryLimitBytes)) {
-      if (isOver(options.timeBudgetSeconds / 4) || plans == mostPlans)
+      if (isOver(options.timeBudgetSeconds / 4) || plans == mostPlans ||
+          misses == patience)
         break;
-      plans += planSeed({seed.space, seed.shape.microBatches, seed.shape},
-                        /*isQuick=*/true);
+      Configuration configuration = {seed.space, seed.shape.microBatches,
+                                     seed.shape};
+      double before = getBest();
+      plans += planSeed(configuration, /*isQuick=*/true);
+      misses = getBest() < before ? 0 : misses + (result.plan ? 1 : 0);
     }
   }
 
@@ -170,15 +169,21 @@ private:
         return;
       shape.microBatches = count;
       Configuration configuration = {space, count, shape};
-      if (!getRefusal(shape) && !isTooLong(configuration))
+      if (!getRefusal(shape))
         planSeed(configuration, /*isQuick=*/true);
     }
   }
 
   /// True if there is a plan that fits.
   bool planSeed(const Configuration &configuration, bool isQuick) {
+    // What takes too long is sooner known than a plan is found.
+    double cutoff = getCutoff();
+    if (getWorkBound(configuration) >= cutoff ||
+        getRelaxedBound(configuration) >= cutoff)
+      return false;
     SpaceState *state = states.get(configuration);
-    if (!state)
+    if (!state || state->getBlockBound(configuration.shape, cutoff) >= cutoff ||
+        state->getMemoryBound(configuration.shape, cutoff) >= cutoff)
       return false;
     auto found = state->findPlan(configuration.shape, getBest(), isQuick);
     if (!found)
