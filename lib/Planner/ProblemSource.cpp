@@ -463,8 +463,10 @@ SourceStep *ProblemSource::getPart(int64_t count) {
   return step && !step->refusal ? step : nullptr;
 }
 
-std::unique_ptr<SpaceModel> ProblemSource::makeRelaxed(int space,
-                                                       int64_t count) {
+/// A replica with fewer samples in each micro-batch does a part of one with
+/// more, and parts take no less than the whole.
+std::unique_ptr<SpaceModel> ProblemSource::makeRelaxed(int space, int64_t count,
+                                                       bool isOfKnown) {
   const Space &own = spaces[space];
   const Mesh &mesh = own.space.mesh;
   SourceStep *whole = getStep(count);
@@ -472,10 +474,16 @@ std::unique_ptr<SpaceModel> ProblemSource::makeRelaxed(int space,
       !ReplicaModels::isPossible(mesh))
     return nullptr;
   int64_t wanted = count * mesh.getWidth(getDataAxes(mesh));
-  auto behind = llvm::upper_bound(counts, wanted);
-  PARPLAN_CHECK(behind != counts.begin(), "the count is one of them");
-  SourceStep *ofReplica = getPart(*std::prev(behind));
-  return ofReplica ? replicas.make(*whole, *ofReplica,
-                                   getRequestOf(own.positions), own.space)
-                   : nullptr;
+  for (int64_t part : llvm::reverse(counts)) {
+    if (wanted % part != 0)
+      continue;
+    SourceStep *ofReplica = getPart(part);
+    if (!ofReplica)
+      return nullptr;
+    auto model = replicas.make(*whole, *ofReplica, getRequestOf(own.positions),
+                               own.space, isOfKnown);
+    if (model || !isOfKnown)
+      return model;
+  }
+  return nullptr;
 }

@@ -38,7 +38,8 @@ public:
   std::vector<Seed> getSeeds(double memoryLimitBytes) override;
   std::vector<int> getNeighbours(int space) override;
   std::unique_ptr<SpaceModel> make(int space, int64_t count) override;
-  std::unique_ptr<SpaceModel> makeRelaxed(int space, int64_t count) override;
+  std::unique_ptr<SpaceModel> makeRelaxed(int space, int64_t count,
+                                          bool isOfKnown) override;
 
   /// There are meshes that the options leave out.
   bool leavesOut = false;

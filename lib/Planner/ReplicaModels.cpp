@@ -121,11 +121,13 @@ static PlanSpace getReplicaSpace(const PlanningProblem &problem,
 
 std::shared_ptr<UnitOracles>
 ReplicaModels::getOracles(const SourceStep &step, const PlanRequest &request,
-                          PlanSpace space) {
+                          PlanSpace space, bool isOfKnown) {
   for (const Replica &known : replicas)
     if (known.step == &step && known.space.mesh == space.mesh &&
         known.space.grids == space.grids && known.space.counts == space.counts)
       return known.oracles;
+  if (isOfKnown)
+    return nullptr;
   PlanRequest own = request;
   own.deviceCount = space.mesh.getRankCount();
   auto oracles =
@@ -140,10 +142,11 @@ ReplicaModels::getOracles(const SourceStep &step, const PlanRequest &request,
 std::unique_ptr<SpaceModel> ReplicaModels::make(const SourceStep &step,
                                                 const SourceStep &ofReplica,
                                                 const PlanRequest &request,
-                                                const PlanSpace &space) {
+                                                const PlanSpace &space,
+                                                bool isOfKnown) {
   PARPLAN_CHECK(isPossible(space.mesh), "a replica has tensor axes alone");
-  auto oracles =
-      getOracles(ofReplica, request, getReplicaSpace(step.problem, space));
+  auto oracles = getOracles(ofReplica, request,
+                            getReplicaSpace(step.problem, space), isOfKnown);
   if (!oracles)
     return nullptr;
   auto replicas =

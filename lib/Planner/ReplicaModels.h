@@ -31,13 +31,13 @@ public:
   static bool isPossible(const Mesh &mesh);
 
   /// The bounds of `space` for a step that has samples. `ofReplica` is a step
-  /// with the samples of a replica in each micro-batch, or more: of these its
-  /// share counts. `request` is that of one position. Null: there is no plan.
-  /// Steps stay.
+  /// with the samples of a replica in each micro-batch, or of several: then one
+  /// share of them counts. `request` is that of one position. Null: there is no
+  /// plan, or `isOfKnown` and its oracles are not made. Steps stay.
   std::unique_ptr<SpaceModel> make(const SourceStep &step,
                                    const SourceStep &ofReplica,
                                    const PlanRequest &request,
-                                   const PlanSpace &space);
+                                   const PlanSpace &space, bool isOfKnown);
 
 private:
   struct Replica {
@@ -49,7 +49,7 @@ private:
 
   std::shared_ptr<UnitOracles> getOracles(const SourceStep &step,
                                           const PlanRequest &request,
-                                          PlanSpace space);
+                                          PlanSpace space, bool isOfKnown);
 
   const PlanCosts &costs;
   KnownMeshes &meshes;

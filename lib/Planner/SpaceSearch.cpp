@@ -112,8 +112,15 @@ private:
 
   /// 0: nothing is known.
   double getRelaxedBound(const Configuration &configuration) {
-    SpaceState *state = states.getRelaxed(configuration);
-    return state ? state->getBlockBound(configuration.shape, getCutoff()) : 0;
+    double bound = 0;
+    for (bool isOfKnown : {true, false}) {
+      if (bound >= getCutoff())
+        break;
+      if (SpaceState *state = states.getRelaxed(configuration, isOfKnown))
+        bound = std::max(
+            bound, state->getBlockBound(configuration.shape, getCutoff()));
+    }
+    return bound;
   }
 
   /// Some plan early: without one no bound is ever too high, and to have bounds

@@ -17,7 +17,7 @@ void SpaceStates::setMemoryLimit(double bytes) {
   for (auto &[key, least] : leasts)
     if (least.state)
       least.state->setMemoryLimit(bytes);
-  for (auto *all : {&states, &relaxed})
+  for (auto *all : {&states, &relaxed[false], &relaxed[true]})
     for (auto &[place, state] : *all)
       if (state)
         state->setMemoryLimit(bytes);
@@ -42,12 +42,13 @@ SpaceState *SpaceStates::get(const Configuration &configuration) {
   return state;
 }
 
-SpaceState *SpaceStates::getRelaxed(const Configuration &configuration) {
-  auto [it, isNew] = relaxed.try_emplace(
+SpaceState *SpaceStates::getRelaxed(const Configuration &configuration,
+                                    bool isOfKnown) {
+  auto [it, isNew] = relaxed[isOfKnown].try_emplace(
       std::pair(configuration.space, configuration.microBatches));
   if (isNew)
-    if (auto model =
-            source.makeRelaxed(configuration.space, configuration.microBatches))
+    if (auto model = source.makeRelaxed(configuration.space,
+                                        configuration.microBatches, isOfKnown))
       it->second = makeState(std::move(model), configuration.space);
   return it->second.get();
 }
@@ -104,7 +105,7 @@ bool SpaceStates::isTooLongWithFewer(const Configuration &configuration,
 
 int64_t SpaceStates::getCallCount() const {
   int64_t count = 0;
-  for (const auto *all : {&states, &relaxed})
+  for (const auto *all : {&states, &relaxed[false], &relaxed[true]})
     for (const auto &[place, state] : *all)
       if (state)
         count += state->getCallCount();

@@ -42,7 +42,7 @@ public:
   Least &getLeast(const Configuration &configuration, bool isOwn);
 
   /// What bounds the space, without plans. Null: there is none.
-  SpaceState *getRelaxed(const Configuration &configuration);
+  SpaceState *getRelaxed(const Configuration &configuration, bool isOfKnown);
 
   /// Cut into more micro-batches, the busiest position works hardly less: where
   /// it works too long with a number of them that divides this one, the model
@@ -61,8 +61,9 @@ private:
   double memoryLimitBytes = std::numeric_limits<double>::infinity();
   std::map<std::tuple<int, int64_t, bool>, Least> leasts;
   /// By space and number of micro-batches.
-  std::map<std::pair<int, int64_t>, std::unique_ptr<SpaceState>> states,
-      relaxed;
+  std::map<std::pair<int, int64_t>, std::unique_ptr<SpaceState>> states;
+  /// By whether they are of what was known when they were asked for.
+  std::map<std::pair<int, int64_t>, std::unique_ptr<SpaceState>> relaxed[2];
   /// Those that were asked last, the last one behind.
   std::vector<SpaceState *> recent;
 };

@@ -130,9 +130,10 @@ public:
   virtual LeastModel getLeast(int space, int64_t count) = 0;
 
   /// A model whose bounds are bounds of what `make` would give, and which takes
-  /// less time because spaces share most of it. Null: there is none.
-  virtual std::unique_ptr<SpaceModel> makeRelaxed(int /*space*/,
-                                                  int64_t /*count*/) {
+  /// less time because spaces share most of it; or, in next to no time, one of
+  /// what was made before, with lower bounds. Null: there is none.
+  virtual std::unique_ptr<SpaceModel>
+  makeRelaxed(int /*space*/, int64_t /*count*/, bool /*isOfKnown*/) {
     return nullptr;
   }
 
