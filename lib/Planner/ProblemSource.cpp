@@ -319,27 +319,13 @@ SpaceSource::LeastModel ProblemSource::getLeast(int space, int64_t count) {
   return least;
 }
 
-/// Calls in parts take no less; of ops that is looked at. What only one of both
-/// may do is not known.
+/// Calls in parts take no less; of ops that is looked at.
 double ProblemSource::getLeastShare(int space, int64_t fewer, int64_t count) {
   auto whole = choices.find({space, fewer}),
        parts = choices.find({space, count});
-  if (whole == choices.end() || parts == choices.end() ||
-      whole->second.size() != parts->second.size())
+  if (whole == choices.end() || parts == choices.end())
     return 0;
-  double share = 1;
-  for (auto [ofWhole, ofParts] : llvm::zip_equal(whole->second, parts->second))
-    for (const auto &[assignment, seconds] : ofParts) {
-      auto same = llvm::find_if(
-          ofWhole, [&, &assignment = assignment](const auto &other) {
-            return other.first == assignment;
-          });
-      if (same == ofWhole.end())
-        return 0;
-      if (seconds < share * same->second)
-        share = seconds / same->second;
-    }
-  return share;
+  return parplan::getLeastShare(whole->second, parts->second);
 }
 
 double ProblemSource::getKeptBytes(int space, int64_t count) {
@@ -463,27 +449,19 @@ SourceStep *ProblemSource::getPart(int64_t count) {
   return step && !step->refusal ? step : nullptr;
 }
 
-/// A replica with fewer samples in each micro-batch does a part of one with
-/// more, and parts take no less than the whole.
 std::unique_ptr<SpaceModel> ProblemSource::makeRelaxed(int space, int64_t count,
                                                        bool isOfKnown) {
   const Space &own = spaces[space];
   const Mesh &mesh = own.space.mesh;
-  SourceStep *whole = getStep(count);
-  if (!whole || !isPossible(own, *whole) || whole->batch == 1 ||
+  SourceStep *step = getStep(count);
+  if (!step || !isPossible(own, *step) || step->batch == 1 ||
       !ReplicaModels::isPossible(mesh))
     return nullptr;
+  // Where replicas have not equally many samples, none of them is a step.
   int64_t wanted = count * mesh.getWidth(getDataAxes(mesh));
-  for (int64_t part : llvm::reverse(counts)) {
-    if (wanted % part != 0)
-      continue;
-    SourceStep *ofReplica = getPart(part);
-    if (!ofReplica)
-      return nullptr;
-    auto model = replicas.make(*whole, *ofReplica, getRequestOf(own.positions),
-                               own.space, isOfKnown);
-    if (model || !isOfKnown)
-      return model;
-  }
-  return nullptr;
+  SourceStep *part =
+      llvm::is_contained(counts, wanted) ? getPart(wanted) : nullptr;
+  return part ? replicas.make(*step, *part, getRequestOf(own.positions),
+                              own.space, isOfKnown)
+              : nullptr;
 }

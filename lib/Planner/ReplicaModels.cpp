@@ -119,24 +119,45 @@ static PlanSpace getReplicaSpace(const PlanningProblem &problem,
   return replica;
 }
 
-std::shared_ptr<UnitOracles>
-ReplicaModels::getOracles(const SourceStep &step, const PlanRequest &request,
-                          PlanSpace space, bool isOfKnown) {
-  for (const Replica &known : replicas)
-    if (known.step == &step && known.space.mesh == space.mesh &&
-        known.space.grids == space.grids && known.space.counts == space.counts)
-      return known.oracles;
-  if (isOfKnown)
-    return nullptr;
+static bool isSame(const PlanSpace &one, const PlanSpace &other) {
+  return one.mesh == other.mesh && one.grids == other.grids &&
+         one.counts == other.counts;
+}
+
+ReplicaModels::Replica &ReplicaModels::get(const SourceStep &step,
+                                           const PlanRequest &request,
+                                           PlanSpace space) {
+  for (Replica &known : replicas)
+    if (known.step == &step && isSame(known.space, space))
+      return known;
   PlanRequest own = request;
   own.deviceCount = space.mesh.getRankCount();
-  auto oracles =
-      std::make_shared<UnitOracles>(step.units, own, space, costs,
-                                    UnitScope::samples, meshes.get(space.mesh));
-  if (oracles->getRefusal())
-    oracles = nullptr;
-  replicas.push_back({&step, std::move(space), oracles});
-  return oracles;
+  Replica &made = replicas.emplace_back(Replica{&step, std::move(space)});
+  made.oracles = std::make_shared<UnitOracles>(step.units, own, made.space,
+                                               costs, UnitScope::samples,
+                                               meshes.get(made.space.mesh));
+  if (made.oracles->getRefusal())
+    made.oracles = nullptr;
+  else
+    made.choices = made.oracles->getChoices();
+  return made;
+}
+
+static int64_t getBatches(const SourceStep &step) {
+  return step.problem.microBatches;
+}
+
+/// The one with the fewest more samples. Null: none is made.
+const ReplicaModels::Replica *
+ReplicaModels::findLarger(const Replica &replica) const {
+  const Replica *found = nullptr;
+  int64_t batches = getBatches(*replica.step);
+  for (const Replica &known : replicas)
+    if (known.isMade && isSame(known.space, replica.space) &&
+        batches % getBatches(*known.step) == 0 &&
+        (!found || getBatches(*known.step) > getBatches(*found->step)))
+      found = &known;
+  return found;
 }
 
 std::unique_ptr<SpaceModel> ReplicaModels::make(const SourceStep &step,
@@ -145,16 +166,18 @@ std::unique_ptr<SpaceModel> ReplicaModels::make(const SourceStep &step,
                                                 const PlanSpace &space,
                                                 bool isOfKnown) {
   PARPLAN_CHECK(isPossible(space.mesh), "a replica has tensor axes alone");
-  auto oracles = getOracles(ofReplica, request,
-                            getReplicaSpace(step.problem, space), isOfKnown);
-  if (!oracles)
+  Replica &own = get(ofReplica, request, getReplicaSpace(step.problem, space));
+  const Replica *replica = isOfKnown ? findLarger(own) : &own;
+  if (!own.oracles || !replica)
     return nullptr;
+  own.isMade |= !isOfKnown;
   auto replicas =
       static_cast<double>(space.mesh.getWidth(getDataAxes(space.mesh)));
-  auto batches = static_cast<double>(step.problem.microBatches);
-  auto batchesOfReplica = static_cast<double>(ofReplica.problem.microBatches);
+  ReplicaShares shares{1, 1 / replicas};
+  if (replica != &own)
+    shares.ofPasses = getLeastShare(replica->choices, own.choices) *
+                      static_cast<double>(getBatches(*replica->step)) /
+                      static_cast<double>(getBatches(ofReplica));
   return std::make_unique<ReplicaModel>(
-      std::move(oracles),
-      ReplicaShares{batchesOfReplica / (batches * replicas), 1 / replicas},
-      static_cast<double>(step.problem.fixedBytes));
+      replica->oracles, shares, static_cast<double>(step.problem.fixedBytes));
 }

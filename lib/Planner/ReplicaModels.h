@@ -16,6 +16,7 @@
 #include "KnownMeshes.h"
 #include "SourceStep.h"
 
+#include <deque>
 #include <memory>
 #include <vector>
 
@@ -31,9 +32,13 @@ public:
   static bool isPossible(const Mesh &mesh);
 
   /// The bounds of `space` for a step that has samples. `ofReplica` is a step
-  /// with the samples of a replica in each micro-batch, or of several: then one
-  /// share of them counts. `request` is that of one position. Null: there is no
-  /// plan, or `isOfKnown` and its oracles are not made. Steps stay.
+  /// with the samples of a replica in each micro-batch. `request` is that of
+  /// one position. Steps stay.
+  ///
+  /// A replica with fewer samples does a part of what one with more does, and
+  /// parts take about as long: if `isOfKnown`, bounds follow from a replica
+  /// with more samples whose oracles have been made. Null: there is none, or
+  /// there is no plan.
   std::unique_ptr<SpaceModel> make(const SourceStep &step,
                                    const SourceStep &ofReplica,
                                    const PlanRequest &request,
@@ -44,16 +49,19 @@ private:
     const SourceStep *step;
     PlanSpace space;
     /// Null: there is no plan.
-    std::shared_ptr<UnitOracles> oracles;
+    std::shared_ptr<UnitOracles> oracles = nullptr;
+    std::vector<OpChoices> choices = {};
+    /// The oracles have been asked for.
+    bool isMade = false;
   };
 
-  std::shared_ptr<UnitOracles> getOracles(const SourceStep &step,
-                                          const PlanRequest &request,
-                                          PlanSpace space, bool isOfKnown);
+  Replica &get(const SourceStep &step, const PlanRequest &request,
+               PlanSpace space);
+  const Replica *findLarger(const Replica &replica) const;
 
   const PlanCosts &costs;
   KnownMeshes &meshes;
-  std::vector<Replica> replicas;
+  std::deque<Replica> replicas;
 };
 
 } // namespace parplan

@@ -233,6 +233,28 @@ std::vector<CostVector> UnitOracles::getLeastOpCosts() {
   return costs;
 }
 
+double parplan::getLeastShare(llvm::ArrayRef<OpChoices> whole,
+                              llvm::ArrayRef<OpChoices> parts) {
+  if (whole.size() != parts.size())
+    return 0;
+  double share = 1;
+  for (auto [ofWhole, ofParts] : llvm::zip_equal(whole, parts))
+    for (auto [number, choice] : llvm::enumerate(ofParts)) {
+      auto isSame = [&, &assignment = choice.first](const auto &other) {
+        return other.first == assignment;
+      };
+      // Mostly both have the same ones in the same order.
+      auto same = ofWhole.begin() + std::min(number, ofWhole.size());
+      if (same == ofWhole.end() || !isSame(*same))
+        same = llvm::find_if(ofWhole, isSame);
+      if (same == ofWhole.end())
+        return 0;
+      if (choice.second < share * same->second)
+        share = choice.second / same->second;
+    }
+  return share;
+}
+
 std::vector<OpChoices> UnitOracles::getChoices() const {
   const PlanningProblem &problem = storage->model.sample.problem;
   const UnitTables &tables = storage->tables;

@@ -61,6 +61,12 @@ std::vector<UnitMode> getAllowedModes(const PlanRequest &request);
 /// What an op may do, and the seconds of a step that each choice takes.
 using OpChoices = std::vector<std::pair<FactorAssignment, double>>;
 
+/// The share of what the ops of one step take that those of another, in more
+/// micro-batches, take at least, whatever both choose; at most 1. 0: the other
+/// has other choices.
+double getLeastShare(llvm::ArrayRef<OpChoices> whole,
+                     llvm::ArrayRef<OpChoices> parts);
+
 /// What the costs of units cover: all ops and values, or those that have
 /// samples.
 enum class UnitScope { all, samples };
