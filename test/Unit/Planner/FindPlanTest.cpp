@@ -35,23 +35,6 @@ PlanRequest makeRequest(int64_t devices, int64_t limitBytes = noLimit) {
   return request;
 }
 
-/// Ops of few operations take less for each of them than larger ones.
-class FasterInParts : public SimpleCosts {
-public:
-  explicit FasterInParts(double mostFlops) : mostFlops(mostFlops) {}
-
-  double getOpSeconds(const OpCost &cost) const override {
-    return (cost.flops <= mostFlops ? share : 1) * cost.flops / 1000;
-  }
-  double getLeastOpSeconds(const OpCost &cost) const override {
-    return share * cost.flops / 1000;
-  }
-
-private:
-  static constexpr double share = 0.7;
-  double mostFlops;
-};
-
 /// The plan of a search, which must be what it says.
 FoundPlan findChecked(const StepProblems &steps, const PlanRequest &request,
                       const PlanCosts &costs = SimpleCosts()) {

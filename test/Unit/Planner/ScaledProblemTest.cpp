@@ -55,6 +55,24 @@ TEST(ScaledProblem, EqualsExtractionForEveryCount) {
   EXPECT_EQ(problem.getObstacle(), std::nullopt);
 }
 
+TEST(ScaledProblem, GivesPartsTheOpsOfSeveralSamples) {
+  Asked asked;
+  ScaledProblem problem = asked.make({1, 2, 3, 4, 6, 8, 12, 24});
+  size_t ops = problem.get(12)->ops.size();
+  EXPECT_LT(problem.get(24)->ops.size(), ops);
+  std::optional<PlanningProblem> part = problem.getPart(24);
+  ASSERT_TRUE(part);
+  EXPECT_EQ(part->ops.size(), ops);
+  EXPECT_EQ(part->microBatches, 24);
+  EXPECT_EQ(part->values.front().shape.front(), 4);
+}
+
+TEST(ScaledProblem, HasNoPartsOfWhatIsExtractedOneByOne) {
+  Asked asked;
+  ScaledProblem problem = asked.make({1, 24});
+  EXPECT_EQ(problem.getPart(1), std::nullopt);
+}
+
 TEST(ScaledProblem, ExtractsTwoStepsForAllButTheEnds) {
   Asked asked;
   ScaledProblem problem = asked.make({1, 2, 3, 4, 6, 8, 12, 24});

@@ -32,6 +32,23 @@ public:
   }
 };
 
+/// Ops of few operations take less for each of them than larger ones.
+class FasterInParts : public SimpleCosts {
+public:
+  explicit FasterInParts(double mostFlops) : mostFlops(mostFlops) {}
+
+  double getOpSeconds(const OpCost &cost) const override {
+    return (cost.flops <= mostFlops ? share : 1) * cost.flops / 1000;
+  }
+  double getLeastOpSeconds(const OpCost &cost) const override {
+    return share * cost.flops / 1000;
+  }
+
+private:
+  static constexpr double share = 0.7;
+  double mostFlops;
+};
+
 /// Builds graphs op by op; values are named by their number.
 class ProblemBuilder {
 public:
