@@ -39,7 +39,6 @@ struct LayoutTable::Storage {
 LayoutTable::LayoutTable(const Mesh &mesh, const PlanCosts &costs)
     : mesh(mesh), costs(costs), storage(std::make_unique<Storage>(mesh)) {}
 
-LayoutTable::LayoutTable(LayoutTable &&other) = default;
 LayoutTable::~LayoutTable() = default;
 
 int LayoutTable::intern(const Sharding &layout) {

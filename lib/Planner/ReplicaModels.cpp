@@ -166,6 +166,8 @@ std::unique_ptr<SpaceModel> ReplicaModels::make(const SourceStep &step,
                                                 const PlanSpace &space,
                                                 bool isOfKnown) {
   PARPLAN_CHECK(isPossible(space.mesh), "a replica has tensor axes alone");
+  if (step.units.getUnitCount() != ofReplica.units.getUnitCount())
+    return nullptr;
   Replica &own = get(ofReplica, request, getReplicaSpace(step.problem, space));
   const Replica *replica = isOfKnown ? findLarger(own) : &own;
   if (!own.oracles || !replica)

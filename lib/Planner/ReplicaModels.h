@@ -37,8 +37,8 @@ public:
   ///
   /// A replica with fewer samples does a part of what one with more does, and
   /// parts take about as long: if `isOfKnown`, bounds follow from a replica
-  /// with more samples whose oracles have been made. Null: there is none, or
-  /// there is no plan.
+  /// with more samples whose oracles have been made. Null: there is none, there
+  /// is no plan, or both steps are not cut into the same units.
   std::unique_ptr<SpaceModel> make(const SourceStep &step,
                                    const SourceStep &ofReplica,
                                    const PlanRequest &request,

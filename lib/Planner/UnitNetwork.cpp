@@ -57,13 +57,14 @@ public:
     addVariables();
     makeRuns();
     addDecisions();
-    for (int value = range.firstValue; value < range.endValue; ++value)
+    for (int value = range.firstValue; value < range.endValue; ++value) {
       if (!isCovered(problem.values[value].batchDimension >= 0))
         continue;
-      else if (sample.values[value].part != Part::foreign)
+      if (sample.values[value].part != Part::foreign)
         addValue(value);
       else if (sample.values[value].tiedTo >= 0)
         addAllCopies(value);
+    }
     return std::move(made);
   }
 

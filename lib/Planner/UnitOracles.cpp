@@ -69,13 +69,16 @@ const std::vector<int> &UnitModel::getUnitOfOp() const {
 bool UnitModel::meets() const { return storage->units.meets; }
 
 struct parplan::MeshKnowledge {
+  MeshKnowledge(const Mesh &mesh, const PlanCosts &costs)
+      : layouts(mesh, costs) {}
+
   LayoutTable layouts;
   std::shared_ptr<FactorPool> pool = std::make_shared<FactorPool>();
 };
 
 std::shared_ptr<MeshKnowledge>
 parplan::makeMeshKnowledge(const Mesh &mesh, const PlanCosts &costs) {
-  return std::make_shared<MeshKnowledge>(LayoutTable(mesh, costs));
+  return std::make_shared<MeshKnowledge>(mesh, costs);
 }
 
 struct UnitOracles::Storage {

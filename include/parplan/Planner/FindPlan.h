@@ -19,8 +19,8 @@ struct StepProblems {
   /// The same whenever it is asked; nullopt: it cannot be had after all.
   std::function<std::optional<PlanningProblem>(int64_t count)> get;
   /// The same with the ops that there are for several samples in each
-  /// micro-batch, also where there is but one (`ScaledProblem::getPart`). Where
-  /// it is missing nothing is.
+  /// micro-batch, also where there is but one (`ScaledProblem::getPart`). May
+  /// be missing.
   std::function<std::optional<PlanningProblem>(int64_t count)> getPart = {};
 };
 

@@ -18,7 +18,6 @@ namespace parplan {
 class LayoutTable {
 public:
   LayoutTable(const Mesh &mesh, const PlanCosts &costs);
-  LayoutTable(LayoutTable &&other);
   ~LayoutTable();
 
   const Mesh &getMesh() const { return mesh; }
