@@ -126,22 +126,17 @@ private:
   /// Some plan early: without one no bound is ever too high, and to have bounds
   /// of all that is open takes longest. Of equal cuts alone; seeds stay open.
   void startWithSeeds() {
-    // Plans that fit, and seeds without a better one than is known.
-    constexpr int mostPlans = 4, patience = 3;
-    int plans = 0, misses = 0;
+    constexpr int mostPlans = 4;
+    int plans = 0;
     // All is known of these but for their plans in this much memory.
     for (const Configuration &configuration : std::vector(trail))
       planSeed(configuration, /*isQuick=*/true);
     for (const SpaceSource::Seed &seed :
          source.getSeeds(options.memoryLimitBytes)) {
-      if (isOver(options.timeBudgetSeconds / 4) || plans == mostPlans ||
-          misses == patience)
+      if (isOver(options.timeBudgetSeconds / 4) || plans == mostPlans)
         break;
-      Configuration configuration = {seed.space, seed.shape.microBatches,
-                                     seed.shape};
-      double before = getBest();
-      plans += planSeed(configuration, /*isQuick=*/true);
-      misses = getBest() < before ? 0 : misses + (result.plan ? 1 : 0);
+      plans += planSeed({seed.space, seed.shape.microBatches, seed.shape},
+                        /*isQuick=*/true);
     }
   }
 
