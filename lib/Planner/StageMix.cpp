@@ -15,7 +15,7 @@ using namespace parplan;
 
 /// Up to so many units every mix of candidates is looked at.
 static constexpr int64_t fewUnits = 6;
-static constexpr size_t mostOptions = 200;
+static constexpr size_t mostOptions = 400;
 
 std::vector<StageMixer::Group>
 StageMixer::getGroups(const PositionPart &part,
