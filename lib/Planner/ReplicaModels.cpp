@@ -16,7 +16,8 @@ using namespace parplan;
 
 namespace {
 
-/// How much of what a replica costs counts.
+/// How much of the seconds of a replica counts; its bytes do not: what has no
+/// samples needs most of them, and is not looked at.
 struct ReplicaShares {
   double ofPasses = 1, ofSteps = 1;
 
@@ -24,10 +25,9 @@ struct ReplicaShares {
     vector.forward *= ofPasses;
     vector.inputGradient *= ofPasses;
     vector.weightGradient *= ofPasses;
-    vector.savedBytes *= ofPasses;
     vector.meeting *= ofSteps;
     vector.ends *= ofSteps;
-    vector.permanentBytes *= ofSteps;
+    vector.permanentBytes = vector.savedBytes = vector.hostBytes = 0;
     return vector;
   }
 };
@@ -62,10 +62,8 @@ private:
 
 class ReplicaModel : public SpaceModel {
 public:
-  ReplicaModel(std::shared_ptr<UnitOracles> given, const ReplicaShares &shares,
-               double fixedBytes)
-      : oracles(std::move(given)), units(oracles->getUnits()),
-        fixedBytes(fixedBytes) {
+  ReplicaModel(std::shared_ptr<UnitOracles> given, const ReplicaShares &shares)
+      : oracles(std::move(given)), units(oracles->getUnits()) {
     for (SearchUnit &unit : units) {
       std::unique_ptr<ReplicaOracle> &oracle = shared[unit.oracle];
       if (!oracle)
@@ -75,7 +73,7 @@ public:
   }
 
   std::vector<SearchUnit> getUnits() override { return units; }
-  double getFixedBytes() const override { return fixedBytes; }
+  double getFixedBytes() const override { return 0; }
   double getLatency(int /*instance*/, int /*state*/) const override {
     return 0;
   }
@@ -89,7 +87,6 @@ private:
   std::shared_ptr<UnitOracles> oracles;
   std::map<BlockOracle *, std::unique_ptr<ReplicaOracle>> shared;
   std::vector<SearchUnit> units;
-  double fixedBytes;
 };
 
 } // namespace
@@ -180,6 +177,5 @@ std::unique_ptr<SpaceModel> ReplicaModels::make(const SourceStep &step,
     shares.ofPasses = getLeastShare(replica->choices, own.choices) *
                       static_cast<double>(getBatches(*replica->step)) /
                       static_cast<double>(getBatches(ofReplica));
-  return std::make_unique<ReplicaModel>(
-      replica->oracles, shares, static_cast<double>(step.problem.fixedBytes));
+  return std::make_unique<ReplicaModel>(replica->oracles, shares);
 }

@@ -6,6 +6,8 @@
 
 #include "UnitNetwork.h"
 
+#include "PhaseComponents.h"
+
 #include "parplan/Planner/Evaluator.h"
 
 #include <limits>
@@ -19,27 +21,6 @@ using Part = StepUnits::Part;
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
-
-/// The place of a phase in `Components`, with that of the seconds which are
-/// spent before all positions meet.
-constexpr int meeting = 3, ends = 4, permanent = 5, saved = 6;
-
-/// Where the seconds of an op in a phase are counted.
-int getComponent(const UnitSample &sample, int op, Phase phase) {
-  switch (phase) {
-  case Phase::start:
-    return ends;
-  case Phase::forward:
-    return 0;
-  case Phase::inputGradient:
-    return 1;
-  case Phase::weightGradient:
-    return 2;
-  case Phase::end:
-    return sample.isBeforeMeeting[op] ? meeting : ends;
-  }
-  return ends;
-}
 
 class NetworkBuilder {
 public:
@@ -468,39 +449,4 @@ UnitNetwork parplan::makeUnitNetwork(const UnitSample &sample,
                                      std::shared_ptr<FactorPool> pool) {
   return NetworkBuilder(sample, units, tables, kind, remaking, std::move(pool))
       .build();
-}
-
-CostVector parplan::getLeastCost(const UnitSample &sample, UnitTables &tables,
-                                 int kind) {
-  const UnitSample::Range &range = sample.kinds[kind];
-  Components least{};
-  for (const Decision &decision : sample.decisions.all) {
-    if (decision.leader < range.firstOp || decision.leader >= range.endOp)
-      continue;
-    Components ofDecision;
-    ofDecision.fill(infinity);
-    for (size_t choice = 0; choice < tables.assignments[decision.leader].size();
-         ++choice) {
-      Components cost{};
-      for (int member : decision.members)
-        cost[getComponent(sample, member, sample.phases[member])] +=
-            tables.opSeconds[member][choice];
-      for (int component = 0; component < componentCount; ++component)
-        ofDecision[component] =
-            std::min(ofDecision[component], cost[component]);
-    }
-    add(least, ofDecision);
-  }
-  for (int value = range.firstValue; value < range.endValue; ++value) {
-    ValueKind valueKind = sample.problem.values[value].kind;
-    if ((valueKind != ValueKind::parameter && valueKind != ValueKind::state) ||
-        sample.values[value].part == Part::foreign)
-      continue;
-    double bytes = infinity;
-    for (int rest : tables.rests[value])
-      bytes = std::min(bytes, static_cast<double>(tables.layouts.getBytes(
-                                  tables.forms[value], rest)));
-    least[permanent] += bytes;
-  }
-  return toCost(least);
 }

@@ -129,9 +129,10 @@ public:
   virtual LeastModel getLeastOfAll(int space, int64_t count) = 0;
   virtual LeastModel getLeast(int space, int64_t count) = 0;
 
-  /// A model whose bounds are bounds of what `make` would give, and which takes
-  /// less time because spaces share most of it; or, in next to no time, one of
-  /// what was made before, with lower bounds. Null: there is none.
+  /// A model whose bounds of seconds are bounds of what `make` would give, and
+  /// which says nothing of bytes; it takes less time because spaces share most
+  /// of it; or, in next to no time, one of what was made before, with lower
+  /// bounds. Null: there is none.
   virtual std::unique_ptr<SpaceModel>
   makeRelaxed(int /*space*/, int64_t /*count*/, bool /*isOfKnown*/) {
     return nullptr;

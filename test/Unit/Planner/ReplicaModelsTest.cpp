@@ -63,7 +63,7 @@ Weights makeWeights(std::mt19937 &random) {
        {&weights.forward, &weights.inputGradient, &weights.weightGradient,
         &weights.meeting, &weights.ends})
     *weight = draw(random);
-  weights.permanentBytes = weights.savedBytes = draw(random) / 1000;
+  weights.permanentBytes = weights.savedBytes = draw(random) / 1e6;
   return weights;
 }
 

@@ -1,0 +1,50 @@
+//===- UnitLeastCost.cpp - What every plan of a unit costs at least -------===//
+//
+// Part of parplan. No MLIR in this library.
+//
+//===----------------------------------------------------------------------===//
+
+#include "PhaseComponents.h"
+#include "UnitNetwork.h"
+
+#include <algorithm>
+#include <limits>
+
+using namespace parplan;
+
+static constexpr double infinity = std::numeric_limits<double>::infinity();
+
+CostVector parplan::getLeastCost(const UnitSample &sample, UnitTables &tables,
+                                 int kind) {
+  const UnitSample::Range &range = sample.kinds[kind];
+  Components least{};
+  for (const Decision &decision : sample.decisions.all) {
+    if (decision.leader < range.firstOp || decision.leader >= range.endOp)
+      continue;
+    Components ofDecision;
+    ofDecision.fill(infinity);
+    for (size_t choice = 0; choice < tables.assignments[decision.leader].size();
+         ++choice) {
+      Components cost{};
+      for (int member : decision.members)
+        cost[getComponent(sample, member, sample.phases[member])] +=
+            tables.opSeconds[member][choice];
+      for (int component = 0; component < componentCount; ++component)
+        ofDecision[component] =
+            std::min(ofDecision[component], cost[component]);
+    }
+    add(least, ofDecision);
+  }
+  for (int value = range.firstValue; value < range.endValue; ++value) {
+    ValueKind valueKind = sample.problem.values[value].kind;
+    if ((valueKind != ValueKind::parameter && valueKind != ValueKind::state) ||
+        sample.values[value].part == StepUnits::Part::foreign)
+      continue;
+    double bytes = infinity;
+    for (int rest : tables.rests[value])
+      bytes = std::min(bytes, static_cast<double>(tables.layouts.getBytes(
+                                  tables.forms[value], rest)));
+    least[permanent] += bytes;
+  }
+  return toCost(least);
+}
