@@ -31,6 +31,7 @@ RankGroup ClusterCosts::getGroup(const Mesh &mesh,
                         : 1);
   std::pair<std::vector<int64_t>, std::vector<int>> key = {
       std::move(sizes), {axes.begin(), axes.end()}};
+  std::lock_guard<std::mutex> guard(lock);
   auto known = groups.find(key);
   if (known == groups.end()) {
     RankGroup group = model.getCluster().getGroup(key.first, key.second);

@@ -55,12 +55,6 @@ std::vector<ScheduleShape> getShapes(const PlanningProblem &problem,
 int64_t getLeastBytes(const PlanningProblem &problem,
                       const PlanRequest &request);
 
-/// Seconds that every plan of a request takes at least: its ops alone. 0 where
-/// that takes longer to find than until `deadline`.
-double getLeastSeconds(const PlanningProblem &problem,
-                       const PlanRequest &request, const PlanCosts &costs,
-                       std::chrono::steady_clock::time_point deadline);
-
 /// Seconds that every plan takes at least whose layouts take `seconds` if all
 /// of them are on one position.
 double getBoundOfPositions(double seconds, const Mesh &mesh);

@@ -1,8 +1,8 @@
 //===- ExactSolver.cpp - Variable elimination per mesh --------------------===//
 
 #include "Completion.h"
-#include "MeshProblem.h"
-#include "PricedMemory.h"
+#include "Lookahead.h"
+#include "PreparedSpace.h"
 #include "Refusals.h"
 #include "ServersSearch.h"
 
@@ -12,6 +12,7 @@
 #include "parplan/Support/Text.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 
 using namespace parplan;
@@ -25,48 +26,6 @@ constexpr double leastSecondsOfGrids = 2;
 constexpr double shareWithoutPlan = 0.4;
 
 using Clock = std::chrono::steady_clock;
-
-/// Seconds of the ops of a decision.
-double getDecisionSeconds(
-    const PlanningProblem &problem, const Decision &decision, size_t choice,
-    const std::vector<std::vector<FactorAssignment>> &assignments,
-    const Mesh &mesh, const PlanCosts &costs, bool isOptimizer) {
-  double seconds = 0;
-  for (int member : decision.members) {
-    const PlanningOp &op = problem.ops[member];
-    const FactorAssignment &assignment = assignments[member][choice];
-    if ((op.role == OpRole::optimizer) == isOptimizer)
-      seconds += costs.getOpSeconds(problem, op, assignment, mesh) +
-                 costs.getInnerSeconds(problem, op, assignment, mesh);
-  }
-  return seconds;
-}
-
-/// Seconds of the ops themselves that every plan on the mesh takes: changes of
-/// layout left out.
-double
-getComputeBound(const PlanningProblem &problem, const PlanRequest &request,
-                const Mesh &mesh,
-                const std::vector<std::vector<FactorAssignment>> &assignments,
-                const PlanCosts &costs) {
-  // The host updates while the devices compute.
-  bool isHostUpdating = mayUpdateOnHost(problem, request);
-  double bound = 0;
-  for (const Decision &decision : getDecisions(problem).all) {
-    double least = CostNetwork::forbidden;
-    for (size_t choice = 0; choice < assignments[decision.leader].size();
-         ++choice) {
-      double seconds = getDecisionSeconds(problem, decision, choice,
-                                          assignments, mesh, costs, false);
-      if (!isHostUpdating)
-        seconds += getDecisionSeconds(problem, decision, choice, assignments,
-                                      mesh, costs, true);
-      least = std::min(least, seconds);
-    }
-    bound += least;
-  }
-  return getBoundOfPositions(bound, mesh);
-}
 
 /// The search over all spaces of a request.
 class Search {
@@ -86,8 +45,13 @@ public:
       result.leastBytes = least;
       return std::move(result);
     }
-    for (const PlanSpace &space : getSpaces(problem, request)) {
-      visit(space);
+    std::vector<PlanSpace> spaces = getSpaces(problem, request);
+    Lookahead<PreparedSpace> prepared(spaces.size(), [&](size_t number) {
+      return prepareSpace(problem, request, spaces[number], costs,
+                          isLate ? 0.0 : bestSeconds.load());
+    });
+    for (const PlanSpace &space : spaces) {
+      visit(space, prepared.take());
       report();
     }
     if (result.answer)
@@ -129,52 +93,42 @@ private:
     return *deadlineOfGrids;
   }
 
-  void visit(const PlanSpace &space) {
+  void visit(const PlanSpace &space, const PreparedSpace &prepared) {
     auto end = getDeadline(space);
-    std::optional<std::string> refusal;
-    auto assignments = getAllowedAssignments(problem, request, space, refusal);
-    if (refusal)
-      return refuse(*refusal);
-    double computeBound =
-        getComputeBound(problem, request, space.mesh, assignments, costs);
-    if (result.answer && computeBound >= result.evaluation.stepTimeSeconds) {
+    if (prepared.refusal)
+      return refuse(*prepared.refusal);
+    double computeBound = prepared.computeBound;
+    if (computeBound >= bestSeconds) {
       lowerBound = std::min(lowerBound, computeBound);
       ++result.certificate.pruned;
       return;
     }
     // One space is looked at in any case.
     bool hasLooked = result.certificate.explored > 0;
-    if (request.control.isStopped() || (hasLooked && request.isOver(end))) {
+    isLate = isLate || request.control.isStopped() ||
+             (hasLooked && request.isOver(end));
+    if (isLate) {
       result.isCutShort = true;
       return leaveOut(computeBound);
     }
-    double mostOptimizerSeconds =
-        mayUpdateOnHost(problem, request)
-            ? getMostOptimizerSeconds(space.mesh, assignments)
-            : 0;
-    MeshProblem meshProblem(problem, request, space, std::move(assignments),
-                            costs);
-    if (meshProblem.isStopped()) {
-      result.isCutShort = true;
-      return leaveOut(computeBound);
-    }
-    if (meshProblem.isTooRich()) {
+    if (prepared.problem->isTooRich()) {
       refuse("a value has too many layouts on the mesh " +
              describeMesh(space.mesh));
       return leaveOut(computeBound);
     }
-    std::vector<int> nothing(meshProblem.getNetwork().getVariableCount(), -1);
-    int64_t least = meshProblem.getLeastParameterBytes(nothing) /
-                    request.pipelineSize.value_or(1);
-    if (!mayOffload(problem, request) && least > request.memoryLimitBytes) {
-      result.leastBytes = std::min(result.leastBytes, least);
+    if (prepared.excessiveBytes > 0) {
+      result.leastBytes = std::min(result.leastBytes, prepared.excessiveBytes);
       ++result.certificate.pruned;
       return;
     }
+    if (!prepared.fastest) {
+      result.isCutShort = true;
+      return leaveOut(computeBound);
+    }
     if (needsCompletion(request))
-      planCompleted(meshProblem, computeBound, mostOptimizerSeconds, end);
+      planCompleted(prepared, end);
     else
-      plan(meshProblem, computeBound, end);
+      plan(prepared, end);
   }
 
   /// A space that is not searched only gives a bound.
@@ -191,21 +145,16 @@ private:
                            : "the graph is too wide for exact elimination");
   }
 
-  void plan(const MeshProblem &meshProblem, double computeBound,
-            Clock::time_point end) {
+  void plan(const PreparedSpace &prepared, Clock::time_point end) {
+    const MeshProblem &meshProblem = *prepared.problem;
     const CostNetwork &network = meshProblem.getNetwork();
-    std::optional<Minimum> fastest =
-        minimise(meshProblem, network, {}, request.tableLimit);
-    if (!fastest) {
-      result.isCutShort = true;
-      return leaveOut(computeBound);
-    }
-    exact &= fastest->isExact;
-    double bound = fastest->lowerBound;
-    if (network.getCost(fastest->choices) == CostNetwork::forbidden) {
-      if (!fastest->isExact)
+    const Minimum &fastest = *prepared.fastest;
+    exact &= fastest.isExact;
+    double bound = fastest.lowerBound;
+    if (network.getCost(fastest.choices) == CostNetwork::forbidden) {
+      if (!fastest.isExact)
         leaveOut(bound);
-      return refuseLayouts(*fastest);
+      return refuseLayouts(fastest);
     }
     result.boundWithoutLimitSeconds =
         std::min(result.boundWithoutLimitSeconds, bound);
@@ -218,8 +167,8 @@ private:
     };
     std::optional<std::vector<int>> choices;
     ++result.certificate.explored;
-    if (getPeak(fastest->choices).first <= request.memoryLimitBytes) {
-      choices = std::move(fastest->choices);
+    if (getPeak(fastest.choices).first <= request.memoryLimitBytes) {
+      choices = fastest.choices;
     } else {
       choices = findThatFits(meshProblem, getPeak, end, bound);
     }
@@ -233,26 +182,21 @@ private:
 
   /// The fastest layouts, completed, or if they do not fit smaller ones. Other
   /// layouts with the same stages are not compared.
-  void planCompleted(const MeshProblem &meshProblem, double computeBound,
-                     double mostOptimizerSeconds, Clock::time_point end) {
+  void planCompleted(const PreparedSpace &prepared, Clock::time_point end) {
+    const MeshProblem &meshProblem = *prepared.problem;
     const CostNetwork &network = meshProblem.getNetwork();
+    const Minimum &fastest = *prepared.fastest;
     exact = false;
     ++result.certificate.explored;
-    std::optional<Minimum> fastest =
-        minimise(meshProblem, network, {}, request.tableLimit);
-    if (!fastest) {
-      result.isCutShort = true;
-      return leaveOut(computeBound);
-    }
-    double bound =
-        std::max(computeBound,
-                 getBoundOfPositions(fastest->lowerBound - mostOptimizerSeconds,
-                                     meshProblem.getMesh()));
+    double bound = std::max(
+        prepared.computeBound,
+        getBoundOfPositions(fastest.lowerBound - prepared.mostOptimizerSeconds,
+                            meshProblem.getMesh()));
     lowerBound = std::min(lowerBound, bound);
     result.boundWithoutLimitSeconds =
         std::min(result.boundWithoutLimitSeconds, bound);
-    if (network.getCost(fastest->choices) == CostNetwork::forbidden)
-      return refuseLayouts(*fastest);
+    if (network.getCost(fastest.choices) == CostNetwork::forbidden)
+      return refuseLayouts(fastest);
     bool isRefused = false;
     std::optional<CompletedPlan> best;
     double bestCost = 0;
@@ -283,30 +227,13 @@ private:
       }
       return std::pair(bytes, op);
     };
-    if (getPeak(fastest->choices).first > request.memoryLimitBytes &&
-        !isRefused)
+    if (getPeak(fastest.choices).first > request.memoryLimitBytes && !isRefused)
       findSmallerPlan(meshProblem, problem.ops.size(), bound, request, getPeak,
                       end);
     if (best)
       take(std::move(*best), bestCost, bound);
     else
       result.isCutShort |= request.isOver(end);
-  }
-
-  /// What updates take at most.
-  double getMostOptimizerSeconds(
-      const Mesh &mesh,
-      const std::vector<std::vector<FactorAssignment>> &allowed) const {
-    double sum = 0;
-    for (const Decision &decision : getDecisions(problem).all) {
-      double most = 0;
-      for (size_t choice = 0; choice < allowed[decision.leader].size();
-           ++choice)
-        most = std::max(most, getDecisionSeconds(problem, decision, choice,
-                                                 allowed, mesh, costs, true));
-      sum += most;
-    }
-    return sum;
   }
 
   /// A plan that fits, then all plans that are faster in ascending order of
@@ -383,6 +310,7 @@ private:
     result.answer = std::move(plan.answer);
     result.evaluation = evaluation;
     result.objectiveSeconds = layoutSeconds;
+    bestSeconds = evaluation.stepTimeSeconds;
   }
 
   void certify() {
@@ -402,30 +330,15 @@ private:
   Clock::time_point start, deadline;
   std::optional<Clock::time_point> deadlineOfGrids;
   PlanResult result;
+  /// Of `result`; threads that prepare spaces read it.
+  std::atomic<double> bestSeconds = CostNetwork::forbidden;
+  /// Of spaces that are left only a bound is asked.
+  std::atomic<bool> isLate = false;
   double lowerBound = CostNetwork::forbidden;
   bool exact = true;
 };
 
 } // namespace
-
-double parplan::getLeastSeconds(const PlanningProblem &problem,
-                                const PlanRequest &request,
-                                const PlanCosts &costs,
-                                Clock::time_point deadline) {
-  double least = CostNetwork::forbidden;
-  if (findImpossible(problem, request))
-    return least;
-  for (const PlanSpace &space : getSpaces(problem, request)) {
-    if (Clock::now() > deadline)
-      return 0;
-    std::optional<std::string> refusal;
-    auto assignments = getAllowedAssignments(problem, request, space, refusal);
-    if (!refusal)
-      least = std::min(least, getComputeBound(problem, request, space.mesh,
-                                              assignments, costs));
-  }
-  return least;
-}
 
 PlanResult parplan::solve(const PlanningProblem &problem,
                           const PlanRequest &request, const PlanCosts &costs) {

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Completion.h"
+#include "PreparedSpace.h"
 #include "ServersSearch.h"
 
 #include "parplan/Planner/CostNetwork.h"

@@ -11,6 +11,7 @@
 #include "parplan/Planner/PlanCosts.h"
 
 #include <memory>
+#include <mutex>
 #include <string>
 
 namespace parplan {
@@ -18,7 +19,7 @@ namespace parplan {
 class DiagnosticEngine;
 
 /// Prices plans by the cost model of a cluster, whose devices are the ranks of
-/// the mesh in order. One thread asks at a time.
+/// the mesh in order. Any thread may ask.
 class ClusterCosts : public PlanCosts {
 public:
   explicit ClusterCosts(const CostModel &model) : model(model) {}
@@ -46,6 +47,7 @@ private:
   RankGroup getGroup(const Mesh &mesh, llvm::ArrayRef<int> axes) const;
 
   const CostModel &model;
+  mutable std::mutex lock;
   /// By the sizes of a mesh and the axes of a group: to find the worst group
   /// looks at all ranks.
   mutable std::map<std::pair<std::vector<int64_t>, std::vector<int>>, RankGroup>
