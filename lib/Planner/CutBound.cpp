@@ -49,12 +49,12 @@ CutBound::CutBound(const UnitChain &chain, const ScheduleShape &shape,
   sums.resize(shape.positions);
   raised.resize(shape.positions);
   for (int64_t position = 0; position < shape.positions; ++position) {
-    std::vector<StepBound> bounds =
-        getStepBounds(shape, options.meets, position);
-    // The first ones have weights that all positions share.
-    size_t shared = options.meets ? 2 : 1;
-    if (!options.isThorough && bounds.size() > shared)
-      bounds.resize(shared);
+    std::vector<StepBound> bounds = {getWorkBound(shape, position)};
+    if (options.effort != Effort::work)
+      bounds = getStepBounds(shape, options.meeting, position);
+    if (options.effort == Effort::shared)
+      llvm::erase_if(bounds,
+                     [](const StepBound &bound) { return !bound.isShared; });
     for (StepBound &bound : bounds) {
       Form form;
       for (const PassWeights &passes : bound.ofCentre) {
@@ -218,7 +218,7 @@ CutPath CutBound::find(double cutoff) {
   }
   if (shape.positions == 1)
     return best.counts.empty() ? CutPath() : best;
-  if (!options.isThorough) {
+  if (options.effort != Effort::all) {
     meetingOfFirst = (*firstMeeting)[1];
     CutPath found = findFrom(0, best.seconds);
     if (!found.counts.empty() && found.seconds <= best.seconds)

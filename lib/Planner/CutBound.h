@@ -28,12 +28,19 @@ struct CutPath {
 /// somebody raises their value.
 class CutBound {
 public:
+  enum class Effort {
+    /// What a centre works, whatever the schedule.
+    work,
+    /// The bounds of a centre that all positions share.
+    shared,
+    /// All of them, and what the first position does before meeting by the
+    /// blocks that it has.
+    all,
+  };
   struct Options {
-    bool meets = true;
+    Meeting meeting = Meeting::always;
     double leastMessageSeconds = 0;
-    /// All bounds of a centre, and what the first position does before meeting
-    /// by the blocks that it has.
-    bool isThorough = false;
+    Effort effort = Effort::shared;
   };
 
   CutBound(const UnitChain &chain, const ScheduleShape &shape,

@@ -153,7 +153,7 @@ ProblemSource::ProblemSource(const StepProblems &problems,
   // looking at.
   SourceStep &step = *getStep(counts.front());
   trains = isTraining(step.problem);
-  meets = step.units.meets();
+  meeting = step.units.getMeeting();
   blocks = step.units.getBlockCount();
   for (int64_t positions = 1; positions <= request.deviceCount; ++positions) {
     bool isAsked = request.pipelineSize.value_or(positions) == positions;
@@ -211,7 +211,7 @@ SpaceInfo ProblemSource::getInfo(int space) const {
   const Space &own = spaces[space];
   SpaceInfo info;
   info.positions = own.positions;
-  info.meets = meets;
+  info.meeting = meeting;
   bool isUsual = own.space.grids.empty();
   info.name = "pp=" + std::to_string(own.positions);
   for (const MeshAxis &axis : own.space.mesh.getAxes()) {

@@ -77,7 +77,8 @@ private:
   KnownMeshes meshes;
   ReplicaModels replicas;
   int64_t blocks = 0;
-  bool trains = false, meets = true;
+  bool trains = false;
+  Meeting meeting = Meeting::always;
 };
 
 } // namespace parplan

@@ -6,6 +6,9 @@
 
 #include "parplan/Planner/ScheduleBounds.h"
 
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLExtras.h"
+
 #include <algorithm>
 #include <array>
 #include <map>
@@ -83,6 +86,7 @@ static StepBound goAround(const ScheduleShape &shape, StepBound plain) {
   size_t chunks = shape.chunks;
   std::vector<int64_t> ahead = getLeastInFlight(shape, centre);
   StepBound around = std::move(plain);
+  around.isShared = false;
   int64_t turn = getStage(shape, centre, shape.chunks - 1);
   int64_t boundaries = shape.getStageCount() - 1;
   around.messages = static_cast<double>(2 * boundaries - turn);
@@ -102,69 +106,115 @@ static StepBound goAround(const ScheduleShape &shape, StepBound plain) {
   return around;
 }
 
-std::vector<StepBound> parplan::getStepBounds(const ScheduleShape &shape,
-                                              bool meets, int64_t centre) {
-  bool isBack = hasBackward(shape.kind), isSplit = splitsBackward(shape.kind);
+/// Per chunk the weight gradients that a position has behind it at its last
+/// input gradient, at least: at its last forward pass no more micro-batches may
+/// wait for theirs than are allowed in flight, and the first in are the first
+/// out.
+static std::vector<int64_t> countWeightGradients(const ScheduleShape &shape,
+                                                 int64_t position) {
+  int64_t count = std::max<int64_t>(0, shape.microBatches * shape.chunks -
+                                           getInFlightLimit(shape, position));
+  if (shape.chunks == 1)
+    return {count};
+  // Which chunk's turn it is: orders of input gradients are those of the shape.
+  using Turns = std::vector<std::vector<int64_t>>;
+  static thread_local std::map<std::array<int64_t, 3>, Turns> known;
+  auto [it, isNew] = known.try_emplace(
+      {static_cast<int64_t>(shape.kind), shape.positions, shape.microBatches});
+  if (isNew)
+    for (PipelineSchedule schedule = makeSchedule(shape);
+         const std::vector<Pass> &passes : schedule.passes) {
+      it->second.emplace_back();
+      for (const Pass &pass : passes)
+        if (pass.kind == PassKind::inputGradient)
+          it->second.back().push_back(pass.chunk);
+    }
+  std::vector<int64_t> counts(shape.chunks, 0);
+  for (int64_t chunk : llvm::ArrayRef(it->second[position]).take_front(count))
+    ++counts[chunk];
+  return counts;
+}
+
+/// Behind the last gradient of the centre's input, in the first chunk, come
+/// those of the positions before it. `meeting`: whose seconds count then.
+static StepBound goBack(const ScheduleShape &shape, StepBound bound,
+                        std::optional<int64_t> meeting) {
+  bool isSplit = splitsBackward(shape.kind);
+  bound.before[0].inputGradient += 1;
+  bound.before[0].weightGradient += isSplit ? 0 : 1;
+  bound.messages += static_cast<double>(bound.centre);
+  bound.meeting = meeting;
+  if (!isSplit)
+    return bound;
+  bound.isShared &= shape.chunks == 1;
+  for (auto [passes, count] : llvm::zip_equal(
+           bound.ofCentre, countWeightGradients(shape, bound.centre)))
+    passes.weightGradient =
+        std::min(passes.weightGradient, static_cast<double>(count));
+  return bound;
+}
+
+StepBound parplan::getWorkBound(const ScheduleShape &shape, int64_t centre) {
   auto batches = static_cast<double>(shape.microBatches);
-  size_t chunks = shape.chunks;
-  int64_t last = shape.positions - 1;
-  PassWeights whole{batches, isBack ? batches : 0, isBack ? batches : 0};
-  PassWeights forward{1, 0, 0};
+  double backward = hasBackward(shape.kind) ? batches : 0;
+  StepBound bound;
+  bound.centre = centre;
+  bound.meeting = centre;
+  bound.isShared = true;
+  bound.before.resize(shape.chunks);
+  bound.behind.resize(shape.chunks);
+  bound.ofCentre.assign(shape.chunks, {batches, backward, backward});
+  return bound;
+}
 
-  StepBound plain;
-  plain.centre = plain.meeting = centre;
-  plain.before.resize(chunks);
-  plain.behind.resize(chunks);
-  plain.ofCentre.assign(chunks, whole);
-  if (!meets && !isBack)
-    return {plain};
-  if (!meets) {
-    // The centre begins a step behind all its passes of the one before, while
-    // those before it may be further.
-    StepBound around = goAround(shape, plain);
-    around.before[0].forward -= 1;
-    around.messages -= static_cast<double>(centre);
-    return {plain, around};
-  }
-
+std::vector<StepBound> parplan::getStepBounds(const ScheduleShape &shape,
+                                              Meeting meeting, int64_t centre) {
+  bool meets = meeting == Meeting::always;
+  StepBound plain = getWorkBound(shape, centre);
   // The first forward pass of the centre follows those of the positions before
   // it, in the first chunk.
-  std::vector<StepBound> bounds;
   StepBound there = plain;
-  there.before[0] = forward;
+  there.before[0].forward = 1;
   there.messages = static_cast<double>(centre);
-  if (!isBack) {
+  if (!hasBackward(shape.kind)) {
+    if (!meets)
+      return {plain};
     // The last one is followed by those of the positions behind it, in the last
     // chunk.
-    there.behind[chunks - 1] = forward;
-    there.messages = static_cast<double>(last);
-    there.meeting = last;
-    bounds.push_back(there);
-    there = plain;
-    there.before[0] = forward;
-    there.messages = static_cast<double>(centre);
-    if (centre != last)
-      bounds.push_back(there);
-    return bounds;
+    int64_t last = shape.positions - 1;
+    StepBound through = there;
+    through.behind[shape.chunks - 1].forward = 1;
+    through.messages = static_cast<double>(last);
+    through.meeting = last;
+    if (centre == last)
+      return {through};
+    return {through, there};
   }
-  bounds.push_back(there);
-
-  // Unless weight gradients are left, the last pass of the centre is a backward
-  // pass in the first chunk, and those of the positions before it follow.
-  auto goBack = [&](StepBound bound) {
-    bound.before[0].inputGradient += 1;
-    bound.before[0].weightGradient += 1;
-    bound.messages += static_cast<double>(centre);
-    bound.meeting = 0;
-    return bound;
-  };
-  if (!isSplit && centre > 0)
-    bounds.push_back(goBack(there));
 
   StepBound around = goAround(shape, plain);
-  bounds.push_back(around);
-  if (!isSplit && centre > 0)
-    bounds.push_back(goBack(around));
+  std::vector<StepBound> bounds;
+  bool goesBack = centre > 0;
+  // Bounds with a way back are higher, unless they leave something out.
+  bool isBackComplete =
+      goesBack && !splitsBackward(shape.kind) && meeting != Meeting::bySomeCuts;
+  if (meets) {
+    bounds = {there, around};
+  } else if (!isBackComplete) {
+    // The centre begins a step behind all its passes of the one before, while
+    // those before it may be further.
+    bounds = {plain, around};
+    bounds.back().before[0].forward -= 1;
+    bounds.back().messages -= static_cast<double>(centre);
+  }
+  // From its first pass on, the first position is in the same step until its
+  // last one: that takes no longer than a step, whether all meet or not.
+  if (goesBack) {
+    std::optional<int64_t> last;
+    if (meeting != Meeting::bySomeCuts)
+      last = meets ? 0 : centre;
+    bounds.push_back(goBack(shape, there, last));
+    bounds.push_back(goBack(shape, around, last));
+  }
   return bounds;
 }
 
@@ -172,9 +222,10 @@ double parplan::getSeconds(const StepBound &bound, const ScheduleShape &shape,
                            const StageTimes &times,
                            const std::vector<OnceTimes> &once,
                            double leastMessageSeconds) {
-  double sum = bound.messages * leastMessageSeconds +
-               once[bound.meeting].meetingSeconds +
-               once[bound.centre].endsSeconds;
+  double sum =
+      bound.messages * leastMessageSeconds + once[bound.centre].endsSeconds;
+  if (bound.meeting)
+    sum += once[*bound.meeting].meetingSeconds;
   for (int64_t position = 0; position < shape.positions; ++position) {
     const auto &weights = position < bound.centre    ? bound.before
                           : position == bound.centre ? bound.ofCentre

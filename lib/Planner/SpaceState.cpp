@@ -28,7 +28,7 @@ SpaceState::SpaceState(std::unique_ptr<SpaceModel> given,
                        double memoryLimitBytes, const SpaceInfo &info)
     : model(std::move(given)), distinct(getDistinct(*model)),
       oracles(distinct, info.modes), dual(chain, oracles),
-      mixer(chain, oracles), meets(info.meets) {
+      mixer(chain, oracles), meeting(info.meeting) {
   setMemoryLimit(memoryLimitBytes);
   for (const SearchUnit &unit : model->getUnits())
     chain.add(
@@ -42,26 +42,25 @@ SpaceState::SpaceState(std::unique_ptr<SpaceModel> given,
     leastMessageSeconds = 0;
 }
 
-CutBound SpaceState::makeBound(const ScheduleShape &shape, bool isThorough) {
+CutBound SpaceState::makeBound(const ScheduleShape &shape,
+                               CutBound::Effort effort) {
   CutBound::Options options;
-  options.meets = meets;
+  options.meeting = meeting;
   options.leastMessageSeconds = leastMessageSeconds;
-  options.isThorough = isThorough;
+  options.effort = effort;
   return CutBound(chain, shape, oracles, options);
 }
 
 double SpaceState::getWorkBound(const ScheduleShape &shape, double cutoff) {
   if (chain.getBlocksPerChunk(shape) == 0)
     return never;
-  CutBound::Options options;
-  options.meets = false;
-  return CutBound(chain, shape, oracles, options).find(cutoff).seconds;
+  return makeBound(shape, CutBound::Effort::work).find(cutoff).seconds;
 }
 
 double SpaceState::getBlockBound(const ScheduleShape &shape, double cutoff) {
   if (chain.getBlocksPerChunk(shape) == 0)
     return never;
-  return makeBound(shape, /*isThorough=*/false).find(cutoff).seconds;
+  return makeBound(shape, CutBound::Effort::shared).find(cutoff).seconds;
 }
 
 PositionPart SpaceState::getPart(const CutBound &bound,
@@ -103,7 +102,7 @@ CutPath SpaceState::raise(CutBound &bound, const ScheduleShape &shape,
 double SpaceState::getMemoryBound(const ScheduleShape &shape, double cutoff) {
   if (chain.getBlocksPerChunk(shape) == 0)
     return never;
-  CutBound bound = makeBound(shape, /*isThorough=*/true);
+  CutBound bound = makeBound(shape, CutBound::Effort::all);
   return raise(bound, shape, cutoff).seconds;
 }
 
@@ -314,7 +313,7 @@ SpaceState::draft(const ScheduleShape &shape,
 double SpaceState::estimate(const ScheduleShape &shape,
                             const Draft &draft) const {
   StageTimes times(shape.getStageCount(), PassTimes{0, 0, 0});
-  std::vector<double> meeting(shape.positions, 0), ends = meeting;
+  std::vector<double> beforeMeeting(shape.positions, 0), ends = beforeMeeting;
   for (int64_t position = 0; position < shape.positions; ++position)
     for (int64_t chunk = 0; chunk < shape.chunks; ++chunk) {
       PassTimes &stage = times[getStage(shape, position, chunk)];
@@ -322,13 +321,13 @@ double SpaceState::estimate(const ScheduleShape &shape,
         stage.forwardSeconds += plan->cost.forward;
         stage.inputGradientSeconds += plan->cost.inputGradient;
         stage.weightGradientSeconds += plan->cost.weightGradient;
-        meeting[position] += plan->cost.meeting;
+        beforeMeeting[position] += plan->cost.meeting;
         ends[position] += plan->cost.ends;
       }
     }
   if (shape.positions == 1)
     return static_cast<double>(shape.microBatches) * times[0].getSeconds() +
-           meeting[0] + ends[0];
+           beforeMeeting[0] + ends[0];
   std::vector<int> cuts = chain.getCuts(shape, draft.counts);
   std::vector<double> latencies;
   for (size_t stage = 1; stage < cuts.size(); ++stage)
@@ -336,13 +335,15 @@ double SpaceState::estimate(const ScheduleShape &shape,
         model->getLatency(cuts[stage] - 1, draft.states.out[cuts[stage] - 1]));
   PipelineSchedule schedule = makeSchedule(shape, times, latencies);
   constexpr int64_t steps = 5;
+  bool meets = meeting == Meeting::always;
   Timeline timeline = simulate(schedule, times, latencies, meets ? 1 : steps);
   double last = meets ? 0 : timeline.periodSeconds, atEnds = 0;
   for (int64_t position = 0; position < shape.positions; ++position) {
     if (meets)
       last = std::max(last, timeline.passes[position].back().endSeconds +
-                                meeting[position]);
-    atEnds = std::max(atEnds, ends[position] + (meets ? 0 : meeting[position]));
+                                beforeMeeting[position]);
+    atEnds = std::max(atEnds,
+                      ends[position] + (meets ? 0 : beforeMeeting[position]));
   }
   return last + atEnds;
 }
@@ -410,7 +411,7 @@ SpaceState::findPlan(const ScheduleShape &shape, double knownSeconds,
     return std::nullopt;
   std::vector<std::vector<int64_t>> cuts;
   if (!isQuick) {
-    CutBound bound = makeBound(shape, /*isThorough=*/true);
+    CutBound bound = makeBound(shape, CutBound::Effort::all);
     CutPath path = raise(bound, shape, never);
     if (!path.counts.empty())
       cuts.push_back(path.counts);

@@ -64,7 +64,7 @@ private:
     double seconds = std::numeric_limits<double>::infinity();
   };
 
-  CutBound makeBound(const ScheduleShape &shape, bool isThorough);
+  CutBound makeBound(const ScheduleShape &shape, CutBound::Effort effort);
   PositionPart getPart(const CutBound &bound, const ScheduleShape &shape,
                        int64_t position, size_t form, int64_t before,
                        int64_t count) const;
@@ -98,7 +98,7 @@ private:
   StageMixer mixer;
   double memoryLimitBytes, freeBytes;
   double leastMessageSeconds = 0;
-  bool meets;
+  Meeting meeting;
 };
 
 } // namespace parplan

@@ -56,10 +56,12 @@ public:
     result.phases = getPhases(problem);
     Meetings meetings = findMeetings(problem, result.unitOfOp);
     result.isBeforeMeeting = std::move(meetings.isBefore);
-    result.meets = !isTraining(problem) ||
-                   llvm::any_of(meetings.places, [&](const auto &places) {
-                     return isEverywhere(places);
-                   });
+    if (!isTraining(problem) ||
+        llvm::any_of(meetings.places,
+                     [&](const auto &places) { return isEverywhere(places); }))
+      result.meeting = Meeting::always;
+    else if (!meetings.places.empty())
+      result.meeting = Meeting::bySomeCuts;
     return std::move(result);
   }
 

@@ -15,6 +15,7 @@
 
 #include "Execution.h"
 
+#include "parplan/Pipeline/Timeline.h"
 #include "parplan/Planner/Folding.h"
 
 namespace parplan {
@@ -65,8 +66,7 @@ struct StepUnits {
   /// Per op whether it is done before all positions meet (`findMeetings`, each
   /// unit a place of its own).
   std::vector<bool> isBeforeMeeting;
-  /// All positions do, wherever the cuts are.
-  bool meets = false;
+  Meeting meeting = Meeting::never;
 
   /// Before all blocks, or behind them. A model without any is one itself.
   bool isEnd(size_t unit) const {

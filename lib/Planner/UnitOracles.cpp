@@ -66,7 +66,7 @@ const std::vector<int> &UnitModel::getUnitOfOp() const {
   return storage->units.unitOfOp;
 }
 
-bool UnitModel::meets() const { return storage->units.meets; }
+Meeting UnitModel::getMeeting() const { return storage->units.meeting; }
 
 struct parplan::MeshKnowledge {
   MeshKnowledge(const Mesh &mesh, const PlanCosts &costs)

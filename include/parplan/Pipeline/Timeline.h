@@ -11,6 +11,15 @@
 
 namespace parplan {
 
+/// Whether all positions wait for each other in every step, as for the norm of
+/// all gradients.
+enum class Meeting {
+  never,
+  /// With some cuts of the model into stages.
+  bySomeCuts,
+  always,
+};
+
 /// Three times, not one. The makespan is the time of a step when all positions
 /// wait for each other between steps (the norm of all gradients); the period is
 /// the time of a step when no position waits for others between steps.

@@ -19,6 +19,7 @@
 
 #include "parplan/Pipeline/Timeline.h"
 
+#include <optional>
 #include <vector>
 
 namespace parplan {
@@ -43,10 +44,12 @@ struct PassWeights {
 /// and of so many messages. No weight is negative.
 struct StepBound {
   int64_t centre = 0;
+  /// `ofCentre` is the same for every position as centre.
+  bool isShared = false;
   /// Per chunk, of each position before the centre, of it, and of each behind.
   std::vector<PassWeights> before, ofCentre, behind;
-  /// The position whose seconds before meeting count.
-  int64_t meeting = 0;
+  /// The position whose seconds before meeting count, if any.
+  std::optional<int64_t> meeting;
   double messages = 0;
 };
 
@@ -59,10 +62,12 @@ double getSeconds(const StepBound &bound, const ScheduleShape &shape,
                   const StageTimes &times, const std::vector<OnceTimes> &once,
                   double leastMessageSeconds);
 
+/// The centre works as long.
+StepBound getWorkBound(const ScheduleShape &shape, int64_t centre);
+
 /// The bounds that are known of a position as centre, for whatever times.
-/// `meets`: positions wait for each other in each step.
-std::vector<StepBound> getStepBounds(const ScheduleShape &shape, bool meets,
-                                     int64_t centre);
+std::vector<StepBound> getStepBounds(const ScheduleShape &shape,
+                                     Meeting meeting, int64_t centre);
 
 /// Per chunk the micro-batches that a position has in flight in it during its
 /// first backward pass, in every schedule of the shape, whatever the times. No

@@ -89,8 +89,7 @@ enum class SpaceWidth {
 struct SpaceInfo {
   int64_t positions = 1;
   SpaceWidth width = SpaceWidth::plain;
-  /// All positions wait for each other in each step, wherever the cuts are.
-  bool meets = true;
+  Meeting meeting = Meeting::always;
   /// Ways of keeping activations that plans may have.
   ModeSet modes = allModes;
   std::string name;

@@ -29,8 +29,8 @@ public:
   int64_t getBlockCount() const;
   /// Per op its unit; -1: it combines several once per step.
   const std::vector<int> &getUnitOfOp() const;
-  /// Positions of a pipeline wait for each other in every step.
-  bool meets() const;
+  /// Whether positions of a pipeline wait for each other in every step.
+  Meeting getMeeting() const;
 
   /// The division itself, for lib/Planner.
   struct Storage;

@@ -18,7 +18,7 @@ TEST(CutBound, LooksBeyondAnEqualCutThatDoesNotFit) {
   chain.add(/*type=*/0, /*count=*/3, /*isEnd=*/false);
   ScheduleShape shape{ScheduleKind::oneForwardOneBackward, /*positions=*/2};
   CutBound::Options options;
-  options.isThorough = true;
+  options.effort = CutBound::Effort::all;
   CutBound bound(chain, shape, oracles, options);
   constexpr double never = std::numeric_limits<double>::infinity();
   EXPECT_EQ(bound.find(never).counts, std::vector<int64_t>({1, 2}));

@@ -19,6 +19,17 @@ struct Step {
   std::vector<OnceTimes> once;
   std::vector<double> latencies;
 
+  /// Where none waits for others between steps.
+  double simulatePeriod() const {
+    double ends = 0;
+    for (const OnceTimes &each : once)
+      ends = std::max(ends, each.meetingSeconds + each.endsSeconds);
+    return simulate(makeSchedule(shape, times, latencies), times, latencies,
+                    /*steps=*/5)
+               .periodSeconds +
+           ends;
+  }
+
   double simulateSeconds() const {
     Timeline timeline =
         simulate(makeSchedule(shape, times, latencies), times, latencies);
@@ -81,7 +92,7 @@ TEST_P(ScheduleBoundsTest, NoSimulatedStepIsShorter) {
         *std::min_element(step.latencies.begin(), step.latencies.end());
     for (int64_t centre = 0; centre < step.shape.positions; ++centre)
       for (const StepBound &bound :
-           getStepBounds(step.shape, /*meets=*/true, centre))
+           getStepBounds(step.shape, Meeting::always, centre))
         ASSERT_LE(getSeconds(bound, step.shape, step.times, step.once, message),
                   seconds * (1 + 1e-12))
             << printScheduleName(step.shape) << " p=" << step.shape.positions
@@ -91,20 +102,35 @@ TEST_P(ScheduleBoundsTest, NoSimulatedStepIsShorter) {
 
 TEST_P(ScheduleBoundsTest, NoPeriodIsShorterWithoutMeeting) {
   Steps steps(8);
-  for (int round = 0; round < 30; ++round) {
+  for (int round = 0; round < 150; ++round) {
     Step step = steps.make(GetParam());
-    double period =
-        simulate(makeSchedule(step.shape, step.times, step.latencies),
-                 step.times, step.latencies, /*steps=*/5)
-            .periodSeconds;
+    double period = step.simulatePeriod();
     double message =
         *std::min_element(step.latencies.begin(), step.latencies.end());
-    step.once.assign(step.shape.positions, {});
     for (int64_t centre = 0; centre < step.shape.positions; ++centre)
       for (const StepBound &bound :
-           getStepBounds(step.shape, /*meets=*/false, centre))
+           getStepBounds(step.shape, Meeting::never, centre))
         ASSERT_LE(getSeconds(bound, step.shape, step.times, step.once, message),
-                  period * (1 + 1e-12));
+                  period * (1 + 1e-12))
+            << printScheduleName(step.shape) << " p=" << step.shape.positions
+            << " m=" << step.shape.microBatches << " centre " << centre;
+  }
+}
+
+TEST_P(ScheduleBoundsTest, NoStepIsShorterWhetherSomeCutsMeetOrNot) {
+  Steps steps(10);
+  for (int round = 0; round < 150; ++round) {
+    Step step = steps.make(GetParam());
+    double seconds = std::min(step.simulatePeriod(), step.simulateSeconds());
+    double message =
+        *std::min_element(step.latencies.begin(), step.latencies.end());
+    for (int64_t centre = 0; centre < step.shape.positions; ++centre)
+      for (const StepBound &bound :
+           getStepBounds(step.shape, Meeting::bySomeCuts, centre))
+        ASSERT_LE(getSeconds(bound, step.shape, step.times, step.once, message),
+                  seconds * (1 + 1e-12))
+            << printScheduleName(step.shape) << " p=" << step.shape.positions
+            << " m=" << step.shape.microBatches << " centre " << centre;
   }
 }
 
@@ -143,11 +169,25 @@ INSTANTIATE_TEST_SUITE_P(All, ScheduleBoundsTest,
                            return name;
                          });
 
+TEST(StepBounds, EqualStagesReachThemWithoutMeeting) {
+  for (ScheduleKind kind :
+       {ScheduleKind::gpipe, ScheduleKind::oneForwardOneBackward}) {
+    ScheduleShape shape{kind, 4, 8, 1};
+    double best = 0;
+    for (int64_t centre = 0; centre < 4; ++centre)
+      for (const StepBound &bound :
+           getStepBounds(shape, Meeting::never, centre))
+        best = std::max(best, getSeconds(bound, shape, getEqualTimes(shape),
+                                         std::vector<OnceTimes>(4), 0));
+    EXPECT_DOUBLE_EQ(best, 3.0 * (8 + 3));
+  }
+}
+
 TEST(StepBounds, EqualStagesOfOneForwardOneBackwardReachThem) {
   ScheduleShape shape{ScheduleKind::oneForwardOneBackward, 4, 8, 1};
   double best = 0;
   for (int64_t centre = 0; centre < 4; ++centre)
-    for (const StepBound &bound : getStepBounds(shape, true, centre))
+    for (const StepBound &bound : getStepBounds(shape, Meeting::always, centre))
       best = std::max(best, getSeconds(bound, shape, getEqualTimes(shape),
                                        std::vector<OnceTimes>(4), 0));
   EXPECT_DOUBLE_EQ(best, 3.0 * (8 + 3));

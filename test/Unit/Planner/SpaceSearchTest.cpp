@@ -96,7 +96,7 @@ TEST(SpaceSearch, BoundsAndPlansEncloseTheOptimum) {
 
 TEST(SpaceSearch, BoundsAndPlansEncloseTheOptimumWithoutMeeting) {
   StubOptions options;
-  options.meets = false;
+  options.meeting = Meeting::never;
   search(options, 100001, getRounds(25)).print("not meeting");
 }
 

@@ -111,7 +111,7 @@ BlockPlan divide(BlockPlan plan, int64_t count, const StubOptions &options) {
 class StubSource::Model : public SpaceModel {
 public:
   Model(const Space &space, int64_t count, const StubOptions &options)
-      : space(space), meets(options.meets) {
+      : space(space), meets(options.meeting == Meeting::always) {
     auto getPlans = [&](const std::vector<BlockPlan> &plans) {
       std::vector<BlockPlan> divided;
       for (const BlockPlan &plan : plans)
@@ -239,7 +239,7 @@ StubSource::StubSource(unsigned seed, const StubOptions &options)
 SpaceInfo StubSource::getInfo(int space) const {
   SpaceInfo info;
   info.positions = spaces[space].positions;
-  info.meets = options.meets;
+  info.meeting = options.meeting;
   info.name = "space " + std::to_string(space);
   return info;
 }

@@ -36,7 +36,7 @@ private:
 
 struct StubOptions {
   int mostSpaces = 2, mostBlocks = 3, mostPlans = 3, mostStates = 2;
-  bool meets = true;
+  Meeting meeting = Meeting::always;
   /// What each further micro-batch adds to the work of a step, as a share of
   /// the work of one; negative: parts are faster.
   double overheadOfParts = 0.05;

@@ -265,17 +265,28 @@ TEST(UnitOraclesTest, GroupsOfTiedWeightsAreBounded) {
       }
 }
 
-TEST(UnitOraclesTest, PositionsMeetWhereEveryBlockTakesPart) {
+/// Steps of four blocks in which the gradients of the first so many have a
+/// norm.
+static Meeting getMeetingOfNorm(size_t blocks) {
   PlanningProblem problem = makeStep(/*blocks=*/4, /*microBatches=*/1);
-  EXPECT_TRUE(UnitModel(problem, foldProblem(problem)).meets());
-  // The norm of what one block has: some cuts have that in one position.
   auto norm = llvm::find_if(problem.ops, [](const PlanningOp &op) {
     return op.operands.size() == 2 * 4;
   });
-  ASSERT_NE(norm, problem.ops.end());
-  norm->operands.resize(2);
-  norm->rule.operands.resize(2);
-  EXPECT_FALSE(UnitModel(problem, foldProblem(problem)).meets());
+  norm->operands.resize(2 * blocks);
+  norm->rule.operands.resize(2 * blocks);
+  return UnitModel(problem, foldProblem(problem)).getMeeting();
+}
+
+TEST(UnitOraclesTest, PositionsMeetWhereEveryBlockTakesPart) {
+  EXPECT_EQ(getMeetingOfNorm(4), Meeting::always);
+}
+
+TEST(UnitOraclesTest, SomeCutsMeetWhereSomeBlocksTakePart) {
+  EXPECT_EQ(getMeetingOfNorm(2), Meeting::bySomeCuts);
+}
+
+TEST(UnitOraclesTest, NoPositionsMeetWhereOneBlockTakesPart) {
+  EXPECT_EQ(getMeetingOfNorm(1), Meeting::never);
 }
 
 TEST(UnitOraclesTest, EveryModeIsAPlanThatCostsWhatItSays) {
