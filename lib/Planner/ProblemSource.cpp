@@ -394,20 +394,31 @@ ProblemSource::getSeeds(double memoryLimitBytes) {
 }
 
 /// Of the usual kinds those with up to twice or half as many positions and
-/// tensor ranks.
-std::vector<int> ProblemSource::getNeighbours(int space) {
+/// tensor ranks: with as many samples in a replica's micro-batch, then with as
+/// many micro-batches.
+std::vector<SpaceSource::Place> ProblemSource::getNeighbours(Place place) {
   auto isNear = [](int64_t one, int64_t other) {
     return one <= 2 * other && other <= 2 * one;
   };
-  int64_t tensor = getTensorSize(spaces[space].space.mesh);
-  std::vector<int> neighbours;
+  const Space &own = spaces[place.space];
+  int64_t tensor = getTensorSize(own.space.mesh);
+  std::vector<Place> neighbours, asMany;
   for (int other = 0; other < getSpaceCount(); ++other) {
     const Space &candidate = spaces[other];
-    if (other != space && getInfo(other).width != SpaceWidth::any &&
-        isNear(candidate.positions, spaces[space].positions) &&
-        isNear(getTensorSize(candidate.space.mesh), tensor))
-      neighbours.push_back(other);
+    int64_t itsTensor = getTensorSize(candidate.space.mesh);
+    if (other == place.space || getInfo(other).width == SpaceWidth::any ||
+        !isNear(candidate.positions, own.positions) ||
+        !isNear(itsTensor, tensor))
+      continue;
+    // The fewer ranks a replica has, the more replicas share the samples.
+    int64_t samples = place.microBatches * candidate.positions * itsTensor;
+    int64_t ranks = own.positions * tensor, count = samples / ranks;
+    bool isAnother = count != place.microBatches;
+    if (samples % ranks == 0 && isAnother && llvm::is_contained(counts, count))
+      neighbours.push_back({other, count});
+    asMany.push_back({other, place.microBatches});
   }
+  llvm::append_range(neighbours, asMany);
   return neighbours;
 }
 

@@ -36,7 +36,7 @@ public:
   double getLeastShare(int space, int64_t fewer, int64_t count) override;
   double getKeptBytes(int space, int64_t count) override;
   std::vector<Seed> getSeeds(double memoryLimitBytes) override;
-  std::vector<int> getNeighbours(int space) override;
+  std::vector<Place> getNeighbours(Place place) override;
   std::unique_ptr<SpaceModel> make(int space, int64_t count) override;
   std::unique_ptr<SpaceModel> makeRelaxed(int space, int64_t count,
                                           bool isOfKnown) override;

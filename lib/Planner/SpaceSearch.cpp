@@ -37,6 +37,7 @@ public:
     listConfigurations();
     startWithSeeds();
     climb();
+    raiseAll();
     startWithPlain();
     while (!open.empty() && open.begin()->first < getCutoff()) {
       result.isCutShort = isOver();
@@ -126,7 +127,7 @@ private:
   /// Some plan early: without one no bound is ever too high, and to have bounds
   /// of all that is open takes longest. Of equal cuts alone; seeds stay open.
   void startWithSeeds() {
-    constexpr int mostPlans = 4;
+    constexpr int mostPlans = 2;
     int plans = 0;
     // All is known of these but for their plans in this much memory.
     for (const Configuration &configuration : std::vector(trail))
@@ -155,8 +156,9 @@ private:
           trySchedules(best.space, count, tried);
       if (getBest() < before)
         continue;
-      for (int space : source.getNeighbours(best.space))
-        trySchedules(space, best.microBatches, tried);
+      for (SpaceSource::Place place :
+           source.getNeighbours({best.space, best.microBatches}))
+        trySchedules(place.space, place.microBatches, tried);
     }
     if (result.plan && result.configuration.shape.positions > 1 && !isOver())
       planSeed(result.configuration, /*isQuick=*/false);
@@ -166,26 +168,49 @@ private:
                     std::set<std::pair<int, int64_t>> &tried) {
     if (!tried.insert({space, count}).second)
       return;
+    // The best ones first: their plans close others.
+    std::vector<std::pair<double, Configuration>> worthwhile;
     for (ScheduleShape shape : source.getShapes(space)) {
       if (isOver(options.timeBudgetSeconds / 3))
         return;
       shape.microBatches = count;
       Configuration configuration = {space, count, shape};
-      if (!getRefusal(shape))
-        planSeed(configuration, /*isQuick=*/true);
+      double bound = getRefusal(shape) ? never : getSeedBound(configuration);
+      if (bound < getCutoff())
+        worthwhile.emplace_back(bound, configuration);
     }
+    llvm::stable_sort(worthwhile, [](const auto &one, const auto &other) {
+      return one.first < other.first;
+    });
+    for (const auto &[bound, configuration] : worthwhile) {
+      if (isOver(options.timeBudgetSeconds / 3))
+        return;
+      planSeed(configuration, /*isQuick=*/true);
+    }
+  }
+
+  /// Whatever memory there is. What takes too long is sooner known than a plan
+  /// is found.
+  double getSeedBound(const Configuration &configuration) {
+    double cutoff = getCutoff();
+    double bound = getWorkBound(configuration);
+    if (bound < cutoff)
+      bound = std::max(bound, getRelaxedBound(configuration));
+    if (bound >= cutoff)
+      return bound;
+    SpaceState *state = states.get(configuration);
+    return state ? std::max(bound,
+                            state->getBlockBound(configuration.shape, cutoff))
+                 : never;
   }
 
   /// True if there is a plan that fits.
   bool planSeed(const Configuration &configuration, bool isQuick) {
-    // What takes too long is sooner known than a plan is found.
     double cutoff = getCutoff();
-    if (getWorkBound(configuration) >= cutoff ||
-        getRelaxedBound(configuration) >= cutoff)
+    if (getSeedBound(configuration) >= cutoff)
       return false;
     SpaceState *state = states.get(configuration);
-    if (!state || state->getBlockBound(configuration.shape, cutoff) >= cutoff ||
-        state->getMemoryBound(configuration.shape, cutoff) >= cutoff)
+    if (state->getMemoryBound(configuration.shape, cutoff) >= cutoff)
       return false;
     auto found = state->findPlan(configuration.shape, getBest(), isQuick);
     if (!found)
@@ -204,6 +229,23 @@ private:
     result.configuration = configuration;
     if (!llvm::is_contained(trail, configuration))
       trail.push_back(configuration);
+  }
+
+  /// Of all that is open the bounds that need no networks of its own: together
+  /// they take less time than a plan, and are most of what is known in the end
+  /// where time is short.
+  void raiseAll() {
+    NodeSet low = open;
+    while (!low.empty() && low.begin()->first < getCutoff() &&
+           !isOver(options.timeBudgetSeconds / 2)) {
+      auto [bound, number] = *low.begin();
+      low.erase(low.begin());
+      if (nodes[number].level >= Level::ops)
+        continue;
+      open.erase({bound, number});
+      if (advance(number))
+        low.insert({nodes[number].bound, number});
+    }
   }
 
   /// A good plan early: of the narrowest spaces, then best first over those of

@@ -425,6 +425,7 @@ SpaceState::findPlan(const ScheduleShape &shape, double knownSeconds,
 
   constexpr int rounds = 5;
   std::vector<double> budgets(shape.positions, freeBytes);
+  std::vector<double> leftOut(shape.positions, 0);
   std::optional<Found> found;
   int64_t judged = 0;
   // By seconds and bytes: other budgets need not give other plans.
@@ -453,8 +454,9 @@ SpaceState::findPlan(const ScheduleShape &shape, double knownSeconds,
       break;
     JudgedPlan plan = judge(shape, *best);
     ++judged;
-    // Sums are estimates: they are believed that much less, or more.
-    bool isClose = true, isLimited = false, isOver = false;
+    // Sums are estimates. What they left out at most is left free until a plan
+    // fits; then positions that have more to spare get it back.
+    bool isClose = true, isLimited = false, isOver = plan.excessBytes > 0;
     for (size_t position = 0; position < budgets.size(); ++position) {
       double estimated = best->mixes[position].bytes;
       const auto &peaks = plan.evaluation.positionPeakBytes;
@@ -465,11 +467,12 @@ SpaceState::findPlan(const ScheduleShape &shape, double knownSeconds,
       constexpr double share = 0.01;
       bool isOwnLimited = best->prices[position] > 0;
       isLimited |= isOwnLimited;
-      isOver |= over > 0;
-      isClose &=
-          over <= 0 && (!isOwnLimited || over > -share * memoryLimitBytes);
-      if (over > 0)
-        budgets[position] = std::min(budgets[position], estimated) - over;
+      isClose &= !isOwnLimited || over > -share * memoryLimitBytes;
+      leftOut[position] =
+          std::max(leftOut[position], over + freeBytes - estimated);
+      if (isOver)
+        budgets[position] =
+            std::min(budgets[position], freeBytes - leftOut[position]);
       else if (isOwnLimited)
         budgets[position] =
             std::max(budgets[position], estimated - (1 - share) * over);
@@ -477,7 +480,7 @@ SpaceState::findPlan(const ScheduleShape &shape, double knownSeconds,
     bool isRefused = plan.refusal.has_value();
     if (!found || getRank(plan) < getRank(found->plan))
       found = Found{std::move(plan), 0};
-    if (isRefused || isClose || (!isLimited && !isOver))
+    if (isRefused || (!isOver && (isClose || !isLimited)))
       break;
   }
   if (found)

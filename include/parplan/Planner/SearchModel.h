@@ -154,8 +154,12 @@ public:
     ScheduleShape shape;
   };
   virtual std::vector<Seed> getSeeds(double /*memoryLimitBytes*/) { return {}; }
-  /// Spaces that people would try after one, because they differ little.
-  virtual std::vector<int> getNeighbours(int /*space*/) { return {}; }
+  struct Place {
+    int space = 0;
+    int64_t microBatches = 1;
+  };
+  /// What people would try after one, because it differs little.
+  virtual std::vector<Place> getNeighbours(Place /*place*/) { return {}; }
 
   /// Null: the space is impossible.
   virtual std::unique_ptr<SpaceModel> make(int space, int64_t count) = 0;

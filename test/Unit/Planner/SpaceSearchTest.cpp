@@ -217,8 +217,8 @@ public:
     shape.microBatches = getCounts().front();
     return {{0, shape}};
   }
-  std::vector<int> getNeighbours(int space) override {
-    return {(space + 1) % getSpaceCount()};
+  std::vector<Place> getNeighbours(Place place) override {
+    return {{(place.space + 1) % getSpaceCount(), place.microBatches}};
   }
 };
 
