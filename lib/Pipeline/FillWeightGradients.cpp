@@ -35,16 +35,16 @@ public:
 
   PipelineSchedule run() {
     int64_t left = 3 * shape.getStageCount() * shape.microBatches;
-    clock.push(0);
+    for (int64_t position = 0; position != shape.positions; ++position)
+      wake(position, 0);
     while (left != 0) {
       PARPLAN_CHECK(!clock.empty(), printScheduleName(shape), " with ",
                     shape.positions, " positions and ", shape.microBatches,
                     " micro-batches does not fit its limit");
-      double now = clock.top();
-      while (!clock.empty() && clock.top() == now)
+      auto [now, position] = clock.top();
+      while (!clock.empty() && clock.top() == Event(now, position))
         clock.pop();
-      for (int64_t position = 0; position != shape.positions; ++position)
-        left -= ranks[position].freeSeconds <= now && step(position, now);
+      left -= ranks[position].freeSeconds <= now && step(position, now);
     }
     return std::move(result);
   }
@@ -56,6 +56,13 @@ private:
     int64_t live = 0;
     std::deque<Pass> pending;
   };
+
+  /// Nothing but the end of its own pass, and what arrives while it waits, lets
+  /// a position go on.
+  using Event = std::pair<double, int64_t>;
+  void wake(int64_t position, double seconds) {
+    clock.emplace(seconds, position);
+  }
 
   double &at(std::vector<double> &arrivals, int64_t stage, int64_t batch) {
     return arrivals[stage * shape.microBatches + batch];
@@ -73,7 +80,7 @@ private:
   void append(int64_t position, const Pass &pass, double now) {
     const PassTimes &stageTimes = times[getStage(shape, position, pass.chunk)];
     ranks[position].freeSeconds = now + stageTimes.getSeconds(pass.kind);
-    clock.push(ranks[position].freeSeconds);
+    wake(position, ranks[position].freeSeconds);
     result.passes[position].push_back(pass);
   }
 
@@ -88,13 +95,15 @@ private:
     if (!isForward)
       rank.pending.push_back(pass);
     double arrival = rank.freeSeconds;
-    if (isForward && stage + 1 < shape.getStageCount())
-      arrival += latencies.get(shape, stage);
-    if (!isForward && stage > 0)
-      arrival += latencies.get(shape, stage - 1);
+    bool isLast = isForward ? stage + 1 == shape.getStageCount() : stage == 0;
+    if (!isLast) {
+      arrival += latencies.get(shape, isForward ? stage : stage - 1);
+      int64_t reader = getPosition(shape, isForward ? stage + 1 : stage - 1);
+      if (ranks[reader].freeSeconds <= now)
+        wake(reader, arrival);
+    }
     at(isForward ? forwardArrivals : gradientArrivals, stage, pass.microBatch) =
         arrival;
-    clock.push(arrival);
   }
 
   /// True if the position started something.
@@ -114,14 +123,19 @@ private:
         return true;
       }
     }
-    if (rank.pending.empty())
+    auto wait = [&] {
+      if (arrival > now && arrival != never)
+        wake(position, arrival);
       return false;
+    };
+    if (rank.pending.empty())
+      return wait();
     Pass pass = rank.pending.front();
     pass.kind = PassKind::weightGradient;
     double seconds =
         times[getStage(shape, position, pass.chunk)].weightGradientSeconds;
     if (!mayOverrun && !isFull && arrival < now + seconds)
-      return false;
+      return wait();
     rank.pending.pop_front();
     --rank.live;
     append(position, pass, now);
@@ -136,7 +150,7 @@ private:
   std::vector<Rank> ranks;
   /// When the result of each stage and micro-batch is where it is used.
   std::vector<double> forwardArrivals, gradientArrivals;
-  std::priority_queue<double, std::vector<double>, std::greater<>> clock;
+  std::priority_queue<Event, std::vector<Event>, std::greater<>> clock;
   PipelineSchedule result;
 };
 

@@ -161,10 +161,12 @@ void CutBound::raiseCentre(int64_t position, size_t form, int64_t before,
   values[form] = std::max(known, value);
 }
 
-bool CutBound::isRaised(int64_t position, size_t form, int64_t before,
-                        int64_t count) const {
-  auto found = raised[position].find(getPlace(before, count));
-  return found != raised[position].end() && found->second[form] >= 0;
+double CutBound::getOthers(int64_t position, size_t form, int64_t before,
+                           int64_t count) const {
+  const Sums &sum = sums[position][form];
+  int64_t end = before + count;
+  return sum.constant + (*sum.before)[before] + sum.behind->back() -
+         (*sum.behind)[end] + (sum.meetsFirst ? meetingOfFirst : 0);
 }
 
 double CutBound::getBound(int64_t position, int64_t before, int64_t count,
@@ -179,10 +181,9 @@ double CutBound::getBound(int64_t position, int64_t before, int64_t count,
   int64_t end = before + count;
   auto batches = static_cast<double>(shape.microBatches);
   for (size_t form = 0; form < sums[position].size(); ++form) {
-    const Sums &sum = sums[position][form];
-    double centre = ((*sum.centre)[end] - (*sum.centre)[before]) * batches;
-    double others = sum.constant + (*sum.before)[before] + sum.behind->back() -
-                    (*sum.behind)[end] + (sum.meetsFirst ? meetingOfFirst : 0);
+    const CutSums &sum = *sums[position][form].centre;
+    double centre = (sum[end] - sum[before]) * batches;
+    double others = getOthers(position, form, before, count);
     plain = std::max(plain, others + centre);
     worst = std::max(
         worst, others + (values ? std::max(centre, (*values)[form]) : centre));
@@ -238,7 +239,11 @@ CutPath CutBound::find(double cutoff) {
         best = std::move(found);
     }
   }
-  return best.counts.empty() ? CutPath() : best;
+  if (best.counts.empty())
+    return {};
+  if (options.effort == Effort::all)
+    meetingOfFirst = (*firstMeeting)[best.counts.front()];
+  return best;
 }
 
 /// With so many blocks in the first position; 0: any number.

@@ -64,8 +64,9 @@ public:
                    int64_t count) const;
   void raiseCentre(int64_t position, size_t form, int64_t before, int64_t count,
                    double value);
-  bool isRaised(int64_t position, size_t form, int64_t before,
-                int64_t count) const;
+  /// What is added to that in the bound of the step.
+  double getOthers(int64_t position, size_t form, int64_t before,
+                   int64_t count) const;
 
 private:
   using Prefix = std::vector<double>;

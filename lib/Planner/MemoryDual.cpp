@@ -13,10 +13,8 @@
 
 using namespace parplan;
 
-/// Prices that are tried for one position, and how close the value must come to
-/// that of the plans at hand.
+/// Prices that are tried for one position.
 static constexpr int mostRounds = 24;
-static constexpr double tolerance = 2e-4;
 
 Weights MemoryDual::getNoWeights() {
   Weights none;
@@ -89,18 +87,43 @@ MemoryDual::Family MemoryDual::getFamily(const PositionPart &part) {
   return family;
 }
 
+bool parplan::costsNoLess(const UnitChain &chain, const PositionPart &one,
+                          const PositionPart &other) {
+  for (size_t chunk = 0; chunk < one.ranges.size(); ++chunk) {
+    if (!one.weights[chunk].isNoLess(other.weights[chunk]) ||
+        one.inFlight[chunk] < other.inFlight[chunk])
+      return false;
+    std::vector<int64_t> more(chain.getTypeCount(), 0);
+    auto count = [&](const UnitRange &range, int64_t each) {
+      for (int unit = range.first; unit < range.end; ++unit)
+        more[chain.getType(unit)] += each;
+    };
+    count(one.ranges[chunk], 1);
+    count(other.ranges[chunk], -1);
+    if (llvm::any_of(more, [](int64_t units) { return units < 0; }))
+      return false;
+  }
+  return true;
+}
+
 MemoryDual::Result MemoryDual::solve(const PositionPart &part, double freeBytes,
-                                     double enough) {
+                                     double enough, double ignored) {
   Line left = evaluate(part, freeBytes, 0);
-  Result best{left.value, 0, left.bytes <= freeBytes};
+  Result best;
+  best.value = left.value;
+  best.isFree = left.bytes <= freeBytes;
+  if (best.isFree)
+    best.most = best.value;
   if (best.isFree || best.value >= enough)
     return best;
   std::vector<double> &prices = tried[getFamily(part)];
   std::optional<Line> right;
   auto take = [&](double price) {
     Line line = evaluate(part, freeBytes, price);
-    if (line.value > best.value)
-      best = {line.value, price, false};
+    if (line.value > best.value) {
+      best.value = line.value;
+      best.price = price;
+    }
     // The lines that enclose the best price: too large and small enough.
     auto getAt = [&](const Line &other) {
       return other.cost + price * (other.bytes - freeBytes);
@@ -128,15 +151,13 @@ MemoryDual::Result MemoryDual::solve(const PositionPart &part, double freeBytes,
   }
   for (int round = 0; round < mostRounds; ++round) {
     double slope = left.bytes - right->bytes;
-    if (slope <= 0)
-      break;
-    double price = (right->cost - left.cost) / slope;
-    if (!(price > 0) || !std::isfinite(price))
-      break;
-    double most = left.cost + price * (left.bytes - freeBytes);
-    if (best.value >= most * (1 - tolerance) || best.value >= enough)
-      break;
-    if (llvm::is_contained(prices, price))
+    double price = slope > 0 ? (right->cost - left.cost) / slope : 0;
+    bool isBest = !(price > 0) || !std::isfinite(price) ||
+                  llvm::is_contained(prices, price);
+    best.most =
+        isBest ? best.value : left.cost + price * (left.bytes - freeBytes);
+    if (best.value >= best.most * (1 - tolerance) || best.value >= enough ||
+        best.most <= ignored)
       break;
     prices.push_back(price);
     take(price);

@@ -20,6 +20,11 @@ struct PositionPart {
   std::vector<int64_t> inFlight;
 };
 
+/// Whatever memory there is, the best price gives the first no less than the
+/// second.
+bool costsNoLess(const UnitChain &chain, const PositionPart &one,
+                 const PositionPart &other);
+
 /// Bounds the weighted cost of a position whose bytes are limited: with a price
 /// per byte, every plan that fits costs at least the priced minimum of each
 /// unit alone less the price of the whole memory (Lagrange). That holds for any
@@ -32,14 +37,21 @@ public:
   struct Result {
     /// Infinity: no plan fits for certain.
     double value = 0;
+    /// No price gives more.
+    double most = std::numeric_limits<double>::infinity();
     /// The price per byte that gives it.
     double price = 0;
     /// Nothing but time decides.
     bool isFree = false;
   };
 
-  /// Within so many bytes. Stops where the value is `enough`.
-  Result solve(const PositionPart &part, double freeBytes, double enough);
+  /// How close `value` comes to `most`, as a share, unless it stops before.
+  static constexpr double tolerance = 2e-4;
+
+  /// Within so many bytes. Stops where the value is `enough`, or cannot be more
+  /// than is `ignored`.
+  Result solve(const PositionPart &part, double freeBytes, double enough,
+               double ignored = 0);
 
   /// Of nothing at all.
   static Weights getNoWeights();

@@ -73,26 +73,71 @@ PositionPart SpaceState::getPart(const CutBound &bound,
 }
 
 /// Raises the centres of the best cut until it is the best one with all of them
-/// raised.
+/// raised that matter.
 CutPath SpaceState::raise(CutBound &bound, const ScheduleShape &shape,
                           double cutoff) {
   auto batches = static_cast<double>(shape.microBatches);
+  // What centres cost at most, whatever the price.
+  struct Most {
+    PositionPart part;
+    double seconds;
+  };
+  std::vector<Most> known;
+  auto getMost = [&](const PositionPart &part) {
+    double most = never;
+    for (const Most &other : known)
+      if (other.seconds < most && costsNoLess(chain, other.part, part))
+        most = other.seconds;
+    return most;
+  };
+  struct Centre {
+    int64_t position, before, count;
+    size_t form;
+    double others, seconds;
+  };
   while (true) {
     CutPath path = bound.find(cutoff);
-    bool isRaised = false;
+    std::vector<Centre> centres;
+    double worst = 0;
     int64_t before = 0;
     for (size_t position = 0; position < path.counts.size(); ++position) {
       int64_t count = path.counts[position];
       for (size_t form = 0; form < bound.getForms(position).size(); ++form) {
-        if (bound.isRaised(position, form, before, count))
-          continue;
-        PositionPart part =
-            getPart(bound, shape, position, form, before, count);
-        double value = dual.solve(part, freeBytes, cutoff / batches).value;
-        bound.raiseCentre(position, form, before, count, value * batches);
-        isRaised = true;
+        Centre centre{static_cast<int64_t>(position),
+                      before,
+                      count,
+                      form,
+                      0,
+                      bound.getCentre(position, form, before, count)};
+        centre.others = bound.getOthers(position, form, before, count);
+        worst = std::max(worst, centre.others + centre.seconds);
+        centres.push_back(centre);
       }
       before += count;
+    }
+    // The dearest first: what cannot cost more matters no more.
+    llvm::stable_sort(centres, [](const Centre &one, const Centre &other) {
+      return one.others + one.seconds > other.others + other.seconds;
+    });
+    bool isRaised = false;
+    for (const Centre &centre : centres) {
+      PositionPart part = getPart(bound, shape, centre.position, centre.form,
+                                  centre.before, centre.count);
+      double ignored = worst - centre.others;
+      double most = getMost(part);
+      if (most <= ignored ||
+          centre.seconds >= most * (1 - MemoryDual::tolerance))
+        continue;
+      MemoryDual::Result result =
+          dual.solve(part, freeBytes, (cutoff - centre.others) / batches,
+                     ignored / batches);
+      known.push_back({std::move(part), result.most * batches});
+      bound.raiseCentre(centre.position, centre.form, centre.before,
+                        centre.count, result.value * batches);
+      isRaised = true;
+      worst = std::max(worst, centre.others + result.value * batches);
+      if (worst > cutoff)
+        break;
     }
     if (!isRaised)
       return path;

@@ -54,6 +54,13 @@ struct Weights {
            ends * cost.ends + permanentBytes * cost.permanentBytes +
            savedBytes * cost.savedBytes + hostBytes * cost.hostBytes;
   }
+  /// No cost has a lower price.
+  bool isNoLess(const Weights &other) const {
+    return forward >= other.forward && inputGradient >= other.inputGradient &&
+           weightGradient >= other.weightGradient && meeting >= other.meeting &&
+           ends >= other.ends && permanentBytes >= other.permanentBytes &&
+           savedBytes >= other.savedBytes && hostBytes >= other.hostBytes;
+  }
   bool operator==(const Weights &other) const = default;
 };
 
