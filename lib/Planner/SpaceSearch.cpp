@@ -136,8 +136,11 @@ private:
          source.getSeeds(options.memoryLimitBytes)) {
       if (isOver(options.timeBudgetSeconds / 4) || plans == mostPlans)
         break;
-      plans += planSeed({seed.space, seed.shape.microBatches, seed.shape},
-                        /*isQuick=*/true);
+      if (planSeed({seed.space, seed.shape.microBatches, seed.shape},
+                   /*isQuick=*/true)) {
+        seeds.push_back({seed.space, seed.shape.microBatches});
+        ++plans;
+      }
     }
   }
 
@@ -146,47 +149,63 @@ private:
   /// last other cuts.
   void climb() {
     std::set<std::pair<int, int64_t>> tried;
+    trySchedules(seeds, tried);
     double before = never;
     while (getBest() < before) {
       before = getBest();
       Configuration best = result.configuration;
-      trySchedules(best.space, best.microBatches, tried);
+      trySchedules({{best.space, best.microBatches}}, tried);
       for (int64_t count : source.getCounts())
         if (count <= 2 * best.microBatches && best.microBatches <= 2 * count)
-          trySchedules(best.space, count, tried);
-      if (getBest() < before)
-        continue;
-      for (SpaceSource::Place place :
-           source.getNeighbours({best.space, best.microBatches}))
-        trySchedules(place.space, place.microBatches, tried);
+          trySchedules({{best.space, count}}, tried);
+      if (getBest() == before)
+        trySchedules(source.getNeighbours({best.space, best.microBatches}),
+                     tried);
     }
     if (result.plan && result.configuration.shape.positions > 1 && !isOver())
       planSeed(result.configuration, /*isQuick=*/false);
   }
 
-  void trySchedules(int space, int64_t count,
+  bool isClimbOver() const { return isOver(options.timeBudgetSeconds / 3); }
+
+  /// The places with the lowest bounds first, and of a place the schedules:
+  /// their plans close others.
+  void trySchedules(llvm::ArrayRef<SpaceSource::Place> places,
                     std::set<std::pair<int, int64_t>> &tried) {
-    if (!tried.insert({space, count}).second)
-      return;
-    // The best ones first: their plans close others.
-    std::vector<std::pair<double, Configuration>> worthwhile;
-    for (ScheduleShape shape : source.getShapes(space)) {
-      if (isOver(options.timeBudgetSeconds / 3))
-        return;
-      shape.microBatches = count;
-      Configuration configuration = {space, count, shape};
-      double bound = getRefusal(shape) ? never : getSeedBound(configuration);
-      if (bound < getCutoff())
-        worthwhile.emplace_back(bound, configuration);
-    }
-    llvm::stable_sort(worthwhile, [](const auto &one, const auto &other) {
+    using Worthwhile = std::vector<std::pair<double, Configuration>>;
+    auto isLower = [](const auto &one, const auto &other) {
       return one.first < other.first;
-    });
-    for (const auto &[bound, configuration] : worthwhile) {
-      if (isOver(options.timeBudgetSeconds / 3))
-        return;
-      planSeed(configuration, /*isQuick=*/true);
+    };
+    std::vector<std::pair<double, Worthwhile>> all;
+    for (auto [space, count] : places) {
+      if (!tried.insert({space, count}).second)
+        continue;
+      Worthwhile ofPlace;
+      for (ScheduleShape shape : source.getShapes(space)) {
+        if (isClimbOver())
+          return;
+        shape.microBatches = count;
+        Configuration configuration = {space, count, shape};
+        double bound = getRefusal(shape) ? never : getSeedBound(configuration);
+        if (bound < getCutoff())
+          ofPlace.emplace_back(bound, configuration);
+      }
+      llvm::stable_sort(ofPlace, isLower);
+      if (ofPlace.empty())
+        continue;
+      double lowest = ofPlace.front().first;
+      // Bounds leave out what waits for its weight gradients.
+      std::stable_partition(ofPlace.begin(), ofPlace.end(),
+                            [](const auto &entry) {
+                              return !splitsBackward(entry.second.shape.kind);
+                            });
+      all.emplace_back(lowest, std::move(ofPlace));
     }
+    llvm::stable_sort(all, isLower);
+    for (const auto &[lowest, ofPlace] : all)
+      for (const auto &[bound, configuration] : ofPlace)
+        if (!isClimbOver())
+          planSeed(configuration, /*isQuick=*/true);
   }
 
   /// Whatever memory there is. What takes too long is sooner known than a plan
@@ -427,6 +446,8 @@ private:
   const SpaceSearchOptions &options;
   Clock::time_point start;
   int64_t callsBefore;
+  /// Where seeds have plans.
+  std::vector<SpaceSource::Place> seeds;
   std::vector<Node> nodes;
   NodeSet open;
   /// The least bound of what is closed, and whose it is.

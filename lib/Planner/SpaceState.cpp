@@ -310,10 +310,19 @@ SpaceState::draft(const ScheduleShape &shape,
                   const std::vector<int64_t> &counts,
                   const std::vector<double> &budgets) {
   constexpr double shares[] = {1, 0.93, 0.8};
-  constexpr size_t mostCollected = 8;
+  constexpr size_t mostPriced = 8;
   std::vector<PositionPart> parts = getParts(shape, counts);
+  // Neighbours differ little: the price of one in a few is near enough.
+  size_t step = (parts.size() + mostPriced - 1) / mostPriced;
+  auto isPriced = [&](size_t position) {
+    return position % step == 0 || position + 1 == parts.size();
+  };
   std::vector<double> prices;
   for (size_t position = 0; position < parts.size(); ++position) {
+    if (!isPriced(position)) {
+      prices.push_back(prices.back());
+      continue;
+    }
     MemoryDual::Result result =
         dual.solve(parts[position], budgets[position], never);
     if (result.value == never)
@@ -321,11 +330,9 @@ SpaceState::draft(const ScheduleShape &shape,
     prices.push_back(result.price);
   }
   std::optional<Draft> best;
-  size_t step = (parts.size() + mostCollected - 1) / mostCollected;
   for (ChainStates &states : chooseStates(parts, prices)) {
     for (size_t position = 0; position < parts.size(); ++position) {
-      bool isLast = position + 1 == parts.size();
-      if (position % step != 0 && !isLast)
+      if (!isPriced(position))
         continue;
       std::vector<double> near;
       for (double share : shares)

@@ -78,6 +78,9 @@ void UnitAnswer::addOp(int index,
     return path.found ? costs.getPathSeconds(path, space.mesh, description)
                       : std::numeric_limits<double>::infinity();
   };
+  // Seconds of ops are those of all their runs.
+  auto reads = static_cast<double>(getRepeat(problem, op)),
+       makes = static_cast<double>(getResultRepeat(problem, op));
   double least = std::numeric_limits<double>::infinity();
   for (const FactorAssignment &assignment : assignments) {
     double seconds = costs.getOpSeconds(problem, op, assignment, space.mesh) +
@@ -85,9 +88,10 @@ void UnitAnswer::addOp(int index,
     std::vector<Sharding> rests;
     for (auto [position, operand] : llvm::enumerate(op.operands))
       if (isPlaced[operand])
-        seconds += getSeconds(
-            operand, answer.rest[operand],
-            getUseSharding(op.rule, assignment, static_cast<int>(position)));
+        seconds +=
+            reads * getSeconds(operand, answer.rest[operand],
+                               getUseSharding(op.rule, assignment,
+                                              static_cast<int>(position)));
     for (auto [position, result] : llvm::enumerate(op.results)) {
       Sharding made =
           getMadeSharding(op.rule, assignment, static_cast<int>(position));
@@ -103,7 +107,7 @@ void UnitAnswer::addOp(int index,
         if (problem.values[result].isOutput)
           rest.storage.clear();
       }
-      seconds += getSeconds(result, made, rest);
+      seconds += makes * getSeconds(result, made, rest);
       rests.push_back(std::move(rest));
     }
     if (!(seconds < least))

@@ -100,10 +100,12 @@ TEST(FindPlan, BoundsStepsWhoseOpsAreFasterInParts) {
     }
 }
 
-TEST(FindPlan, AddsUpGradientsOfTiedWeightsBeforeTheyAreReduced) {
-  StepProblems steps = {{1}, [](int64_t) {
+/// Of a model whose ends share a weight, on two replicas.
+static void checkTiedGradients(int64_t microBatches) {
+  StepProblems steps = {{microBatches}, [](int64_t count) {
                           ResidualShape shape;
                           shape.isTiedAtEnds = true;
+                          shape.microBatches = count;
                           return std::optional(Residual(shape).makeTraining());
                         }};
   PlanRequest request = makeRequest(2);
@@ -116,6 +118,14 @@ TEST(FindPlan, AddsUpGradientsOfTiedWeightsBeforeTheyAreReduced) {
   EXPECT_LE(found.result.evaluation.stepTimeSeconds, separately * (1 + 1e-9));
   EXPECT_LE(found.result.certificate.lowerBoundSeconds,
             separately * (1 + 1e-9));
+}
+
+TEST(FindPlan, AddsUpGradientsOfTiedWeightsBeforeTheyAreReduced) {
+  checkTiedGradients(/*microBatches=*/1);
+}
+
+TEST(FindPlan, ReducesGradientsOfTiedWeightsOncePerStep) {
+  checkTiedGradients(/*microBatches=*/64);
 }
 
 TEST(FindPlan, BoundsWhatFits) {
