@@ -68,6 +68,7 @@ CutBound::CutBound(const UnitChain &chain, const ScheduleShape &shape,
       sum.centre = &getCutSums(form.weights);
       sum.behind = getSumsOfPasses(bound.behind);
       sum.meetsFirst = bound.meeting == 0 && position != 0;
+      asksFirst |= sum.meetsFirst && options.effort == Effort::all;
       sum.constant = bound.messages * options.leastMessageSeconds;
       form.bound = std::move(bound);
       forms[position].push_back(std::move(form));
@@ -219,7 +220,7 @@ CutPath CutBound::find(double cutoff) {
   }
   if (shape.positions == 1)
     return best.counts.empty() ? CutPath() : best;
-  if (options.effort != Effort::all) {
+  if (!asksFirst) {
     meetingOfFirst = (*firstMeeting)[1];
     CutPath found = findFrom(0, best.seconds);
     if (!found.counts.empty() && found.seconds <= best.seconds)
@@ -241,7 +242,7 @@ CutPath CutBound::find(double cutoff) {
   }
   if (best.counts.empty())
     return {};
-  if (options.effort == Effort::all)
+  if (asksFirst)
     meetingOfFirst = (*firstMeeting)[best.counts.front()];
   return best;
 }

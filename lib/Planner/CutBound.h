@@ -110,6 +110,8 @@ private:
   /// Seconds of the first position before meeting, by its blocks.
   const CutSums *firstMeeting = nullptr;
   double meetingOfFirst = 0;
+  /// Bounds depend on how many blocks those are.
+  bool asksFirst = false;
   /// Per position, by form; -1: not raised.
   std::vector<std::map<Place, std::vector<double>>> raised;
 };
