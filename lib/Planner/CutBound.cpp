@@ -60,14 +60,14 @@ CutBound::CutBound(const UnitChain &chain, const ScheduleShape &shape,
       for (const PassWeights &passes : bound.ofCentre) {
         Weights weights = toWeights(passes, 1 / batches);
         weights.ends = 1 / batches;
-        weights.meeting = bound.meeting == position ? 1 / batches : 0;
+        weights.meeting = bound.meetingPosition == position ? 1 / batches : 0;
         form.weights.push_back(weights);
       }
       Sums sum;
       sum.before = getSumsOfPasses(bound.before);
       sum.centre = &getCutSums(form.weights);
       sum.behind = getSumsOfPasses(bound.behind);
-      sum.meetsFirst = bound.meeting == 0 && position != 0;
+      sum.meetsFirst = bound.meetingPosition == 0 && position != 0;
       asksFirst |= sum.meetsFirst && options.effort == Effort::all;
       sum.constant = bound.messages * options.leastMessageSeconds;
       form.bound = std::move(bound);

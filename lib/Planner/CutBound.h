@@ -64,7 +64,8 @@ public:
                    int64_t count) const;
   void raiseCentre(int64_t position, size_t form, int64_t before, int64_t count,
                    double value);
-  /// What is added to that in the bound of the step.
+  /// What is added to a centre in the bound of the step, in the cut that was
+  /// found last.
   double getOthers(int64_t position, size_t form, int64_t before,
                    int64_t count) const;
 

@@ -111,6 +111,7 @@ private:
       result.isCutShort = true;
       return leaveOut(computeBound);
     }
+    PARPLAN_CHECK(prepared.problem, "a space was left out by mistake");
     if (prepared.problem->isTooRich()) {
       refuse("a value has too many layouts on the mesh " +
              describeMesh(space.mesh));
@@ -330,7 +331,10 @@ private:
   Clock::time_point start, deadline;
   std::optional<Clock::time_point> deadlineOfGrids;
   PlanResult result;
-  /// Of `result`; threads that prepare spaces read it.
+  /// Of `result`. Threads that prepare spaces read this and `isLate` at any
+  /// time, and need not know what is new: it only falls, that stays set, and
+  /// `visit` asks both again before anything else of a space. So answers are
+  /// those of one thread.
   std::atomic<double> bestSeconds = CostNetwork::forbidden;
   /// Of spaces that are left only a bound is asked.
   std::atomic<bool> isLate = false;

@@ -8,6 +8,7 @@
 #define PARPLAN_LIB_PLANNER_LOOKAHEAD_H
 
 #include <algorithm>
+#include <cstddef>
 #include <deque>
 #include <functional>
 #include <future>
@@ -17,8 +18,7 @@
 namespace parplan {
 
 /// The items of a row, taken in order, of which the next ones are made by other
-/// threads meanwhile. What is made of an item depends on it alone, so that
-/// answers are those of one thread.
+/// threads meanwhile.
 template <typename T> class Lookahead {
 public:
   /// `make` is called with the numbers below `count`, by several threads at a

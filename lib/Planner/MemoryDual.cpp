@@ -124,17 +124,14 @@ MemoryDual::Result MemoryDual::solve(const PositionPart &part, double freeBytes,
       best.value = line.value;
       best.price = price;
     }
-    // The lines that enclose the best price: too large and small enough.
-    auto getAt = [&](const Line &other) {
-      return other.cost + price * (other.bytes - freeBytes);
-    };
+    // The lines that enclose the best price: too large and small enough, and
+    // of these the nearest.
     if (line.bytes > freeBytes) {
-      if (getAt(line) <= getAt(left))
+      if (line.bytes < left.bytes)
         left = line;
-    } else if (!right || getAt(line) <= getAt(*right)) {
+    } else if (!right || line.bytes > right->bytes) {
       right = line;
     }
-    return line;
   };
   for (double price : prices) {
     take(price);

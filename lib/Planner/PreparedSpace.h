@@ -17,8 +17,8 @@
 
 namespace parplan {
 
-/// What the exact search knows of a space before it looks at memory. It depends
-/// on nothing but the request and the space, which stay.
+/// What the exact search knows of a space before it looks at memory. Problem,
+/// request, space and costs stay.
 struct PreparedSpace {
   /// Why there is no plan; nothing else is known then.
   std::optional<std::string> refusal;
@@ -31,8 +31,8 @@ struct PreparedSpace {
   std::unique_ptr<MeshProblem> problem;
   /// More than 0: parameters alone need so much, which is more than there is.
   int64_t excessiveBytes = 0;
-  /// Nothing: somebody stopped the search, or the problem is too large or too
-  /// rich.
+  /// Nothing: not looked at, somebody stopped the search, or the problem is too
+  /// rich or has excessive bytes.
   std::optional<Minimum> fastest;
 };
 

@@ -143,7 +143,7 @@ static StepBound goBack(const ScheduleShape &shape, StepBound bound,
   bound.before[0].inputGradient += 1;
   bound.before[0].weightGradient += isSplit ? 0 : 1;
   bound.messages += static_cast<double>(bound.centre);
-  bound.meeting = meeting;
+  bound.meetingPosition = meeting;
   if (!isSplit)
     return bound;
   bound.isShared &= shape.chunks == 1;
@@ -159,7 +159,7 @@ StepBound parplan::getWorkBound(const ScheduleShape &shape, int64_t centre) {
   double backward = hasBackward(shape.kind) ? batches : 0;
   StepBound bound;
   bound.centre = centre;
-  bound.meeting = centre;
+  bound.meetingPosition = centre;
   bound.isShared = true;
   bound.before.resize(shape.chunks);
   bound.behind.resize(shape.chunks);
@@ -185,7 +185,7 @@ std::vector<StepBound> parplan::getStepBounds(const ScheduleShape &shape,
     StepBound through = there;
     through.behind[shape.chunks - 1].forward = 1;
     through.messages = static_cast<double>(last);
-    through.meeting = last;
+    through.meetingPosition = last;
     if (centre == last)
       return {through};
     return {through, there};
@@ -224,8 +224,8 @@ double parplan::getSeconds(const StepBound &bound, const ScheduleShape &shape,
                            double leastMessageSeconds) {
   double sum =
       bound.messages * leastMessageSeconds + once[bound.centre].endsSeconds;
-  if (bound.meeting)
-    sum += once[*bound.meeting].meetingSeconds;
+  if (bound.meetingPosition)
+    sum += once[*bound.meetingPosition].meetingSeconds;
   for (int64_t position = 0; position < shape.positions; ++position) {
     const auto &weights = position < bound.centre    ? bound.before
                           : position == bound.centre ? bound.ofCentre

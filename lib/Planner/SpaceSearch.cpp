@@ -144,9 +144,9 @@ private:
     }
   }
 
-  /// From the best of the seeds to what is better near it: other schedules on
-  /// its mesh, then other numbers of micro-batches, then other meshes; and at
-  /// last other cuts.
+  /// From the seeds to what is better near them: other schedules on their
+  /// meshes, then, near the best, other numbers of micro-batches, and other
+  /// meshes; and at last other cuts.
   void climb() {
     std::set<std::pair<int, int64_t>> tried;
     trySchedules(seeds, tried);
@@ -168,67 +168,88 @@ private:
 
   bool isClimbOver() const { return isOver(options.timeBudgetSeconds / 3); }
 
+  using Bounded = std::vector<std::pair<double, Configuration>>;
+  static void sortByBound(Bounded &configurations) {
+    llvm::stable_sort(configurations, [](const auto &one, const auto &other) {
+      return one.first < other.first;
+    });
+  }
+
   /// The places with the lowest bounds first, and of a place the schedules:
   /// their plans close others.
   void trySchedules(llvm::ArrayRef<SpaceSource::Place> places,
                     std::set<std::pair<int, int64_t>> &tried) {
-    using Worthwhile = std::vector<std::pair<double, Configuration>>;
-    auto isLower = [](const auto &one, const auto &other) {
-      return one.first < other.first;
-    };
-    std::vector<std::pair<double, Worthwhile>> all;
+    std::vector<std::pair<double, Bounded>> all;
     for (auto [space, count] : places) {
       if (!tried.insert({space, count}).second)
         continue;
-      Worthwhile ofPlace;
+      Bounded ofPlace;
       for (ScheduleShape shape : source.getShapes(space)) {
         if (isClimbOver())
           return;
         shape.microBatches = count;
         Configuration configuration = {space, count, shape};
-        double bound = getRefusal(shape) ? never : getSeedBound(configuration);
+        double bound = getRefusal(shape) ? never : getEarlyBound(configuration);
         if (bound < getCutoff())
           ofPlace.emplace_back(bound, configuration);
       }
-      llvm::stable_sort(ofPlace, isLower);
-      if (ofPlace.empty())
-        continue;
-      double lowest = ofPlace.front().first;
-      // Bounds leave out what waits for its weight gradients.
-      std::stable_partition(ofPlace.begin(), ofPlace.end(),
-                            [](const auto &entry) {
-                              return !splitsBackward(entry.second.shape.kind);
-                            });
-      all.emplace_back(lowest, std::move(ofPlace));
+      sortByBound(ofPlace);
+      if (!ofPlace.empty())
+        all.emplace_back(ofPlace.front().first, std::move(ofPlace));
     }
-    llvm::stable_sort(all, isLower);
-    for (const auto &[lowest, ofPlace] : all)
-      for (const auto &[bound, configuration] : ofPlace)
-        if (!isClimbOver())
-          planSeed(configuration, /*isQuick=*/true);
+    llvm::stable_sort(all, [](const auto &one, const auto &other) {
+      return one.first < other.first;
+    });
+    for (auto &[lowest, ofPlace] : all)
+      tryPlace(std::move(ofPlace));
   }
 
-  /// Whatever memory there is. What takes too long is sooner known than a plan
-  /// is found.
-  double getSeedBound(const Configuration &configuration) {
-    double cutoff = getCutoff();
+  void tryPlace(Bounded configurations) {
+    for (auto &[bound, configuration] : configurations) {
+      if (isClimbOver())
+        return;
+      if (bound < getCutoff())
+        bound = std::max(bound, getBlockBound(configuration));
+    }
+    sortByBound(configurations);
+    // Bounds leave out most of what waits for its weight gradients.
+    std::stable_partition(configurations.begin(), configurations.end(),
+                          [](const auto &entry) {
+                            return !splitsBackward(entry.second.shape.kind);
+                          });
+    for (const auto &[bound, configuration] : configurations)
+      if (bound < getCutoff() && !isClimbOver())
+        planWithin(configuration, /*isQuick=*/true);
+  }
+
+  /// Without networks of its own.
+  double getEarlyBound(const Configuration &configuration) {
     double bound = getWorkBound(configuration);
-    if (bound < cutoff)
+    if (bound < getCutoff())
       bound = std::max(bound, getRelaxedBound(configuration));
-    if (bound >= cutoff)
-      return bound;
+    return bound;
+  }
+
+  /// Whatever memory there is; infinity: the space is impossible, or it is
+  /// above the cutoff.
+  double getBlockBound(const Configuration &configuration) {
     SpaceState *state = states.get(configuration);
-    return state ? std::max(bound,
-                            state->getBlockBound(configuration.shape, cutoff))
+    return state ? state->getBlockBound(configuration.shape, getCutoff())
                  : never;
   }
 
   /// True if there is a plan that fits.
   bool planSeed(const Configuration &configuration, bool isQuick) {
-    double cutoff = getCutoff();
-    if (getSeedBound(configuration) >= cutoff)
-      return false;
+    // What takes too long is sooner known than a plan is found.
+    return getEarlyBound(configuration) < getCutoff() &&
+           getBlockBound(configuration) < getCutoff() &&
+           planWithin(configuration, isQuick);
+  }
+
+  /// The same of what is possible, and fast enough without its memory.
+  bool planWithin(const Configuration &configuration, bool isQuick) {
     SpaceState *state = states.get(configuration);
+    double cutoff = getCutoff();
     if (state->getMemoryBound(configuration.shape, cutoff) >= cutoff)
       return false;
     auto found = state->findPlan(configuration.shape, getBest(), isQuick);
@@ -251,8 +272,8 @@ private:
   }
 
   /// Of all that is open the bounds that need no networks of its own: together
-  /// they take less time than a plan, and are most of what is known in the end
-  /// where time is short.
+  /// they take less time than a few plans, and are most of what is known in the
+  /// end where time is short.
   void raiseAll() {
     NodeSet low = open;
     while (!low.empty() && low.begin()->first < getCutoff() &&

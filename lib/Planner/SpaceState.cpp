@@ -6,6 +6,8 @@
 
 #include "SpaceState.h"
 
+#include "CutRaising.h"
+
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
@@ -63,92 +65,11 @@ double SpaceState::getBlockBound(const ScheduleShape &shape, double cutoff) {
   return makeBound(shape, CutBound::Effort::shared).find(cutoff).seconds;
 }
 
-PositionPart SpaceState::getPart(const CutBound &bound,
-                                 const ScheduleShape &shape, int64_t position,
-                                 size_t form, int64_t before,
-                                 int64_t count) const {
-  return {chain.getContent(shape, before, count),
-          bound.getForms(position)[form].weights,
-          getLeastInFlight(shape, position)};
-}
-
-/// Raises the centres of the best cut until it is the best one with all of them
-/// raised that matter.
-CutPath SpaceState::raise(CutBound &bound, const ScheduleShape &shape,
-                          double cutoff) {
-  auto batches = static_cast<double>(shape.microBatches);
-  // What centres cost at most, whatever the price.
-  struct Most {
-    PositionPart part;
-    double seconds;
-  };
-  std::vector<Most> known;
-  auto getMost = [&](const PositionPart &part) {
-    double most = never;
-    for (const Most &other : known)
-      if (other.seconds < most && costsNoLess(chain, other.part, part))
-        most = other.seconds;
-    return most;
-  };
-  struct Centre {
-    int64_t position, before, count;
-    size_t form;
-    double others, seconds;
-  };
-  while (true) {
-    CutPath path = bound.find(cutoff);
-    std::vector<Centre> centres;
-    double worst = 0;
-    int64_t before = 0;
-    for (size_t position = 0; position < path.counts.size(); ++position) {
-      int64_t count = path.counts[position];
-      for (size_t form = 0; form < bound.getForms(position).size(); ++form) {
-        Centre centre{static_cast<int64_t>(position),
-                      before,
-                      count,
-                      form,
-                      0,
-                      bound.getCentre(position, form, before, count)};
-        centre.others = bound.getOthers(position, form, before, count);
-        worst = std::max(worst, centre.others + centre.seconds);
-        centres.push_back(centre);
-      }
-      before += count;
-    }
-    // The dearest first: what cannot cost more matters no more.
-    llvm::stable_sort(centres, [](const Centre &one, const Centre &other) {
-      return one.others + one.seconds > other.others + other.seconds;
-    });
-    bool isRaised = false;
-    for (const Centre &centre : centres) {
-      PositionPart part = getPart(bound, shape, centre.position, centre.form,
-                                  centre.before, centre.count);
-      double ignored = worst - centre.others;
-      double most = getMost(part);
-      if (most <= ignored ||
-          centre.seconds >= most * (1 - MemoryDual::tolerance))
-        continue;
-      MemoryDual::Result result =
-          dual.solve(part, freeBytes, (cutoff - centre.others) / batches,
-                     ignored / batches);
-      known.push_back({std::move(part), result.most * batches});
-      bound.raiseCentre(centre.position, centre.form, centre.before,
-                        centre.count, result.value * batches);
-      isRaised = true;
-      worst = std::max(worst, centre.others + result.value * batches);
-      if (worst > cutoff)
-        break;
-    }
-    if (!isRaised)
-      return path;
-  }
-}
-
 double SpaceState::getMemoryBound(const ScheduleShape &shape, double cutoff) {
   if (chain.getBlocksPerChunk(shape) == 0)
     return never;
   CutBound bound = makeBound(shape, CutBound::Effort::all);
-  return raise(bound, shape, cutoff).seconds;
+  return raiseCut(bound, shape, chain, dual, freeBytes, cutoff).seconds;
 }
 
 std::vector<PositionPart>
@@ -464,7 +385,7 @@ SpaceState::findPlan(const ScheduleShape &shape, double knownSeconds,
   std::vector<std::vector<int64_t>> cuts;
   if (!isQuick) {
     CutBound bound = makeBound(shape, CutBound::Effort::all);
-    CutPath path = raise(bound, shape, never);
+    CutPath path = raiseCut(bound, shape, chain, dual, freeBytes, never);
     if (!path.counts.empty())
       cuts.push_back(path.counts);
   }

@@ -65,10 +65,6 @@ private:
   };
 
   CutBound makeBound(const ScheduleShape &shape, CutBound::Effort effort);
-  PositionPart getPart(const CutBound &bound, const ScheduleShape &shape,
-                       int64_t position, size_t form, int64_t before,
-                       int64_t count) const;
-  CutPath raise(CutBound &bound, const ScheduleShape &shape, double cutoff);
 
   /// The parts of all positions, whose passes count once, and what is once per
   /// step its share of a micro-batch; with the micro-batches that a plan may

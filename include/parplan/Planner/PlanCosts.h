@@ -18,7 +18,7 @@ namespace parplan {
 CollectiveKind getCollectiveKind(MoveKind kind);
 
 /// Prices the parts of a plan. The planner and the evaluator know no more of a
-/// machine; tests plan with costs of their own.
+/// machine; tests plan with costs of their own. Several threads ask at a time.
 class PlanCosts {
 public:
   virtual ~PlanCosts() = default;

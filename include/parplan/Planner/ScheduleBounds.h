@@ -49,7 +49,7 @@ struct StepBound {
   /// Per chunk, of each position before the centre, of it, and of each behind.
   std::vector<PassWeights> before, ofCentre, behind;
   /// The position whose seconds before meeting count, if any.
-  std::optional<int64_t> meeting;
+  std::optional<int64_t> meetingPosition;
   double messages = 0;
 };
 
@@ -62,7 +62,7 @@ double getSeconds(const StepBound &bound, const ScheduleShape &shape,
                   const StageTimes &times, const std::vector<OnceTimes> &once,
                   double leastMessageSeconds);
 
-/// The centre works as long.
+/// A step takes no less than what the centre works in it.
 StepBound getWorkBound(const ScheduleShape &shape, int64_t centre);
 
 /// The bounds that are known of a position as centre, for whatever times.

@@ -4,8 +4,8 @@
 //
 // One search over all meshes, numbers of micro-batches and schedules of a
 // source. A configuration is one of each. Its bound rises level by level, each
-// dearer than the one before, and the configuration with the least bound is
-// always the next one:
+// dearer than the one before, and from a good plan on the configuration with
+// the least bound is always the next one:
 //
 //   1  the ops and bytes of each unit alone, component by component, within the
 //      memory of each position: of all meshes
@@ -17,7 +17,8 @@
 //
 // So most configurations end at a level that takes microseconds, and what is
 // left open at the end bounds what could still be found. What closes them is a
-// good plan: the search begins with seeds and climbs from the best of them.
+// good plan: the search begins with seeds and climbs from them. Then all that
+// is open rises to level 3 first.
 //
 //===----------------------------------------------------------------------===//
 

@@ -2,7 +2,7 @@
 
 #include "StubSpaces.h"
 
-#include "lib/Planner/CutBound.h"
+#include "lib/Planner/CutRaising.h"
 
 #include <gtest/gtest.h>
 
@@ -28,4 +28,34 @@ TEST(CutBound, LooksBeyondAnEqualCutThatDoesNotFit) {
   CutPath path = bound.find(never);
   EXPECT_EQ(path.counts, std::vector<int64_t>({2, 1}));
   EXPECT_LT(path.seconds, never);
+}
+
+TEST(CutRaising, EndsWhereTheCutoffIsReachedExactly) {
+  // Keeps a byte in a second, or none in two.
+  BlockPlan kept, made;
+  kept.cost.forward = 1;
+  kept.cost.savedBytes = 1;
+  made.cost.forward = 2;
+  made.mode = 1;
+  ListOracle oracle(/*inCount=*/1, /*outCount=*/1, {kept, made});
+  AskedOracles oracles({&oracle}, allModes);
+  UnitChain chain;
+  chain.add(/*type=*/0, /*count=*/2, /*isEnd=*/false);
+  MemoryDual dual(chain, oracles);
+  ScheduleShape shape{ScheduleKind::gpipe, /*positions=*/2, /*microBatches=*/4};
+  CutBound::Options options;
+  options.effort = CutBound::Effort::all;
+  constexpr double never = std::numeric_limits<double>::infinity();
+  CutBound free(chain, shape, oracles, options);
+  double without = free.find(never).seconds;
+  for (double freeBytes : {0.0, 1.0, 2.0, 4.0}) {
+    CutBound bound(chain, shape, oracles, options);
+    CutPath within = raiseCut(bound, shape, chain, dual, freeBytes, never);
+    EXPECT_EQ(within.seconds > without, freeBytes < 4);
+    for (double cutoff : {without, within.seconds}) {
+      CutBound again(chain, shape, oracles, options);
+      CutPath path = raiseCut(again, shape, chain, dual, freeBytes, cutoff);
+      EXPECT_TRUE(path.counts.empty() || path.seconds <= cutoff);
+    }
+  }
 }

@@ -72,6 +72,17 @@ TEST_F(MemoryDualTest, GoesNoFurtherThanToWhatIsIgnored) {
   EXPECT_LE(result.most, 4);
 }
 
+TEST_F(MemoryDualTest, IsTheSameWhateverWasAskedBefore) {
+  oracle.plans = {makePlan(0, 1, 10), makePlan(0, 2, 6), makePlan(0, 4, 3),
+                  makePlan(0, 8, 1)};
+  PositionPart part = makePart(1, 1);
+  dual.solve(part, /*freeBytes=*/2, never);
+  // A quarter of a second a byte, as from 10 bytes to 6.
+  MemoryDual::Result result = dual.solve(part, /*freeBytes=*/7, never);
+  EXPECT_NEAR(result.value, 1.75, 1e-3);
+  EXPECT_NEAR(result.most, 1.75, 1e-3);
+}
+
 TEST_F(MemoryDualTest, IsInfiniteWhereNothingFits) {
   oracle.plans.pop_back();
   EXPECT_EQ(dual.solve(makePart(2, 3), /*freeBytes=*/11, never).value, never);

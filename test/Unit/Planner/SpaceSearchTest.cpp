@@ -100,6 +100,12 @@ TEST(SpaceSearch, BoundsAndPlansEncloseTheOptimumWithoutMeeting) {
   search(options, 100001, getRounds(25)).print("not meeting");
 }
 
+TEST(SpaceSearch, BoundsAndPlansEncloseTheOptimumWhereSomeCutsMeet) {
+  StubOptions options;
+  options.meeting = Meeting::bySomeCuts;
+  search(options, 200001, getRounds(15)).print("some cuts meet");
+}
+
 TEST(SpaceSearch, BoundsAndPlansEncloseTheOptimumWhereSmallPartsAreFaster) {
   StubOptions options;
   options.overheadOfParts = -0.06;
