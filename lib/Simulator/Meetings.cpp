@@ -26,8 +26,15 @@ int64_t Program::getFirstRank(size_t program) const {
 MeetingFinder::MeetingFinder(const Program &program, size_t own)
     : program(program), statements(program.ranks[own].statements),
       rank(program.getFirstRank(own)) {
-  for (size_t each = 0; each < program.ranks.size(); ++each)
-    firstRanks.insert(program.getFirstRank(each));
+  if (program.programOf.empty())
+    for (size_t each = 0; each < program.ranks.size(); ++each)
+      firstRanks.insert(static_cast<int64_t>(each));
+  std::vector<bool> isKnown(program.ranks.size(), false);
+  for (auto [each, of] : llvm::enumerate(program.programOf))
+    if (!isKnown[of]) {
+      isKnown[of] = true;
+      firstRanks.insert(static_cast<int64_t>(each));
+    }
 }
 
 const MeetingFinder::Group &MeetingFinder::getGroup(int communicator) {

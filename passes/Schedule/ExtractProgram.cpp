@@ -6,7 +6,9 @@
 
 #include "passes/Schedule/ExtractProgram.h"
 
-#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SmallSet.h"
+
+#include <map>
 
 using namespace mlir;
 
@@ -284,43 +286,119 @@ private:
   llvm::DenseSet<Operation *> gradients;
 };
 
-} // namespace
+/// Ranks of one program do the same unless their places in a communicator make
+/// a difference: of an exchange every place, of a copy that some ranks leave
+/// out the places that do not.
+class RankClasses {
+public:
+  RankClasses(ArrayRef<exec::ProgramOp> programs, const Mesh &mesh)
+      : mesh(mesh), program(programs.front()),
+        hasPositions(programs.size() > 1) {
+    for (exec::ProgramOp each : programs)
+      addDifferences(each);
+    while (spread())
+      ;
+  }
 
-/// Whether ranks that run `program` do different things.
-static bool hasDifferentRanks(exec::ProgramOp program) {
-  return llvm::any_of(program.getBody().front(), [](Operation &op) {
-    auto copy = dyn_cast<exec::CopyOp>(op);
-    return isa<exec::ExchangeOp>(op) || (copy && copy.getOnly());
-  });
-}
+  /// Equal for ranks that do the same. Of each kind of ranks the first ones
+  /// exchange messages with each other alone: a place in one communicator says
+  /// nothing of those in others.
+  std::vector<int64_t> getKey(int64_t rank) const {
+    std::vector<int64_t> key = {getPosition(rank), mesh.getIndex(rank, whole)};
+    for (const auto &[axes, places] : chosen) {
+      int64_t place = mesh.getIndex(rank, axes);
+      key.push_back(places.contains(place) ? place : -1);
+    }
+    return key;
+  }
+
+  bool areAllAlike() const {
+    return !hasPositions && whole.empty() && chosen.empty();
+  }
+
+  int64_t getPosition(int64_t rank) const {
+    return hasPositions ? exec::ProgramOp(program).getPositionOf(rank) : 0;
+  }
+
+private:
+  void addDifferences(exec::ProgramOp of) {
+    Block &body = of.getBody().front();
+    llvm::DenseMap<Attribute, AxisList> axesOf;
+    for (auto communicator : body.getOps<exec::CommunicatorOp>()) {
+      FailureOr<AxisList> axes = communicator.getAxes().resolve(mesh);
+      axesOf[communicator.getSymNameAttr()] = *axes;
+    }
+    for (Operation &op : body) {
+      if (auto exchange = dyn_cast<exec::ExchangeOp>(op))
+        add(axesOf.lookup(exchange.getCommunicatorAttr().getAttr()));
+      else if (auto copy = dyn_cast<exec::CopyOp>(op); copy && copy.getOnly())
+        chosen[axesOf.lookup(copy.getOnly()->getCommunicator().getAttr())]
+            .insert(copy.getOnly()->getPosition());
+    }
+  }
+
+  void add(ArrayRef<int> axes) {
+    for (int axis : axes)
+      if (!llvm::is_contained(whole, axis))
+        whole.push_back(axis);
+  }
+
+  /// Choices along axes that others use, too, count whole; true if there was
+  /// one.
+  bool spread() {
+    for (auto it = chosen.begin(); it != chosen.end(); ++it) {
+      bool isShared = llvm::any_of(it->first, [&](int axis) {
+        return llvm::is_contained(whole, axis) ||
+               llvm::any_of(chosen, [&](const auto &other) {
+                 return other.first != it->first &&
+                        llvm::is_contained(other.first, axis);
+               });
+      });
+      if (!isShared)
+        continue;
+      add(it->first);
+      chosen.erase(it);
+      return true;
+    }
+    return false;
+  }
+
+  const Mesh &mesh;
+  exec::ProgramOp program;
+  bool hasPositions;
+  /// Axes of which every place counts.
+  AxisList whole;
+  /// By axes the places that count.
+  std::map<AxisList, llvm::SmallSet<int64_t, 4>> chosen;
+};
+
+} // namespace
 
 Program extractProgram(ArrayRef<exec::ProgramOp> programs) {
   Program result;
-  exec::ProgramOp first = programs.front();
-  result.mesh = first.getMesh().getMesh();
+  result.mesh = exec::ProgramOp(programs.front()).getMesh().getMesh();
   std::vector<Extractor> extractors;
   for (exec::ProgramOp program : programs)
     extractors.emplace_back(program, result);
-  if (programs.size() == 1 && !hasDifferentRanks(first)) {
-    result.ranks.push_back(extractors.front().getRank(0));
-    return result;
+  RankClasses classes(programs, result.mesh);
+  std::map<std::vector<int64_t>, int64_t> numbers;
+  std::vector<int64_t> programOf;
+  for (int64_t rank = 0; rank < result.mesh.getRankCount(); ++rank) {
+    std::vector<int64_t> key = classes.getKey(rank);
+    // Workers and servers speak with each other one by one.
+    if (result.mesh.getServerCount() > 0 && !classes.areAllAlike())
+      key.push_back(rank);
+    auto [it, isNew] = numbers.try_emplace(
+        std::move(key), static_cast<int64_t>(numbers.size()));
+    programOf.push_back(it->second);
+    if (isNew)
+      result.ranks.push_back(
+          extractors[classes.getPosition(rank)].getRank(rank));
   }
-  int64_t rankCount = result.mesh.getRankCount();
-  auto getPosition = [&](int64_t rank) {
-    return programs.size() > 1 ? first.getPositionOf(rank) : 0;
-  };
-  // Workers and servers speak with each other one by one.
-  bool areAlike = result.mesh.getServerCount() == 0 &&
-                  llvm::none_of(programs, hasDifferentRanks);
-  if (!areAlike) {
-    for (int64_t rank = 0; rank < rankCount; ++rank)
-      result.ranks.push_back(extractors[getPosition(rank)].getRank(rank));
-    return result;
-  }
-  for (int64_t rank = 0; rank < rankCount; ++rank)
-    result.programOf.push_back(getPosition(rank));
-  for (auto [position, extractor] : llvm::enumerate(extractors))
-    result.ranks.push_back(extractor.getRank(result.getFirstRank(position)));
+  bool areAlike =
+      result.isSameForAllRanks() || result.ranks.size() == programOf.size();
+  if (!areAlike)
+    result.programOf = std::move(programOf);
   return result;
 }
 
