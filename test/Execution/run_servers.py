@@ -27,6 +27,8 @@ CONFIGURATIONS = [(3, 2, 0, 1, "parameter-server=async"), (6, 4, 0, 1, "paramete
                   (4, 2, 1, 2, "parameter-server=async,servers=2,micro-batches=2"),
                   (5, 4, 0, 1, "parameter-server=async:staleness=0")]
 SEEDS = (1, 2, 3)
+# Ranks that share few cores may take turns so evenly that runs have one order.
+MORE_SEEDS = range(100, 110)
 STEPS = 6
 EPSILON = 1e-5
 
@@ -159,7 +161,11 @@ def check(parplan, models, ranks, workers, number, micro_batches, specification,
     plan = compile_step(parplan, folder, case, task, ranks, specification, "fp32", out)
     data = os.path.join(folder, task["data"])
     orders = set()
-    for seed in SEEDS:
+    runs = 0
+    for seed in (*SEEDS, *MORE_SEEDS):
+        if runs >= len(SEEDS) and len(orders) > 1:
+            break
+        runs += 1
         metrics, weights = run(out, data, ranks, seed)
         log = metrics["parameter_server"]
         # In rows of as many as there are workers.
@@ -177,12 +183,12 @@ def check(parplan, models, ranks, workers, number, micro_batches, specification,
         check_weights(read_safetensors(saved), replay.versions[0], numpy.load(expected))
         log_file = os.path.join(work, "log.json")
         os.replace(os.path.join(out, "metrics.json"), log_file)
-        again, replayed = run(out, data, ranks, seed + 100, "--replay", log_file)
+        again, replayed = run(out, data, ranks, seed + 1000, "--replay", log_file)
         expect(again["parameter_server"] == log, "a replay has another log")
         expect(again["loss"] == metrics["loss"], f"a replay has the losses {again['loss']}, not {metrics['loss']}")
         expect(replayed == weights, "a replay saves other weights")
     expect(len(orders) > 1, "all runs have one order")
-    return f"{len(orders)} orders of {len(SEEDS)} runs, each NumPy's and its replay's"
+    return f"{len(orders)} orders of {runs} runs, each NumPy's and its replay's"
 
 
 def main():
