@@ -98,7 +98,7 @@ private:
     if (prepared.refusal)
       return refuse(*prepared.refusal);
     double computeBound = prepared.computeBound;
-    if (computeBound >= bestSeconds) {
+    if (result.answer && computeBound >= bestSeconds) {
       lowerBound = std::min(lowerBound, computeBound);
       ++result.certificate.pruned;
       return;

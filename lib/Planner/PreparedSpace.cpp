@@ -117,7 +117,9 @@ PreparedSpace parplan::prepareSpace(const PlanningProblem &problem,
     return prepared;
   OpSums sums(problem, request, space, assignments, costs);
   prepared.computeBound = sums.getLeast();
-  if (prepared.computeBound >= mostSeconds || request.control.isStopped())
+  bool isTooLong = mostSeconds != CostNetwork::forbidden &&
+                   prepared.computeBound >= mostSeconds;
+  if (isTooLong || request.control.isStopped())
     return prepared;
   prepared.mostOptimizerSeconds = sums.getMostOptimizer();
   prepared.problem = std::make_unique<MeshProblem>(

@@ -36,7 +36,8 @@ struct PreparedSpace {
   std::optional<Minimum> fastest;
 };
 
-/// Nothing is looked at whose ops alone take `mostSeconds`.
+/// Nothing is looked at whose ops alone take `mostSeconds`, unless these are
+/// infinite: why a space has no plan is to be said then.
 PreparedSpace prepareSpace(const PlanningProblem &problem,
                            const PlanRequest &request, const PlanSpace &space,
                            const PlanCosts &costs, double mostSeconds);

@@ -15,27 +15,53 @@
 
 using namespace parplan;
 
+namespace {
+
+/// Numbers per chunk of each position that the orders of a shape give, made
+/// once for each shape.
+class OrderCounts {
+public:
+  using Count = std::vector<int64_t> (*)(const ScheduleShape &, int64_t,
+                                         llvm::ArrayRef<Pass>);
+  explicit OrderCounts(Count count) : count(count) {}
+
+  const std::vector<int64_t> &get(const ScheduleShape &shape,
+                                  int64_t position) {
+    auto [it, isNew] =
+        known.try_emplace({static_cast<int64_t>(shape.kind), shape.positions,
+                           shape.microBatches, shape.chunks});
+    if (isNew) {
+      PipelineSchedule schedule = makeSchedule(shape);
+      for (auto [each, passes] : llvm::enumerate(schedule.passes))
+        it->second.push_back(count(shape, static_cast<int64_t>(each), passes));
+    }
+    return it->second[position];
+  }
+
+private:
+  Count count;
+  std::map<std::array<int64_t, 4>, std::vector<std::vector<int64_t>>> known;
+};
+
+} // namespace
+
 /// Micro-batches in flight during the first backward pass of schedules whose
-/// order has no short formula; made once for each shape.
+/// order has no short formula.
 static std::vector<int64_t> countInOrder(ScheduleShape shape,
                                          int64_t position) {
+  static thread_local OrderCounts known(
+      [](const ScheduleShape &of, int64_t, llvm::ArrayRef<Pass> passes) {
+        std::vector<int64_t> counts(of.chunks, 0);
+        for (const Pass &pass : passes) {
+          if (pass.kind != PassKind::forward)
+            break;
+          ++counts[pass.chunk];
+        }
+        return counts;
+      });
   // What comes after the warm-up does not change what comes before.
   shape.microBatches = std::min(shape.microBatches, 2 * shape.positions + 2);
-  using Counts = std::vector<std::vector<int64_t>>;
-  static thread_local std::map<std::array<int64_t, 3>, Counts> known;
-  auto [it, isNew] = known.try_emplace(
-      {static_cast<int64_t>(shape.kind), shape.positions, shape.microBatches});
-  if (isNew)
-    for (PipelineSchedule schedule = makeSchedule(shape);
-         const std::vector<Pass> &passes : schedule.passes) {
-      it->second.emplace_back(shape.chunks, 0);
-      for (const Pass &pass : passes) {
-        if (pass.kind != PassKind::forward)
-          break;
-        ++it->second.back()[pass.chunk];
-      }
-    }
-  return it->second[position];
+  return known.get(shape, position);
 }
 
 std::vector<int64_t> parplan::getLeastInFlight(const ScheduleShape &shape,
@@ -106,33 +132,31 @@ static StepBound goAround(const ScheduleShape &shape, StepBound plain) {
   return around;
 }
 
+/// Chunks of micro-batches that cannot be in flight all together.
+static int64_t countPastLimit(const ScheduleShape &shape, int64_t position) {
+  return std::max<int64_t>(0, shape.microBatches * shape.chunks -
+                                  getInFlightLimit(shape, position));
+}
+
 /// Per chunk the weight gradients that a position has behind it at its last
 /// input gradient, at least: at its last forward pass no more micro-batches may
 /// wait for theirs than are allowed in flight, and the first in are the first
 /// out.
 static std::vector<int64_t> countWeightGradients(const ScheduleShape &shape,
                                                  int64_t position) {
-  int64_t count = std::max<int64_t>(0, shape.microBatches * shape.chunks -
-                                           getInFlightLimit(shape, position));
   if (shape.chunks == 1)
-    return {count};
-  // Which chunk's turn it is: orders of input gradients are those of the shape.
-  using Turns = std::vector<std::vector<int64_t>>;
-  static thread_local std::map<std::array<int64_t, 3>, Turns> known;
-  auto [it, isNew] = known.try_emplace(
-      {static_cast<int64_t>(shape.kind), shape.positions, shape.microBatches});
-  if (isNew)
-    for (PipelineSchedule schedule = makeSchedule(shape);
-         const std::vector<Pass> &passes : schedule.passes) {
-      it->second.emplace_back();
-      for (const Pass &pass : passes)
-        if (pass.kind == PassKind::inputGradient)
-          it->second.back().push_back(pass.chunk);
-    }
-  std::vector<int64_t> counts(shape.chunks, 0);
-  for (int64_t chunk : llvm::ArrayRef(it->second[position]).take_front(count))
-    ++counts[chunk];
-  return counts;
+    return {countPastLimit(shape, position)};
+  static thread_local OrderCounts known(
+      [](const ScheduleShape &of, int64_t at, llvm::ArrayRef<Pass> passes) {
+        int64_t left = countPastLimit(of, at);
+        std::vector<int64_t> counts(of.chunks, 0);
+        // Orders of input gradients are those of the shape.
+        for (const Pass &pass : passes)
+          if (pass.kind == PassKind::inputGradient && left-- > 0)
+            ++counts[pass.chunk];
+        return counts;
+      });
+  return known.get(shape, position);
 }
 
 /// Behind the last gradient of the centre's input, in the first chunk, come

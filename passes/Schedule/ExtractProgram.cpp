@@ -6,7 +6,7 @@
 
 #include "passes/Schedule/ExtractProgram.h"
 
-#include "llvm/ADT/SmallSet.h"
+#include "passes/Schedule/RankClasses.h"
 
 #include <map>
 
@@ -284,92 +284,6 @@ private:
   llvm::DenseMap<Attribute, int> communicators;
   llvm::DenseMap<Operation *, int> buffers;
   llvm::DenseSet<Operation *> gradients;
-};
-
-/// Ranks of one program do the same unless their places in a communicator make
-/// a difference: of an exchange every place, of a copy that some ranks leave
-/// out the places that do not.
-class RankClasses {
-public:
-  RankClasses(ArrayRef<exec::ProgramOp> programs, const Mesh &mesh)
-      : mesh(mesh), program(programs.front()),
-        hasPositions(programs.size() > 1) {
-    for (exec::ProgramOp each : programs)
-      addDifferences(each);
-    while (spread())
-      ;
-  }
-
-  /// Equal for ranks that do the same. Of each kind of ranks the first ones
-  /// exchange messages with each other alone: a place in one communicator says
-  /// nothing of those in others.
-  std::vector<int64_t> getKey(int64_t rank) const {
-    std::vector<int64_t> key = {getPosition(rank), mesh.getIndex(rank, whole)};
-    for (const auto &[axes, places] : chosen) {
-      int64_t place = mesh.getIndex(rank, axes);
-      key.push_back(places.contains(place) ? place : -1);
-    }
-    return key;
-  }
-
-  bool areAllAlike() const {
-    return !hasPositions && whole.empty() && chosen.empty();
-  }
-
-  int64_t getPosition(int64_t rank) const {
-    return hasPositions ? exec::ProgramOp(program).getPositionOf(rank) : 0;
-  }
-
-private:
-  void addDifferences(exec::ProgramOp of) {
-    Block &body = of.getBody().front();
-    llvm::DenseMap<Attribute, AxisList> axesOf;
-    for (auto communicator : body.getOps<exec::CommunicatorOp>()) {
-      FailureOr<AxisList> axes = communicator.getAxes().resolve(mesh);
-      axesOf[communicator.getSymNameAttr()] = *axes;
-    }
-    for (Operation &op : body) {
-      if (auto exchange = dyn_cast<exec::ExchangeOp>(op))
-        add(axesOf.lookup(exchange.getCommunicatorAttr().getAttr()));
-      else if (auto copy = dyn_cast<exec::CopyOp>(op); copy && copy.getOnly())
-        chosen[axesOf.lookup(copy.getOnly()->getCommunicator().getAttr())]
-            .insert(copy.getOnly()->getPosition());
-    }
-  }
-
-  void add(ArrayRef<int> axes) {
-    for (int axis : axes)
-      if (!llvm::is_contained(whole, axis))
-        whole.push_back(axis);
-  }
-
-  /// Choices along axes that others use, too, count whole; true if there was
-  /// one.
-  bool spread() {
-    for (auto it = chosen.begin(); it != chosen.end(); ++it) {
-      bool isShared = llvm::any_of(it->first, [&](int axis) {
-        return llvm::is_contained(whole, axis) ||
-               llvm::any_of(chosen, [&](const auto &other) {
-                 return other.first != it->first &&
-                        llvm::is_contained(other.first, axis);
-               });
-      });
-      if (!isShared)
-        continue;
-      add(it->first);
-      chosen.erase(it);
-      return true;
-    }
-    return false;
-  }
-
-  const Mesh &mesh;
-  exec::ProgramOp program;
-  bool hasPositions;
-  /// Axes of which every place counts.
-  AxisList whole;
-  /// By axes the places that count.
-  std::map<AxisList, llvm::SmallSet<int64_t, 4>> chosen;
 };
 
 } // namespace

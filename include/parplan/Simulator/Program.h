@@ -112,8 +112,9 @@ struct Program {
   /// One for all ranks, one for each, or those of `programOf`.
   std::vector<RankProgram> ranks;
   /// Of each rank the one of `ranks` that it runs, where several run the same,
-  /// as those of a position of a pipeline do. These differ in their coordinates on other axes
-  /// than messages go along, and run at the same time. Empty: see there.
+  /// as those of a position of a pipeline do. These differ in their coordinates
+  /// on other axes than messages go along, and run at the same time. Empty: see
+  /// there.
   std::vector<int64_t> programOf;
 
   bool isSameForAllRanks() const { return ranks.size() == 1; }

@@ -79,59 +79,45 @@ private:
   std::mt19937 random;
 };
 
-class ScheduleBoundsTest : public testing::TestWithParam<ScheduleKind> {};
+class ScheduleBoundsTest : public testing::TestWithParam<ScheduleKind> {
+protected:
+  /// Over random steps.
+  template <typename GetSeconds>
+  static void check(Meeting meeting, int rounds, GetSeconds getStepSeconds) {
+    Steps steps(7);
+    for (int round = 0; round < rounds; ++round) {
+      Step step = steps.make(GetParam());
+      double seconds = getStepSeconds(step);
+      double message =
+          *std::min_element(step.latencies.begin(), step.latencies.end());
+      for (int64_t centre = 0; centre < step.shape.positions; ++centre)
+        for (const StepBound &bound :
+             getStepBounds(step.shape, meeting, centre))
+          ASSERT_LE(
+              getSeconds(bound, step.shape, step.times, step.once, message),
+              seconds * (1 + 1e-12))
+              << printScheduleName(step.shape) << " p=" << step.shape.positions
+              << " m=" << step.shape.microBatches << " centre " << centre;
+    }
+  }
+};
 
 } // namespace
 
 TEST_P(ScheduleBoundsTest, NoSimulatedStepIsShorter) {
-  Steps steps(7);
-  for (int round = 0; round < 300; ++round) {
-    Step step = steps.make(GetParam());
-    double seconds = step.simulateSeconds();
-    double message =
-        *std::min_element(step.latencies.begin(), step.latencies.end());
-    for (int64_t centre = 0; centre < step.shape.positions; ++centre)
-      for (const StepBound &bound :
-           getStepBounds(step.shape, Meeting::always, centre))
-        ASSERT_LE(getSeconds(bound, step.shape, step.times, step.once, message),
-                  seconds * (1 + 1e-12))
-            << printScheduleName(step.shape) << " p=" << step.shape.positions
-            << " m=" << step.shape.microBatches << " centre " << centre;
-  }
+  check(Meeting::always, 300,
+        [](const Step &step) { return step.simulateSeconds(); });
 }
 
 TEST_P(ScheduleBoundsTest, NoPeriodIsShorterWithoutMeeting) {
-  Steps steps(8);
-  for (int round = 0; round < 150; ++round) {
-    Step step = steps.make(GetParam());
-    double period = step.simulatePeriod();
-    double message =
-        *std::min_element(step.latencies.begin(), step.latencies.end());
-    for (int64_t centre = 0; centre < step.shape.positions; ++centre)
-      for (const StepBound &bound :
-           getStepBounds(step.shape, Meeting::never, centre))
-        ASSERT_LE(getSeconds(bound, step.shape, step.times, step.once, message),
-                  period * (1 + 1e-12))
-            << printScheduleName(step.shape) << " p=" << step.shape.positions
-            << " m=" << step.shape.microBatches << " centre " << centre;
-  }
+  check(Meeting::never, 150,
+        [](const Step &step) { return step.simulatePeriod(); });
 }
 
 TEST_P(ScheduleBoundsTest, NoStepIsShorterWhetherSomeCutsMeetOrNot) {
-  Steps steps(10);
-  for (int round = 0; round < 150; ++round) {
-    Step step = steps.make(GetParam());
-    double seconds = std::min(step.simulatePeriod(), step.simulateSeconds());
-    double message =
-        *std::min_element(step.latencies.begin(), step.latencies.end());
-    for (int64_t centre = 0; centre < step.shape.positions; ++centre)
-      for (const StepBound &bound :
-           getStepBounds(step.shape, Meeting::bySomeCuts, centre))
-        ASSERT_LE(getSeconds(bound, step.shape, step.times, step.once, message),
-                  seconds * (1 + 1e-12))
-            << printScheduleName(step.shape) << " p=" << step.shape.positions
-            << " m=" << step.shape.microBatches << " centre " << centre;
-  }
+  check(Meeting::bySomeCuts, 150, [](const Step &step) {
+    return std::min(step.simulatePeriod(), step.simulateSeconds());
+  });
 }
 
 TEST_P(ScheduleBoundsTest, ThatManyMicroBatchesAreInFlightWhateverTheTimes) {
