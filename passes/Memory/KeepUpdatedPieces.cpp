@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/parplan/FunctionAttributes.h"
 #include "dialects/parplan/ParplanOps.h"
 #include "passes/Memory/Passes.h"
 #include "passes/Partition/ShardingAccess.h"
@@ -87,10 +88,7 @@ void turn(Cycle cycle) {
   SmallVector<Operation *> path;
   Operation *reader = nullptr;
   collectPath(cycle.variable, cycle.slice, path, reader);
-  auto function = cycle.update->getParentOfType<func::FuncOp>();
   Attribute stored = getSharding(piece);
-  function.setResultAttr(cycle.returned->getOperandNumber(),
-                         attributes::sharding, stored);
   cycle.returned->set(cycle.update->getResult(0));
   whole.replaceAllUsesExcept(cycle.gather.getResult(), cycle.slice);
   cycle.gather.getInputMutable().assign(whole);
@@ -127,8 +125,15 @@ struct KeepUpdatedPiecesPass
                              "does not slice, replace and gather it alone");
           signalPassFailure();
         }
-      for (const Cycle &cycle : cycles)
+      llvm::DenseMap<unsigned, Attribute> stored;
+      for (const Cycle &cycle : cycles) {
+        ShardSliceOp slice = cycle.slice;
+        stored[cycle.returned->getOperandNumber()] =
+            getSharding(slice.getResult());
         turn(cycle);
+      }
+      setResultAttributes(function, attributes::sharding,
+                          [&](unsigned index) { return stored.lookup(index); });
       Operation *terminator = function.getBody().front().getTerminator();
       function.setFunctionType(
           FunctionType::get(&getContext(), function.getArgumentTypes(),

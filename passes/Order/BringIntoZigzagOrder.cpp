@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/parplan/FunctionAttributes.h"
 #include "passes/Order/Passes.h"
 #include "passes/Order/SequenceFollower.h"
 #include "passes/Order/SourceBuilder.h"
@@ -37,14 +38,13 @@ void orderSources(SequenceFollower &follower, int64_t ranks) {
 
 /// Says of arguments and results which of their dimensions are in the order.
 void annotate(func::FuncOp function, const SequenceFollower &follower) {
-  for (BlockArgument argument : function.getArguments())
-    if (Attribute order = follower.getOrder(argument))
-      function.setArgAttr(argument.getArgNumber(), attributes::zigzag, order);
   Operation *terminator = function.getBody().front().getTerminator();
-  for (OpOperand &result : terminator->getOpOperands())
-    if (Attribute order = follower.getOrder(result.get()))
-      function.setResultAttr(result.getOperandNumber(), attributes::zigzag,
-                             order);
+  setArgumentAttributes(function, attributes::zigzag, [&](unsigned index) {
+    return follower.getOrder(function.getArgument(index));
+  });
+  setResultAttributes(function, attributes::zigzag, [&](unsigned index) {
+    return follower.getOrder(terminator->getOperand(index));
+  });
 }
 
 struct BringIntoZigzagOrder

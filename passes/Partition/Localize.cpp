@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/parplan/FunctionAttributes.h"
 #include "dialects/parplan/ParplanOps.h"
 #include "parplan/Support/Check.h"
 #include "passes/Partition/Layouts.h"
@@ -79,16 +80,18 @@ private:
       mapping.map(argument,
                   body.addArgument(access.getLocalType(type, *sharding),
                                    argument.getLoc()));
-      function.setArgAttr(argument.getArgNumber(), attributes::globalType,
-                          TypeAttr::get(type));
     }
+    setArgumentAttributes(function, attributes::globalType,
+                          [&](unsigned index) {
+                            return TypeAttr::get(arguments[index].getType());
+                          });
     return success();
   }
 
   void localizeReturn(func::FuncOp function, func::ReturnOp op) {
-    for (OpOperand &operand : op->getOpOperands())
-      function.setResultAttr(operand.getOperandNumber(), attributes::globalType,
-                             TypeAttr::get(operand.get().getType()));
+    setResultAttributes(function, attributes::globalType, [&](unsigned index) {
+      return TypeAttr::get(op.getOperand(index).getType());
+    });
     OpBuilder(op).clone(*op, mapping);
   }
 

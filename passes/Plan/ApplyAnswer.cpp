@@ -1,5 +1,6 @@
 //===- ApplyAnswer.cpp - A plan as attributes -----------------------------===//
 
+#include "dialects/parplan/FunctionAttributes.h"
 #include "dialects/parplan/ParplanOps.h"
 #include "passes/Plan/GraphProblem.h"
 
@@ -127,11 +128,10 @@ void parplan::applyAnswer(func::FuncOp function, const GraphProblem &graph,
     }
     op.setAttr(attributes::shardings, builder.getArrayAttr(results));
   }
-  for (BlockArgument argument : body.getArguments())
-    function.setArgAttr(argument.getArgNumber(), attributes::sharding,
-                        shardings.lookup(argument));
-  for (auto [index, result] :
-       llvm::enumerate(body.getTerminator()->getOperands()))
-    function.setResultAttr(index, attributes::sharding,
-                           shardings.lookup(result));
+  setArgumentAttributes(function, attributes::sharding, [&](unsigned index) {
+    return shardings.lookup(body.getArgument(index));
+  });
+  setResultAttributes(function, attributes::sharding, [&](unsigned index) {
+    return shardings.lookup(body.getTerminator()->getOperand(index));
+  });
 }

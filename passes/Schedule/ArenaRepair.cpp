@@ -25,26 +25,28 @@ ArenaRepair::ArenaRepair(std::vector<Lifetime> given)
                    [&](uint32_t left, uint32_t right) {
                      return lifetimes[left].first < lifetimes[right].first;
                    });
-  std::vector<std::pair<uint32_t, uint32_t>> pairs;
-  for (auto left = byFirst.begin(); left != byFirst.end(); ++left)
-    for (auto right = left + 1;
-         right != byFirst.end() &&
-         lifetimes[*right].first <= lifetimes[*left].last;
-         ++right) {
-      // What has no bytes is in nobody's way.
-      if (lifetimes[*left].bytes == 0 || lifetimes[*right].bytes == 0)
-        continue;
-      pairs.push_back({*left, *right});
-      pairs.push_back({*right, *left});
-    }
-  std::sort(pairs.begin(), pairs.end());
+  auto visitPairs = [&](auto visit) {
+    for (auto left = byFirst.begin(); left != byFirst.end(); ++left)
+      for (auto right = left + 1;
+           right != byFirst.end() &&
+           lifetimes[*right].first <= lifetimes[*left].last;
+           ++right) {
+        // What has no bytes is in nobody's way.
+        if (lifetimes[*left].bytes == 0 || lifetimes[*right].bytes == 0)
+          continue;
+        visit(*left, *right);
+        visit(*right, *left);
+      }
+  };
   firstNeighbor.assign(lifetimes.size() + 1, 0);
-  for (auto [buffer, neighbor] : pairs) {
-    neighbors.push_back(neighbor);
-    ++firstNeighbor[buffer + 1];
-  }
+  visitPairs([&](uint32_t buffer, uint32_t) { ++firstNeighbor[buffer + 1]; });
   std::partial_sum(firstNeighbor.begin(), firstNeighbor.end(),
                    firstNeighbor.begin());
+  neighbors.resize(firstNeighbor.back());
+  std::vector<size_t> next(firstNeighbor.begin(), firstNeighbor.end() - 1);
+  visitPairs([&](uint32_t buffer, uint32_t neighbor) {
+    neighbors[next[buffer]++] = neighbor;
+  });
   findFullness();
 }
 

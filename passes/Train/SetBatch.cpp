@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/parplan/FunctionAttributes.h"
 #include "passes/Train/BatchFollower.h"
 #include "passes/Train/Passes.h"
 
@@ -86,17 +87,19 @@ struct SetBatch : impl::SetBatchBase<SetBatch> {
       op->setAttr(attributes::perMicroBatch, builder.getUnitAttr());
     bool sound = true;
     Operation *end = function.getBody().front().getTerminator();
-    for (OpOperand &operand : end->getOpOperands()) {
-      if (std::optional<int64_t> dim = getDim(operand.get())) {
-        function.setResultAttr(operand.getOperandNumber(), attributes::batchDim,
-                               builder.getI64IntegerAttr(*dim));
-      } else if (dependsOnBatch(operand.get())) {
-        sound = false;
-        emitError(operand.get().getLoc(),
-                  "makes an output without a dimension of samples, which are "
-                  "in several micro-batches");
-      }
-    }
+    setResultAttributes(
+        function, attributes::batchDim, [&](unsigned index) -> Attribute {
+          Value result = end->getOperand(index);
+          if (std::optional<int64_t> dim = getDim(result))
+            return builder.getI64IntegerAttr(*dim);
+          if (dependsOnBatch(result)) {
+            sound = false;
+            emitError(result.getLoc(),
+                      "makes an output without a dimension of samples, which "
+                      "are in several micro-batches");
+          }
+          return nullptr;
+        });
     function->setAttr(attributes::forwardOnly, builder.getUnitAttr());
     return success(sound);
   }
