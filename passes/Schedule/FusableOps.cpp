@@ -6,6 +6,8 @@
 
 #include "passes/Schedule/FusableOps.h"
 
+#include "parplan/Support/Check.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -113,10 +115,11 @@ bool isFusable(Operation *op) {
          isa<SumOp, PadOp, ClearPaddingOp, ShardSliceOp, PendOp>(op);
 }
 
-bool dividesEvenly(ShardSliceOp op, int64_t size) {
+int64_t getWidth(ShardSliceOp op) {
   Mesh mesh = findMesh(op, op.getOutSharding().getMesh()).getMesh().getMesh();
   FailureOr<AxisList> axes = op.getAxes().resolve(mesh);
-  return succeeded(axes) && size % mesh.getWidth(*axes) == 0;
+  PARPLAN_CHECK(succeeded(axes), "a verified slice names axes of its mesh");
+  return mesh.getWidth(*axes);
 }
 
 bool isCostly(Operation *op) {

@@ -194,33 +194,25 @@ public:
       : function(function), decisions(function.getBody().front()),
         inlined(decisions.getInlined()), kernels(kernels) {}
 
-  LogicalResult run() {
+  void run() {
     SmallVector<Operation *> ops;
     for (Operation &op : function.getBody().front())
       ops.push_back(&op);
     for (Operation *op : ops)
-      if (failed(fuse(op)))
-        return failure();
+      fuse(op);
     for (Operation *op : llvm::reverse(ops))
       if ((isRoot(op) || isUnitReshape(op)) && op->use_empty())
         op->erase();
-    return success();
   }
 
 private:
-  LogicalResult fuse(Operation *op) {
+  void fuse(Operation *op) {
     if (!isRoot(op) || inlined.contains(op) || op->use_empty())
-      return success();
+      return;
     if (isFree(op) && llvm::all_of(op->getUses(), [&](OpOperand &use) {
           return readsInside(use);
         }))
-      return success();
-    if (auto slice = dyn_cast<ShardSliceOp>(op);
-        slice && static_cast<int64_t>(slice.getDim()) < 0 &&
-        slice.getAxes().getNames().size() > 1 &&
-        !dividesEvenly(slice, getTensorType(slice.getInput()).getNumElements()))
-      return op->emitOpError("cuts a flat block over several axes that do not "
-                             "divide it");
+      return;
     Value result;
     if (auto concat = dyn_cast<ConcatOp>(op))
       result = fuseConcat(concat);
@@ -231,7 +223,6 @@ private:
     op->getResult(0).replaceUsesWithIf(result, [&](OpOperand &use) {
       return !isFree(op) || !readsInside(use);
     });
-    return success();
   }
 
   /// Whether the user computes free operands itself.
@@ -370,8 +361,7 @@ struct FuseElementwisePass : impl::FuseElementwiseBase<FuseElementwisePass> {
   void runOnOperation() override {
     Fuser::Kernels kernels;
     for (auto function : getOperation().getOps<func::FuncOp>())
-      if (failed(Fuser(function, kernels).run()))
-        return signalPassFailure();
+      Fuser(function, kernels).run();
   }
 };
 

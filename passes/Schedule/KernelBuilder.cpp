@@ -346,14 +346,22 @@ Value KernelBuilder::computeShardSlice(ShardSliceOp op, const IndexMap &map,
     dim = 0;
   int64_t size =
       isFlat ? inputType.getNumElements() : inputType.getDimSize(dim);
-  unsigned start = getScalarNumber(RankValueKind::start, size, op.getAxes());
+  int64_t width = getWidth(op);
+  // All pieces of a flat block but the last ones are full, whatever the axes
+  // (S6); blocks of a dimension are cut axis by axis (S3).
+  unsigned start =
+      getScalarNumber(RankValueKind::start,
+                      isFlat ? llvm::alignTo(size, width) : size, op.getAxes());
   AffineIndex shift = constantIndex(rank, 0);
   shift.scalars.push_back({start, 1});
   source[dim] = sum(map[dim], shift);
   Value exists;
-  if (!dividesEvenly(op, size))
-    exists = less(materialise(map[dim]),
-                  getScalar(RankValueKind::extent, size, op.getAxes()));
+  if (size % width != 0)
+    exists = isFlat
+                 ? less(materialise(source[dim]),
+                        literal(builder.getI64IntegerAttr(size)))
+                 : less(materialise(map[dim]),
+                        getScalar(RankValueKind::extent, size, op.getAxes()));
   Value element =
       isFlat ? load(op.getInput(), source, conjunction(guard, exists))
              : evaluate(op.getInput(), source, conjunction(guard, exists));

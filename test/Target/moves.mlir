@@ -13,6 +13,7 @@
 // CHECK-NEXT: reduced: equal
 // CHECK-NEXT: scattered: equal
 // CHECK-NEXT: sent: equal
+// CHECK-NEXT: stored: equal
 // CHECK-NEXT: told: equal
 // CHECK-NEXT: turned: equal
 // CHECK-NEXT: communication, order and memory are as predicted

@@ -155,6 +155,22 @@ func.func @shard_slice(%x: tensor<8xf32>, %y: tensor<7xf32>) -> (tensor<4xf32>, 
 
 // -----
 
+parplan.mesh @mesh <["a"=2 tensor, "b"=2 tensor]>
+
+// All pieces of a flat block but the last ones are full: they start as if the block had 8 elements.
+// CHECK: exec.kernel @kernel0 space [2] inputs [f32] output f32 scalars 1
+// CHECK: %[[SIZE:.*]] = exec.literal 5 : i64
+// CHECK: %[[EXISTS:.*]] = exec.apply lt(%{{.*}}, %[[SIZE]])
+// CHECK: exec.load 0 at 0 strides [1] plus %{{.*}} times [1] if %[[EXISTS]] : f32
+// CHECK-LABEL: func.func @uneven_storage
+func.func @uneven_storage(%x: tensor<5xf32>) -> tensor<2xf32> {
+  // CHECK: scalars [#exec.rank_value<start of 8 over <"a", "b">>]
+  %0 = parplan.shard_slice %x axes <"a", "b"> dim -1 to <@mesh, [{}], stored = {"a", "b"}> : tensor<5xf32> -> tensor<2xf32>
+  return %0 : tensor<2xf32>
+}
+
+// -----
+
 parplan.mesh @mesh <["tp0"=2 tensor]>
 
 // CHECK: exec.kernel @kernel0 space [4]

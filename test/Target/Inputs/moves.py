@@ -10,7 +10,7 @@ import numpy as np
 
 
 def prepare(folder):
-    np.save(os.path.join(folder, "a.npy"), np.arange(1, 36, dtype=np.float32).reshape(5, 7))
+    np.save(os.path.join(folder, "a.npy"), np.arange(1, 26, dtype=np.float32).reshape(5, 5))
     np.save(os.path.join(folder, "b.npy"), np.arange(1, 9, dtype=np.float32))
 
 
