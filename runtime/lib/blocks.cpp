@@ -33,10 +33,24 @@ int64_t blockElements(const Program &program, Table<Dimension> dimensions) {
   return elements;
 }
 
+/// S6: equal pieces over all axes together, and what is missing at the end.
+static Interval pieceOf(const Program &program,
+                        const std::vector<int64_t> &coordinates,
+                        int64_t elements, Table<int32_t> axes) {
+  int64_t pieces = 1, place = 0;
+  for (int32_t axis : axes) {
+    pieces *= program.mesh[axis].size;
+    place = place * program.mesh[axis].size + coordinates[axis];
+  }
+  const int64_t size = (elements + pieces - 1) / pieces;
+  const int64_t start = std::min(place * size, elements);
+  return {start, std::min(size, elements - start), size};
+}
+
 int64_t pieceElements(const Program &program, int64_t elements,
                       Table<int32_t> axes) {
   const std::vector<int64_t> origin(program.mesh.size);
-  return blockOf(program, origin, elements, axes).size;
+  return pieceOf(program, origin, elements, axes).size;
 }
 
 KeptPart keptPart(const Program &program, const Parameter &parameter,
@@ -44,7 +58,7 @@ KeptPart keptPart(const Program &program, const Parameter &parameter,
                   int64_t blockElements) {
   const bool bucket = parameter.bucketElements != 0;
   const int64_t base = bucket ? parameter.bucketOffset : 0;
-  const Interval piece = blockOf(
+  const Interval piece = pieceOf(
       program, coordinates, bucket ? parameter.bucketElements : blockElements,
       parameter.storageAxes);
   const int64_t from = std::max(piece.start, base);

@@ -49,8 +49,9 @@ STRATEGIES = {
         (4, "node:node_MatMul_27:column,node:node_MatMul_35:column,node:node_MatMul_43:column,node:node_MatMul_90:row,"
             "node:node_MatMul_92:summa2d,node:node_MatMul_101:gather2d"),
         (8, "tp3d=2x2x2"), (2, "pp=2,micro-batches=4,schedule=zb-v"), (1, "offload=parameters:nvme")],
+    # Data axes within and between nodes divide neither the samples nor the parameters.
     "bert-train": [(3, "cp=3,node:*attention*:ring"), (4, "dp=2,tp1d=2,sp=on"), (8, "tp2d=2x2,dp=2"),
-                   (3, "pp=3,micro-batches=4,schedule=v-half")],
+                   (3, "pp=3,micro-batches=4,schedule=v-half"), (6, "dp=6,zero=3", "slow_pairs.json")],
     "experts-gather-train": [(2, "ep=2"), (4, "ep=2,tp1d=2")],
     # Stacks of the experts' weights: in pieces, on the host, split unevenly, and in a stage.
     "experts-loop-train": [(2, "ep=2"), (4, "ep=4"), (4, "ep=2,dp=2"), (4, "ep=2,tp1d=2"), (3, "ep=3"),
@@ -97,9 +98,11 @@ def check_weights(saved, initial, expected):
     return relative
 
 
-def compile_step(parplan, folder, case, task, ranks, specification, precision, out):
+def compile_step(parplan, folder, case, task, ranks, specification, precision, out, cluster=None):
     """Returns the plan. Causal rings are planned for slow devices: there it pays that their order is zig-zag."""
     is_ring = ":ring" in specification
+    if is_ring:
+        cluster = "slow_host.json"
     command = [parplan, os.path.join(folder, "model.onnx"), "--gpus", str(ranks), "--target", "host", "-o", out, "--train",
                "--loss", task["loss"], "--optimizer", task["optimizer"], "--global-batch", str(task["global_batch"]),
                "--precision", precision, "--report-gradient-norm"]
@@ -110,8 +113,8 @@ def compile_step(parplan, folder, case, task, ranks, specification, precision, o
             command += ["--dim", f"{name}={value}"]
     if specification:
         command += ["--force", specification]
-    if is_ring:
-        command += ["--cluster", os.path.join(os.path.dirname(os.path.abspath(__file__)), "slow_host.json")]
+    if cluster:
+        command += ["--cluster", os.path.join(os.path.dirname(os.path.abspath(__file__)), cluster)]
     execute(command)
     plan = read_json(os.path.join(out, "plan.json"))
     Forced(specification).check_plan(plan, ranks)
@@ -127,9 +130,9 @@ def train(folder, task, ranks, steps, out, saved):
     return read_json(metrics)
 
 
-def run(parplan, folder, case, task, ranks, specification, work):
+def run(parplan, folder, case, task, ranks, specification, cluster, work):
     out, saved = os.path.join(work, "out"), os.path.join(work, "trained.safetensors")
-    plan = compile_step(parplan, folder, case, task, ranks, specification, "fp32", out)
+    plan = compile_step(parplan, folder, case, task, ranks, specification, "fp32", out, cluster)
     steps = len(task["losses"])
     metrics = train(folder, task, ranks, steps, out, saved)
     Forced(specification).check_communication(metrics)
@@ -153,11 +156,11 @@ def run(parplan, folder, case, task, ranks, specification, work):
     return verdict
 
 
-def compare_precisions(parplan, folder, case, task, ranks, specification, precision, work):
+def compare_precisions(parplan, folder, case, task, ranks, specification, cluster, precision, work):
     losses = []
     for each in ("fp32", precision):
         out = os.path.join(work, each)
-        compile_step(parplan, folder, case, task, ranks, specification, each, out)
+        compile_step(parplan, folder, case, task, ranks, specification, each, out, cluster)
         losses.append(train(folder, task, ranks, PRECISION_STEPS, out, os.path.join(work, "trained.safetensors"))["loss"])
     wanted, narrow = losses
     expect(len(wanted) == len(narrow) == PRECISION_STEPS, f"{len(narrow)} losses for {PRECISION_STEPS} steps")
@@ -190,8 +193,8 @@ def main():
         for index, task in enumerate(case["train"][:1] if options.strategies else case["train"]):
             if options.run and index not in options.run:
                 continue
-            for ranks, specification in configurations if index == 0 or options.run else configurations[:2]:
-                step = (parplan, folder, case, task, ranks, specification)
+            for ranks, specification, *cluster in configurations if index == 0 or options.run else configurations[:2]:
+                step = (parplan, folder, case, task, ranks, specification, cluster[0] if cluster else None)
 
                 def check(step=step):
                     with tempfile.TemporaryDirectory(prefix="parplan-") as work:
