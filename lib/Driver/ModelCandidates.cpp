@@ -11,9 +11,10 @@
 
 using namespace parplan;
 
-/// Up to so many devices each mesh is searched exactly by itself: that takes
-/// less time there than one search over all.
-static constexpr int64_t mostSeparateGpus = 16;
+/// Up to so many devices, each mesh is searched exactly by itself, as long as
+/// the variables of the model take at most this part of a device: where memory
+/// decides little, that takes less time than one search over all.
+static constexpr int64_t mostSeparateGpus = 8, separateMemoryShare = 8;
 
 /// Programs are written out micro-batch by micro-batch: one of more ops, over
 /// all positions, takes minutes to make, and its compiler hours.
@@ -42,7 +43,10 @@ PlanChoice ModelCandidates::choose(SimplifiedModel first, DiagnosticEngine said,
                          plain->loopObstacle, options.modelPath, engine))
     return {};
   // Bounds of a joint search know nothing of processors that ranks share.
-  bool isJoint = options.force.isOpen() && options.gpus > mostSeparateGpus &&
+  bool isSmall = options.gpus <= mostSeparateGpus &&
+                 plain->graph.problem.getVariableBytes() <=
+                     memoryLimitBytes / separateMemoryShare;
+  bool isJoint = options.force.isOpen() && options.gpus > 1 && !isSmall &&
                  costs.getSharing() == 1;
   // It says which numbers of micro-batches are too many for all.
   if (isJoint)

@@ -13,6 +13,14 @@ int64_t PlanningValue::getWholeBytes() const {
   return bytes;
 }
 
+int64_t PlanningProblem::getVariableBytes() const {
+  int64_t bytes = 0;
+  for (const PlanningValue &value : values)
+    if (value.kind == ValueKind::parameter || value.kind == ValueKind::state)
+      bytes += value.getWholeBytes();
+  return bytes;
+}
+
 /// Product of the factor sizes of a dimension.
 static int64_t getSize(const ShardingRule &rule, const DimFactors &dim) {
   int64_t size = 1;

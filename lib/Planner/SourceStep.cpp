@@ -83,19 +83,12 @@ void SourceStep::addRuns(const PlanRequest &request, const PlanCosts &costs) {
 }
 
 void SourceStep::addBytes() {
-  auto getBytes = [](const PlanningValue &value) {
-    auto bytes = static_cast<double>(value.elementBytes);
-    for (int64_t size : value.shape)
-      bytes *= static_cast<double>(size);
-    return bytes;
-  };
-  for (const PlanningValue &value : problem.values)
-    if (value.kind == ValueKind::parameter || value.kind == ValueKind::state)
-      variableBytes += getBytes(value);
+  variableBytes = static_cast<double>(problem.getVariableBytes());
   for (const PlanningOp &op : problem.ops)
     if (op.role == OpRole::forward && op.perMicroBatch)
       for (int result : op.results)
-        activationBytes += getBytes(problem.values[result]);
+        activationBytes +=
+            static_cast<double>(problem.values[result].getWholeBytes());
 }
 
 /// The least number of samples that an op of the forward pass has. Of

@@ -112,6 +112,9 @@ struct PlanningProblem {
   int64_t microBatches = 1;
   /// Bytes that every rank needs whatever the plan (workspaces).
   int64_t fixedBytes = 0;
+
+  /// Of all parameters and states, each once.
+  int64_t getVariableBytes() const;
 };
 
 /// Checks that the problem is complete: indices in range, producers before
