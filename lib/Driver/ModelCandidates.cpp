@@ -9,6 +9,8 @@
 #include "parplan/Support/DiagnosticCodes.h"
 #include "passes/Order/Passes.h"
 
+#include <algorithm>
+
 using namespace parplan;
 
 /// Up to so many devices, each mesh is searched exactly by itself, as long as
@@ -56,8 +58,11 @@ PlanChoice ModelCandidates::choose(SimplifiedModel first, DiagnosticEngine said,
                      request.training.has_value());
   // Other orders matter where ranks share a sequence, which few samples alone
   // are worth.
-  if (isJoint)
+  if (isJoint) {
+    // What has no plan there hardly has one without last resorts.
+    std::rotate(rounds.begin(), rounds.end() - 1, rounds.end());
     rounds.insert(rounds.begin(), listJointCandidates(/*orders=*/1));
+  }
   return choosePlan(rounds, memoryLimitBytes,
                     options.timeBudgetSeconds - time.getSeconds(), *this);
 }
