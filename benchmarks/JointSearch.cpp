@@ -15,6 +15,7 @@
 #include "lib/Driver/Planning.h"
 #include "parplan/Planner/ClusterCosts.h"
 #include "parplan/Planner/Evaluator.h"
+#include "parplan/Planner/SearchSpace.h"
 #include "parplan/Support/Check.h"
 #include "parplan/Support/DiagnosticCodes.h"
 #include "parplan/Support/Text.h"

@@ -7,7 +7,7 @@
 
 #include "benchmarks/UniformPlans.h"
 
-#include "lib/Planner/ProblemSource.h"
+#include "lib/Planner/Joint/ProblemSource.h"
 #include "parplan/Planner/ScheduleBounds.h"
 
 #include "llvm/ADT/STLExtras.h"

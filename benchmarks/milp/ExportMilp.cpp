@@ -19,12 +19,13 @@
 
 #include "Program.h"
 
-#include "lib/Planner/MeshProblem.h"
+#include "lib/Planner/Exact/MeshProblem.h"
 
 #include "parplan/Planner/ClusterCosts.h"
 #include "parplan/Planner/Evaluator.h"
 #include "parplan/Planner/FindPlan.h"
 #include "parplan/Planner/ProblemFile.h"
+#include "parplan/Planner/SearchSpace.h"
 #include "parplan/Support/Check.h"
 #include "parplan/Support/Diagnostics.h"
 #include "parplan/Support/Json.h"

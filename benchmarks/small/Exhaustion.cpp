@@ -5,10 +5,11 @@
 #include "Stages.h"
 #include "Variants.h"
 
-#include "lib/Planner/EveryLayout.h"
-#include "lib/Planner/StepTime.h"
+#include "lib/Planner/Candidates/EveryLayout.h"
+#include "lib/Planner/Evaluation/StepTime.h"
 
 #include "parplan/Planner/Evaluator.h"
+#include "parplan/Planner/SearchSpace.h"
 #include "parplan/Planner/VisitSums.h"
 
 #include "llvm/ADT/STLExtras.h"

@@ -2,10 +2,10 @@
 
 #include "Stages.h"
 
-#include "lib/Planner/Completion.h"
-#include "lib/Planner/StageAssignment.h"
-#include "lib/Planner/StepTime.h"
-#include "lib/Planner/StepUnits.h"
+#include "lib/Planner/Completion/Completion.h"
+#include "lib/Planner/Evaluation/StageAssignment.h"
+#include "lib/Planner/Evaluation/StepTime.h"
+#include "lib/Planner/Units/StepUnits.h"
 
 #include "parplan/Planner/FindPlan.h"
 

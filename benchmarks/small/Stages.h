@@ -5,7 +5,7 @@
 
 #include "Instance.h"
 
-#include "lib/Planner/UnitChain.h"
+#include "lib/Planner/Units/UnitChain.h"
 
 #include "parplan/Planner/PlanningAnswer.h"
 

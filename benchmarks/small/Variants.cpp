@@ -2,8 +2,8 @@
 
 #include "Variants.h"
 
-#include "lib/Planner/Offload.h"
-#include "lib/Planner/UnitRemaking.h"
+#include "lib/Planner/Evaluation/Offload.h"
+#include "lib/Planner/Units/UnitRemaking.h"
 
 #include "llvm/ADT/STLExtras.h"
 

@@ -7,7 +7,7 @@
 #ifndef PARPLAN_DRIVER_OPTIONS_H
 #define PARPLAN_DRIVER_OPTIONS_H
 
-#include "parplan/Planner/Solver.h"
+#include "parplan/Planner/PlanRequest.h"
 #include "passes/Train/TrainingOptions.h"
 
 #include <cstdint>

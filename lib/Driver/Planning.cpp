@@ -5,6 +5,7 @@
 #include "lib/Driver/ForceRules.h"
 #include "parplan/Cluster/Presets.h"
 #include "parplan/Planner/Evaluator.h"
+#include "parplan/Planner/SearchSpace.h"
 #include "parplan/Planner/Servers.h"
 #include "parplan/Support/Check.h"
 #include "parplan/Support/DiagnosticCodes.h"

@@ -13,6 +13,7 @@
 #include "lib/Report/PlanDocument.h"
 #include "parplan/Cluster/Cluster.h"
 #include "parplan/Planner/FindPlan.h"
+#include "parplan/Planner/Solver.h"
 #include "parplan/Support/Json.h"
 
 namespace parplan {

@@ -5,6 +5,7 @@
 #include "lib/Report/Layouts.h"
 #include "lib/Report/Operators.h"
 #include "lib/Report/Stages.h"
+#include "parplan/Planner/SearchSpace.h"
 #include "parplan/Planner/Solver.h"
 #include "parplan/Support/Check.h"
 #include "parplan/Support/Text.h"

@@ -179,6 +179,10 @@ Mesh makeMesh(const MeshSizes &sizes);
 /// The mesh of `data` by `tensor` ranks.
 Mesh makeMesh(int64_t data, int64_t tensor, int64_t innerData = 1);
 
+/// A layout without its splits: the terms of the whole value, where it is a
+/// pending sum.
+Sharding getTerms(const Sharding &made);
+
 } // namespace parplan
 
 #endif // PARPLAN_PLANNER_CANDIDATES_H

@@ -99,19 +99,12 @@ MemoryPeak getMemoryPeak(const PlanningProblem &problem,
 int64_t getPeakBytes(const PlanningProblem &problem,
                      const PlanningAnswer &answer, int *peakOp = nullptr);
 
-/// Bytes rounded up to the arena's alignment.
-int64_t alignBytes(int64_t bytes);
-
 /// Makes a legal plan of a training step fit: copies of activations that the
 /// forward and the backward pass share are made once for each, those of most
 /// bytes first and no more than needed. False, leaving the plan as it is, where
 /// all of them do not suffice.
 bool gatherAgain(const PlanningProblem &problem, PlanningAnswer &answer,
                  int64_t limitBytes);
-
-/// Bytes of a value in a layout on one rank, rounded up likewise.
-int64_t getLocalBytes(const PlanningValue &value, const Mesh &mesh,
-                      const Sharding &layout);
 
 } // namespace parplan
 

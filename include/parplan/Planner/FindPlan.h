@@ -7,7 +7,9 @@
 #ifndef PARPLAN_PLANNER_FINDPLAN_H
 #define PARPLAN_PLANNER_FINDPLAN_H
 
-#include "parplan/Planner/Solver.h"
+#include "parplan/Planner/PlanCosts.h"
+#include "parplan/Planner/PlanRequest.h"
+#include "parplan/Planner/PlanResult.h"
 #include "parplan/Planner/SpaceSearch.h"
 
 namespace parplan {

@@ -131,6 +131,13 @@ int64_t getResultRepeat(const PlanningProblem &problem, const PlanningOp &op);
 bool mayReshard(const PlanningValue &value, const Mesh &mesh,
                 const Sharding &from, const Sharding &to);
 
+/// Bytes rounded up to the arena's alignment.
+int64_t alignBytes(int64_t bytes);
+
+/// Bytes of a value in a layout on one rank, rounded up likewise.
+int64_t getLocalBytes(const PlanningValue &value, const Mesh &mesh,
+                      const Sharding &layout);
+
 /// What an op is as a reader.
 CopyReader getCopyReader(const PlanningOp &op);
 

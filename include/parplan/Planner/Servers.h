@@ -13,8 +13,8 @@
 #define PARPLAN_PLANNER_SERVERS_H
 
 #include "parplan/Planner/PlanCosts.h"
+#include "parplan/Planner/PlanRequest.h"
 #include "parplan/Planner/PlanningAnswer.h"
-#include "parplan/Planner/Solver.h"
 
 namespace parplan {
 
@@ -46,10 +46,6 @@ PlanningAnswer getStepAnswer(const PlanningProblem &step,
                              const WorkersProblem &workers,
                              const PlanningAnswer &answer,
                              const ServerChoice &servers);
-
-/// A layout without its splits: the terms of the whole value, where it is a
-/// pending sum.
-Sharding getTerms(const Sharding &made);
 
 /// What servers add to a step. With x seconds for one worker's messages to one
 /// of S servers, or back, and w workers, the link of a worker is busy for S x,

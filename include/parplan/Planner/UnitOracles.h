@@ -9,7 +9,7 @@
 
 #include "parplan/Planner/Folding.h"
 #include "parplan/Planner/SearchModel.h"
-#include "parplan/Planner/Solver.h"
+#include "parplan/Planner/SearchSpace.h"
 
 namespace parplan {
 

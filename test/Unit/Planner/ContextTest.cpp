@@ -5,6 +5,7 @@
 #include "parplan/Planner/Evaluator.h"
 #include "parplan/Planner/FindPlan.h"
 #include "parplan/Planner/Panels.h"
+#include "parplan/Planner/SearchSpace.h"
 #include "parplan/Planner/Solver.h"
 
 #include <gtest/gtest.h>

@@ -2,7 +2,7 @@
 
 #include "StubSpaces.h"
 
-#include "lib/Planner/CutRaising.h"
+#include "lib/Planner/Joint/CutRaising.h"
 
 #include <gtest/gtest.h>
 

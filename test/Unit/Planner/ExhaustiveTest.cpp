@@ -3,6 +3,7 @@
 #include "TestProblems.h"
 
 #include "parplan/Planner/Evaluator.h"
+#include "parplan/Planner/SearchSpace.h"
 #include "parplan/Planner/Solver.h"
 
 #include <gtest/gtest.h>

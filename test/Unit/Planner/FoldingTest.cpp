@@ -4,6 +4,7 @@
 
 #include "parplan/Planner/Evaluator.h"
 #include "parplan/Planner/Folding.h"
+#include "parplan/Planner/SearchSpace.h"
 #include "parplan/Planner/Solver.h"
 
 #include <gtest/gtest.h>

@@ -2,8 +2,8 @@
 
 #include "TestProblems.h"
 
-#include "lib/Planner/Completion.h"
-#include "lib/Planner/StepTime.h"
+#include "lib/Planner/Completion/Completion.h"
+#include "lib/Planner/Evaluation/StepTime.h"
 #include "parplan/Planner/Evaluator.h"
 #include "parplan/Planner/Solver.h"
 

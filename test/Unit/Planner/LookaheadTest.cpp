@@ -1,6 +1,6 @@
 //===- LookaheadTest.cpp --------------------------------------------------===//
 
-#include "lib/Planner/Lookahead.h"
+#include "lib/Planner/Exact/Lookahead.h"
 
 #include "gtest/gtest.h"
 

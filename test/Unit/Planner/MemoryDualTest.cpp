@@ -2,7 +2,7 @@
 
 #include "StubSpaces.h"
 
-#include "lib/Planner/MemoryDual.h"
+#include "lib/Planner/Joint/MemoryDual.h"
 
 #include <gtest/gtest.h>
 

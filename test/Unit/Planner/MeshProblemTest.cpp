@@ -2,7 +2,9 @@
 
 #include "TrainingSteps.h"
 
-#include "lib/Planner/MeshProblem.h"
+#include "lib/Planner/Exact/MeshProblem.h"
+
+#include "parplan/Planner/SearchSpace.h"
 
 using namespace parplan;
 using namespace parplan::test;

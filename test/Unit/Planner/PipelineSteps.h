@@ -5,7 +5,7 @@
 
 #include "TestProblems.h"
 
-#include "lib/Planner/Staging.h"
+#include "lib/Planner/Completion/Staging.h"
 #include "parplan/Planner/Evaluator.h"
 #include "parplan/Planner/Solver.h"
 

@@ -2,7 +2,9 @@
 
 #include "PipelineSteps.h"
 
-#include "lib/Planner/StepTime.h"
+#include "lib/Planner/Evaluation/StepTime.h"
+
+#include "parplan/Planner/SearchSpace.h"
 
 #include <random>
 

@@ -2,8 +2,8 @@
 
 #include "TestProblems.h"
 
-#include "lib/Planner/StepTime.h"
-#include "lib/Planner/Traffic.h"
+#include "lib/Planner/Evaluation/StepTime.h"
+#include "lib/Planner/Evaluation/Traffic.h"
 #include "parplan/Planner/Evaluator.h"
 
 #include <gtest/gtest.h>

@@ -2,7 +2,7 @@
 
 #include "Residual.h"
 
-#include "lib/Planner/ReplicaModels.h"
+#include "lib/Planner/Joint/ReplicaModels.h"
 
 #include <gtest/gtest.h>
 

@@ -2,9 +2,9 @@
 
 #include "TestProblems.h"
 
-#include "lib/Planner/Execution.h"
-#include "lib/Planner/StageMemory.h"
-#include "lib/Planner/StepTime.h"
+#include "lib/Planner/Evaluation/Execution.h"
+#include "lib/Planner/Evaluation/StageMemory.h"
+#include "lib/Planner/Evaluation/StepTime.h"
 #include "parplan/Planner/Evaluator.h"
 
 #include <gtest/gtest.h>

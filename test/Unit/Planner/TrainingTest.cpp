@@ -2,6 +2,8 @@
 
 #include "TrainingSteps.h"
 
+#include "parplan/Planner/SearchSpace.h"
+
 #include <map>
 #include <random>
 

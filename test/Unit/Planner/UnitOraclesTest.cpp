@@ -2,10 +2,11 @@
 
 #include "Residual.h"
 
-#include "lib/Planner/MeshProblem.h"
-#include "lib/Planner/NearBlock.h"
+#include "lib/Planner/Exact/MeshProblem.h"
+#include "lib/Planner/Units/NearBlock.h"
 
 #include "parplan/Planner/Evaluator.h"
+#include "parplan/Planner/SearchSpace.h"
 #include "parplan/Planner/UnitOracles.h"
 
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 //===- VectorNetworkTest.cpp - Costs in components, minimised -------------===//
 
-#include "lib/Planner/VectorNetwork.h"
-#include "lib/Planner/VectorElimination.h"
+#include "lib/Planner/Units/VectorNetwork.h"
+#include "lib/Planner/Units/VectorElimination.h"
 
 #include <gtest/gtest.h>
 

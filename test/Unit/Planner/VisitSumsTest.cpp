@@ -2,7 +2,7 @@
 
 #include "TestProblems.h"
 
-#include "lib/Planner/StepTime.h"
+#include "lib/Planner/Evaluation/StepTime.h"
 #include "parplan/Planner/Evaluator.h"
 #include "parplan/Planner/Solver.h"
 #include "parplan/Planner/VisitSums.h"

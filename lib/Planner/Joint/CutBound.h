@@ -1,0 +1,122 @@
+//===- CutBound.h - The least step over all cuts ----------------*- C++ -*-===//
+//
+// Part of parplan. No MLIR in this library. Internal to lib/Planner.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PARPLAN_LIB_PLANNER_CUTBOUND_H
+#define PARPLAN_LIB_PLANNER_CUTBOUND_H
+
+#include "lib/Planner/Units/AskedOracles.h"
+
+#include "parplan/Planner/ScheduleBounds.h"
+
+#include <array>
+#include <map>
+
+namespace parplan {
+
+/// Blocks per chunk of every position, and what the step takes at least.
+struct CutPath {
+  double seconds = std::numeric_limits<double>::infinity();
+  std::vector<int64_t> counts;
+};
+
+/// Bounds the steps of a schedule over all cuts of a chain. Of every cut some
+/// position as centre bounds the step (`StepBound`); the cut whose worst centre
+/// is least bounds all of them. Centres are priced without memory until
+/// somebody raises their value.
+class CutBound {
+public:
+  enum class Effort {
+    /// What a centre works, whatever the schedule.
+    work,
+    /// The bounds of a centre that all positions share.
+    shared,
+    /// All of them, and what the first position does before meeting by the
+    /// blocks that it has.
+    all,
+  };
+  struct Options {
+    Meeting meeting = Meeting::always;
+    double leastMessageSeconds = 0;
+    Effort effort = Effort::shared;
+  };
+
+  CutBound(const UnitChain &chain, const ScheduleShape &shape,
+           AskedOracles &oracles, const Options &options);
+
+  /// The best cut of those with at most `cutoff` seconds; none: every cut takes
+  /// longer.
+  CutPath find(double cutoff);
+
+  /// Bounds with a position as centre, and the weights of its chunks divided by
+  /// the number of micro-batches.
+  struct Form {
+    StepBound bound;
+    std::vector<Weights> weights;
+  };
+  const std::vector<Form> &getForms(int64_t position) const {
+    return forms[position];
+  }
+  /// What a centre costs at least with its part of the cut, in its weights.
+  double getCentre(int64_t position, size_t form, int64_t before,
+                   int64_t count) const;
+  void raiseCentre(int64_t position, size_t form, int64_t before, int64_t count,
+                   double value);
+  /// What is added to a centre in the bound of the step, in the cut that was
+  /// found last.
+  double getOthers(int64_t position, size_t form, int64_t before,
+                   int64_t count) const;
+
+private:
+  using Prefix = std::vector<double>;
+  /// Per number of blocks per chunk what the first positions cost that have so
+  /// many together. Differences are what is between two cuts.
+  using CutSums = std::vector<double>;
+  struct Sums {
+    const CutSums *before = nullptr, *centre = nullptr, *behind = nullptr;
+    bool meetsFirst = false;
+    double constant = 0;
+  };
+  /// The blocks before a centre and its own.
+  using Place = std::pair<int64_t, int64_t>;
+
+  const Prefix &getPrefix(const Weights &weights);
+  /// By the weights of each chunk.
+  const CutSums &getCutSums(const std::vector<Weights> &weights);
+  void findEqualPlaces();
+  /// The first place with the same units.
+  Place getPlace(int64_t before, int64_t count) const;
+  /// The bound of the step with a centre.
+  double getBound(int64_t position, int64_t before, int64_t count,
+                  double *withoutRaise = nullptr) const;
+  CutPath findFrom(int64_t first, double cutoff);
+  CutPath getEqual();
+
+  const UnitChain &chain;
+  ScheduleShape shape;
+  AskedOracles &oracles;
+  Options options;
+  int64_t perChunk = 0;
+  /// Per block of a chunk the first one from which on all are like it, in all
+  /// chunks.
+  std::vector<int64_t> firstEqual;
+  /// The least that a centre costs for each block.
+  double leastPerBlock = 0;
+  std::vector<std::vector<Form>> forms;
+  std::vector<std::vector<Sums>> sums;
+  std::map<std::array<double, 8>, Prefix> prefixes;
+  std::map<std::vector<double>, CutSums> cutSums;
+  /// Seconds of the first position before meeting, by its blocks.
+  const CutSums *firstMeeting = nullptr;
+  double meetingOfFirst = 0;
+  /// Bounds depend on how many blocks those are.
+  bool asksFirst = false;
+  /// Per position, by form; -1: not raised.
+  std::vector<std::map<Place, std::vector<double>>> raised;
+};
+
+} // namespace parplan
+
+#endif // PARPLAN_LIB_PLANNER_CUTBOUND_H

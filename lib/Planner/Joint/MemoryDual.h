@@ -1,0 +1,80 @@
+//===- MemoryDual.h - What a position costs within its memory ---*- C++ -*-===//
+//
+// Part of parplan. No MLIR in this library. Internal to lib/Planner.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PARPLAN_LIB_PLANNER_MEMORYDUAL_H
+#define PARPLAN_LIB_PLANNER_MEMORYDUAL_H
+
+#include "lib/Planner/Units/AskedOracles.h"
+
+namespace parplan {
+
+/// The part of a chain that a position has, per chunk, and what counts there.
+struct PositionPart {
+  std::vector<UnitRange> ranges;
+  /// Prices of time alone.
+  std::vector<Weights> weights;
+  /// Micro-batches in flight.
+  std::vector<int64_t> inFlight;
+};
+
+/// Whatever memory there is, the best price gives the first no less than the
+/// second.
+bool costsNoLess(const UnitChain &chain, const PositionPart &one,
+                 const PositionPart &other);
+
+/// Bounds the weighted cost of a position whose bytes are limited: with a price
+/// per byte, every plan that fits costs at least the priced minimum of each
+/// unit alone less the price of the whole memory (Lagrange). That holds for any
+/// price; the best one is where the cheapest plans just fit.
+class MemoryDual {
+public:
+  MemoryDual(const UnitChain &chain, AskedOracles &oracles)
+      : chain(chain), oracles(oracles) {}
+
+  struct Result {
+    /// Infinity: no plan fits for certain.
+    double value = 0;
+    /// No price gives more.
+    double most = std::numeric_limits<double>::infinity();
+    /// The price per byte that gives it.
+    double price = 0;
+    /// Nothing but time decides.
+    bool isFree = false;
+  };
+
+  /// How close `value` comes to `most`, as a share, unless it stops before.
+  static constexpr double tolerance = 2e-4;
+
+  /// Within so many bytes. Stops where the value is `enough`, or cannot be more
+  /// than is `ignored`.
+  Result solve(const PositionPart &part, double freeBytes, double enough,
+               double ignored = 0);
+
+  /// Of nothing at all.
+  static Weights getNoWeights();
+  static Weights addPrice(Weights weights, double price, int64_t inFlight);
+
+private:
+  struct Line {
+    double value = 0, cost = 0, bytes = 0;
+  };
+  Line evaluate(const PositionPart &part, double freeBytes, double price);
+  Line evaluateLeastBytes(const PositionPart &part);
+  Line sum(const PositionPart &part,
+           llvm::function_ref<Weights(size_t)> getWeights, ModeSet modes);
+
+  using Family = std::vector<double>;
+  static Family getFamily(const PositionPart &part);
+
+  const UnitChain &chain;
+  AskedOracles &oracles;
+  /// Prices that were tried for positions with the same weights.
+  std::map<Family, std::vector<double>> tried;
+};
+
+} // namespace parplan
+
+#endif // PARPLAN_LIB_PLANNER_MEMORYDUAL_H

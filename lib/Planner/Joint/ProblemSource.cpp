@@ -1,0 +1,478 @@
+//===- ProblemSource.cpp - What a search is told of a model ---------------===//
+//
+// Part of parplan. No MLIR in this library.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ProblemSource.h"
+
+#include "SourceStep.h"
+#include "lib/Planner/Completion/Completion.h"
+#include "lib/Planner/Evaluation/StageAssignment.h"
+#include "lib/Planner/Evaluation/StepTime.h"
+#include "lib/Planner/Units/StepUnits.h"
+
+#include "parplan/Support/Check.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <algorithm>
+#include <cmath>
+
+using namespace parplan;
+
+/// Oracles on one mesh, and plans on it as the evaluator sees them.
+class ProblemSource::Model : public SpaceModel {
+public:
+  Model(SourceStep &step, int64_t positions, const PlanSpace &space,
+        const PlanRequest &request, const PlanCosts &costs,
+        std::shared_ptr<MeshKnowledge> known)
+      : step(step), mesh(addPipelineAxis(space.mesh, positions)),
+        positions(positions), request(request), costs(costs),
+        oracles(step.units, request, space, costs, UnitScope::all,
+                std::move(known)) {}
+
+  std::optional<std::string> getRefusal() const { return oracles.getRefusal(); }
+  std::vector<CostVector> getLeastOpCosts() {
+    return oracles.getLeastOpCosts();
+  }
+  std::vector<OpChoices> getChoices() const { return oracles.getChoices(); }
+
+  std::vector<SearchUnit> getUnits() override { return oracles.getUnits(); }
+  void forget() override { oracles.forget(); }
+  double getFixedBytes() const override { return oracles.getFixedBytes(); }
+
+  std::vector<BlockPlan> agree(std::vector<BlockPlan> plans,
+                               llvm::ArrayRef<Weights> weights) override {
+    return oracles.agree(std::move(plans), weights);
+  }
+
+  double getLatency(int instance, int state) const override {
+    if (positions == 1)
+      return 0;
+    int64_t bytes = 1;
+    if (state >= 0) {
+      auto [forward, backward] = oracles.getMessageBytes(instance, state);
+      bytes = std::max({bytes, forward, backward});
+    }
+    return costs.getCollectiveSeconds(CollectiveKind::send, mesh, {0}, bytes);
+  }
+
+  JudgedPlan judge(const std::vector<BlockPlan> &plans,
+                   const StageChoice &stages, double limitBytes) override {
+    JudgedPlan judged;
+    judged.answer = oracles.getAnswer(plans);
+    if (positions > 1)
+      addStages(judged, stages);
+    if (judged.refusal)
+      return judged;
+    for (const std::string &fault : step.evaluator.verify(judged.answer)) {
+      judged.refusal = fault;
+      return judged;
+    }
+    judged.evaluation = step.evaluator.evaluate(judged.answer);
+    judged.excessBytes = static_cast<int64_t>(std::max(
+        static_cast<double>(judged.evaluation.peakBytes) - limitBytes, -1e18));
+    if (auto tier = findSmallTier(request, judged.evaluation))
+      judged.refusal = *tier;
+    return judged;
+  }
+
+private:
+  void addStages(JudgedPlan &judged, const StageChoice &choice) {
+    PlanningAnswer &answer = judged.answer;
+    shiftAxes(answer);
+    StageUnits parts = getStageUnits(step.problem, answer, costs);
+    // A part is where the unit of its first op is, and never before the one
+    // before it.
+    std::vector<int> stageOfPart;
+    int last = 0;
+    const std::vector<int> &unitOfOp = step.units.getUnitOfOp();
+    for (const std::vector<int> &ops : parts.units) {
+      if (int unit = unitOfOp[ops.front()]; unit >= 0)
+        last = std::max(last,
+                        static_cast<int>(llvm::upper_bound(choice.cuts, unit) -
+                                         choice.cuts.begin() - 1));
+      stageOfPart.push_back(last);
+    }
+    answer.stages = spreadStages(step.problem, parts, stageOfPart);
+    answer.pipeline = PipelineChoice{
+        choice.shape, StageTimes(choice.shape.getStageCount()), {}};
+    setPipelineTimes(step.problem, costs, answer);
+  }
+
+  /// The axis of the pipeline comes before all others.
+  void shiftAxes(PlanningAnswer &answer) const {
+    answer.mesh = mesh;
+    auto shift = [](AxisList &axes) {
+      for (int &axis : axes)
+        ++axis;
+    };
+    for (FactorAssignment &assignment : answer.assignments) {
+      for (AxisList &axes : assignment.axes)
+        shift(axes);
+      shift(assignment.pending);
+      shift(assignment.storage);
+      shift(assignment.panels.axes);
+    }
+    for (Sharding &layout : answer.rest) {
+      for (AxisList &axes : layout.dims)
+        shift(axes);
+      shift(layout.partial);
+      shift(layout.storage);
+    }
+  }
+
+  SourceStep &step;
+  Mesh mesh;
+  int64_t positions;
+  PlanRequest request;
+  const PlanCosts &costs;
+  UnitOracles oracles;
+};
+
+static int64_t getTensorSize(const Mesh &mesh) {
+  int64_t size = 1;
+  for (const MeshAxis &axis : mesh.getAxes())
+    if (axis.role == AxisRole::tensor)
+      size *= axis.size;
+  return size;
+}
+
+ProblemSource::ProblemSource(const StepProblems &problems,
+                             const PlanRequest &request, const PlanCosts &costs,
+                             const FindPlanOptions &options)
+    : problems(problems), request(request), costs(costs), options(options),
+      meshes(costs), replicas(costs, meshes) {
+  for (int64_t count : problems.counts)
+    if (getStep(count))
+      counts.push_back(count);
+  if (counts.empty())
+    return;
+  // Steps differ in sizes alone. The whole batch says which axes are worth
+  // looking at.
+  SourceStep &step = *getStep(counts.front());
+  trains = isTraining(step.problem);
+  meeting = step.units.getMeeting();
+  blocks = step.units.getBlockCount();
+  for (int64_t positions = 1; positions <= request.deviceCount; ++positions) {
+    bool isAsked = request.pipelineSize.value_or(positions) == positions;
+    if (request.deviceCount % positions != 0 || !isAsked ||
+        positions > std::max<int64_t>(1, blocks))
+      continue;
+    PlanRequest own = getRequestOf(positions);
+    for (PlanSpace &space : getSpaces(step.problem, own))
+      if (isWanted(space))
+        spaces.push_back({positions, std::move(space)});
+      else
+        leavesOut = true;
+  }
+}
+
+ProblemSource::~ProblemSource() = default;
+
+/// What is forced is wanted.
+bool ProblemSource::isWanted(const PlanSpace &space) const {
+  bool isNarrow = options.mostTensorRanks == 0 ||
+                  getTensorSize(space.mesh) <= options.mostTensorRanks;
+  bool isPlain = space.grids.empty() || request.grid;
+  return isNarrow && (isPlain || options.hasGrids);
+}
+
+SourceStep *ProblemSource::getStep(int64_t count) {
+  auto [it, isNew] = steps.try_emplace(count);
+  if (isNew)
+    if (std::optional<PlanningProblem> problem = problems.get(count)) {
+      it->second =
+          std::make_unique<SourceStep>(std::move(*problem), request, costs);
+      if (const auto &refusal = it->second->refusal) {
+        addRefusal(*refusal);
+        it->second.reset();
+      }
+    }
+  return it->second.get();
+}
+
+void ProblemSource::addRefusal(const std::string &refusal) {
+  if (!llvm::is_contained(refusals, refusal))
+    refusals.push_back(refusal);
+}
+
+/// What one position is asked for.
+PlanRequest ProblemSource::getRequestOf(int64_t positions) const {
+  PlanRequest own = request;
+  own.deviceCount = request.deviceCount / positions;
+  own.pipelineSize.reset();
+  own.schedule.reset();
+  return own;
+}
+
+SpaceInfo ProblemSource::getInfo(int space) const {
+  const Space &own = spaces[space];
+  SpaceInfo info;
+  info.positions = own.positions;
+  info.meeting = meeting;
+  bool isUsual = own.space.grids.empty();
+  info.name = "pp=" + std::to_string(own.positions);
+  for (const MeshAxis &axis : own.space.mesh.getAxes()) {
+    isUsual &= axis.role == AxisRole::data || axis.role == AxisRole::tensor;
+    info.name += " " + axis.name + "=" + std::to_string(axis.size);
+  }
+  if (!isUsual)
+    info.name += " grid";
+  int64_t node =
+      request.devicesPerNode > 0 ? request.devicesPerNode : request.deviceCount;
+  int64_t tensor = getTensorSize(own.space.mesh);
+  info.width = !isUsual || tensor > node ? SpaceWidth::any
+               : tensor > 1              ? SpaceWidth::plain
+                                         : SpaceWidth::data;
+  info.modes = 0;
+  for (UnitMode mode : getAllowedModes(request))
+    info.modes |= ModeSet(1) << static_cast<int>(mode);
+  return info;
+}
+
+std::vector<ScheduleShape> ProblemSource::getShapes(int space) const {
+  int64_t positions = spaces[space].positions;
+  std::vector<ScheduleShape> shapes;
+  auto add = [&](ScheduleKind kind, int64_t chunks) {
+    shapes.push_back({kind, positions, 1, chunks});
+  };
+  if (request.schedule && positions > 1) {
+    int64_t required = getRequiredChunks(request.schedule->kind);
+    add(request.schedule->kind,
+        required > 0 ? required : request.schedule->chunks);
+    return shapes;
+  }
+  if (!trains) {
+    add(ScheduleKind::forwardOnly, 1);
+    for (int64_t chunks = 2; positions > 1 && chunks <= 4; ++chunks)
+      add(ScheduleKind::forwardOnly, chunks);
+    return shapes;
+  }
+  add(ScheduleKind::oneForwardOneBackward, 1);
+  if (positions == 1)
+    return shapes;
+  add(ScheduleKind::oneForwardOneBackwardEager, 1);
+  for (int64_t chunks = 2; chunks <= options.mostChunks; ++chunks)
+    if (chunks * positions <= blocks)
+      add(ScheduleKind::interleaved, chunks);
+  for (ScheduleKind kind :
+       {ScheduleKind::zbH1, ScheduleKind::zbH2, ScheduleKind::zbV,
+        ScheduleKind::vHalf, ScheduleKind::vMin})
+    add(kind, getRequiredChunks(kind));
+  llvm::erase_if(shapes, [&](const ScheduleShape &shape) {
+    return llvm::is_contained(options.leftOut, shape.kind);
+  });
+  return shapes;
+}
+
+/// Every rank has samples of a micro-batch.
+bool ProblemSource::isPossible(const Space &space, SourceStep &step) const {
+  int64_t data = 1;
+  for (const MeshAxis &axis : space.space.mesh.getAxes())
+    if (axis.role == AxisRole::data)
+      data *= axis.size;
+  return request.dataSize || !trains || data <= step.batch;
+}
+
+/// All devices of a position together spend what the ops take at least in
+/// parts, and hold what one would hold.
+SpaceSource::LeastModel ProblemSource::getLeastOfAll(int space, int64_t count) {
+  const Space &own = spaces[space];
+  SourceStep *step = getStep(count);
+  LeastModel least;
+  if (!step || !isPossible(own, *step))
+    return least;
+  least.units = step->runs;
+  least.fixedBytes = static_cast<double>(step->problem.fixedBytes);
+  auto devices = static_cast<double>(request.deviceCount / own.positions);
+  for (LeastUnit &unit : least.units)
+    for (LeastUnit::Mode &mode : unit.modes) {
+      CostVector &cost = mode.cost;
+      for (double *component :
+           {&cost.forward, &cost.inputGradient, &cost.weightGradient,
+            &cost.meeting, &cost.ends, &cost.permanentBytes, &cost.savedBytes})
+        *component /= devices;
+    }
+  return least;
+}
+
+/// What the ops can do on the mesh, or what all devices must, whichever is
+/// more.
+SpaceSource::LeastModel ProblemSource::getLeast(int space, int64_t count) {
+  LeastModel least = getLeastOfAll(space, count);
+  if (least.units.empty())
+    return least;
+  std::unique_ptr<Model> &model = begun[{space, count}];
+  if (!model)
+    model = makeModel(space, count);
+  if (model->getRefusal())
+    return {};
+  std::vector<CostVector> costs = model->getLeastOpCosts();
+  for (auto [unit, cost] : llvm::zip_equal(least.units, costs))
+    for (LeastUnit::Mode &mode : unit.modes)
+      for (auto component : {&CostVector::forward, &CostVector::inputGradient,
+                             &CostVector::weightGradient, &CostVector::meeting,
+                             &CostVector::ends, &CostVector::permanentBytes})
+        mode.cost.*component = std::max(mode.cost.*component, cost.*component);
+  return least;
+}
+
+/// Calls in parts take no less; of ops that is looked at.
+double ProblemSource::getLeastShare(int space, int64_t fewer, int64_t count) {
+  auto whole = choices.find({space, fewer}),
+       parts = choices.find({space, count});
+  if (whole == choices.end() || parts == choices.end())
+    return 0;
+  return parplan::getLeastShare(whole->second, parts->second);
+}
+
+double ProblemSource::getKeptBytes(int space, int64_t count) {
+  SourceStep *step = getStep(count);
+  if (!step)
+    return 0;
+  // A position has its share of the model, of so many micro-batches at once.
+  auto inFlight = static_cast<double>(std::min(count, spaces[space].positions));
+  return (step->variableBytes + inFlight * step->activationBytes) /
+         static_cast<double>(request.deviceCount);
+}
+
+/// The fewest micro-batches with which half of the memory holds what is kept
+/// and pipelines are filled most of the time; else as many as every replica has
+/// samples for. 0: it has too few.
+int64_t ProblemSource::getSeedCount(int space, int64_t replicas,
+                                    double memoryLimitBytes) {
+  constexpr int64_t filled = 4;
+  int64_t positions = spaces[space].positions, most = 0;
+  for (int64_t count : counts) {
+    SourceStep *step = getStep(count);
+    if (!step || step->batch % replicas != 0 || count < positions)
+      continue;
+    most = count;
+    bool isFilled = positions == 1 || count >= filled * positions;
+    if (isFilled && 2 * getKeptBytes(space, count) <= memoryLimitBytes)
+      break;
+  }
+  return most;
+}
+
+/// Data, tensor and pipeline axes alone, tensor axes within a node. First those
+/// with about as many ranks for a replica as have its variables in half of
+/// their memory.
+std::vector<SpaceSource::Seed>
+ProblemSource::getSeeds(double memoryLimitBytes) {
+  using Key = std::pair<double, int64_t>;
+  std::vector<std::pair<Key, Seed>> seeds;
+  int64_t node =
+      request.devicesPerNode > 0 ? request.devicesPerNode : request.deviceCount;
+  for (int space = 0; space < getSpaceCount(); ++space) {
+    const Space &own = spaces[space];
+    int64_t tensor = getTensorSize(own.space.mesh);
+    std::vector<ScheduleShape> shapes = getShapes(space);
+    if (getInfo(space).width == SpaceWidth::any || node % tensor != 0 ||
+        shapes.empty())
+      continue;
+    Seed seed{space, shapes.front()};
+    seed.shape.microBatches = getSeedCount(
+        space, request.deviceCount / own.positions / tensor, memoryLimitBytes);
+    if (seed.shape.microBatches == 0)
+      continue;
+    double needed =
+        2 * getStep(seed.shape.microBatches)->variableBytes / memoryLimitBytes;
+    auto ranks = static_cast<double>(tensor * own.positions);
+    seeds.push_back(
+        {{std::abs(std::log2(ranks / std::max(1.0, needed))), -tensor}, seed});
+  }
+  llvm::stable_sort(seeds, [](const auto &one, const auto &other) {
+    return one.first < other.first;
+  });
+  std::vector<Seed> ordered;
+  for (const auto &[key, seed] : seeds)
+    ordered.push_back(seed);
+  return ordered;
+}
+
+/// Of the usual kinds those with up to twice or half as many positions and
+/// tensor ranks: with as many samples in a replica's micro-batch, then with as
+/// many micro-batches.
+std::vector<SpaceSource::Place> ProblemSource::getNeighbours(Place place) {
+  auto isNear = [](int64_t one, int64_t other) {
+    return one <= 2 * other && other <= 2 * one;
+  };
+  const Space &own = spaces[place.space];
+  int64_t tensor = getTensorSize(own.space.mesh);
+  std::vector<Place> neighbours, asMany;
+  for (int other = 0; other < getSpaceCount(); ++other) {
+    const Space &candidate = spaces[other];
+    int64_t itsTensor = getTensorSize(candidate.space.mesh);
+    if (other == place.space || getInfo(other).width == SpaceWidth::any ||
+        !isNear(candidate.positions, own.positions) ||
+        !isNear(itsTensor, tensor))
+      continue;
+    // The fewer ranks a replica has, the more replicas share the samples.
+    int64_t samples = place.microBatches * candidate.positions * itsTensor;
+    int64_t ranks = own.positions * tensor, count = samples / ranks;
+    bool isAnother = count != place.microBatches;
+    if (samples % ranks == 0 && isAnother && llvm::is_contained(counts, count))
+      neighbours.push_back({other, count});
+    asMany.push_back({other, place.microBatches});
+  }
+  llvm::append_range(neighbours, asMany);
+  return neighbours;
+}
+
+std::unique_ptr<ProblemSource::Model> ProblemSource::makeModel(int space,
+                                                               int64_t count) {
+  const Space &own = spaces[space];
+  auto model = std::make_unique<Model>(*getStep(count), own.positions,
+                                       own.space, getRequestOf(own.positions),
+                                       costs, meshes.get(own.space.mesh));
+  if (!model->getRefusal())
+    choices[{space, count}] = model->getChoices();
+  return model;
+}
+
+std::unique_ptr<SpaceModel> ProblemSource::make(int space, int64_t count) {
+  SourceStep *step = getStep(count);
+  if (!step || !isPossible(spaces[space], *step))
+    return nullptr;
+  std::unique_ptr<Model> model = std::move(begun[{space, count}]);
+  if (!model)
+    model = makeModel(space, count);
+  if (std::optional<std::string> refusal = model->getRefusal()) {
+    addRefusal(*refusal);
+    return nullptr;
+  }
+  return model;
+}
+
+/// A step that has samples. Null: none is known.
+SourceStep *ProblemSource::getPart(int64_t count) {
+  if (SourceStep *step = getStep(count); step && step->batch > 1)
+    return step;
+  auto [it, isNew] = parts.try_emplace(count);
+  if (isNew && problems.getPart)
+    if (std::optional<PlanningProblem> problem = problems.getPart(count))
+      it->second =
+          std::make_unique<SourceStep>(std::move(*problem), request, costs);
+  SourceStep *step = it->second.get();
+  return step && !step->refusal ? step : nullptr;
+}
+
+std::unique_ptr<SpaceModel> ProblemSource::makeRelaxed(int space, int64_t count,
+                                                       bool isOfKnown) {
+  const Space &own = spaces[space];
+  const Mesh &mesh = own.space.mesh;
+  SourceStep *step = getStep(count);
+  if (!step || !isPossible(own, *step) || step->batch == 1 ||
+      !ReplicaModels::isPossible(mesh))
+    return nullptr;
+  // Where replicas have not equally many samples, none of them is a step.
+  int64_t wanted = count * mesh.getWidth(getDataAxes(mesh));
+  SourceStep *part =
+      llvm::is_contained(counts, wanted) ? getPart(wanted) : nullptr;
+  return part ? replicas.make(*step, *part, getRequestOf(own.positions),
+                              own.space, isOfKnown)
+              : nullptr;
+}

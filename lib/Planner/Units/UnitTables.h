@@ -1,0 +1,44 @@
+//===- UnitTables.h - What the ops of units may do on a mesh ----*- C++ -*-===//
+//
+// Part of parplan. No MLIR in this library. Internal to lib/Planner.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PARPLAN_LIB_PLANNER_UNITTABLES_H
+#define PARPLAN_LIB_PLANNER_UNITTABLES_H
+
+#include "UnitSample.h"
+#include "VectorNetwork.h"
+
+#include "parplan/Planner/Layouts.h"
+#include "parplan/Planner/SearchSpace.h"
+#include "parplan/Planner/UnitOracles.h"
+
+namespace parplan {
+
+/// The candidates of a sample on one mesh, with layouts as numbers.
+struct UnitTables {
+  UnitTables(const UnitSample &sample, const StepUnits &units,
+             const PlanRequest &request, const PlanSpace &space,
+             const PlanCosts &costs, LayoutTable &layouts);
+
+  std::optional<std::string> refusal;
+  /// What networks cover.
+  UnitScope scope = UnitScope::all;
+  LayoutTable &layouts;
+  std::vector<std::vector<FactorAssignment>> assignments;
+  /// Per op, choice: seconds of one run, communication inside included.
+  std::vector<std::vector<double>> opSeconds;
+  /// Per op, position, choice.
+  std::vector<std::vector<std::vector<int>>> uses, makings;
+  /// Per value its form and the layouts in which it may rest; what crosses a
+  /// boundary has those of its slot.
+  std::vector<int> forms;
+  std::vector<std::vector<int>> rests;
+  /// Per boundary and slot.
+  std::vector<std::vector<std::vector<int>>> slotRests;
+};
+
+} // namespace parplan
+
+#endif // PARPLAN_LIB_PLANNER_UNITTABLES_H
