@@ -135,13 +135,25 @@ void CutBound::findEqualPlaces() {
         getTypes(block) == getTypes(block - 1) ? firstEqual[block - 1] : block;
 }
 
-CutBound::Place CutBound::getPlace(int64_t before, int64_t count) const {
+CutBound::PlaceClass CutBound::getPlaceClass(int64_t before,
+                                             int64_t count) const {
   int64_t end = before + count;
   // The ends of the model are with the first block and with the last.
-  bool isInside = before > 0 && end < perChunk;
-  if (!isInside || firstEqual[end - 1] > before)
-    return {before, count};
-  return {std::max<int64_t>(1, firstEqual[end - 1]), count};
+  if (end == perChunk)
+    return -1;
+  if (before == 0 || firstEqual[end - 1] > before)
+    return before;
+  // As many blocks elsewhere among equal ones are the same.
+  return std::max<int64_t>(1, firstEqual[end - 1]);
+}
+
+const CutBound::Raised *CutBound::findRaised(int64_t position, int64_t before,
+                                             int64_t count) const {
+  const auto &ofPosition = raised[position];
+  if (ofPosition.empty())
+    return nullptr;
+  auto found = ofPosition.find(getPlaceClass(before, count));
+  return found == ofPosition.end() ? nullptr : &found->second;
 }
 
 double CutBound::getCentre(int64_t position, size_t form, int64_t before,
@@ -149,17 +161,19 @@ double CutBound::getCentre(int64_t position, size_t form, int64_t before,
   const CutSums &centre = *sums[position][form].centre;
   double plain = (centre[before + count] - centre[before]) *
                  static_cast<double>(shape.microBatches);
-  auto found = raised[position].find(getPlace(before, count));
-  return found == raised[position].end() ? plain
-                                         : std::max(plain, found->second[form]);
+  const Raised *known = findRaised(position, before, count);
+  return known ? std::max(plain, (*known)[form][count]) : plain;
 }
 
 void CutBound::raiseCentre(int64_t position, size_t form, int64_t before,
                            int64_t count, double value) {
-  double known = getCentre(position, form, before, count);
-  std::vector<double> &values = raised[position][getPlace(before, count)];
-  values.resize(forms[position].size(), -1);
-  values[form] = std::max(known, value);
+  Raised &ofClass = raised[position][getPlaceClass(before, count)];
+  if (ofClass.empty())
+    ofClass.assign(forms[position].size(),
+                   std::vector<double>(perChunk + 1, -1));
+  for (int64_t more = count; more <= perChunk && ofClass[form][more] < value;
+       ++more)
+    ofClass[form][more] = value;
 }
 
 double CutBound::getOthers(int64_t position, size_t form, int64_t before,
@@ -172,12 +186,7 @@ double CutBound::getOthers(int64_t position, size_t form, int64_t before,
 
 double CutBound::getBound(int64_t position, int64_t before, int64_t count,
                           double *withoutRaise) const {
-  const std::vector<double> *values = nullptr;
-  if (!raised[position].empty()) {
-    auto found = raised[position].find(getPlace(before, count));
-    if (found != raised[position].end())
-      values = &found->second;
-  }
+  const Raised *known = findRaised(position, before, count);
   double worst = 0, plain = 0;
   int64_t end = before + count;
   auto batches = static_cast<double>(shape.microBatches);
@@ -186,8 +195,9 @@ double CutBound::getBound(int64_t position, int64_t before, int64_t count,
     double centre = (sum[end] - sum[before]) * batches;
     double others = getOthers(position, form, before, count);
     plain = std::max(plain, others + centre);
-    worst = std::max(
-        worst, others + (values ? std::max(centre, (*values)[form]) : centre));
+    if (known)
+      centre = std::max(centre, (*known)[form][count]);
+    worst = std::max(worst, others + centre);
   }
   if (withoutRaise)
     *withoutRaise = plain;
@@ -234,6 +244,8 @@ CutPath CutBound::find(double cutoff) {
       if (first < 1 || first > most)
         continue;
       meetingOfFirst = (*firstMeeting)[first];
+      if (getBound(0, 0, first) > best.seconds)
+        continue;
       CutPath found = findFrom(first, best.seconds);
       if (!found.counts.empty() &&
           (found.seconds < best.seconds || best.counts.empty()))

@@ -79,15 +79,22 @@ private:
     bool meetsFirst = false;
     double constant = 0;
   };
-  /// The blocks before a centre and its own.
-  using Place = std::pair<int64_t, int64_t>;
+  /// Places of centres of which the ones with more blocks hold those with
+  /// fewer: from the first block that all of them have, or -1: up to the last
+  /// one.
+  using PlaceClass = int64_t;
+  /// By form and number of blocks; -1: not raised. What holds another centre
+  /// costs no less.
+  using Raised = std::vector<std::vector<double>>;
 
   const Prefix &getPrefix(const Weights &weights);
   /// By the weights of each chunk.
   const CutSums &getCutSums(const std::vector<Weights> &weights);
   void findEqualPlaces();
-  /// The first place with the same units.
-  Place getPlace(int64_t before, int64_t count) const;
+  PlaceClass getPlaceClass(int64_t before, int64_t count) const;
+  /// Null: no place of the class is raised.
+  const Raised *findRaised(int64_t position, int64_t before,
+                           int64_t count) const;
   /// The bound of the step with a centre.
   double getBound(int64_t position, int64_t before, int64_t count,
                   double *withoutRaise = nullptr) const;
@@ -113,8 +120,8 @@ private:
   double meetingOfFirst = 0;
   /// Bounds depend on how many blocks those are.
   bool asksFirst = false;
-  /// Per position, by form; -1: not raised.
-  std::vector<std::map<Place, std::vector<double>>> raised;
+  /// Per position.
+  std::vector<std::map<PlaceClass, Raised>> raised;
 };
 
 } // namespace parplan

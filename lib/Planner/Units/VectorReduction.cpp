@@ -9,6 +9,7 @@
 #include "parplan/Support/Check.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
 #include <limits>
@@ -36,10 +37,11 @@ public:
 
   const std::vector<std::vector<int>> &getClasses() const { return classes; }
   const std::vector<int> &getSizes() const { return sizes; }
-  int64_t getCount() const {
-    int64_t count = 1;
+  /// Of combinations, or the most that a number can say.
+  uint64_t getCount() const {
+    uint64_t count = 1;
     for (int size : sizes)
-      count *= size;
+      count = llvm::SaturatingMultiply(count, static_cast<uint64_t>(size));
     return count;
   }
 
@@ -156,20 +158,19 @@ static std::optional<Factor> eliminate(int variable,
   inner.push_back(variable);
   counts.push_back(ofVariable);
   JointWalk walk(inner, counts, around);
-  constexpr int64_t mostCombinations = 1 << 15;
-  int64_t combinations = walk.getCount();
+  constexpr uint64_t mostCombinations = 1 << 15;
+  uint64_t combinations = walk.getCount();
   if (combinations > mostCombinations)
     return std::nullopt;
   // An entry of a table takes less time than a vector.
-  constexpr int64_t entriesPerVector = 4, vectorsOfBucket = 64;
+  constexpr size_t entriesPerVector = 4, vectorsOfBucket = 64;
   size_t most =
-      vectorsBefore +
-      static_cast<size_t>(combinations / entriesPerVector + vectorsOfBucket);
+      vectorsBefore + combinations / entriesPerVector + vectorsOfBucket;
   Factor made;
   for (size_t place = 0; place < scope.size(); ++place)
     made.addVariable(scope[place], walk.getClasses()[place]);
   int classCount = walk.getSizes().back();
-  for (int64_t row = 0; row < combinations / classCount; ++row) {
+  for (uint64_t row = 0; row < combinations / classCount; ++row) {
     std::vector<Components> best;
     for (int ofClass = 0; ofClass < classCount; ++ofClass) {
       if (!addSums(around, walk, best))
@@ -217,7 +218,7 @@ static std::optional<Factor> addFactors(const Factor &wide,
     counts.push_back(static_cast<int>(classes.size()));
   JointWalk walk(wide.variables, counts, pair);
   size_t most = wide.costs.size() + narrow.costs.size();
-  if (static_cast<size_t>(walk.getCount()) > 2 * most)
+  if (walk.getCount() > 2 * most)
     return std::nullopt;
   Factor sum;
   for (size_t place = 0; place < wide.variables.size(); ++place)

@@ -156,6 +156,30 @@ TEST(VectorNetworkTest, MinimaUnderAnyWeightsAreThoseOfEnumeration) {
   EXPECT_GT(reduced, 500);
 }
 
+TEST(VectorNetworkTest, AHubOfMoreCombinationsThanNumbersStays) {
+  // 4^32 combinations of what is around it: 0 in 64 bits.
+  VectorNetwork network;
+  constexpr int choices = 4;
+  int hub = network.addVariable(choices);
+  std::vector<int> fixed;
+  for (int spoke = 0; spoke < 32; ++spoke) {
+    fixed.push_back(network.addVariable(choices));
+    VectorNetwork::Factor factor;
+    factor.addVariable(hub, choices);
+    factor.addVariable(fixed.back(), choices);
+    for (int ofHub = 0; ofHub < choices; ++ofHub)
+      for (int ofSpoke = 0; ofSpoke < choices; ++ofSpoke) {
+        Components cost{};
+        cost[0] = ofHub == ofSpoke ? 0 : 1;
+        factor.add({cost});
+      }
+    network.add(std::move(factor));
+  }
+  network.reduce(fixed);
+  EXPECT_FALSE(network.isEliminated(hub));
+  EXPECT_EQ(network.getFactors().size(), fixed.size());
+}
+
 TEST(VectorNetworkTest, WithoutItsWidestFactorItIsABound) {
   int lower = 0;
   for (unsigned seed = 0; seed < 100; ++seed) {
