@@ -30,6 +30,31 @@ TEST(CutBound, LooksBeyondAnEqualCutThatDoesNotFit) {
   EXPECT_LT(path.seconds, never);
 }
 
+TEST(CutBound, RaisesWhatHoldsARaisedCentre) {
+  BlockPlan plan;
+  plan.cost.forward = plan.cost.inputGradient = plan.cost.weightGradient = 1;
+  ListOracle oracle(/*inCount=*/1, /*outCount=*/1, {plan});
+  AskedOracles oracles({&oracle}, allModes);
+  UnitChain chain;
+  chain.add(/*type=*/0, /*count=*/8, /*isEnd=*/false);
+  ScheduleShape shape{ScheduleKind::oneForwardOneBackward, /*positions=*/3};
+  CutBound bound(chain, shape, oracles, CutBound::Options());
+  constexpr int64_t middle = 1, last = 2;
+  auto get = [&](int64_t position, int64_t before, int64_t count) {
+    return bound.getCentre(position, /*form=*/0, before, count);
+  };
+  double plain = get(middle, 2, 2);
+  bound.raiseCentre(middle, /*form=*/0, /*before=*/2, /*count=*/3, 1000);
+  EXPECT_EQ(get(middle, 2, 3), 1000);
+  EXPECT_EQ(get(middle, 2, 4), 1000);
+  EXPECT_EQ(get(middle, 3, 3), 1000) << "as many of equal blocks are the same";
+  EXPECT_EQ(get(middle, 2, 2), plain);
+  double ofLast = get(last, 6, 2);
+  bound.raiseCentre(last, /*form=*/0, /*before=*/5, /*count=*/3, 1000);
+  EXPECT_EQ(get(last, 4, 4), 1000);
+  EXPECT_EQ(get(last, 6, 2), ofLast);
+}
+
 TEST(CutRaising, EndsWhereTheCutoffIsReachedExactly) {
   // Keeps a byte in a second, or none in two.
   BlockPlan kept, made;
