@@ -3,7 +3,7 @@
 #include "Stages.h"
 
 #include "lib/Planner/Completion/Completion.h"
-#include "lib/Planner/Evaluation/StageAssignment.h"
+#include "lib/Planner/Completion/StageAssignment.h"
 #include "lib/Planner/Evaluation/StepTime.h"
 #include "lib/Planner/Units/StepUnits.h"
 

@@ -61,7 +61,8 @@ def Exec_RankValueAttr : Exec_Attr<"RankValue", "rank_value"> {
     `start` is the first index, `extent` the number of existing elements, of the
     block of a dimension of `size` elements that `axes` split by nested ceilings
     (S3). With `back` it is that of the rank so many positions before this one in
-    the ring of `axes`: whose block has come so many hops. Examples:
+    the ring of `axes`: whose block has come so many hops. The start of a size
+    that the ranks divide is also that of a piece of a flat block (S6). Examples:
     `#exec.rank_value<extent of 15 over <"tp0">>`, `<start of 15 over <"tp0"> back 1>`.
   }];
   let parameters = (ins "::parplan::exec::RankValueKind":$kind, "int64_t":$size,

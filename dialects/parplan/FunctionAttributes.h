@@ -18,6 +18,8 @@ namespace parplan {
 /// By the number of an argument or result; null where it keeps what it has.
 using AttributeOf = llvm::function_ref<mlir::Attribute(unsigned)>;
 
+/// Sets the attribute `name` of all arguments, or results, and leaves others.
+
 void setArgumentAttributes(mlir::FunctionOpInterface function,
                            llvm::StringRef name, AttributeOf getAttribute);
 void setResultAttributes(mlir::FunctionOpInterface function,

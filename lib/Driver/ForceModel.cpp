@@ -7,7 +7,7 @@
 #include "lib/Driver/ForceRules.h"
 
 #include "lib/Driver/NearestSizes.h"
-#include "parplan/Planner/SearchSpace.h"
+#include "parplan/Planner/Stages.h"
 #include "parplan/Support/DiagnosticCodes.h"
 #include "parplan/Support/Text.h"
 

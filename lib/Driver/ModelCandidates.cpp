@@ -9,8 +9,6 @@
 #include "parplan/Support/DiagnosticCodes.h"
 #include "passes/Order/Passes.h"
 
-#include <algorithm>
-
 using namespace parplan;
 
 /// Up to so many devices, each mesh is searched exactly by itself, as long as
@@ -44,10 +42,10 @@ PlanChoice ModelCandidates::choose(SimplifiedModel first, DiagnosticEngine said,
   if (!checkForceOnModel(options.force, options.gpus, plain->graph.problem,
                          plain->loopObstacle, options.modelPath, engine))
     return {};
-  // Bounds of a joint search know nothing of processors that ranks share.
   bool isSmall = options.gpus <= mostSeparateGpus &&
                  plain->graph.problem.getVariableBytes() <=
                      memoryLimitBytes / separateMemoryShare;
+  // Bounds of a joint search know nothing of processors that ranks share.
   bool isJoint = options.force.isOpen() && options.gpus > 1 && !isSmall &&
                  costs.getSharing() == 1;
   // It says which numbers of micro-batches are too many for all.
@@ -58,11 +56,8 @@ PlanChoice ModelCandidates::choose(SimplifiedModel first, DiagnosticEngine said,
                      request.training.has_value());
   // Other orders matter where ranks share a sequence, which few samples alone
   // are worth.
-  if (isJoint) {
-    // What has no plan there hardly has one without last resorts.
-    std::rotate(rounds.begin(), rounds.end() - 1, rounds.end());
+  if (isJoint)
     rounds.insert(rounds.begin(), listJointCandidates(/*orders=*/1));
-  }
   return choosePlan(rounds, memoryLimitBytes,
                     options.timeBudgetSeconds - time.getSeconds(), *this);
 }

@@ -6,6 +6,7 @@
 #include "lib/Driver/ForceRules.h"
 #include "lib/Driver/IRDumper.h"
 #include "lib/Driver/ModelCandidates.h"
+#include "parplan/Planner/Tiers.h"
 #include "parplan/Support/DiagnosticCodes.h"
 #include "parplan/Support/Text.h"
 

@@ -218,7 +218,7 @@ static bool checkServerMemory(const PlanningProblem &problem,
                               DiagnosticEngine &engine) {
   if (!options.force.servers)
     return true;
-  int64_t bytes = getVariableBytes(problem, *options.force.servers);
+  int64_t bytes = getServerBytes(problem, *options.force.servers);
   if (bytes > memoryLimitBytes)
     reportNoPlanFits(options, memoryLimitBytes,
                      describeServerNeed(*options.force.servers, bytes),

@@ -113,7 +113,7 @@ class Chooser {
 public:
   Chooser(llvm::ArrayRef<CandidateRound> rounds, int64_t limitBytes,
           double seconds, CandidateOracle &oracle)
-      : rounds(rounds), limitBytes(limitBytes), oracle(oracle),
+      : rounds(rounds.vec()), limitBytes(limitBytes), oracle(oracle),
         deadline(Clock::now() + std::chrono::duration_cast<Clock::duration>(
                                     std::chrono::duration<double>(seconds))) {}
 
@@ -136,8 +136,10 @@ public:
         }
         shrink(*trial, *need);
       }
+      if (rounds[number].front().isJoint())
+        bringLastResortsForward(number + 1);
       // With more micro-batches or last resorts only memory gets less.
-      if (!rounds[number].front().isJoint() && !choice.describeLack())
+      else if (!choice.describeLack())
         break;
     }
     return std::move(choice);
@@ -151,6 +153,18 @@ private:
     if (oracle.isStopped())
       return 0;
     return std::chrono::duration<double>(deadline - Clock::now()).count();
+  }
+
+  /// Where memory keeps a joint search from a plan, what it leaves out are last
+  /// resorts: cutting a step further alone helps hardly ever.
+  void bringLastResortsForward(size_t next) {
+    if (!choice.describeLack())
+      return;
+    std::stable_partition(rounds.begin() + static_cast<std::ptrdiff_t>(next),
+                          rounds.end(), [](const CandidateRound &round) {
+                            return round.front().effort ==
+                                   SearchEffort::lastResorts;
+                          });
   }
 
   /// Whether some candidate was searched that is searched in any case.
@@ -335,7 +349,7 @@ private:
     return bound;
   }
 
-  llvm::ArrayRef<CandidateRound> rounds;
+  std::vector<CandidateRound> rounds;
   int64_t limitBytes;
   CandidateOracle &oracle;
   Clock::time_point deadline;

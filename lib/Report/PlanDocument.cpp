@@ -6,7 +6,6 @@
 #include "lib/Report/Operators.h"
 #include "lib/Report/Stages.h"
 #include "parplan/Planner/SearchSpace.h"
-#include "parplan/Planner/Solver.h"
 #include "parplan/Support/Check.h"
 #include "parplan/Support/Text.h"
 #include "parplan/Support/Version.h"

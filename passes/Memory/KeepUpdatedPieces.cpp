@@ -83,7 +83,8 @@ void becomePartOf(Operation *reader, Operation *op) {
   copyOrigin(reader, op);
 }
 
-void turn(Cycle cycle) {
+/// Returns the layout of the pieces.
+Attribute turn(Cycle cycle) {
   Value whole = cycle.variable->getResult(0), piece = cycle.slice.getResult();
   SmallVector<Operation *> path;
   Operation *reader = nullptr;
@@ -102,12 +103,13 @@ void turn(Cycle cycle) {
     for (Operation *op : llvm::reverse(path))
       op->erase();
     cycle.gather.erase();
-    return;
+    return stored;
   }
   cycle.gather->moveBefore(reader);
   becomePartOf(reader, cycle.gather);
   for (Operation *op : path)
     op->moveBefore(reader);
+  return stored;
 }
 
 struct KeepUpdatedPiecesPass
@@ -126,12 +128,8 @@ struct KeepUpdatedPiecesPass
           signalPassFailure();
         }
       llvm::DenseMap<unsigned, Attribute> stored;
-      for (const Cycle &cycle : cycles) {
-        ShardSliceOp slice = cycle.slice;
-        stored[cycle.returned->getOperandNumber()] =
-            getSharding(slice.getResult());
-        turn(cycle);
-      }
+      for (const Cycle &cycle : cycles)
+        stored[cycle.returned->getOperandNumber()] = turn(cycle);
       setResultAttributes(function, attributes::sharding,
                           [&](unsigned index) { return stored.lookup(index); });
       Operation *terminator = function.getBody().front().getTerminator();

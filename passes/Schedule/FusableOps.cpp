@@ -6,8 +6,6 @@
 
 #include "passes/Schedule/FusableOps.h"
 
-#include "parplan/Support/Check.h"
-
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -113,13 +111,6 @@ bool isIndexing(Operation *op) {
 bool isFusable(Operation *op) {
   return isFree(op) || isIndexing(op) || getFunction(op) ||
          isa<SumOp, PadOp, ClearPaddingOp, ShardSliceOp, PendOp>(op);
-}
-
-int64_t getWidth(ShardSliceOp op) {
-  Mesh mesh = findMesh(op, op.getOutSharding().getMesh()).getMesh().getMesh();
-  FailureOr<AxisList> axes = op.getAxes().resolve(mesh);
-  PARPLAN_CHECK(succeeded(axes), "a verified slice names axes of its mesh");
-  return mesh.getWidth(*axes);
 }
 
 bool isCostly(Operation *op) {

@@ -24,8 +24,6 @@ bool isFree(mlir::Operation *op);
 bool isIndexing(mlir::Operation *op);
 /// A function that costs many times an addition.
 bool isCostly(mlir::Operation *op);
-/// The number of ranks along the axes of `op`.
-int64_t getWidth(ShardSliceOp op);
 /// Reshapes that only add or drop dimensions of size 1.
 bool isUnitReshape(mlir::Operation *op);
 

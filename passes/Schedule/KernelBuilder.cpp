@@ -336,6 +336,14 @@ Value KernelBuilder::computeClearPadding(ClearPaddingOp op, const IndexMap &map,
                type);
 }
 
+/// The number of ranks along the axes of `op`.
+static int64_t getWidth(ShardSliceOp op) {
+  Mesh mesh = findMesh(op, op.getOutSharding().getMesh()).getMesh().getMesh();
+  FailureOr<AxisList> axes = op.getAxes().resolve(mesh);
+  PARPLAN_CHECK(succeeded(axes), "a verified slice names axes of its mesh");
+  return mesh.getWidth(*axes);
+}
+
 Value KernelBuilder::computeShardSlice(ShardSliceOp op, const IndexMap &map,
                                        Value guard) {
   RankedTensorType inputType = getTensorType(op.getInput());

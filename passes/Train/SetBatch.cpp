@@ -87,18 +87,17 @@ struct SetBatch : impl::SetBatchBase<SetBatch> {
       op->setAttr(attributes::perMicroBatch, builder.getUnitAttr());
     bool sound = true;
     Operation *end = function.getBody().front().getTerminator();
+    for (Value result : end->getOperands())
+      if (!getDim(result) && dependsOnBatch(result)) {
+        sound = false;
+        emitError(result.getLoc(),
+                  "makes an output without a dimension of samples, which are "
+                  "in several micro-batches");
+      }
     setResultAttributes(
         function, attributes::batchDim, [&](unsigned index) -> Attribute {
-          Value result = end->getOperand(index);
-          if (std::optional<int64_t> dim = getDim(result))
-            return builder.getI64IntegerAttr(*dim);
-          if (dependsOnBatch(result)) {
-            sound = false;
-            emitError(result.getLoc(),
-                      "makes an output without a dimension of samples, which "
-                      "are in several micro-batches");
-          }
-          return nullptr;
+          std::optional<int64_t> dim = getDim(end->getOperand(index));
+          return dim ? builder.getI64IntegerAttr(*dim) : nullptr;
         });
     function->setAttr(attributes::forwardOnly, builder.getUnitAttr());
     return success(sound);

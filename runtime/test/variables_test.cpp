@@ -115,6 +115,24 @@ TEST_F(VariablesTest, InPiecesOfABucket) {
     EXPECT_EQ(peak, 9 * 4);
 }
 
+TEST_F(VariablesTest, InEqualPiecesOverAllAxesTogether) {
+  // Of 5 elements over four ranks: not 3 and 2, and these in halves.
+  const int32_t both[] = {0, 1};
+  const Dimension row[] = {{5, {}, 1}};
+  Parameter parameter = parameters[0];
+  parameter.dimensions = row;
+  parameter.storageAxes = both;
+  parameter.bucketElements = 0;
+  const int64_t first[] = {0, 2, 4, 0}, count[] = {2, 2, 1, 0};
+  for (int64_t a = 0; a < 2; ++a)
+    for (int64_t b = 0; b < 2; ++b) {
+      const KeptPart part = keptPart(program, parameter, {a, b}, 5);
+      EXPECT_EQ(part.first, first[2 * a + b]);
+      EXPECT_EQ(part.count, count[2 * a + b]);
+      EXPECT_EQ(part.pieceElements, 2);
+    }
+}
+
 TEST_F(VariablesTest, InAWholeBucket) {
   const Dimension columns[] = {{7, axisA, 1}, {2, {}, 7}};
   parameters[1].dimensions = columns;

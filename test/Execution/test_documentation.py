@@ -111,6 +111,27 @@ class Documentation(unittest.TestCase):
                     if target:
                         self.assertIn(target, allowed, f"{os.path.relpath(path, ROOT)} includes {include}")
 
+    def test_folders_of_the_planner_are_layers(self):
+        searches = ["Exact", "Units", "Joint"]
+        order = ["Problem", "Candidates", "Folding", "Evaluation", "Completion", *searches]
+        sources = {folder: list(list_sources(f"lib/Planner/{folder}")) for folder in order}
+        homes = {os.path.basename(path)[:-len(".cpp")]: folder for folder in order for path in sources[folder]
+                 if path.endswith(".cpp")}
+        # A public header is of the folder that has its functions.
+        for path in list_sources("include/parplan/Planner"):
+            sources.get(homes.get(os.path.basename(path)[:-len(".h")]), []).append(path)
+        for folder in order:
+            allowed = set(order[:order.index(folder) + 1])
+            if folder != "Exact" and folder in searches:
+                allowed.remove("Exact")
+            for path in sources[folder]:
+                for include in get_includes(path):
+                    own = re.match(r"lib/Planner/(\w+)/", include)
+                    public = re.match(r"parplan/Planner/(\w+)\.h", include)
+                    target = own.group(1) if own else homes.get(public.group(1)) if public else None
+                    if target:
+                        self.assertIn(target, allowed, f"{os.path.relpath(path, ROOT)} includes {include}")
+
     def test_no_mlir_where_none_is_needed(self):
         layers = Layers()
         for folder in ("lib/Cluster", "lib/CostModel", "lib/Planner", "lib/Simulator", "lib/Pipeline"):

@@ -43,7 +43,7 @@ std::vector<CandidateRound> listCandidates(llvm::ArrayRef<int64_t> counts,
 
 /// A round that stands before these: one search over all numbers of
 /// micro-batches and positions in each order. Whatever keeps it from a plan,
-/// the other rounds follow.
+/// the other rounds follow; where it is memory, last resorts first.
 CandidateRound listJointCandidates(llvm::ArrayRef<int64_t> orders);
 
 /// What a program needs, which is known only when it is there.

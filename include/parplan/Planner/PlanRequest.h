@@ -1,4 +1,4 @@
-//===- PlanRequest.h - What a plan must respect -------------------*- C++ -*-===//
+//===- PlanRequest.h - What a plan must respect -----------------*- C++ -*-===//
 //
 // Part of parplan. No MLIR in this library.
 //
@@ -97,10 +97,6 @@ struct PlanRequest {
     return control.isStopped() || std::chrono::steady_clock::now() > deadline;
   }
 };
-
-/// Which tier of a request is too small for a plan.
-std::optional<std::string> findSmallTier(const PlanRequest &request,
-                                         const PlanEvaluation &evaluation);
 
 } // namespace parplan
 

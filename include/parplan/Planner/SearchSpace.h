@@ -1,4 +1,4 @@
-//===- SearchSpace.h - Meshes, assignments and layouts -----------*- C++ -*-===//
+//===- SearchSpace.h - Meshes, assignments and layouts ----------*- C++ -*-===//
 //
 // Part of parplan. No MLIR in this library.
 //
@@ -32,9 +32,6 @@ Mesh addPipelineAxis(const Mesh &mesh, int64_t positions);
 /// kind is the only one.
 std::vector<PlanSpace> getSpaces(const PlanningProblem &problem,
                                  const PlanRequest &request);
-
-/// Into how many stages a model can be cut at most, whatever the layouts.
-int64_t countMostStages(const PlanningProblem &problem);
 
 /// The number of experts of the largest mixture, 1 without one.
 int64_t getExpertCount(const PlanningProblem &problem);

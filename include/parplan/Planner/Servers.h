@@ -73,8 +73,8 @@ ServerSeconds getServerSeconds(const PlanningProblem &step,
                                const PlanCosts &costs);
 
 /// What each server keeps between steps: its share of the variables.
-int64_t getVariableBytes(const PlanningProblem &step,
-                         const ServerChoice &servers);
+int64_t getServerBytes(const PlanningProblem &step,
+                       const ServerChoice &servers);
 
 } // namespace parplan
 

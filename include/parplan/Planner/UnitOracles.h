@@ -8,8 +8,8 @@
 #define PARPLAN_PLANNER_UNITORACLES_H
 
 #include "parplan/Planner/Folding.h"
+#include "parplan/Planner/PlanRequest.h"
 #include "parplan/Planner/SearchModel.h"
-#include "parplan/Planner/SearchSpace.h"
 
 namespace parplan {
 

@@ -2,6 +2,8 @@
 
 #include "EveryLayout.h"
 
+#include "parplan/Planner/SearchSpace.h"
+
 using namespace parplan;
 
 EveryLayout::EveryLayout(const PlanningProblem &problem,

@@ -2,6 +2,8 @@
 
 #include "Refusals.h"
 
+#include "parplan/Planner/SearchSpace.h"
+
 #include "parplan/Support/Text.h"
 
 using namespace parplan;
@@ -40,8 +42,8 @@ static int64_t getSequenceLength(const PlanningProblem &problem) {
 }
 
 std::optional<std::string>
-parplan::findImpossibleMesh(const PlanningProblem &problem,
-                            const PlanRequest &request) {
+parplan::findImpossibleSizes(const PlanningProblem &problem,
+                             const PlanRequest &request) {
   int64_t experts = getExpertCount(problem);
   int64_t expertRanks = request.expertSize.value_or(1);
   if (expertRanks > 1 && experts == 1)
@@ -134,10 +136,9 @@ findUnsplitSequence(const PlanningProblem &problem, const PlanRequest &request,
          describeMesh(mesh) + "; sp=off or fewer of them are possible";
 }
 
-std::optional<std::string>
-parplan::findImpossible(const PlanningProblem &problem,
-                        const PlanRequest &request, const Mesh &mesh,
-                        llvm::ArrayRef<std::vector<FactorAssignment>> allowed) {
+std::optional<std::string> parplan::findImpossibleOnMesh(
+    const PlanningProblem &problem, const PlanRequest &request,
+    const Mesh &mesh, llvm::ArrayRef<std::vector<FactorAssignment>> allowed) {
   for (const ForcedAlgorithm &forced : request.forcedAlgorithms)
     if (llvm::none_of(problem.ops, [&](const PlanningOp &op) {
           return matchesGlob(forced.nodeGlob, op.node);

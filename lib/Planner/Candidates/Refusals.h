@@ -7,7 +7,7 @@
 #ifndef PARPLAN_LIB_PLANNER_REFUSALS_H
 #define PARPLAN_LIB_PLANNER_REFUSALS_H
 
-#include "parplan/Planner/SearchSpace.h"
+#include "parplan/Planner/PlanRequest.h"
 
 namespace parplan {
 
@@ -17,14 +17,14 @@ std::string describeMesh(const Mesh &mesh);
 /// What no mesh of one position can do, with the nearest that is possible: more
 /// ranks of experts than there are experts, context axes without a sequence,
 /// sizes that do not multiply to the devices.
-std::optional<std::string> findImpossibleMesh(const PlanningProblem &problem,
-                                              const PlanRequest &request);
+std::optional<std::string> findImpossibleSizes(const PlanningProblem &problem,
+                                               const PlanRequest &request);
 
 /// What this mesh cannot do.
 std::optional<std::string>
-findImpossible(const PlanningProblem &problem, const PlanRequest &request,
-               const Mesh &mesh,
-               llvm::ArrayRef<std::vector<FactorAssignment>> allowed);
+findImpossibleOnMesh(const PlanningProblem &problem, const PlanRequest &request,
+                     const Mesh &mesh,
+                     llvm::ArrayRef<std::vector<FactorAssignment>> allowed);
 
 } // namespace parplan
 

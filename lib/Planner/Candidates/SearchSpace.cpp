@@ -319,7 +319,7 @@ std::vector<std::vector<FactorAssignment>> parplan::getAllowedAssignments(
   }
   if (ofLeaders.getRefusal())
     refusal = ofLeaders.getRefusal();
-  else if (auto fault = findImpossible(problem, request, mesh, allowed))
+  else if (auto fault = findImpossibleOnMesh(problem, request, mesh, allowed))
     refusal = fault;
   return allowed;
 }

@@ -10,6 +10,7 @@
 #include "parplan/Planner/PlanCosts.h"
 #include "parplan/Planner/PlanRequest.h"
 #include "parplan/Planner/PlanningAnswer.h"
+#include "parplan/Planner/Tiers.h"
 
 #include <chrono>
 

@@ -48,7 +48,7 @@ parplan::findImpossible(const PlanningProblem &problem,
   PlanRequest ofPosition = request;
   ofPosition.deviceCount /= request.pipelineSize.value_or(1);
   ofPosition.pipelineSize.reset();
-  return findImpossibleMesh(problem, ofPosition);
+  return findImpossibleSizes(problem, ofPosition);
 }
 
 std::optional<std::string>
@@ -81,9 +81,7 @@ int64_t parplan::getLeastBytes(const PlanningProblem &problem,
     bool isState = value.kind == ValueKind::state;
     if (!isParameter && !isState && value.kind != ValueKind::input)
       continue;
-    int64_t bytes = value.elementBytes;
-    for (int64_t size : value.shape)
-      bytes *= size;
+    int64_t bytes = value.getWholeBytes();
     if (value.kind == ValueKind::input && value.batchDimension >= 0)
       bytes *= problem.microBatches;
     bool isElsewhere =

@@ -7,8 +7,8 @@
 #include "Staging.h"
 
 #include "Completion.h"
+#include "StageAssignment.h"
 #include "StageCuts.h"
-#include "lib/Planner/Evaluation/StageAssignment.h"
 #include "lib/Planner/Evaluation/Traffic.h"
 
 #include "parplan/Planner/Evaluator.h"

@@ -7,8 +7,8 @@
 #ifndef PARPLAN_LIB_PLANNER_STAGING_H
 #define PARPLAN_LIB_PLANNER_STAGING_H
 
+#include "StageAssignment.h"
 #include "StageCuts.h"
-#include "lib/Planner/Evaluation/StageAssignment.h"
 
 #include "parplan/Planner/PlanCosts.h"
 #include "parplan/Planner/PlanRequest.h"

@@ -231,8 +231,8 @@ ServerSeconds parplan::getServerSeconds(const PlanningProblem &step,
   return seconds;
 }
 
-int64_t parplan::getVariableBytes(const PlanningProblem &step,
-                                  const ServerChoice &servers) {
+int64_t parplan::getServerBytes(const PlanningProblem &step,
+                                const ServerChoice &servers) {
   int64_t bytes = 0;
   for (const PlanningValue &value : step.values)
     if (value.updates >= 0)

@@ -120,10 +120,7 @@ std::vector<StageTraffic> parplan::getTraffic(const NumberedPlan &plan,
     int to = static_cast<int>(edge.destination);
     StageTraffic &sum = sums[{from, to, reader, phase, next}];
     const PlanningValue &value = problem.values[sent.value];
-    int64_t whole = value.elementBytes;
-    for (int64_t size : value.shape)
-      whole *= size;
-    int64_t piece = std::min(bytes, ceilDivide(whole, ranks));
+    int64_t piece = std::min(bytes, ceilDivide(value.getWholeBytes(), ranks));
     sum.from = from;
     sum.to = to;
     ++sum.messages;

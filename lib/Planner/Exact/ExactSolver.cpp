@@ -7,6 +7,7 @@
 #include "lib/Planner/Completion/Completion.h"
 
 #include "parplan/Planner/Evaluator.h"
+#include "parplan/Planner/SearchSpace.h"
 #include "parplan/Planner/Solver.h"
 #include "parplan/Support/Check.h"
 #include "parplan/Support/Text.h"

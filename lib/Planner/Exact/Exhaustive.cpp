@@ -4,6 +4,7 @@
 #include "lib/Planner/Completion/Completion.h"
 
 #include "parplan/Planner/Evaluator.h"
+#include "parplan/Planner/SearchSpace.h"
 #include "parplan/Planner/Solver.h"
 
 using namespace parplan;

@@ -11,8 +11,8 @@
 #include "parplan/Planner/Decisions.h"
 #include "parplan/Planner/Layouts.h"
 #include "parplan/Planner/PlanCosts.h"
+#include "parplan/Planner/PlanRequest.h"
 #include "parplan/Planner/PlanningAnswer.h"
-#include "parplan/Planner/Solver.h"
 
 #include <map>
 #include <utility>

@@ -7,7 +7,9 @@
 #ifndef PARPLAN_LIB_PLANNER_SERVERSSEARCH_H
 #define PARPLAN_LIB_PLANNER_SERVERSSEARCH_H
 
-#include "parplan/Planner/Solver.h"
+#include "parplan/Planner/PlanCosts.h"
+#include "parplan/Planner/PlanRequest.h"
+#include "parplan/Planner/PlanResult.h"
 
 #include "llvm/ADT/STLFunctionalExtras.h"
 

@@ -204,12 +204,8 @@ private:
     for (int number = border; number < border + period; ++number)
       for (int operand : problem.ops[forward[number]].operands)
         if (makers[operand] >= border - period && makers[operand] < border &&
-            counted.insert(operand).second) {
-          int64_t bytes = problem.values[operand].elementBytes;
-          for (int64_t size : problem.values[operand].shape)
-            bytes *= size;
-          sum += bytes;
-        }
+            counted.insert(operand).second)
+          sum += problem.values[operand].getWholeBytes();
     return sum;
   }
 

@@ -140,7 +140,7 @@ CutBound::PlaceClass CutBound::getPlaceClass(int64_t before,
   int64_t end = before + count;
   // The ends of the model are with the first block and with the last.
   if (end == perChunk)
-    return -1;
+    return toTheEnd;
   if (before == 0 || firstEqual[end - 1] > before)
     return before;
   // As many blocks elsewhere among equal ones are the same.
@@ -170,7 +170,7 @@ void CutBound::raiseCentre(int64_t position, size_t form, int64_t before,
   Raised &ofClass = raised[position][getPlaceClass(before, count)];
   if (ofClass.empty())
     ofClass.assign(forms[position].size(),
-                   std::vector<double>(perChunk + 1, -1));
+                   std::vector<double>(perChunk + 1, notRaised));
   for (int64_t more = count; more <= perChunk && ofClass[form][more] < value;
        ++more)
     ofClass[form][more] = value;

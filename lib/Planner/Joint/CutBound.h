@@ -79,12 +79,13 @@ private:
     bool meetsFirst = false;
     double constant = 0;
   };
-  /// Places of centres of which the ones with more blocks hold those with
-  /// fewer: from the first block that all of them have, or -1: up to the last
-  /// one.
+  /// Places of centres of which, up to equal blocks, the ones with more blocks
+  /// hold those with fewer: all that begin with the same block, or that end
+  /// with the last one.
   using PlaceClass = int64_t;
-  /// By form and number of blocks; -1: not raised. What holds another centre
-  /// costs no less.
+  static constexpr PlaceClass toTheEnd = -1;
+  /// By form and number of blocks. What holds another centre costs no less.
+  static constexpr double notRaised = -1;
   using Raised = std::vector<std::vector<double>>;
 
   const Prefix &getPrefix(const Weights &weights);

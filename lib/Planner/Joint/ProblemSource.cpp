@@ -8,10 +8,11 @@
 
 #include "SourceStep.h"
 #include "lib/Planner/Completion/Completion.h"
-#include "lib/Planner/Evaluation/StageAssignment.h"
+#include "lib/Planner/Completion/StageAssignment.h"
 #include "lib/Planner/Evaluation/StepTime.h"
 #include "lib/Planner/Units/StepUnits.h"
 
+#include "parplan/Planner/SearchSpace.h"
 #include "parplan/Support/Check.h"
 
 #include "llvm/ADT/STLExtras.h"

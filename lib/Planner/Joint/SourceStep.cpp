@@ -7,6 +7,7 @@
 
 #include "SourceStep.h"
 
+#include "parplan/Planner/SearchSpace.h"
 #include "parplan/Support/Check.h"
 
 #include <algorithm>

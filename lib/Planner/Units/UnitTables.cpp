@@ -6,6 +6,8 @@
 
 #include "UnitTables.h"
 
+#include "parplan/Planner/SearchSpace.h"
+
 using namespace parplan;
 
 using Part = StepUnits::Part;

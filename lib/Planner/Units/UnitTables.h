@@ -11,7 +11,7 @@
 #include "VectorNetwork.h"
 
 #include "parplan/Planner/Layouts.h"
-#include "parplan/Planner/SearchSpace.h"
+#include "parplan/Planner/PlanRequest.h"
 #include "parplan/Planner/UnitOracles.h"
 
 namespace parplan {

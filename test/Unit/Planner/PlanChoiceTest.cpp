@@ -26,6 +26,8 @@ public:
     double leastSeconds = 0;
     /// Why nothing is found, where it is not memory.
     std::string refusal;
+    /// Of every plan, where none is found for that.
+    int64_t leastBytes = PlanChoice::unknown;
     /// Of the plans of a joint search.
     int64_t microBatches = 0;
   };
@@ -49,6 +51,7 @@ public:
     budgets.push_back(seconds);
     const Entry &entry = entries.at(candidate);
     PlanResult result;
+    result.leastBytes = entry.leastBytes;
     if (!entry.refusal.empty()) {
       result.refusals = {entry.refusal};
       return result;
@@ -429,6 +432,21 @@ TEST(ChoosePlan, GoesOnWhereAJointSearchFindsNothing) {
   // Nor does it where there is no time.
   choice = prices.choose({{{PlanCandidate::any}}, {{1}}}, /*seconds=*/0);
   EXPECT_EQ(choice.candidate, PlanCandidate({1}));
+}
+
+TEST(ChoosePlan, TriesLastResortsWhereMemoryKeepsAJointSearchFromAPlan) {
+  const PlanCandidate joint = {PlanCandidate::any},
+                      resort = {1, 1, SearchEffort::lastResorts};
+  GivenPrices prices;
+  prices.entries[joint].leastBytes = 200;
+  prices.add({1}, {{2, 10, 10}});
+  prices.add(resort, {{3, 10, 10}});
+  EXPECT_EQ(prices.choose({{joint}, {{1}}, {resort}}).candidate, resort);
+  // Not where it is something else.
+  prices.entries[joint] = {};
+  prices.entries[joint].refusal = "too wide";
+  EXPECT_EQ(prices.choose({{joint}, {{1}}, {resort}}).candidate,
+            PlanCandidate({1}));
 }
 
 TEST(ChoosePlan, LeavesTimeForWhatFollowsAJointSearch) {

@@ -297,8 +297,8 @@ TEST(Servers, AreNotCountedInTheLimitOfAWorker) {
   ASSERT_FALSE(none.answer);
   // What is missing is what a worker needs, not three states more.
   EXPECT_LE(none.smallestBytes, least);
-  EXPECT_EQ(getVariableBytes(step, makeServers(1, 2)), 4 * 1024);
-  EXPECT_EQ(getVariableBytes(step, makeServers(3, 2)), 1366);
+  EXPECT_EQ(getServerBytes(step, makeServers(1, 2)), 4 * 1024);
+  EXPECT_EQ(getServerBytes(step, makeServers(3, 2)), 1366);
 }
 
 /// An answer that is legal but for what `change` does.

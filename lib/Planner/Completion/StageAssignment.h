@@ -7,7 +7,7 @@
 #ifndef PARPLAN_LIB_PLANNER_STAGEASSIGNMENT_H
 #define PARPLAN_LIB_PLANNER_STAGEASSIGNMENT_H
 
-#include "Execution.h"
+#include "lib/Planner/Evaluation/Execution.h"
 
 namespace parplan {
 

@@ -6,10 +6,10 @@
 
 #include "StageAssignment.h"
 
-#include "StepTime.h"
+#include "lib/Planner/Evaluation/StepTime.h"
 
 #include "parplan/Planner/Evaluator.h"
-#include "parplan/Planner/SearchSpace.h"
+#include "parplan/Planner/Stages.h"
 
 #include <algorithm>
 #include <map>
