@@ -158,7 +158,12 @@ private:
   /// Where memory keeps a joint search from a plan, what it leaves out are last
   /// resorts: cutting a step further alone helps hardly ever.
   void bringLastResortsForward(size_t next) {
-    if (!choice.describeLack())
+    // It judges no plan where none can fit.
+    bool isRefused = llvm::any_of(trials, [](const Trial &trial) {
+      return trial.candidate.isJoint() &&
+             (trial.found.isCutShort || !trial.found.refusals.empty());
+    });
+    if (isRefused && !choice.describeLack())
       return;
     std::stable_partition(rounds.begin() + static_cast<std::ptrdiff_t>(next),
                           rounds.end(), [](const CandidateRound &round) {

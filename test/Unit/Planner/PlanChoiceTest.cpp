@@ -442,6 +442,9 @@ TEST(ChoosePlan, TriesLastResortsWhereMemoryKeepsAJointSearchFromAPlan) {
   prices.add({1}, {{2, 10, 10}});
   prices.add(resort, {{3, 10, 10}});
   EXPECT_EQ(prices.choose({{joint}, {{1}}, {resort}}).candidate, resort);
+  // It need not have judged any.
+  prices.entries[joint] = {};
+  EXPECT_EQ(prices.choose({{joint}, {{1}}, {resort}}).candidate, resort);
   // Not where it is something else.
   prices.entries[joint] = {};
   prices.entries[joint].refusal = "too wide";
