@@ -19,7 +19,6 @@ namespace parplan {
 using AttributeOf = llvm::function_ref<mlir::Attribute(unsigned)>;
 
 /// Sets the attribute `name` of all arguments, or results, and leaves others.
-
 void setArgumentAttributes(mlir::FunctionOpInterface function,
                            llvm::StringRef name, AttributeOf getAttribute);
 void setResultAttributes(mlir::FunctionOpInterface function,
