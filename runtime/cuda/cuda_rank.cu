@@ -213,6 +213,9 @@ void CudaRank::uploadToDevice(int64_t offset, const void *from, int64_t bytes) {
   checkCuda(cudaMemcpy(arena + offset, from, static_cast<size_t>(bytes),
                        cudaMemcpyHostToDevice),
             "copy to the GPU");
+  // Of memory that is not pinned only a copy was made by then, and the streams
+  // do not wait for the default one.
+  checkCuda(cudaStreamSynchronize(nullptr), "copy to the GPU");
 }
 
 void CudaRank::downloadFromDevice(int64_t offset, void *to, int64_t bytes) {
