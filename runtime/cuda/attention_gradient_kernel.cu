@@ -1,12 +1,15 @@
 //===- attention_gradient_kernel.cu - Backward of attention on a GPU ------===//
 //
-// Five products of cuBLAS and one own kernel per chunk: some queries and some
+// Elements of 16 bits take the tensor cores
+// (attention_gradient_tile_kernels.cu). Of others, and of very wide heads:
+// five products of cuBLAS and one own kernel per chunk: some queries and some
 // key heads, as many as the workspace holds scores of. The kernel turns scores
 // into probabilities by the saved log_sum_exp, and their gradients into those
 // of the scores.
 //
 //===----------------------------------------------------------------------===//
 
+#include "attention_tiles.h"
 #include "block.h"
 #include "cuda_rank.h"
 #include "failure.h"
@@ -277,6 +280,31 @@ void attentionGradient(Stream &stream, Buffers buffers, const Element *query,
   stream.touch(buffers);
   if (workspace.bytes < attentionGradientWorkspaceBytes(shape, sizeof(Element)))
     fail(exitInternal, "the workspace of an attention's gradient is too small");
+  if constexpr (isNarrow<Element>)
+    if (fitsTiles(shape)) {
+      const int64_t strides[3] = {gradientStride.size[0],
+                                  gradientStride.size[1],
+                                  gradientStride.size[2]};
+      const bool isAligned =
+          hasAlignedRows(query, shape.queryStride, shape.width) &&
+          hasAlignedRows(key, shape.keyStride, shape.width) &&
+          hasAlignedRows(value, shape.valueStride, shape.valueWidth) &&
+          hasAlignedRows(gradient, strides, shape.valueWidth) &&
+          hasAlignedRows(result, shape.outStride, shape.valueWidth);
+      return launchAttentionGradientTiles(
+          stream,
+          AttentionOperands<Element>{query,
+                                     key,
+                                     value,
+                                     mask,
+                                     queryOffset,
+                                     isAligned,
+                                     result,
+                                     gradient,
+                                     logSumExp,
+                                     {strides[0], strides[1], strides[2]}},
+          queryGradient, keyGradient, valueGradient, shape);
+    }
   GradientLaunch<Element, Out> launch = {
       query,
       key,

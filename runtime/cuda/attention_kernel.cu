@@ -1,11 +1,13 @@
 //===- attention_kernel.cu - Attention with running softmax on a GPU ------===//
 //
-// A block of 128 threads computes one query row of one head: it walks the keys
-// 128 at a time, a thread per key for the scores and a thread per column for
-// the result. Needs no workspace.
+// Elements of 16 bits take the tensor cores (attention_tile_kernel.cu). Of
+// others, and of very wide heads, a block of 128 threads computes one query row
+// of one head: it walks the keys 128 at a time, a thread per key for the scores
+// and a thread per column for the result. Needs no workspace.
 //
 //===----------------------------------------------------------------------===//
 
+#include "attention_tiles.h"
 #include "cuda_rank.h"
 #include "failure.h"
 #include "parplan_runtime/kernels.h"
@@ -163,6 +165,18 @@ void attention(Stream &stream, Buffers buffers, const Element *query,
   if (shape.accumulate && shape.causal && !queryOffset &&
       detail::attentionVisibleKeys(shape, shape.queries - 1, 0) <= 0)
     return;
+  if constexpr (isNarrow<Element>)
+    if (fitsTiles(shape)) {
+      const bool isAligned =
+          hasAlignedRows(query, shape.queryStride, shape.width) &&
+          hasAlignedRows(key, shape.keyStride, shape.width) &&
+          hasAlignedRows(value, shape.valueStride, shape.valueWidth);
+      return launchAttentionTiles(stream,
+                                  AttentionOperands<Element>{query, key, value,
+                                                             mask, queryOffset,
+                                                             isAligned},
+                                  out, logSumExp, shape);
+    }
   attentionKernel<<<
       static_cast<unsigned>(std::min<int64_t>(rows, 1 << 20)), keyBlock,
       static_cast<size_t>(shape.width) * sizeof(Arithmetic<Element>),

@@ -40,8 +40,8 @@ protected:
             place(std::vector<float>(count, 99.0f))};
   }
   /// One rounding apart; sums of floats may take another order. A library may
-  /// round before it adds a bias.
-  void compare(const Pair &result, int64_t count, bool biased = false) {
+  /// also round before it adds a bias, and a GPU the scores of attention.
+  void compare(const Pair &result, int64_t count, bool isRoundedTwice = false) {
     const auto got = widened(read(result.narrow, count));
     const auto expected = read(result.wide, count);
     float largest = 0;
@@ -52,7 +52,7 @@ protected:
     for (int64_t i = 0; i < count; ++i)
       ASSERT_NEAR(got[i], expected[i],
                   step * std::abs(expected[i]) +
-                      (biased ? step : 1e-6f) * largest)
+                      (isRoundedTwice ? step : 1e-6f) * largest)
           << i;
   }
   Workspace workspace(int64_t bytes) { return {reserve<char>(bytes), bytes}; }
@@ -69,10 +69,11 @@ protected:
       matmul<float>(stream(), {}, lhs.wide, rhs.wide, out.wide, s);
       compare(out, outCount);
       const auto expected = read(out.wide, outCount);
+      // Tensor cores cut the sums of floats where others round them.
       EXPECT_LT(
           relativeError(read(mixed, outCount),
                         std::vector<double>(expected.begin(), expected.end())),
-          2e-6);
+          5e-6);
     }
   }
 
@@ -194,7 +195,7 @@ TYPED_TEST(NarrowTest, Attention) {
     attention<float>(this->stream(), {}, q.wide, k.wide, v.wide, mask.wide,
                      nullptr, result.wide, nullptr, s,
                      this->workspace(attentionWorkspaceBytes(s)));
-    this->compare(result, count);
+    this->compare(result, count, /*isRoundedTwice=*/true);
   }
 }
 
