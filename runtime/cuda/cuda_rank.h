@@ -23,7 +23,7 @@ public:
   cudaStream_t cuda() const { return static_cast<cudaStream_t>(native); }
   /// Memory of the stream's own for sums in two steps: kernels of one stream
   /// never run at the same time.
-  static constexpr int64_t scratchBytes = 8192;
+  static constexpr int64_t scratchBytes = int64_t(1) << 20;
   void *scratch() const { return memory; }
 
 private:

@@ -32,18 +32,61 @@ __global__ void reduceRowKernel(const Element *in, Element *out, int64_t outer,
   }
 }
 
-template <typename Element, typename Value, typename Combine>
-__global__ void reduceColumnKernel(const Element *in, Element *out,
-                                   int64_t outer, int64_t length, int64_t inner,
-                                   Value neutral, Combine combine) {
+/// A thread walks a column: for short ones.
+template <typename Element, typename Out, typename Value, typename Combine>
+__global__ void reduceColumnKernel(const Element *in, Out *out, int64_t outer,
+                                   int64_t length, int64_t inner, Value neutral,
+                                   Combine combine) {
   for (int64_t at = blockIdx.x * int64_t(threads) + threadIdx.x;
        at < outer * inner; at += int64_t(gridDim.x) * threads) {
     const Element *column = in + at / inner * length * inner + at % inner;
     Value value = neutral;
     for (int64_t i = 0; i < length; ++i)
       value = combine(value, Value(column[i * inner]));
-    out[at] = Element(value);
+    out[at] = Out(value);
   }
+}
+
+/// Columns that a block walks, and rows that it walks at a time.
+constexpr int blockColumns = 32, blockRows = threads / blockColumns;
+
+/// A block combines the rows of one part of 32 columns: [part][outer][inner].
+template <typename Element, typename Out, typename Value, typename Combine>
+__global__ void reduceBlockKernel(const Element *in, Out *out, int64_t outer,
+                                  int64_t length, int64_t inner, int64_t parts,
+                                  Value neutral, Combine combine) {
+  __shared__ Value partial[blockRows][blockColumns];
+  const int64_t tiles = (inner + blockColumns - 1) / blockColumns;
+  const int64_t rows = (length + parts - 1) / parts;
+  const int row = threadIdx.x / blockColumns;
+  for (int64_t at = blockIdx.x; at < tiles * outer * parts; at += gridDim.x) {
+    const int64_t o = at / tiles % outer, part = at / tiles / outer;
+    const int64_t column =
+        at % tiles * blockColumns + threadIdx.x % blockColumns;
+    const int64_t end = length < (part + 1) * rows ? length : (part + 1) * rows;
+    Value value = neutral;
+    if (column < inner)
+      for (int64_t i = part * rows + row; i < end; i += blockRows)
+        value = combine(value, Value(in[(o * length + i) * inner + column]));
+    __syncthreads(); // The last result may still be read.
+    partial[row][threadIdx.x % blockColumns] = value;
+    __syncthreads();
+    if (row != 0 || column >= inner)
+      continue;
+    for (int other = 1; other < blockRows; ++other)
+      value = combine(value, partial[other][threadIdx.x]);
+    out[(part * outer + o) * inner + column] = Out(value);
+  }
+}
+
+/// Parts of the rows that fill a GPU: about a thousand blocks of at least 64
+/// rows each, as far as the sums of all have a place in the stream's memory.
+template <typename Value>
+int64_t countParts(int64_t outer, int64_t length, int64_t inner) {
+  const int64_t blocks = outer * ((inner + blockColumns - 1) / blockColumns);
+  const int64_t held = CudaStream::scratchBytes / sizeof(Value);
+  return std::max<int64_t>(
+      1, std::min({1024 / blocks, length / 64, held / (outer * inner)}));
 }
 
 template <typename Element, typename Value, typename Combine>
@@ -52,13 +95,28 @@ void launchReduce(Stream &stream, const Element *in, Element *out,
                   Combine combine) {
   if (outer * inner == 0)
     return;
+  const int64_t blocks = outer * ((inner + blockColumns - 1) / blockColumns);
+  const int64_t parts = countParts<Value>(outer, length, inner);
   if (inner == 1)
     reduceRowKernel<<<blocksOf(outer), threads, 0, streamOf(stream)>>>(
         in, out, outer, length, neutral, combine);
-  else
+  else if (length <= 4 * blockRows)
     reduceColumnKernel<<<blocksOf((outer * inner + threads - 1) / threads),
                          threads, 0, streamOf(stream)>>>(
         in, out, outer, length, inner, neutral, combine);
+  else if (parts == 1)
+    reduceBlockKernel<<<blocksOf(blocks), threads, 0, streamOf(stream)>>>(
+        in, out, outer, length, inner, parts, neutral, combine);
+  else {
+    auto *sums =
+        static_cast<Value *>(static_cast<CudaStream &>(stream).scratch());
+    reduceBlockKernel<<<blocksOf(blocks * parts), threads, 0,
+                        streamOf(stream)>>>(in, sums, outer, length, inner,
+                                            parts, neutral, combine);
+    reduceColumnKernel<<<blocksOf((outer * inner + threads - 1) / threads),
+                         threads, 0, streamOf(stream)>>>(
+        sums, out, int64_t(1), parts, outer * inner, neutral, combine);
+  }
   detail::checkLaunch(stream);
 }
 

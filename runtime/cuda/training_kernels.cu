@@ -121,9 +121,11 @@ template <typename Element>
 void squareSum(Stream &stream, Buffers buffers, const Element *in, double *out,
                int64_t count) {
   stream.touch(buffers);
+  constexpr int64_t mostBlocks = 1024;
+  static_assert(mostBlocks * sizeof(double) <= CudaStream::scratchBytes,
+                "a partial sum of each block");
   const int blocks = static_cast<int>(std::max<int64_t>(
-      1, std::min<int64_t>((count + threads - 1) / threads,
-                           CudaStream::scratchBytes / sizeof(double))));
+      1, std::min((count + threads - 1) / threads, mostBlocks)));
   auto *partial =
       static_cast<double *>(static_cast<CudaStream &>(stream).scratch());
   squareSumKernel<<<blocks, threads, 0, streamOf(stream)>>>(in, partial, count);

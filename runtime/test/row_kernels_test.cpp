@@ -34,10 +34,9 @@ protected:
       }
     return out;
   }
-};
 
-TEST_F(RowTest, ReduceSumsMaximaMinimaAndProducts) {
-  for (const RowShape &s : rowShapes)
+  /// Of integers, whose sums are exact in any order.
+  void checkReduce(const RowShape &s) {
     for (Reduction kind :
          {Reduction::Sum, Reduction::Max, Reduction::Min, Reduction::Product}) {
       const bool product = kind == Reduction::Product;
@@ -61,6 +60,19 @@ TEST_F(RowTest, ReduceSumsMaximaMinimaAndProducts) {
                     s.inner);
       EXPECT_EQ(read(out, s.outer * s.inner), expected);
     }
+  }
+};
+
+TEST_F(RowTest, ReduceSumsMaximaMinimaAndProducts) {
+  for (const RowShape &s : rowShapes)
+    checkReduce(s);
+}
+
+/// Many threads share a column.
+TEST_F(RowTest, ReduceLongColumns) {
+  for (const RowShape &s : {RowShape{1, 3000, 70}, RowShape{2, 100, 33},
+                            RowShape{3, 1000, 1}, RowShape{1, 9000, 2}})
+    checkReduce(s);
 }
 
 TEST_F(RowTest, ReduceIntegersAndBools) {
