@@ -72,6 +72,7 @@ void readDevice(JsonReader reader, Device &device) {
       assign(target, reader.getNumber(key, least, most));
   };
   assignIfThere(device.tileOverhead, "tile_overhead", 0, 1e6);
+  assignIfThere(device.unalignedEfficiency, "unaligned_efficiency", 0.001, 1);
   for (size_t size = 0; size < device.productOverhead.size(); ++size)
     assignIfThere(device.productOverhead[size], productOverheadKeys[size], 0,
                   1e6);
@@ -217,6 +218,7 @@ Json printDevice(const Device &device) {
           {"matrix_efficiency", device.matrixEfficiency},
           {"memory_efficiency", device.memoryEfficiency},
           {"tile_overhead", device.tileOverhead},
+          {"unaligned_efficiency", device.unalignedEfficiency},
           {productOverheadKeys[0], device.productOverhead[0]},
           {productOverheadKeys[1], device.productOverhead[1]},
           {productOverheadKeys[2], device.productOverhead[2]},

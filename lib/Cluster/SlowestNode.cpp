@@ -58,6 +58,7 @@ Device join(const Device &one, const Device &other) {
   takeLower(device.memoryBytes, other.memoryBytes);
   takeLower(device.transcendentalsPerSecond, other.transcendentalsPerSecond);
   takeHigher(device.tileOverhead, other.tileOverhead);
+  takeLower(device.unalignedEfficiency, other.unalignedEfficiency);
   takeHigher(device.kernelGapSeconds, other.kernelGapSeconds);
   device.canEmit = one.canEmit && other.canEmit;
   return device;

@@ -94,6 +94,9 @@ double CostModel::getMatrixSeconds(const OpCost &cost, Waves waves) const {
     if (best == 0 || seconds < best)
       best = seconds;
   }
+  // Parts of a product may be aligned where the whole is not.
+  if (!cost.isAligned && waves == Waves::whole)
+    best /= device.unalignedEfficiency;
   return std::max(best, memorySeconds);
 }
 

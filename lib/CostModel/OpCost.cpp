@@ -40,6 +40,24 @@ int64_t countBytes(llvm::ArrayRef<TensorFactors> tensors,
   return static_cast<int64_t>(bytes);
 }
 
+/// Whether rows of 16-bit matrices, as the last dimensions of tensors are laid
+/// out, have multiples of 16 bytes. A dimension that is none of the product's
+/// own (windows of a convolution) says nothing.
+bool hasAlignedRows(const OpWork &work, llvm::ArrayRef<TensorFactors> tensors,
+                    llvm::ArrayRef<int64_t> sizes,
+                    llvm::ArrayRef<int64_t> elementBytes) {
+  for (size_t tensor = 0; tensor < tensors.size(); ++tensor) {
+    if (elementBytes[tensor] != 2 || tensors[tensor].size() < 2)
+      continue;
+    const DimFactors &row = tensors[tensor].back();
+    bool isSide =
+        row == work.rows || row == work.columns || row == work.contracted;
+    if (isSide && static_cast<int64_t>(multiply(row, sizes)) % 8 != 0)
+      return false;
+  }
+  return true;
+}
+
 } // namespace
 
 OpCost parplan::evaluateWork(const OpWork &work, const ShardingRule &rule,
@@ -68,6 +86,10 @@ OpCost parplan::evaluateWork(const OpWork &work, const ShardingRule &rule,
     cost.columns = size(work.columns);
     cost.contracted = size(work.contracted);
     cost.batch = size(work.batch);
+    cost.isAligned = hasAlignedRows(work, rule.operands, localFactorSizes,
+                                    operandElementBytes) &&
+                     hasAlignedRows(work, rule.results, localFactorSizes,
+                                    resultElementBytes);
   }
   return cost;
 }

@@ -56,6 +56,9 @@ struct Device {
   /// Prologue and epilogue of a tile of a matrix product, as contracted
   /// elements.
   double tileOverhead = 105;
+  /// Share of the rate of products that is left where rows of 16-bit elements
+  /// begin anywhere.
+  double unalignedEfficiency = 1;
   /// What a product on a processor takes as if it had so many rows, columns and
   /// contracted elements more.
   std::array<double, 3> productOverhead = {};

@@ -64,6 +64,9 @@ struct OpCost {
   int64_t bytesWritten = 0;
   /// Shape of a product; all zero for other kinds.
   int64_t rows = 0, columns = 0, contracted = 0, batch = 0;
+  /// Whether the rows of all matrices of 16-bit elements begin at multiples of
+  /// 16 bytes, as tensor cores are fed.
+  bool isAligned = true;
   /// Part of a kernel that another one launches.
   bool isInReader = false;
 };

@@ -236,8 +236,9 @@ TEST(ClusterFile, whatIsOptionalMayBeAbsent) {
   document["collectives"].erase("network_factors");
   document["collectives"].erase("measured");
   document["collectives"].erase("interference");
-  for (const char *key : {"tile_overhead", "attention_efficiency",
-                          "attention_gradient_efficiency"})
+  for (const char *key :
+       {"tile_overhead", "unaligned_efficiency", "attention_efficiency",
+        "attention_gradient_efficiency"})
     document["device"].erase(key);
   DiagnosticEngine engine;
   EXPECT_TRUE(parseCluster(document.dump(), "c.json", engine))

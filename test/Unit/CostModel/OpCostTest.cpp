@@ -60,6 +60,17 @@ TEST(OpCost, aPartialWaveCostsAWholeOne) {
   EXPECT_GT(more, 1.05 * one);
 }
 
+TEST(OpCost, rowsThatBeginAnywhereSlowTensorCores) {
+  CostModel model = makeModel("dgx-h100", Precision::bf16);
+  OpCost cost = makeProduct(8192, 50257, 768);
+  double aligned = model.getOpSeconds(cost),
+         least = model.getLeastOpSeconds(cost);
+  cost.isAligned = false;
+  EXPECT_GT(model.getOpSeconds(cost), 5 * aligned);
+  // A part of it may be aligned.
+  EXPECT_EQ(model.getLeastOpSeconds(cost), least);
+}
+
 TEST(OpCost, thinLongProductsAreSplitAlongTheContraction) {
   CostModel model = makeModel("dgx-a100-80g", Precision::bf16);
   double one = model.getOpSeconds(makeProduct(256, 128, 512));
@@ -201,6 +212,34 @@ TEST(OpCost, workFollowsFromTheLocalFactorSizes) {
   EXPECT_EQ(cost.columns, 16);
   EXPECT_EQ(cost.contracted, 32);
   EXPECT_EQ(cost.batch, 1);
+}
+
+TEST(OpCost, rowsOf16BitElementsSayWhetherAProductIsAligned) {
+  // mk,kn->mn
+  ShardingRule rule;
+  rule.factors = {{"m", 9, FactorKind::parallel},
+                  {"n", 40, FactorKind::parallel},
+                  {"k", 32, FactorKind::reduceSum}};
+  rule.operands = {{{0}, {2}}, {{2}, {1}}};
+  rule.results = {{{0}, {1}}};
+  OpWork work;
+  work.kind = WorkKind::matrix;
+  work.rows = {0};
+  work.columns = {1};
+  work.contracted = {2};
+  auto isAligned = [&](std::vector<int64_t> sizes, int64_t elementBytes) {
+    std::vector<int64_t> two(2, elementBytes), one(1, elementBytes);
+    return evaluateWork(work, rule, sizes, two, one).isAligned;
+  };
+  EXPECT_TRUE(isAligned({9, 40, 32}, 2));
+  // A part of the columns; the contracted dimension; other elements.
+  EXPECT_FALSE(isAligned({9, 20, 32}, 2));
+  EXPECT_FALSE(isAligned({9, 40, 30}, 2));
+  EXPECT_TRUE(isAligned({9, 20, 30}, 4));
+  // Rows of a window are none of the product's own dimensions.
+  work.columns = {};
+  work.rows = {0, 1};
+  EXPECT_TRUE(isAligned({9, 20, 32}, 2));
 }
 
 TEST(OpCost, broadcastDimensionsAreReadOnce) {
