@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <sstream>
@@ -29,6 +30,10 @@ Machine parplan::getMachine() {
   machine.cores = std::max(1u, std::thread::hardware_concurrency());
   machine.memoryBytes = static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) *
                         static_cast<int64_t>(sysconf(_SC_PAGE_SIZE));
+  std::error_code error;
+  for ([[maybe_unused]] const auto &gpu :
+       std::filesystem::directory_iterator("/proc/driver/nvidia/gpus", error))
+    ++machine.gpus;
   std::ifstream file("/proc/cpuinfo");
   for (std::string line; std::getline(file, line);)
     if (line.starts_with("model name")) {
@@ -123,9 +128,11 @@ public:
 
   std::optional<ClusterDescription> read() {
     ranks = reader.getInteger("ranks", 1, 1 << 20).value_or(1);
-    const ClusterDescription *standard = findPreset("host");
-    PARPLAN_CHECK(standard, "there is no preset 'host'");
-    cluster = *standard;
+    isGpu = !reader.isAbsent("device");
+    if (isGpu)
+      readDevice();
+    else
+      takePreset("host");
     readProducts();
     readAttention();
     readLoops();
@@ -141,6 +148,37 @@ private:
   static constexpr double leastSeconds = 1e-12, mostSeconds = 1e6;
   /// Of what takes no time.
   static constexpr double fastest = 1e18;
+
+  /// What is not measured is that of a machine with GPUs of that generation.
+  void readDevice() {
+    std::optional<JsonReader> object = reader.getObject("device");
+    if (!object)
+      return;
+    auto name = object->getString("name");
+    auto capability = object->getInteger("compute_capability", 10, 999);
+    auto multiprocessors = object->getInteger("multiprocessors", 2, 1 << 20);
+    auto bytes = object->getInteger("memory_bytes", 1, int64_t(1) << 50);
+    object->finish();
+    const char *nominal = !capability || *capability < 90 ? "dgx-a100-80g"
+                          : *capability < 100             ? "dgx-h100"
+                                                          : "dgx-b200";
+    takePreset(nominal);
+    Device &device = cluster.device;
+    device.name = name.value_or("");
+    device.computeCapability = capability.value_or(0);
+    device.multiprocessors = multiprocessors.value_or(2);
+    device.memoryBytes = bytes.value_or(1);
+    cluster.node.devices = ranks;
+    cluster.nodes = std::nullopt;
+    cluster.network = std::nullopt;
+  }
+
+  void takePreset(const char *name) {
+    const ClusterDescription *standard = findPreset(name);
+    PARPLAN_CHECK(standard, "there is no preset ", name);
+    cluster = *standard;
+    preset = name;
+  }
 
   double getSeconds(JsonReader &object) {
     return object.getNumber("seconds", leastSeconds, mostSeconds).value_or(1);
@@ -162,15 +200,48 @@ private:
     }
     if (products["fp32"].empty())
       return reader.report("products", "holds none of type 'fp32'");
-    auto getRate = [](const MeasuredProduct &product,
-                      const std::array<double, 3> &overhead = {}) {
-      double flops = 2;
-      for (size_t size = 0; size < overhead.size(); ++size)
-        flops *= product.sizes[size] + overhead[size];
-      return flops / product.seconds;
-    };
+    if (isGpu)
+      setPeaks(products);
+    else
+      fitRates(products);
+  }
+
+  using Products = std::map<std::string, std::vector<MeasuredProduct>>;
+
+  static double getRate(const MeasuredProduct &product,
+                        const std::array<double, 3> &overhead = {}) {
+    double flops = 2;
+    for (size_t size = 0; size < overhead.size(); ++size)
+      flops *= product.sizes[size] + overhead[size];
+    return flops / product.seconds;
+  }
+
+  /// Of a GPU: the rates of large products, which tiles then divide.
+  void setPeaks(Products &products) {
     Device &device = cluster.device;
-    // The peak is the best rate of all sizes.
+    auto getPeak = [&](const char *type) {
+      double peak = 0;
+      for (const MeasuredProduct &product : products[type])
+        peak = std::max(peak, getRate(product));
+      return peak;
+    };
+    device.matrixEfficiency = 1;
+    device.flopsPerSecond = {};
+    device.flopsPerSecond.fp64 = getPeak("fp64");
+    device.flopsPerSecond.fp32 = getPeak("fp32");
+    device.flopsPerSecond.fp16 = getPeak("fp16");
+    device.flopsPerSecond.bf16 = getPeak("bf16");
+    device.unalignedEfficiency = 1;
+    for (const MeasuredProduct &product : products["bf16"])
+      if (std::fmod(product.sizes[1], 8) != 0)
+        device.unalignedEfficiency =
+            std::clamp(getRate(product) / getPeak("bf16"), 0.001, 1.0);
+  }
+
+  /// Of a processor: the peak is the best rate of all sizes, and thin products
+  /// have less of it.
+  void fitRates(Products &products) {
+    Device &device = cluster.device;
     ProductFit fit = fitProducts(products["fp32"]);
     double peak = fit.flopsPerSecond;
     for (const MeasuredProduct &product : products["fp32"])
@@ -191,13 +262,12 @@ private:
     device.flopsPerSecond.fp16 = getPeak("fp16");
   }
 
-  /// Seconds are those of products and those of scores: heads of two widths
-  /// tell them apart.
+  struct MeasuredAttention {
+    double seconds, scores, flops;
+  };
+
   void readAttention() {
-    struct Point {
-      double seconds, scores, flops;
-    };
-    std::map<std::string, std::vector<Point>> points;
+    std::map<std::string, std::vector<MeasuredAttention>> points;
     for (JsonReader &entry : reader.getObjects("attention")) {
       auto what = entry.getChoice("what", {"forward", "gradient"});
       auto width = static_cast<double>(
@@ -213,24 +283,47 @@ private:
              scores * (what == "forward" ? 4 * width + 4 : 10 * width + 6)});
     }
     Device &device = cluster.device;
-    double peak = device.flopsPerSecond.fp32;
-    auto solve = [&](const std::string &what, double &efficiency,
-                     double &scoresPerSecond) {
-      const std::vector<Point> &own = points[what];
+    auto read = [&](const std::string &what, double &efficiency,
+                    double &scoresPerSecond) {
+      const std::vector<MeasuredAttention> &own = points[what];
       if (own.size() != 2 || own[0].flops >= own[1].flops)
         return reader.report("attention", "lacks '" + what +
                                               "' of two widths, the smaller "
                                               "one first");
-      double rate = (own[1].flops - own[0].flops) /
-                    std::max(own[1].seconds - own[0].seconds, leastSeconds);
-      efficiency = std::clamp(rate / peak, 0.001, 1.0);
-      double rest = own[0].seconds - own[0].flops / (efficiency * peak);
-      scoresPerSecond = rest > 0 ? own[0].scores / rest : fastest;
+      if (isGpu)
+        efficiency = getFusedEfficiency(own);
+      else
+        tellScoresFromProducts(own, efficiency, scoresPerSecond);
     };
-    solve("forward", device.attentionEfficiency,
-          device.attentionScoresPerSecond);
-    solve("gradient", device.attentionGradientEfficiency,
-          device.attentionGradientScoresPerSecond);
+    read("forward", device.attentionEfficiency,
+         device.attentionScoresPerSecond);
+    read("gradient", device.attentionGradientEfficiency,
+         device.attentionGradientScoresPerSecond);
+  }
+
+  /// Of one kernel of a GPU, on average over both widths.
+  double getFusedEfficiency(const std::vector<MeasuredAttention> &measured) {
+    double seconds = 0, flops = 0;
+    for (const MeasuredAttention &one : measured) {
+      seconds += one.seconds;
+      flops += one.flops;
+    }
+    return std::clamp(flops / seconds / cluster.device.flopsPerSecond.bf16,
+                      0.001, 1.0);
+  }
+
+  /// Of a processor, seconds are those of products and those of scores: heads
+  /// of two widths tell them apart.
+  void tellScoresFromProducts(const std::vector<MeasuredAttention> &measured,
+                              double &efficiency,
+                              double &scoresPerSecond) const {
+    double peak = cluster.device.flopsPerSecond.fp32;
+    double rate =
+        (measured[1].flops - measured[0].flops) /
+        std::max(measured[1].seconds - measured[0].seconds, leastSeconds);
+    efficiency = std::clamp(rate / peak, 0.001, 1.0);
+    double rest = measured[0].seconds - measured[0].flops / (efficiency * peak);
+    scoresPerSecond = rest > 0 ? measured[0].scores / rest : fastest;
   }
 
   void readLoops() {
@@ -268,8 +361,10 @@ private:
     node.deviceHostBytesPerSecond = getRate("download");
     node.hostMemoryBytes = machine.memoryBytes;
     node.cores = machine.cores;
-    device.memoryBytes =
-        std::max<int64_t>(1, machine.memoryBytes / ranks / 4 * 3);
+    // Ranks of a processor share its memory.
+    if (!isGpu)
+      device.memoryBytes =
+          std::max<int64_t>(1, machine.memoryBytes / ranks / 4 * 3);
   }
 
   void readCollectives() {
@@ -307,9 +402,9 @@ private:
     setLink(found[{ranks, "all_reduce"}], found[{ranks, "send"}]);
   }
 
-  /// For groups that were not measured: the formula of the shared bus goes
-  /// through the largest all-reduce of all ranks, and through its smallest
-  /// message.
+  /// For groups that were not measured: the formula of the ring, or of the bus
+  /// that ranks of a processor share, goes through the largest all-reduce of
+  /// all ranks, and through its smallest message.
   void setLink(const std::map<double, double> &allReduce,
                const std::map<double, double> &send) {
     if (allReduce.empty() || send.empty())
@@ -318,19 +413,32 @@ private:
     link.latencySeconds = std::min(1.0, send.begin()->second);
     auto [bytes, seconds] = *allReduce.rbegin();
     auto size = static_cast<double>(ranks);
-    link.bytesPerSecond = 2 * (size - 1) * bytes / seconds;
+    double allBytes = 2 * (size - 1) * bytes;
+    link.bytesPerSecond = (isGpu ? allBytes / size : allBytes) / seconds;
   }
 
   void describe() {
+    std::ostringstream source;
+    auto name = [](int64_t count, const char *one) {
+      return std::to_string(count) + " " + one + (count == 1 ? "" : "s");
+    };
+    if (isGpu) {
+      cluster.name = "calibrated-gpus";
+      cluster.title = std::to_string(ranks) + " x " + cluster.device.name;
+      source << "parplan calibrate: " << name(ranks, "GPU")
+             << ", all measured at the same time";
+      cluster.sources = {source.str(),
+                         std::string("NVMe, and links that were not "
+                                     "measured: of ") +
+                             preset};
+      return;
+    }
     cluster.name = "calibrated-host";
-    std::ostringstream title, source;
-    title << ranks << (ranks == 1 ? " rank" : " ranks") << " on "
-          << machine.cores << (machine.cores == 1 ? " core" : " cores")
-          << " of " << machine.processor;
-    cluster.title = title.str();
+    cluster.title = name(ranks, "rank") + " on " + name(machine.cores, "core") +
+                    " of " + machine.processor;
     source << "parplan calibrate: " << ranks
-           << (ranks == 1 ? " rank on " : " ranks share ") << machine.cores
-           << (machine.cores == 1 ? " core" : " cores")
+           << (ranks == 1 ? " rank on " : " ranks share ")
+           << name(machine.cores, "core")
            << "; all measured at the same time, and with another number of "
               "ranks the figures of each are others";
     cluster.sources = {source.str(), "NVMe: nominal, not measured"};
@@ -341,6 +449,9 @@ private:
   size_t errors;
   JsonReader reader;
   int64_t ranks = 1;
+  bool isGpu = false;
+  /// Of what is not measured.
+  std::string preset;
   ClusterDescription cluster;
 };
 

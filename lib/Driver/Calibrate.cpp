@@ -50,10 +50,12 @@ private:
 };
 
 /// What the program writes; none after a report.
-std::optional<ClusterDescription> measure(int64_t ranks,
+std::optional<ClusterDescription> measure(int64_t ranks, Target target,
                                           DiagnosticEngine &engine) {
-  std::optional<CompileCommands> commands =
-      readCompileCommands(findRuntimeFile(), CompileTarget::host, engine);
+  std::optional<CompileCommands> commands = readCompileCommands(
+      findRuntimeFile(),
+      target == Target::host ? CompileTarget::host : CompileTarget::cuda,
+      engine);
   if (!commands)
     return std::nullopt;
   TemporaryFolder folder;
@@ -62,7 +64,7 @@ std::optional<ClusterDescription> measure(int64_t ranks,
         << "there is no place for a temporary folder";
     return std::nullopt;
   }
-  std::string source = folder.getPath("calibration.cpp"),
+  std::string source = folder.getPath("calibration.cu"),
               program = folder.getPath("calibration"),
               figures = folder.getPath("figures.json");
   if (!writeFileAtomically(source, printCalibrationProgram(ranks), engine) ||
@@ -93,29 +95,36 @@ std::optional<ClusterDescription> measure(int64_t ranks,
 
 } // namespace
 
-CommandResult parplan::calibrate(int64_t ranks, const std::string &outputPath,
+CommandResult parplan::calibrate(const CalibrationOptions &options,
                                  DiagnosticEngine &engine) {
   CommandResult result;
-  std::optional<ClusterDescription> cluster = measure(ranks, engine);
+  std::optional<ClusterDescription> cluster =
+      measure(options.ranks, options.target, engine);
   if (!cluster)
     return result;
   result.document = toJson(*cluster);
-  if (!writeFileAtomically(outputPath, printJson(result.document), engine))
+  if (!writeFileAtomically(options.outputPath, printJson(result.document),
+                           engine))
     return result;
   const Device &device = cluster->device;
-  auto printRate = [](double rate) {
+  bool isHost = options.target == Target::host;
+  // Of a thousand million on a host, and as many thousand on a GPU.
+  auto printRate = [&](double rate, const char *unit, bool isOfHost) {
     std::ostringstream text;
     text.precision(3);
-    text << rate / 1e9;
+    text << rate / (isOfHost ? 1e9 : 1e12) << (isOfHost ? " G" : " T") << unit;
     return text.str();
   };
-  result.text =
-      cluster->title + ": of each " +
-      printRate(device.flopsPerSecond.fp32 * device.matrixEfficiency) +
-      " GFLOP/s of products, " +
-      printRate(device.memoryBytesPerSecond * device.memoryEfficiency) +
-      " GB/s of element-wise loops; of all " +
-      printRate(cluster->node.hostMemoryBytesPerSecond) +
-      " GB/s of memory\nwritten to " + outputPath + "\n";
+  double peak =
+      isHost ? device.flopsPerSecond.fp32 : device.flopsPerSecond.bf16;
+  result.text = cluster->title + ": of each " +
+                printRate(peak * device.matrixEfficiency, "FLOP/s", isHost) +
+                " of " + (isHost ? "" : "bf16 ") + "products, " +
+                printRate(device.memoryBytesPerSecond * device.memoryEfficiency,
+                          "B/s", isHost) +
+                " of element-wise loops; of all " +
+                printRate(cluster->node.hostMemoryBytesPerSecond, "B/s", true) +
+                " of " + (isHost ? "" : "the host's ") + "memory\nwritten to " +
+                options.outputPath + "\n";
   return result;
 }

@@ -39,7 +39,7 @@ CommandResult listClusters(const std::string &nameOrFile,
 
 /// Builds and runs a program that measures `ranks` ranks of this machine, and
 /// writes the cluster file.
-CommandResult calibrate(int64_t ranks, const std::string &outputPath,
+CommandResult calibrate(const CalibrationOptions &options,
                         DiagnosticEngine &engine);
 
 /// Checks that a plan is consistent with itself and, given the model, that the

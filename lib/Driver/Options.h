@@ -31,6 +31,12 @@ struct OutputOptions {
   bool color = false;
 };
 
+struct CalibrationOptions {
+  Target target = Target::host;
+  int64_t ranks = 1;
+  std::string outputPath;
+};
+
 /// The most devices that `--gpus` can ask for.
 constexpr int64_t maxDevices = 65536;
 

@@ -82,6 +82,27 @@ public:
     return dimensions;
   }
 
+  Target getTarget(bool isCudaTheDefault) {
+    size_t choice = getChoice("--target", words.target, {"cuda", "host"},
+                              isCudaTheDefault ? 0 : 1);
+    return choice == 0 ? Target::cuda : Target::host;
+  }
+
+  CalibrationOptions getCalibrationOptions(bool hasCudaCompiler) {
+    CalibrationOptions options;
+    if (!words.output)
+      engine.error(codes::missingOption).help("-o CLUSTER.json")
+          << "no file to write is given";
+    options.outputPath = words.output.value_or("");
+    Machine machine = getMachine();
+    options.target = getTarget(hasCudaCompiler && machine.gpus > 0);
+    int64_t most = options.target == Target::cuda
+                       ? std::max<int64_t>(machine.gpus, 1)
+                       : machine.cores;
+    options.ranks = getPositive("--gpus", words.gpus, 64).value_or(most);
+    return options;
+  }
+
   CompileOptions getCompileOptions(bool planOnly, bool hasCudaCompiler) {
     CompileOptions options;
     if (words.positionals.empty())
@@ -97,10 +118,7 @@ public:
               .help("--gpus N: the plan uses exactly N devices")
           << "--gpus is required";
     options.gpus = getPositive("--gpus", words.gpus, maxDevices).value_or(1);
-    options.target = getChoice("--target", words.target, {"cuda", "host"},
-                               hasCudaCompiler ? 0 : 1) == 0
-                         ? Target::cuda
-                         : Target::host;
+    options.target = getTarget(hasCudaCompiler);
     options.cluster = words.cluster.value_or("");
     options.dimensions = getDimensions();
     options.globalBatch =
@@ -279,7 +297,10 @@ CommandLine parplan::parseCommandLine(const std::vector<std::string> &arguments,
     break;
   case Command::calibrate:
     app.add_option("--gpus", words.gpus,
-                   "ranks that share the machine; one per core unless given");
+                   "ranks that share the machine; one per GPU or core unless "
+                   "given");
+    app.add_option("--target", words.target,
+                   "cuda or host; cuda where there are GPUs");
     app.add_option("-o,--output", words.output, "the cluster file to write");
     break;
   default:
@@ -311,12 +332,7 @@ CommandLine parplan::parseCommandLine(const std::vector<std::string> &arguments,
     return line;
   }
   if (line.command == Command::calibrate) {
-    if (!words.output)
-      engine.error(codes::missingOption).help("-o CLUSTER.json")
-          << "no file to write is given";
-    line.outputPath = words.output.value_or("");
-    line.ranks = checker.getPositive("--gpus", words.gpus, 64)
-                     .value_or(getMachine().cores);
+    line.calibration = checker.getCalibrationOptions(hasCudaCompiler);
     return line;
   }
   line.arguments = words.positionals;

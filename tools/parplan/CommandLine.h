@@ -38,9 +38,7 @@ struct CommandLine {
   /// optionally, the model; diff: two plans; ops: the model; clusters:
   /// optionally a name or file.
   std::vector<std::string> arguments;
-  /// calibrate: how many ranks, and the file to write.
-  int64_t ranks = 1;
-  std::string outputPath;
+  CalibrationOptions calibration;
   /// explain: what is asked for in place of the plan, as `--force` takes it.
   std::optional<std::string> whyNot;
   /// ops and check: values of symbolic dimensions.

@@ -86,7 +86,7 @@ CommandResult run(const CommandLine &line, DiagnosticEngine &engine) {
   case Command::clusters:
     return listClusters(getArgument(0), engine);
   case Command::calibrate:
-    return calibrate(line.ranks, line.outputPath, engine);
+    return calibrate(line.calibration, engine);
   case Command::version:
     return {std::string("parplan ") + versionText + "\n", Json::object()};
   case Command::help:

@@ -27,6 +27,8 @@ struct Machine {
   std::string processor;
   int64_t cores = 1;
   int64_t memoryBytes = 0;
+  /// Whose driver is there.
+  int64_t gpus = 0;
 };
 Machine getMachine();
 

@@ -5,10 +5,12 @@
 // ranks share, cores and memory, is in the figures; and calls are made as plans
 // make them, on streams of their own between kernels that wait for them. The
 // first rank writes the means as JSON to the file that PARPLAN_CALIBRATION
-// names. On the host only: results are read where they lie.
+// names.
 //
 // Communicators are groups of growing size; the last one has all ranks. The
-// arena has three arrays of `arrayBytes`, the host's has one.
+// arena has three arrays of `arrayBytes`, the host's has one. Loops run over
+// arrays that stay in the caches of a processor, as most activations do, and
+// over such that do not fit into those of a GPU.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,17 +24,64 @@
 #include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <mutex>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 namespace parplan {
 namespace runtime {
 
+namespace detail {
+
+struct FillKernel {
+  float *out;
+  PARPLAN_DEVICE void operator()(int64_t index) const {
+    out[index] = static_cast<float>(index % 7) * 0.125f;
+  }
+};
+
+/// Numbers that make multipliers work as those of models do.
+template <typename Element> struct ScatterKernel {
+  Element *out;
+  PARPLAN_DEVICE void operator()(int64_t index) const {
+    const auto bits = static_cast<uint32_t>(index) * 2654435761u;
+    out[index] =
+        Element(static_cast<float>(bits >> 8) * (1.0f / (1 << 24)) - 0.5f);
+  }
+};
+
+struct AddKernel {
+  const float *first, *second;
+  float *out;
+  PARPLAN_DEVICE void operator()(int64_t index) const {
+    out[index] = first[index] + second[index];
+  }
+};
+
+template <int repeats> struct ExponentialKernel {
+  const float *in;
+  float *out;
+  PARPLAN_DEVICE void operator()(int64_t index) const {
+    float x = in[index];
+    for (int repeat = 0; repeat < repeats; ++repeat)
+      x = exponential(repeats == 1 ? x : -x);
+    out[index] = x;
+  }
+};
+
+} // namespace detail
+
 class Calibration {
 public:
+#if defined(PARPLAN_CUDA)
+  static constexpr bool isGpu = true;
+#else
+  static constexpr bool isGpu = false;
+#endif
   /// Of one array; a multiple of what every kernel asks for.
-  static constexpr int64_t arrayBytes = int64_t(1) << 25;
+  static constexpr int64_t arrayBytes = int64_t(1) << (isGpu ? 28 : 25);
   static constexpr int32_t eventCount = 2;
 
   explicit Calibration(Rank &rank)
@@ -41,34 +90,28 @@ public:
 
   void run() {
     fill();
-    measureProducts<float>("fp32", {{1024, 64, 64},
-                                    {1024, 16, 64},
-                                    {1024, 64, 16},
-                                    {16, 256, 1024},
-                                    {64, 256, 256},
-                                    {128, 768, 768},
-                                    {256, 256, 256},
-                                    {512, 512, 512},
-                                    {1024, 1024, 1024}});
-    measureProducts<double>("fp64", {{512, 512, 512}});
-    measureProducts<BFloat16>("bf16", {{512, 512, 512}});
-    measureProducts<Float16>("fp16", {{512, 512, 512}});
-    for (int64_t width : {16, 64})
+    if (isGpu)
+      measureLargeProducts();
+    else
+      measureSmallProducts();
+    for (int64_t width : {isGpu ? 64 : 16, isGpu ? 128 : 64})
       measureAttention(width);
     measureMemory();
     for (int64_t group = 0; group < groups; ++group)
-      for (int64_t bytes :
-           {int64_t(1) << 10, int64_t(1) << 14, int64_t(1) << 18, largest})
+      for (int64_t bytes : {largest >> 12, largest >> 8, largest >> 4, largest})
         measureCollectives(rank.communicator(static_cast<int32_t>(group)),
                            bytes);
     write();
   }
 
 private:
-  static constexpr int64_t largest = int64_t(1) << 22;
-  /// Of the loops over elements: three arrays that stay in the caches, as most
-  /// activations do.
-  static constexpr int64_t cachedElements = int64_t(1) << 19;
+  /// Of a message.
+  static constexpr int64_t largest = isGpu ? arrayBytes : int64_t(1) << 22;
+  /// Of each of the three arrays of a loop.
+  static constexpr int64_t loopElements =
+      isGpu ? arrayBytes / 4 : int64_t(1) << 19;
+  /// Of each element, so that a GPU does not wait for its memory.
+  static constexpr int exponentials = isGpu ? 32 : 1;
   static constexpr int rounds = 7;
   static constexpr double roundSeconds = 0.05;
   static constexpr double leastSeconds = 1e-6;
@@ -93,7 +136,7 @@ private:
       bool isOpen = false;
     } gate;
     Gate *place = &gate;
-    stream.enqueue([place] {
+    stream.enqueueOnHost([place] {
       std::lock_guard<std::mutex> lock(place->mutex);
       place->isOpen = true;
       place->changed.notify_one();
@@ -145,12 +188,43 @@ private:
   // --- what is measured ------------------------------------------------------
 
   void fill() {
-    float *data = array(0);
     map<1>(compute, {{0, 3 * arrayBytes}}, {{3 * arrayBytes / 4}},
-           [data](int64_t index) {
-             data[index] = static_cast<float>(index % 7) * 0.125f;
-           });
+           detail::FillKernel{array(0)});
     wait(compute);
+  }
+  /// Both operands.
+  template <typename Element> void scatter() {
+    map<1>(compute, {{0, 2 * arrayBytes}},
+           {{2 * arrayBytes / int64_t(sizeof(Element))}},
+           detail::ScatterKernel<Element>{rank.at<Element>(0)});
+    wait(compute);
+  }
+
+  void measureSmallProducts() {
+    measureProducts<float>("fp32", {{1024, 64, 64},
+                                    {1024, 16, 64},
+                                    {1024, 64, 16},
+                                    {16, 256, 1024},
+                                    {64, 256, 256},
+                                    {128, 768, 768},
+                                    {256, 256, 256},
+                                    {512, 512, 512},
+                                    {1024, 1024, 1024}});
+    measureProducts<double>("fp64", {{512, 512, 512}});
+    measureProducts<BFloat16>("bf16", {{512, 512, 512}});
+    measureProducts<Float16>("fp16", {{512, 512, 512}});
+  }
+  /// The last one has rows that begin anywhere.
+  void measureLargeProducts() {
+    scatter<double>();
+    measureProducts<double>("fp64", {{4096, 4096, 4096}});
+    scatter<float>();
+    measureProducts<float>("fp32", {{4096, 4096, 4096}});
+    scatter<Float16>();
+    measureProducts<Float16>("fp16", {{8192, 8192, 8192}});
+    scatter<BFloat16>();
+    measureProducts<BFloat16>(
+        "bf16", {{8192, 8192, 8192}, {4096, 4096, 4096}, {8192, 8191, 4096}});
   }
 
   struct Sizes {
@@ -184,9 +258,12 @@ private:
 
   /// Causal, of heads of one width, and its gradients.
   void measureAttention(int64_t width) {
-    constexpr int64_t batch = 2, heads = 8, queries = 128;
+    // GPUs compute it in 16 bits.
+    using Element = std::conditional_t<isGpu, BFloat16, float>;
+    constexpr int64_t batch = isGpu ? 4 : 2, heads = isGpu ? 16 : 8,
+                      queries = isGpu ? 2048 : 128, size = sizeof(Element);
     const int64_t row = heads * width, sample = queries * row;
-    const int64_t bytes = batch * sample * 4;
+    const int64_t bytes = batch * sample * size;
     AttentionShape shape = {};
     shape.batch = batch;
     shape.queries = shape.keys = queries;
@@ -201,11 +278,12 @@ private:
     shape.causal = true;
     // Operands, result, statistics, gradients.
     const auto place = [&](int64_t number) {
-      return rank.at<float>(number * bytes);
+      return rank.at<Element>(number * bytes);
     };
+    auto *statistics = rank.at<float>(4 * bytes);
     const Workspace workspace = {
-        array(2), std::max(attentionWorkspaceBytes(shape, 4),
-                           attentionGradientWorkspaceBytes(shape, 4))};
+        array(2), std::max(attentionWorkspaceBytes(shape, size),
+                           attentionGradientWorkspaceBytes(shape, size))};
     const auto record = [&](const char *what, double seconds) {
       add("attention",
           "\"what\": \"" + std::string(what) +
@@ -216,11 +294,11 @@ private:
     const Range all = {0, 3 * arrayBytes};
     record("forward", measure(compute, [&] {
              attention(compute, {all}, place(0), place(1), place(2), nullptr,
-                       nullptr, place(3), place(4), shape, workspace);
+                       nullptr, place(3), statistics, shape, workspace);
            }));
     record("gradient", measure(compute, [&] {
              attentionGradient(compute, {all}, place(0), place(1), place(2),
-                               place(3), place(4), place(5), nullptr, nullptr,
+                               place(3), statistics, place(5), nullptr, nullptr,
                                place(6), place(7), place(8), shape,
                                {sample, row, width}, workspace);
            }));
@@ -230,9 +308,7 @@ private:
     float *first = array(0), *second = array(1), *third = array(2);
     const auto addElements = [&](int64_t count) {
       map<1>(compute, {{0, 3 * arrayBytes}}, {{count}},
-             [first, second, third](int64_t index) {
-               third[index] = first[index] + second[index];
-             });
+             detail::AddKernel{first, second, third});
     };
     const auto addLoop = [&](const char *what, int64_t bytes, double seconds) {
       add("loops",
@@ -240,23 +316,26 @@ private:
               "\", \"bytes\": " + std::to_string(bytes),
           seconds);
     };
-    const int64_t cached = 4 * cachedElements;
+    const int64_t bytes = 4 * loopElements;
+    fill();
     addLoop("gap", 12, measure(compute, [&] { addElements(1); }));
-    addLoop("add", 3 * cached,
-            measure(compute, [&] { addElements(cachedElements); }));
-    addLoop("copy", 2 * cached, measure(compute, [&] {
-              copyBytes(compute, {{0, 3 * arrayBytes}}, first, third, cached);
+    addLoop("add", 3 * bytes,
+            measure(compute, [&] { addElements(loopElements); }));
+    addLoop("copy", 2 * bytes, measure(compute, [&] {
+              copyBytes(compute, {{0, 3 * arrayBytes}}, first, third, bytes);
             }));
-    addLoop("exp", 2 * cached, measure(compute, [&] {
-              map<1>(compute, {{0, 3 * arrayBytes}}, {{cachedElements}},
-                     [first, third](int64_t index) {
-                       third[index] = exponential(first[index]);
-                     });
+    addLoop("exp", 2 * bytes * exponentials, measure(compute, [&] {
+              map<1>(compute, {{0, 3 * arrayBytes}}, {{loopElements}},
+                     detail::ExponentialKernel<exponentials>{first, third});
             }));
-    addLoop(
-        "memory", 2 * arrayBytes, measure(compute, [&] {
-          copyBytes(compute, {{0, 3 * arrayBytes}}, first, third, arrayBytes);
-        }));
+    // Of the host: that of its own ranks, or half of the arena there.
+    if (isGpu)
+      addLoop("memory", arrayBytes, measureHostCopy(arrayBytes / 2));
+    else
+      addLoop(
+          "memory", 2 * arrayBytes, measure(compute, [&] {
+            copyBytes(compute, {{0, 3 * arrayBytes}}, first, third, arrayBytes);
+          }));
     Stream &down = rank.stream(streams::download);
     addLoop("download", arrayBytes, measure(down, [&] {
               transfer(down, {0, arrayBytes, MemoryTier::Device},
@@ -264,15 +343,21 @@ private:
             }));
   }
 
+  double measureHostCopy(int64_t bytes) {
+    auto *memory = rank.hostAt<char>(0);
+    return getMedian([&] {
+      const double start = getTime();
+      std::memcpy(memory + bytes, memory, static_cast<size_t>(bytes));
+      return getTime() - start;
+    });
+  }
+
   /// About a millisecond of it, as between two calls of a plan.
   void work() {
-    constexpr int loops = 6;
-    float *first = array(0), *second = array(1), *third = array(2);
+    constexpr int loops = isGpu ? 4 : 6;
     for (int loop = 0; loop < loops; ++loop)
-      map<1>(compute, {{0, 3 * arrayBytes}}, {{cachedElements}},
-             [first, second, third](int64_t index) {
-               third[index] = first[index] + second[index];
-             });
+      map<1>(compute, {{0, 3 * arrayBytes}}, {{loopElements}},
+             detail::AddKernel{array(0), array(1), array(2)});
   }
 
   /// Seconds of `turns` turns.
@@ -368,15 +453,20 @@ private:
   }
 
   void write() {
-    auto *sums = rank.at<double>(0);
+    auto *sums = rank.hostAt<double>(0);
     const auto count = static_cast<int64_t>(figures.size());
     for (int64_t number = 0; number < count; ++number)
       sums[number] = figures[number].seconds;
-    if (groups > 0)
+    if (groups > 0) {
+      const Range host = {0, 8 * count, MemoryTier::Host};
+      const Range device = {0, 8 * count, MemoryTier::Device};
+      transfer(compute, host, device);
       rank.communicator(static_cast<int32_t>(groups - 1))
-          .allReduce(compute, {{0, 8 * count}}, Reduction::Sum,
-                     ElementType::Float64, sums, sums, count);
-    wait(compute);
+          .allReduce(compute, {device}, Reduction::Sum, ElementType::Float64,
+                     array(0), array(0), count);
+      transfer(compute, device, host);
+      wait(compute);
+    }
     const char *path = std::getenv("PARPLAN_CALIBRATION");
     if (rank.rank() != 0 || !path)
       return;
@@ -384,6 +474,7 @@ private:
     if (!file)
       return;
     std::fprintf(file, "{\"ranks\": %d", rank.size());
+    writeDevice(file);
     const char *list = "";
     for (int64_t number = 0; number < count; ++number) {
       const Figure &figure = figures[number];
@@ -397,6 +488,31 @@ private:
     }
     std::fprintf(file, "]}\n");
     std::fclose(file);
+  }
+
+  /// What a GPU says of itself.
+  void writeDevice([[maybe_unused]] std::FILE *file) {
+#if defined(PARPLAN_CUDA)
+    int device = 0;
+    cudaDeviceProp properties = {};
+    size_t available = 0, total = 0;
+    if (cudaGetDevice(&device) != cudaSuccess ||
+        cudaGetDeviceProperties(&properties, device) != cudaSuccess ||
+        cudaMemGetInfo(&available, &total) != cudaSuccess)
+      return;
+    // What the context and the libraries have left.
+    const auto bytes = static_cast<long long>(available) + 3 * arrayBytes;
+    std::string name = properties.name;
+    for (char &letter : name)
+      if (letter < ' ' || letter > '~' || letter == '"' || letter == '\\')
+        letter = '_';
+    std::fprintf(
+        file,
+        ",\n \"device\": {\"name\": \"%s\", \"compute_capability\": %d, "
+        "\"multiprocessors\": %d, \"memory_bytes\": %lld}",
+        name.c_str(), properties.major * 10 + properties.minor,
+        properties.multiProcessorCount, bytes);
+#endif
   }
 
   Rank &rank;

@@ -116,6 +116,50 @@ TEST(Calibration, ReadsRatesOfARankAmongAll) {
   EXPECT_EQ(cluster->title, "4 ranks on 2 cores of a processor");
 }
 
+TEST(Calibration, ReadsRatesOfAGpu) {
+  Json document = makeMeasurements();
+  document["device"] = {{"name", "a GPU"},
+                        {"compute_capability", 90},
+                        {"multiprocessors", 100},
+                        {"memory_bytes", 70 * gibi}};
+  // 200 TFLOP/s, and 50 where rows begin anywhere.
+  document["products"].push_back({{"type", "bf16"},
+                                  {"rows", 1000},
+                                  {"columns", 1000},
+                                  {"contracted", 1000},
+                                  {"seconds", 1e-5}});
+  document["products"].push_back({{"type", "bf16"},
+                                  {"rows", 1000},
+                                  {"columns", 999},
+                                  {"contracted", 1000},
+                                  {"seconds", 3.996e-5}});
+  for (Json &entry : document["attention"])
+    entry["seconds"] = entry["what"] == "forward" ? 3e-6 : 3e-5;
+  DiagnosticEngine engine;
+  std::optional<ClusterDescription> cluster = read(document, engine);
+  ASSERT_TRUE(cluster) << engine.render();
+  const Device &device = cluster->device;
+  EXPECT_EQ(cluster->title, "4 x a GPU");
+  EXPECT_EQ(device.computeCapability, 90);
+  EXPECT_EQ(device.memoryBytes, 70 * gibi);
+  EXPECT_NEAR(device.flopsPerSecond.bf16, 200e12, 1e6);
+  EXPECT_EQ(device.matrixEfficiency, 1);
+  EXPECT_NEAR(device.unalignedEfficiency, 0.25, 1e-9);
+  // (100 + 200) million operations in 6 us, (246 + 496) million in 60 us.
+  EXPECT_NEAR(device.attentionEfficiency, 0.25, 1e-9);
+  EXPECT_NEAR(device.attentionGradientEfficiency, 742e6 / 60e-6 / 200e12, 1e-9);
+  EXPECT_EQ(cluster->node.devices, 4);
+  EXPECT_FALSE(cluster->network);
+  // 2 (n - 1) / n of a megabyte in a millisecond.
+  EXPECT_NEAR(cluster->node.link.bytesPerSecond, 1.5e9, 1);
+}
+
+TEST(Calibration, RefusesAGpuWithoutItsFigures) {
+  Json document = makeMeasurements();
+  document["device"] = {{"name", "a GPU"}};
+  EXPECT_NE(getFault(document).find("compute_capability"), std::string::npos);
+}
+
 TEST(Calibration, TellsScoresOfAttentionFromItsProducts) {
   DiagnosticEngine engine;
   std::optional<ClusterDescription> cluster = read(makeMeasurements(), engine);
