@@ -10,6 +10,7 @@
 #include "cuda_rank.h"
 #include "failure.h"
 #include "parplan_runtime/map.h"
+#include "parplan_runtime/narrow_floats.h"
 #include "thread_world.h"
 
 namespace parplan {
@@ -41,24 +42,26 @@ PARPLAN_DEVICE Element combine(Reduction kind, Element a, Element b) {
 }
 
 /// Element begin + i of all inputs combined, in the order of the members, into
-/// element outBegin + i of one output, or begin + i of all.
+/// element outBegin + i of one output, or begin + i of all. 16-bit floats are
+/// added up as float and rounded once.
 template <typename Element> struct CombineKernel {
   Addresses addresses;
   Reduction kind;
   int64_t begin;
   void *single;
   PARPLAN_DEVICE void operator()(int64_t i) const {
-    Element value = static_cast<const Element *>(addresses.in[0])[begin + i];
+    using Value = Arithmetic<Element>;
+    Value value = static_cast<const Element *>(addresses.in[0])[begin + i];
     for (int member = 1; member < addresses.members; ++member)
-      value = combine(
+      value = combine<Value>(
           kind, value,
           static_cast<const Element *>(addresses.in[member])[begin + i]);
     if (single) {
-      static_cast<Element *>(single)[i] = value;
+      static_cast<Element *>(single)[i] = Element(value);
       return;
     }
     for (int member = 0; member < addresses.members; ++member)
-      static_cast<Element *>(addresses.out[member])[begin + i] = value;
+      static_cast<Element *>(addresses.out[member])[begin + i] = Element(value);
   }
 };
 
@@ -93,9 +96,12 @@ void combineAll(Stream &stream, ElementType type, const Addresses &addresses,
   case ElementType::UInt8:
   case ElementType::Bool:
     return combineAll<uint8_t>(stream, addresses, kind, begin, count, single);
-  default:
-    fail(exitInternal, "this element type cannot be reduced between threads");
+  case ElementType::Float16:
+    return combineAll<Float16>(stream, addresses, kind, begin, count, single);
+  case ElementType::BFloat16:
+    return combineAll<BFloat16>(stream, addresses, kind, begin, count, single);
   }
+  fail(exitInternal, "an unknown element type");
 }
 
 class CudaLocalCommunicator : public Communicator {

@@ -42,6 +42,8 @@ constexpr Tensor outputs[] = {
     {"pairs", ElementType::Float32, rowPerRank, 512},
     {"all_gather_swapped", ElementType::Float32, gatheredSwapped, 576},
     {"maximum", ElementType::Float32, replicated, 704},
+    {"bfloat16", ElementType::Float32, replicated, 768},
+    {"float16", ElementType::Float32, replicated, 832},
 };
 
 void misbehave(Rank &rank) {
@@ -52,6 +54,26 @@ void misbehave(Rank &rank) {
     raise(SIGKILL);
   if (std::strcmp(fault, "hang") == 0)
     sleep(60);
+}
+
+template <typename From, typename To> struct ConvertKernel {
+  const From *in;
+  To *out;
+  PARPLAN_DEVICE void operator()(int64_t i) const { out[i] = To(float(in[i])); }
+};
+
+/// The sum of all rows in 16 bits, at `offset` as float.
+template <typename Element>
+void sumNarrow(Rank &rank, ElementType type, int64_t offset) {
+  Stream &stream = rank.stream(1);
+  auto *narrow = rank.at<Element>(offset + 32);
+  const Range wide = {offset, 32}, halves = {offset + 32, 16};
+  map<1>(stream, {{0, 32}, halves}, {{8}},
+         ConvertKernel<float, Element>{rank.at<float>(0), narrow});
+  rank.communicator(2).allReduce(stream, {halves}, Reduction::Sum, type, narrow,
+                                 narrow, 8);
+  map<1>(stream, {wide, halves}, {{8}},
+         ConvertKernel<Element, float>{narrow, rank.at<float>(offset)});
 }
 
 void step(Rank &rank) {
@@ -92,12 +114,14 @@ void step(Rank &rank) {
   }
   swapped.allGather(wire, {{0, 32}, {576, 128}}, type, at(0), at(576), 8);
   all.allReduce(wire, {{704, 32}}, Reduction::Max, type, at(704), at(704), 8);
+  sumNarrow<BFloat16>(rank, ElementType::BFloat16, 768);
+  sumNarrow<Float16>(rank, ElementType::Float16, 832);
 }
 
 constexpr Stage stages[] = {{{},
                              inputs,
                              outputs,
-                             /*arenaBytes=*/736,
+                             /*arenaBytes=*/896,
                              /*hostArenaBytes=*/0,
                              /*nvmeArenaBytes=*/0,
                              /*streamCount=*/2,

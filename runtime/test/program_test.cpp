@@ -111,6 +111,9 @@ protected:
     const auto sum = readOutput("all_reduce", 8);
     const auto highest = readOutput("maximum", 8);
     const auto scattered = readOutput("reduce_scatter", 16);
+    // Numbers that 16 bits hold.
+    EXPECT_EQ(readOutput("bfloat16", 8), sum);
+    EXPECT_EQ(readOutput("float16", 8), sum);
     for (int i = 0; i < 8; ++i) {
       EXPECT_EQ(sum[i], x(0, 0, i) + x(0, 1, i) + x(1, 0, i) + x(1, 1, i));
       EXPECT_EQ(highest[i], std::max(std::max(x(0, 0, i), x(0, 1, i)),
@@ -213,7 +216,7 @@ TEST_F(ProgramTest, EveryCollectiveOverMpi) {
   const std::string metrics = contents(folder + "/metrics.json");
   // Two steps; the gathered output, the input of the scatter, the messages.
   EXPECT_NE(
-      metrics.find("{\"all_reduce\":{\"calls\":4,\"bytes\":128},\"all_gather\":"
+      metrics.find("{\"all_reduce\":{\"calls\":8,\"bytes\":192},\"all_gather\":"
                    "{\"calls\":4,\"bytes\":384},\"reduce_scatter\":{\"calls\":"
                    "2,\"bytes\":64},\"broadcast\":{\"calls\":2,\"bytes\":64},"
                    "\"reduce\":{\"calls\":2,\"bytes\":64},\"all_to_all\":{"
