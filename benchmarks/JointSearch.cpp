@@ -112,11 +112,9 @@ static Json describePlan(const PlanningProblem &problem,
                 getTensorAlgorithm(op, answer.assignments[number], answer.mesh))
                 .str());
   }
-  for (auto [number, value] : llvm::enumerate(problem.values))
-    if (value.kind == ValueKind::parameter)
-      count(stages, std::to_string(getZeroStage(problem, answer,
-                                                static_cast<int>(number),
-                                                /*forced=*/std::nullopt)));
+  for (auto [parameter, stage] :
+       getZeroStages(problem, answer, /*forced=*/std::nullopt))
+    count(stages, std::to_string(stage));
   Json plan;
   plan["micro_batches"] = result.microBatches;
   plan["mesh"] = std::move(mesh);

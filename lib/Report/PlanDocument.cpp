@@ -48,20 +48,20 @@ std::string nameOptimizerTier(const TrainingSummary &training) {
 Json describeParameters(const PlanSummary &summary) {
   Json list = describeValues(summary, ValueKind::parameter);
   std::map<std::string, MemoryTier> stateTiers = getStateTiers(summary);
+  const auto &training = summary.training;
+  std::map<int, int> stages;
+  if (training)
+    stages = getZeroStages(summary.problem, summary.answer,
+                           training->forcedZeroStage);
   size_t position = 0;
   for (auto [index, value] : llvm::enumerate(summary.problem.values)) {
     if (value.kind != ValueKind::parameter)
       continue;
     Json &object = list[position++];
-    const auto &training = summary.training;
     auto stack = summary.model.stacks.find(value.name);
     if (stack != summary.model.stacks.end())
       object["members"] = stack->second;
-    object["zero_stage"] =
-        training
-            ? getZeroStage(summary.problem, summary.answer,
-                           static_cast<int>(index), training->forcedZeroStage)
-            : 0;
+    object["zero_stage"] = training ? stages.at(static_cast<int>(index)) : 0;
     auto states = stateTiers.find(value.name);
     object["optimizer_tier"] = !training ? "none"
                                : states != stateTiers.end()

@@ -9,6 +9,7 @@
 
 #include "parplan/Planner/PlanRequest.h"
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -66,13 +67,15 @@ std::vector<std::vector<Sharding>> getRestCandidates(
     const PlanSpace &space,
     const std::vector<std::vector<FactorAssignment>> &assignments);
 
-/// The ZeRO stage of a parameter, by what a plan does with it: 3, it is stored
-/// at rest; 2, its gradients are stored while they are added up; 1, its update
-/// is; 0. What was forced names it only where the plan leaves that open: with
-/// one micro-batch 1 and 2 are the same plan, a parameter that is not trained
-/// has no gradient for 0 to 2 to differ in, and a scalar has nothing to spread.
-int getZeroStage(const PlanningProblem &problem, const PlanningAnswer &answer,
-                 int parameter, std::optional<int> forced);
+/// The ZeRO stage of each parameter, by what a plan does with it: 3, it is
+/// stored at rest; 2, its gradients are stored while they are added up; 1, its
+/// update is; 0. What was forced names it only where the plan leaves that open:
+/// with one micro-batch 1 and 2 are the same plan, a parameter that is not
+/// trained has no gradient for 0 to 2 to differ in, and a scalar has nothing to
+/// spread.
+std::map<int, int> getZeroStages(const PlanningProblem &problem,
+                                 const PlanningAnswer &answer,
+                                 std::optional<int> forced);
 
 /// Says which trained parameter with dimensions a forced stage cannot spread:
 /// no allowed assignment of its update, or of what adds up its gradients, is

@@ -4,14 +4,14 @@
 
 using namespace parplan;
 
-/// The op that replaces a parameter, if one does.
-static std::optional<int> findUpdate(const PlanningProblem &problem,
-                                     int parameter) {
+/// Per value the op that replaces it; -1: none does.
+static std::vector<int> findUpdates(const PlanningProblem &problem) {
+  std::vector<int> updates(problem.values.size(), -1);
   for (auto [index, op] : llvm::enumerate(problem.ops))
     for (int result : op.results)
-      if (problem.values[result].updates == parameter)
-        return static_cast<int>(index);
-  return std::nullopt;
+      if (int updated = problem.values[result].updates; updated >= 0)
+        updates[updated] = static_cast<int>(index);
+  return updates;
 }
 
 /// Where the gradients that an update reads were added up over micro-batches,
@@ -47,17 +47,16 @@ std::optional<std::string> parplan::findUnspreadParameter(
       return !assignment.storage.empty();
     });
   };
+  std::vector<int> updates = findUpdates(problem);
   for (auto [index, value] : llvm::enumerate(problem.values)) {
-    int parameter = static_cast<int>(index);
-    std::optional<int> update;
-    if (stage > 0 && value.kind == ValueKind::parameter && !value.shape.empty())
-      update = findUpdate(problem, parameter);
-    if (!update)
+    int parameter = static_cast<int>(index), update = updates[index];
+    if (stage == 0 || value.kind != ValueKind::parameter ||
+        value.shape.empty() || update < 0)
       continue;
-    bool isSpread = mayStore(*update);
+    bool isSpread = mayStore(update);
     if (stage > 1 && problem.microBatches > 1)
       isSpread &=
-          llvm::all_of(findAccumulates(problem, parameter, *update), mayStore);
+          llvm::all_of(findAccumulates(problem, parameter, update), mayStore);
     if (!isSpread)
       return "zero=" + std::to_string(stage) + ": parameter '" + value.name +
              "' cannot be spread over the replicas";
@@ -65,23 +64,37 @@ std::optional<std::string> parplan::findUnspreadParameter(
   return std::nullopt;
 }
 
-int parplan::getZeroStage(const PlanningProblem &problem,
-                          const PlanningAnswer &answer, int parameter,
-                          std::optional<int> forced) {
+/// Of a parameter that the op `update` replaces; -1: none does.
+static int getZeroStage(const PlanningProblem &problem,
+                        const PlanningAnswer &answer, int parameter, int update,
+                        std::optional<int> forced) {
   if (problem.values[parameter].shape.empty())
     return forced.value_or(0);
   if (answer.rest[parameter].isStored())
     return 3;
-  std::optional<int> update = findUpdate(problem, parameter);
-  if (!update)
+  if (update < 0)
     return forced && *forced < 3 ? *forced : 0;
-  if (answer.assignments[*update].storage.empty())
+  if (answer.assignments[update].storage.empty())
     return 0;
   if (problem.microBatches == 1)
     return forced == 2 ? 2 : 1;
-  auto accumulates = findAccumulates(problem, parameter, *update);
+  auto accumulates = findAccumulates(problem, parameter, update);
   bool areStored = llvm::all_of(accumulates, [&](int op) {
     return !answer.assignments[op].storage.empty();
   });
   return !accumulates.empty() && areStored ? 2 : 1;
+}
+
+std::map<int, int> parplan::getZeroStages(const PlanningProblem &problem,
+                                          const PlanningAnswer &answer,
+                                          std::optional<int> forced) {
+  std::vector<int> updates = findUpdates(problem);
+  std::map<int, int> stages;
+  for (auto [index, value] : llvm::enumerate(problem.values)) {
+    int parameter = static_cast<int>(index);
+    if (value.kind == ValueKind::parameter)
+      stages[parameter] =
+          getZeroStage(problem, answer, parameter, updates[index], forced);
+  }
+  return stages;
 }

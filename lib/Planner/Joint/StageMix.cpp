@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <set>
+#include <tuple>
 
 using namespace parplan;
 
@@ -189,7 +190,8 @@ struct Sum {
 } // namespace
 
 /// The sums with an option of one group more that cost less than all that are
-/// no larger, dearer ones behind; evenly thinned to `most`.
+/// no larger, dearer ones behind; evenly thinned to `most`. Of both lists what
+/// is dearer is smaller.
 template <typename Option>
 static std::vector<Sum> addOptions(llvm::ArrayRef<Sum> sums,
                                    llvm::ArrayRef<Option> options,
@@ -198,18 +200,35 @@ static std::vector<Sum> addOptions(llvm::ArrayRef<Sum> sums,
     double cost, bytes;
     size_t sum, option;
   };
-  std::vector<Entry> entries, kept;
-  for (auto [number, sum] : llvm::enumerate(sums))
-    for (auto [choice, option] : llvm::enumerate(options))
-      entries.push_back(
-          {sum.cost + option.cost, sum.bytes + option.bytes, number, choice});
-  llvm::stable_sort(entries, [](const Entry &first, const Entry &second) {
-    return std::pair(first.cost, first.bytes) <
-           std::pair(second.cost, second.bytes);
-  });
-  for (const Entry &entry : entries)
+  // A heap of the next entry of each sum, the cheapest on top: what is no
+  // smaller than an entry before it is passed over.
+  std::vector<Entry> next, kept;
+  auto isBehind = [](const Entry &first, const Entry &second) {
+    return std::tie(first.cost, first.bytes, first.sum, first.option) >
+           std::tie(second.cost, second.bytes, second.sum, second.option);
+  };
+  auto push = [&](size_t number, size_t from) {
+    const Sum &sum = sums[number];
+    auto option = std::partition_point(
+        options.begin() + from, options.end(), [&](const Option &option) {
+          return !kept.empty() && sum.bytes + option.bytes >= kept.back().bytes;
+        });
+    if (option == options.end())
+      return;
+    next.push_back({sum.cost + option->cost, sum.bytes + option->bytes, number,
+                    static_cast<size_t>(option - options.begin())});
+    std::push_heap(next.begin(), next.end(), isBehind);
+  };
+  for (size_t number = 0; number < sums.size(); ++number)
+    push(number, 0);
+  while (!next.empty()) {
+    std::pop_heap(next.begin(), next.end(), isBehind);
+    Entry entry = next.back();
+    next.pop_back();
     if (kept.empty() || entry.bytes < kept.back().bytes)
       kept.push_back(entry);
+    push(entry.sum, entry.option + 1);
+  }
   std::vector<Sum> made;
   size_t count = std::min(kept.size(), most);
   for (size_t index = 0; index < count; ++index) {

@@ -263,7 +263,8 @@ TEST(Pipeline, SpreadsEveryStageOverTheRanksOfAPosition) {
       if (problem.values[value].kind != ValueKind::parameter)
         continue;
       int number = static_cast<int>(value);
-      EXPECT_EQ(getZeroStage(problem, *result.answer, number, stage), stage);
+      EXPECT_EQ(getZeroStages(problem, *result.answer, stage).at(number),
+                stage);
     }
   }
 }

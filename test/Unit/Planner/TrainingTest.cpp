@@ -53,7 +53,7 @@ TEST(Training, StoresUpdatesOnlyInStageOne) {
   EXPECT_EQ(countCollectives(problem, *result.answer),
             (Calls{{MoveKind::reduceScatter, 1}, {MoveKind::allGather, 1}}));
   EXPECT_FALSE(result.answer->rest[1].isStored());
-  EXPECT_EQ(getZeroStage(problem, *result.answer, 1, std::nullopt), 1);
+  EXPECT_EQ(getZeroStages(problem, *result.answer, std::nullopt).at(1), 1);
   EXPECT_EQ(result.evaluation.optimizerBytes, 16 * 16 * 4 / 2);
 }
 
@@ -75,7 +75,7 @@ TEST(Training, ScattersGradientsOfEveryMicroBatchInStageTwo) {
   PlanResult result = solveChecked(problem, makeRequest(2, 1, 2));
   EXPECT_EQ(countCollectives(problem, *result.answer),
             (Calls{{MoveKind::reduceScatter, 4}, {MoveKind::allGather, 1}}));
-  EXPECT_EQ(getZeroStage(problem, *result.answer, 1, std::nullopt), 2);
+  EXPECT_EQ(getZeroStages(problem, *result.answer, std::nullopt).at(1), 2);
 }
 
 /// Two layers with one weight, whose gradients are summed.
@@ -122,7 +122,7 @@ TEST(Training, GathersParametersForBothPassesInStageThree) {
   PlanResult result = solveChecked(problem, makeRequest(2, 1, 3));
   EXPECT_EQ(countCollectives(problem, *result.answer),
             (Calls{{MoveKind::reduceScatter, 4}, {MoveKind::allGather, 8}}));
-  EXPECT_EQ(getZeroStage(problem, *result.answer, 1, std::nullopt), 3);
+  EXPECT_EQ(getZeroStages(problem, *result.answer, std::nullopt).at(1), 3);
   EXPECT_EQ(result.evaluation.parameterBytes, 16 * 16 * 4 / 2);
 }
 
@@ -222,11 +222,11 @@ TEST(Training, DerivesTheForcedStage) {
       PlanningProblem problem = makeTrainedLayer(microBatches);
       PlanResult result = solveChecked(problem, makeRequest(2, 1, stage));
       const PlanningAnswer &answer = *result.answer;
-      EXPECT_EQ(getZeroStage(problem, answer, 1, stage), stage);
+      EXPECT_EQ(getZeroStages(problem, answer, stage).at(1), stage);
       // What is forced changes the name of one plan alone.
       bool isOpen = microBatches == 1 && (stage == 1 || stage == 2);
       for (int forced = 0; forced < 4; ++forced)
-        EXPECT_EQ(getZeroStage(problem, answer, 1, forced),
+        EXPECT_EQ(getZeroStages(problem, answer, forced).at(1),
                   isOpen ? forced == 2 ? 2 : 1 : stage);
     }
 }
@@ -246,10 +246,10 @@ TEST(Training, StoresFrozenParametersInStageThree) {
     const PlanningAnswer &answer = *result.answer;
     EXPECT_EQ(answer.rest[frozen].isStored(), stage == 3);
     for (int parameter : {frozen, weight, scalar})
-      EXPECT_EQ(getZeroStage(problem, answer, parameter, stage), stage);
+      EXPECT_EQ(getZeroStages(problem, answer, stage).at(parameter), stage);
     PlanningAnswer whole = answer;
     whole.rest[frozen] = Sharding::getReplicated(2);
-    EXPECT_EQ(getZeroStage(problem, whole, frozen, stage),
+    EXPECT_EQ(getZeroStages(problem, whole, stage).at(frozen),
               stage == 3 ? 0 : stage);
   }
 }
