@@ -17,8 +17,8 @@ using namespace parplan;
 static constexpr int64_t mostSeparateGpus = 8, separateMemoryShare = 8;
 
 /// Programs are written out micro-batch by micro-batch: one of more ops, over
-/// all positions, takes minutes to make, and its compiler hours.
-static constexpr int64_t mostUnrolledOps = 1'000'000;
+/// all positions, takes more than two minutes and 6 GB to make.
+static constexpr int64_t mostUnrolledOps = 4'500'000;
 
 PlanChoice ModelCandidates::choose(SimplifiedModel first, DiagnosticEngine said,
                                    int64_t memoryLimitBytes,
