@@ -31,8 +31,9 @@ Machine parplan::getMachine() {
   machine.memoryBytes = static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) *
                         static_cast<int64_t>(sysconf(_SC_PAGE_SIZE));
   std::error_code error;
-  for ([[maybe_unused]] const auto &gpu :
-       std::filesystem::directory_iterator("/proc/driver/nvidia/gpus", error))
+  std::filesystem::directory_iterator gpu("/proc/driver/nvidia/gpus", error);
+  for (; !error && gpu != std::filesystem::directory_iterator();
+       gpu.increment(error))
     ++machine.gpus;
   std::ifstream file("/proc/cpuinfo");
   for (std::string line; std::getline(file, line);)
@@ -122,13 +123,14 @@ namespace {
 class CalibrationReader {
 public:
   CalibrationReader(const Json &document, const std::string &file,
-                    const Machine &machine, DiagnosticEngine &engine)
+                    MeasuredDevices devices, const Machine &machine,
+                    DiagnosticEngine &engine)
       : machine(machine), engine(engine), errors(engine.getErrorCount()),
+        isGpu(devices == MeasuredDevices::gpus),
         reader(document, file, "", codes::calibrationFailed, engine) {}
 
   std::optional<ClusterDescription> read() {
     ranks = reader.getInteger("ranks", 1, 1 << 20).value_or(1);
-    isGpu = !reader.isAbsent("device");
     if (isGpu)
       readDevice();
     else
@@ -158,6 +160,7 @@ private:
     auto capability = object->getInteger("compute_capability", 10, 999);
     auto multiprocessors = object->getInteger("multiprocessors", 2, 1 << 20);
     auto bytes = object->getInteger("memory_bytes", 1, int64_t(1) << 50);
+    sharing = object->getInteger("ranks_per_device", 1, ranks).value_or(1);
     object->finish();
     const char *nominal = !capability || *capability < 90 ? "dgx-a100-80g"
                           : *capability < 100             ? "dgx-h100"
@@ -198,8 +201,10 @@ private:
       if (type)
         products[*type].push_back(product);
     }
-    if (products["fp32"].empty())
-      return reader.report("products", "holds none of type 'fp32'");
+    for (const char *type : {"fp32", "bf16"})
+      if (products[type].empty() && (isGpu || type == std::string("fp32")))
+        return reader.report("products",
+                             std::string("holds none of type '") + type + "'");
     if (isGpu)
       setPeaks(products);
     else
@@ -349,7 +354,7 @@ private:
     };
     Device &device = cluster.device;
     device.kernelGapSeconds = std::min(gap, 1.0);
-    // Of loops whose arrays stay in the caches.
+    // Of loops whose arrays stay in the caches of a processor.
     device.memoryBytesPerSecond = std::max(getRate("copy"), getRate("add"));
     device.memoryEfficiency =
         std::max(0.001, getRate("add") / device.memoryBytesPerSecond);
@@ -425,8 +430,13 @@ private:
     if (isGpu) {
       cluster.name = "calibrated-gpus";
       cluster.title = std::to_string(ranks) + " x " + cluster.device.name;
-      source << "parplan calibrate: " << name(ranks, "GPU")
+      source << "parplan calibrate: "
+             << name(ranks, sharing > 1 ? "rank" : "GPU")
              << ", all measured at the same time";
+      if (sharing > 1) {
+        cluster.title += ", " + std::to_string(sharing) + " ranks on each GPU";
+        source << ", " << sharing << " on each GPU";
+      }
       cluster.sources = {source.str(),
                          std::string("NVMe, and links that were not "
                                      "measured: of ") +
@@ -447,9 +457,9 @@ private:
   const Machine &machine;
   DiagnosticEngine &engine;
   size_t errors;
+  bool isGpu;
   JsonReader reader;
-  int64_t ranks = 1;
-  bool isGpu = false;
+  int64_t ranks = 1, sharing = 1;
   /// Of what is not measured.
   std::string preset;
   ClusterDescription cluster;
@@ -459,10 +469,11 @@ private:
 
 std::optional<ClusterDescription>
 parplan::readCalibration(std::string_view text, const std::string &file,
-                         const Machine &machine, DiagnosticEngine &engine) {
+                         MeasuredDevices devices, const Machine &machine,
+                         DiagnosticEngine &engine) {
   std::optional<Json> document =
       parseJson(text, file, codes::calibrationFailed, engine);
   if (!document)
     return std::nullopt;
-  return CalibrationReader(*document, file, machine, engine).read();
+  return CalibrationReader(*document, file, devices, machine, engine).read();
 }

@@ -90,7 +90,10 @@ std::optional<ClusterDescription> measure(int64_t ranks, Target target,
       readFile(figures, codes::calibrationFailed, engine);
   if (!text)
     return std::nullopt;
-  return readCalibration(*text, figures, getMachine(), engine);
+  return readCalibration(*text, figures,
+                         target == Target::host ? MeasuredDevices::processors
+                                                : MeasuredDevices::gpus,
+                         getMachine(), engine);
 }
 
 } // namespace

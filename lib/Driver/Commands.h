@@ -37,7 +37,7 @@ CommandResult listOperators(const std::string &modelPath,
 CommandResult listClusters(const std::string &nameOrFile,
                            DiagnosticEngine &engine);
 
-/// Builds and runs a program that measures `ranks` ranks of this machine, and
+/// Builds and runs a program that measures what ranks of this machine do, and
 /// writes the cluster file.
 CommandResult calibrate(const CalibrationOptions &options,
                         DiagnosticEngine &engine);

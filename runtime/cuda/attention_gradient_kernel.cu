@@ -281,7 +281,7 @@ void attentionGradient(Stream &stream, Buffers buffers, const Element *query,
   if (workspace.bytes < attentionGradientWorkspaceBytes(shape, sizeof(Element)))
     fail(exitInternal, "the workspace of an attention's gradient is too small");
   if constexpr (isNarrow<Element>)
-    if (fitsTiles(shape)) {
+    if (fitsTiles(shape, gradientTiles)) {
       const int64_t strides[3] = {gradientStride.size[0],
                                   gradientStride.size[1],
                                   gradientStride.size[2]};

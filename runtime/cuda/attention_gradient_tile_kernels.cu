@@ -64,7 +64,7 @@ template <typename Stored, int columns> struct QueryRows {
       const Stored *gradient = gradients.rows[row];
       if (in.isAligned)
         for (int f = threadIdx.x % 2 * 8; f < s.valueWidth; f += 16) {
-          Stored left[8], right[8];
+          alignas(16) Stored left[8], right[8];
           *reinterpret_cast<uint4 *>(left) =
               *reinterpret_cast<const uint4 *>(result + f);
           *reinterpret_cast<uint4 *>(right) =
@@ -103,16 +103,19 @@ template <typename Stored, int columns> struct QueryRows {
   }
 };
 
-template <typename Stored, int columns>
-__device__ void store(Stored *out, int64_t width,
-                      const float (&sums)[columns / 8][4], int half) {
+/// Row `half` of the two that a lane has, perhaps onto what is there.
+template <typename Out, int columns>
+__device__ void store(Out *out, int64_t width,
+                      const float (&sums)[columns / 8][4], int half,
+                      bool accumulate) {
 #pragma unroll
   for (int n = 0; n < columns / 8; ++n)
 #pragma unroll
     for (int e = 0; e < 2; ++e) {
       const int64_t column = n * 8 + threadIdx.x % 4 * 2 + e;
       if (column < width)
-        out[column] = Stored(sums[n][2 * half + e]);
+        out[column] = Out(sums[n][2 * half + e] +
+                          (accumulate ? float(out[column]) : 0.0f));
     }
 }
 
@@ -136,12 +139,7 @@ __global__ void __launch_bounds__(tileThreads)
                 b = blockIdx.x / tiles / s.kvHeads;
   const int64_t group = s.heads / s.kvHeads;
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  keys.load(in.key + b * s.keyStride[0] + start * s.keyStride[1] +
-                g * s.keyStride[2],
-            s.keyStride[1], s.keys - start, s.width, in.isAligned);
-  values.load(in.value + b * s.valueStride[0] + start * s.valueStride[1] +
-                  g * s.valueStride[2],
-              s.valueStride[1], s.keys - start, s.valueWidth, in.isAligned);
+  KeyRows<Stored, columns>{in, s, b, g}.load(keys, values, start);
   const int row[2] = {warp * 16 + lane / 4, warp * 16 + lane / 4 + 8};
   float keySums[columns / 8][4] = {}, valueSums[columns / 8][4] = {};
   // Moves on to queries that see some of these keys; false after the last ones.
@@ -192,9 +190,10 @@ __global__ void __launch_bounds__(tileThreads)
     if (j >= allKeys)
       continue;
     const int64_t at = (b * allKeys + j) * s.kvHeads + g;
-    store<Stored, columns>(keyGradient + at * s.width, s.width, keySums, half);
+    store<Stored, columns>(keyGradient + at * s.width, s.width, keySums, half,
+                           false);
     store<Stored, columns>(valueGradient + at * s.valueWidth, s.valueWidth,
-                           valueSums, half);
+                           valueSums, half, false);
   }
 }
 
@@ -214,15 +213,10 @@ __global__ void __launch_bounds__(tileThreads)
   const int64_t h = blockIdx.x / tiles % s.heads,
                 b = blockIdx.x / tiles / s.heads, g = h / (s.heads / s.kvHeads);
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  const Stored *keyRows = in.key + b * s.keyStride[0] + g * s.keyStride[2];
-  const Stored *valueRows =
-      in.value + b * s.valueStride[0] + g * s.valueStride[2];
+  const KeyRows<Stored, columns> keyRows = {in, s, b, g};
   const auto load = [&](int start) {
     const int place = start / tileRows % 2;
-    keys[place].load(keyRows + start * s.keyStride[1], s.keyStride[1],
-                     s.keys - start, s.width, in.isAligned);
-    values[place].load(valueRows + start * s.valueStride[1], s.valueStride[1],
-                       s.keys - start, s.valueWidth, in.isAligned);
+    keyRows.load(keys[place], values[place], start);
   };
   const QueryRows<Stored, columns> rows = {in, s, b, h, first};
   rows.load(queries, gradients, statistics);
@@ -263,16 +257,9 @@ __global__ void __launch_bounds__(tileThreads)
     const int64_t i = first + row[half];
     if (i >= s.queries)
       continue;
-    Out *target = queryGradient + ((b * s.queries + i) * s.heads + h) * s.width;
-#pragma unroll
-    for (int n = 0; n < columns / 8; ++n)
-#pragma unroll
-      for (int e = 0; e < 2; ++e) {
-        const int64_t column = n * 8 + lane % 4 * 2 + e;
-        if (column < s.width)
-          target[column] = Out(sums[n][2 * half + e] +
-                               (s.accumulate ? float(target[column]) : 0.0f));
-      }
+    store<Out, columns>(queryGradient +
+                            ((b * s.queries + i) * s.heads + h) * s.width,
+                        s.width, sums, half, s.accumulate);
   }
 }
 
@@ -282,7 +269,8 @@ void launch(Stream &stream, const AttentionOperands<Stored> &operands,
             AttentionShape shape) {
   const int64_t allKeys = shape.keys;
   shape.keys = detail::attentionKeys(shape);
-  constexpr size_t bytes = 6 * sizeof(AttentionTile<Stored, columns>);
+  constexpr size_t bytes =
+      gradientTiles * sizeof(AttentionTile<Stored, columns>);
   const auto ofKeys = keyGradientKernel<Stored, columns>;
   const auto ofQueries = queryGradientKernel<Stored, Out, columns>;
   allowSharedMemory(reinterpret_cast<const void *>(ofKeys), bytes);
@@ -310,7 +298,7 @@ void launchAttentionGradientTiles(Stream &stream,
                                   const AttentionShape &shape) {
   if (shape.batch == 0 || shape.heads == 0)
     return;
-  if (shape.width <= 64 && shape.valueWidth <= 64)
+  if (getTileColumns(shape) == 64)
     launch<Stored, Out, 64>(stream, operands, queryGradient, keyGradient,
                             valueGradient, shape);
   else

@@ -166,7 +166,7 @@ void attention(Stream &stream, Buffers buffers, const Element *query,
       detail::attentionVisibleKeys(shape, shape.queries - 1, 0) <= 0)
     return;
   if constexpr (isNarrow<Element>)
-    if (fitsTiles(shape)) {
+    if (fitsTiles(shape, forwardTiles)) {
       const bool isAligned =
           hasAlignedRows(query, shape.queryStride, shape.width) &&
           hasAlignedRows(key, shape.keyStride, shape.width) &&

@@ -35,15 +35,10 @@ __global__ void __launch_bounds__(tileThreads)
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   const int limit = visibleToSome(in, s, first),
             whole = visibleToAll(in, s, first);
-  const Stored *keyRows = in.key + b * s.keyStride[0] + g * s.keyStride[2];
-  const Stored *valueRows =
-      in.value + b * s.valueStride[0] + g * s.valueStride[2];
+  const KeyRows<Stored, columns> rows = {in, s, b, g};
   const auto load = [&](int start) {
     const int place = start / tileRows % 2;
-    keys[place].load(keyRows + start * s.keyStride[1], s.keyStride[1],
-                     s.keys - start, s.width, in.isAligned);
-    values[place].load(valueRows + start * s.valueStride[1], s.valueStride[1],
-                       s.keys - start, s.valueWidth, in.isAligned);
+    rows.load(keys[place], values[place], start);
   };
 
   // The queries' fragments stay in registers; their tile becomes one of keys.
@@ -180,7 +175,8 @@ template <typename Stored, typename Out, int columns>
 void launch(Stream &stream, const AttentionOperands<Stored> &operands, Out *out,
             float *logSumExp, const AttentionShape &shape) {
   const auto kernel = attentionTileKernel<Stored, Out, columns>;
-  constexpr size_t bytes = 4 * sizeof(AttentionTile<Stored, columns>);
+  constexpr size_t bytes =
+      forwardTiles * sizeof(AttentionTile<Stored, columns>);
   allowSharedMemory(reinterpret_cast<const void *>(kernel), bytes);
   const int64_t tiles = (shape.queries + tileRows - 1) / tileRows;
   kernel<<<static_cast<unsigned>(tiles * shape.heads * shape.batch),
@@ -195,7 +191,7 @@ template <typename Stored, typename Out>
 void launchAttentionTiles(Stream &stream, AttentionOperands<Stored> operands,
                           Out *out, float *logSumExp,
                           const AttentionShape &shape) {
-  if (shape.width <= 64 && shape.valueWidth <= 64)
+  if (getTileColumns(shape) == 64)
     launch<Stored, Out, 64>(stream, operands, out, logSumExp, shape);
   else
     launch<Stored, Out, 128>(stream, operands, out, logSumExp, shape);

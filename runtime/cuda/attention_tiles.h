@@ -21,6 +21,8 @@ namespace runtime {
 constexpr int tileRows = 64, tileThreads = 128;
 /// The widest heads that tiles are for.
 constexpr int64_t widestTile = 128;
+/// Tiles in shared memory of attention, and of its gradients.
+constexpr int64_t forwardTiles = 4, gradientTiles = 6;
 constexpr float logarithmOfTwo = 0.69314718f, inverseLogarithmOfTwo = 1.442695f;
 
 template <typename Stored> struct AttentionOperands {
@@ -35,9 +37,24 @@ template <typename Stored> struct AttentionOperands {
   int64_t gradientStride[3] = {};
 };
 
-/// Whether tiles can compute attention of such heads.
-inline bool fitsTiles(const AttentionShape &shape) {
-  return shape.width <= widestTile && shape.valueWidth <= widestTile;
+/// Columns to which heads are padded.
+inline int64_t getTileColumns(const AttentionShape &shape) {
+  return shape.width <= 64 && shape.valueWidth <= 64 ? 64 : widestTile;
+}
+
+/// Whether so many tiles of such heads fit into the shared memory of a block:
+/// 128 columns of a gradient need more than some GPUs have.
+inline bool fitsTiles(const AttentionShape &shape, int64_t tiles) {
+  if (shape.width > widestTile || shape.valueWidth > widestTile)
+    return false;
+  int device = 0, bytes = 0;
+  checkCuda(cudaGetDevice(&device), "choosing the GPU");
+  checkCuda(cudaDeviceGetAttribute(
+                &bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
+            "shared memory of the GPU");
+  constexpr int64_t statistics = 2048;
+  return tiles * tileRows * (getTileColumns(shape) + 8) * 2 + statistics <=
+         bytes;
 }
 
 /// Whether all rows of an operand begin at multiples of 16 bytes.
@@ -137,6 +154,25 @@ template <typename Stored, int columns> struct AttentionTile {
   }
 };
 
+/// The keys and values of a key head, and their tiles.
+template <typename Stored, int columns> struct KeyRows {
+  using Tile = AttentionTile<Stored, columns>;
+
+  const AttentionOperands<Stored> &in;
+  const AttentionShape &s;
+  int64_t b, g;
+
+  /// From key `start` on.
+  __device__ void load(Tile &keys, Tile &values, int64_t start) const {
+    keys.load(in.key + b * s.keyStride[0] + start * s.keyStride[1] +
+                  g * s.keyStride[2],
+              s.keyStride[1], s.keys - start, s.width, in.isAligned);
+    values.load(in.value + b * s.valueStride[0] + start * s.valueStride[1] +
+                    g * s.valueStride[2],
+                s.valueStride[1], s.keys - start, s.valueWidth, in.isAligned);
+  }
+};
+
 /// What 16 rows of `left` from `first` on give with all rows of `right`.
 template <typename Stored, int columns>
 __device__ inline void
@@ -223,9 +259,14 @@ __device__ inline float maskTerm(const AttentionOperands<Stored> &in,
   const int64_t at = b * s.maskStride[0] + h * s.maskStride[1] +
                      i * s.maskStride[2] +
                      (j + (s.wholeMask ? s.firstKey : 0)) * s.maskStride[3];
-  if (s.mask == MaskKind::Float)
-    return float(static_cast<const Stored *>(in.mask)[at]) *
-           inverseLogarithmOfTwo;
+  if (s.mask == MaskKind::Float) {
+    const float term = static_cast<const Stored *>(in.mask)[at];
+    // The least number of a type hides, but is no infinity: rows of nothing
+    // else have means.
+    constexpr float least = -1e30f;
+    return term < least && term != -INFINITY ? least
+                                             : term * inverseLogarithmOfTwo;
+  }
   return static_cast<const uint8_t *>(in.mask)[at] ? 0.0f : -INFINITY;
 }
 

@@ -60,8 +60,8 @@ template <> constexpr cudnnDataType_t cudnnType<double> = CUDNN_DATA_DOUBLE;
 template <> constexpr cudnnDataType_t cudnnType<BFloat16> = CUDNN_DATA_BFLOAT16;
 template <> constexpr cudnnDataType_t cudnnType<Float16> = CUDNN_DATA_HALF;
 
-/// Single precision is computed as such; tensor cores multiply 16-bit elements
-/// exactly and add in single precision.
+/// What algorithms are asked for. Single precision is computed as such; tensor
+/// cores multiply 16-bit elements exactly and add in single precision.
 template <typename Element>
 constexpr cudnnMathType_t mathType =
     isNarrow<Element> ? CUDNN_TENSOR_OP_MATH : CUDNN_FMA_MATH;
@@ -123,6 +123,11 @@ struct Descriptors {
     check(cudnnSetConvolutionGroupCount(convolution,
                                         static_cast<int>(shape.groups)),
           "groups");
+    setMath(math);
+  }
+  /// Of the algorithm that is called: with other arithmetic it needs another
+  /// workspace.
+  void setMath(cudnnMathType_t math) const {
     check(cudnnSetConvolutionMathType(convolution, math), "precision");
   }
   Descriptors(const Descriptors &) = delete;

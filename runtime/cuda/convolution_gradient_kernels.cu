@@ -119,6 +119,7 @@ bool inputGradientByLibrary(Stream &stream, const Element *gradient,
   for (int i = 0; i < count; ++i) {
     if (!usable<Element>(choices[i], workspace))
       continue;
+    descriptors.setMath(choices[i].mathType);
     const Arithmetic<Element> one = 1, none = 0;
     if (managed(cudnnConvolutionBackwardData(
                     rank.dnn(), &one, descriptors.weight, weight,
@@ -154,6 +155,7 @@ bool weightGradientByLibrary(Stream &stream, const Element *in,
   for (int i = 0; i < count; ++i) {
     if (!usable<Element>(choices[i], workspace))
       continue;
+    descriptors.setMath(choices[i].mathType);
     const Arithmetic<Element> one = 1, none = 0;
     if (managed(cudnnConvolutionBackwardFilter(
                     rank.dnn(), &one, descriptors.in, in, descriptors.out,

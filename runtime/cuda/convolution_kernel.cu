@@ -92,6 +92,7 @@ void convolution(Stream &stream, Buffers buffers, const Element *in,
     for (int i = 0; i < count; ++i) {
       if (!usable<Element>(choices[i], workspace))
         continue;
+      descriptors.setMath(choices[i].mathType);
       const Arithmetic<Element> one = 1, none = 0;
       if (!managed(cudnnConvolutionForward(
                        rank.dnn(), &one, descriptors.in, in, descriptors.weight,

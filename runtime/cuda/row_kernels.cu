@@ -1,7 +1,9 @@
 //===- row_kernels.cu - Reductions, softmax and norms on a GPU ------------===//
 //
-// Contiguous rows get a block each; otherwise neighbouring threads walk
-// neighbouring columns. Sums have a fixed order.
+// Contiguous rows get a block each. Of columns neighbouring threads walk
+// neighbours; the rows of long ones are shared by the threads of a block, and
+// by blocks whose sums a second kernel adds. Sums have an order that depends on
+// nothing but the shape.
 //
 //===----------------------------------------------------------------------===//
 

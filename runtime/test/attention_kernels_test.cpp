@@ -315,6 +315,37 @@ TYPED_TEST(AttentionKernels, WideHeads) {
   this->checkWhole({2, 65, 64, 2, 2, 128, 128, false, MaskKind::Float});
   this->checkWhole({1, 40, 70, 2, 1, 96, 128, true, MaskKind::None, true, 30});
   this->checkWhole({1, 20, 30, 2, 1, 192, 160, true, MaskKind::None, true, 10});
+  // Rows that do not begin at multiples of 16 bytes.
+  this->checkWhole({1, 70, 90, 2, 1, 70, 99, true, MaskKind::None, true, 20});
+  this->checkBlocks({1, 70, 150, 2, 1, 128, 96, true, MaskKind::None, true,
+                     /*position=*/80, false, /*blocks=*/2});
+}
+
+/// The least number of a type, as exporters write it, in all of a row.
+TYPED_TEST(AttentionKernels, RowsOfTheLeastNumberHaveTheMeanOfAllValues) {
+  using Stored = TypeParam;
+  const Stored least(std::is_same<Stored, Float16>::value ? -65504.0f
+                                                          : -3.3895e38f);
+  AttentionShape s = {};
+  s.batch = s.queries = s.heads = s.kvHeads = 1;
+  s.keys = 3;
+  s.width = s.valueWidth = 8;
+  for (auto *stride : {s.queryStride, s.keyStride, s.valueStride, s.outStride})
+    stride[1] = 8;
+  s.mask = MaskKind::Float;
+  s.maskStride[3] = 1;
+  s.scale = 1;
+  std::vector<Stored> values;
+  for (int i = 0; i < 24; ++i)
+    values.push_back(Stored(static_cast<float>(i / 8)));
+  const auto *rows = this->place(std::vector<Stored>(24, Stored(0.5f)));
+  auto *out = this->place(std::vector<Stored>(8, Stored(9.0f)));
+  const int64_t bytes = attentionWorkspaceBytes(s, sizeof(Stored));
+  attention<Stored>(this->stream(), {}, rows, rows, this->place(values),
+                    this->place(std::vector<Stored>(3, least)), nullptr, out,
+                    nullptr, s, {this->template reserve<char>(bytes), bytes});
+  for (Stored x : this->read(out, 8))
+    EXPECT_NEAR(double(x), 1, 0.01);
 }
 
 TYPED_TEST(AttentionKernels, QueriesWithoutKeysGiveNothing) {

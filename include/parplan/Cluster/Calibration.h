@@ -40,9 +40,13 @@ std::vector<int64_t> getMeasuredGroups(int64_t ranks);
 /// The program that measures `ranks` ranks.
 std::string printCalibrationProgram(int64_t ranks);
 
+/// What ranks of a measuring program compute on.
+enum class MeasuredDevices { processors, gpus };
+
 /// The cluster of the document that it wrote; `file` names it in diagnostics.
 std::optional<ClusterDescription> readCalibration(std::string_view text,
                                                   const std::string &file,
+                                                  MeasuredDevices devices,
                                                   const Machine &machine,
                                                   DiagnosticEngine &engine);
 

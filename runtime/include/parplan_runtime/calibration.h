@@ -496,12 +496,18 @@ private:
     int device = 0;
     cudaDeviceProp properties = {};
     size_t available = 0, total = 0;
-    if (cudaGetDevice(&device) != cudaSuccess ||
+    // Without this the reader refuses the file.
+    int devices = 0;
+    if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0 ||
+        cudaGetDevice(&device) != cudaSuccess ||
         cudaGetDeviceProperties(&properties, device) != cudaSuccess ||
         cudaMemGetInfo(&available, &total) != cudaSuccess)
       return;
-    // What the context and the libraries have left.
-    const auto bytes = static_cast<long long>(available) + 3 * arrayBytes;
+    // What the contexts and the libraries of all ranks that share the GPU have
+    // left of it, for one.
+    const int sharing = (rank.size() + devices - 1) / devices;
+    const auto bytes =
+        static_cast<long long>(available) / sharing + 3 * arrayBytes;
     std::string name = properties.name;
     for (char &letter : name)
       if (letter < ' ' || letter > '~' || letter == '"' || letter == '\\')
@@ -509,9 +515,10 @@ private:
     std::fprintf(
         file,
         ",\n \"device\": {\"name\": \"%s\", \"compute_capability\": %d, "
-        "\"multiprocessors\": %d, \"memory_bytes\": %lld}",
+        "\"multiprocessors\": %d, \"memory_bytes\": %lld, "
+        "\"ranks_per_device\": %d}",
         name.c_str(), properties.major * 10 + properties.minor,
-        properties.multiProcessorCount, bytes);
+        properties.multiProcessorCount, bytes, sharing);
 #endif
   }
 

@@ -202,6 +202,26 @@ constexpr int64_t convolutionCopyBytes(const ConvolutionShape &shape,
          roundUp(4 * shape.outChannels * convolutionRows(shape), 64) +
          roundUp(4 * shape.outChannels, 64);
 }
+/// Bytes with which cuDNN runs convolutions of 16-bit elements, and their
+/// gradients, on tensor cores: copies of input, output and weights with
+/// channels innermost, in eights, and partial sums of the weights' gradients
+/// (what cuDNN 9 asked for on an H100, for the layers of ResNet-50 and the
+/// patches of ViT).
+constexpr int64_t convolutionTensorCoreBytes(const ConvolutionShape &shape) {
+  const int64_t in = roundUp(shape.inChannels, 8),
+                out = roundUp(shape.outChannels, 8),
+                groupIn = roundUp(shape.inChannels / shape.groups, 8);
+  const int64_t inPlane =
+      convolutionImage(shape) / (shape.inChannels > 0 ? shape.inChannels : 1);
+  const int64_t taps = convolutionRows(shape) * shape.groups /
+                       (shape.inChannels > 0 ? shape.inChannels : 1);
+  const int64_t weights = out * groupIn * taps;
+  return roundUp(2 * shape.batch *
+                         (in * inPlane + out * convolutionColumns(shape)) +
+                     12 * weights + minimum(256 * weights, int64_t(1) << 23),
+                 64);
+}
+constexpr int64_t maximum(int64_t a, int64_t b) { return a > b ? a : b; }
 constexpr int64_t attentionQueryBlock = 64;
 constexpr int64_t attentionKeyBlock = 128;
 /// Keys that are there.
@@ -292,13 +312,15 @@ attentionGradientParts(const AttentionShape &shape, int64_t elementBytes) {
 }
 } // namespace detail
 
-/// Bytes of workspace that `convolution` needs. 16-bit elements are computed as
-/// float, an image at a time, from copies.
+/// Bytes of workspace that `convolution` needs. On a processor 16-bit elements
+/// are computed as float, an image at a time, from copies; a GPU has copies of
+/// all images.
 constexpr int64_t convolutionWorkspaceBytes(const ConvolutionShape &shape,
                                             int64_t elementBytes = 4) {
   if (elementBytes == 2)
-    return detail::convolutionCopyBytes(shape, 1) +
-           convolutionWorkspaceBytes(shape);
+    return detail::maximum(detail::convolutionCopyBytes(shape, 1) +
+                               convolutionWorkspaceBytes(shape),
+                           detail::convolutionTensorCoreBytes(shape));
   if (detail::convolutionIsDirect(shape) || detail::convolutionIsProduct(shape))
     return 0;
   return detail::roundUp(detail::convolutionRows(shape) *
@@ -322,8 +344,9 @@ convolutionWeightGradientWorkspaceBytes(const ConvolutionShape &shape,
                                         int64_t elementBytes = 4) {
   const int64_t images = detail::convolutionJoinedImages(shape);
   if (elementBytes == 2)
-    return detail::convolutionCopyBytes(shape, images) +
-           convolutionWeightGradientWorkspaceBytes(shape);
+    return detail::maximum(detail::convolutionCopyBytes(shape, images) +
+                               convolutionWeightGradientWorkspaceBytes(shape),
+                           detail::convolutionTensorCoreBytes(shape));
   if (detail::convolutionIsDirect(shape) ||
       (images == 1 && detail::convolutionIsProduct(shape)))
     return 0;

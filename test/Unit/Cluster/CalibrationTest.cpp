@@ -80,14 +80,17 @@ Json makeMeasurements() {
   return document;
 }
 
-std::optional<ClusterDescription> read(const Json &document,
-                                       DiagnosticEngine &engine) {
-  return readCalibration(printJson(document), "figures.json", machine, engine);
+std::optional<ClusterDescription>
+read(const Json &document, DiagnosticEngine &engine,
+     MeasuredDevices devices = MeasuredDevices::processors) {
+  return readCalibration(printJson(document), "figures.json", devices, machine,
+                         engine);
 }
 
-std::string getFault(const Json &document) {
+std::string getFault(const Json &document,
+                     MeasuredDevices devices = MeasuredDevices::processors) {
   DiagnosticEngine engine;
-  EXPECT_FALSE(read(document, engine));
+  EXPECT_FALSE(read(document, engine, devices));
   return engine.getDiagnostics().empty()
              ? ""
              : engine.getDiagnostics().front().message;
@@ -116,12 +119,15 @@ TEST(Calibration, ReadsRatesOfARankAmongAll) {
   EXPECT_EQ(cluster->title, "4 ranks on 2 cores of a processor");
 }
 
-TEST(Calibration, ReadsRatesOfAGpu) {
+namespace {
+
+Json makeMeasurementsOfGpus(int64_t ranksPerDevice = 1) {
   Json document = makeMeasurements();
   document["device"] = {{"name", "a GPU"},
                         {"compute_capability", 90},
                         {"multiprocessors", 100},
-                        {"memory_bytes", 70 * gibi}};
+                        {"memory_bytes", 70 * gibi},
+                        {"ranks_per_device", ranksPerDevice}};
   // 200 TFLOP/s, and 50 where rows begin anywhere.
   document["products"].push_back({{"type", "bf16"},
                                   {"rows", 1000},
@@ -135,8 +141,15 @@ TEST(Calibration, ReadsRatesOfAGpu) {
                                   {"seconds", 3.996e-5}});
   for (Json &entry : document["attention"])
     entry["seconds"] = entry["what"] == "forward" ? 3e-6 : 3e-5;
+  return document;
+}
+
+} // namespace
+
+TEST(Calibration, ReadsRatesOfAGpu) {
   DiagnosticEngine engine;
-  std::optional<ClusterDescription> cluster = read(document, engine);
+  std::optional<ClusterDescription> cluster =
+      read(makeMeasurementsOfGpus(), engine, MeasuredDevices::gpus);
   ASSERT_TRUE(cluster) << engine.render();
   const Device &device = cluster->device;
   EXPECT_EQ(cluster->title, "4 x a GPU");
@@ -154,10 +167,30 @@ TEST(Calibration, ReadsRatesOfAGpu) {
   EXPECT_NEAR(cluster->node.link.bytesPerSecond, 1.5e9, 1);
 }
 
+TEST(Calibration, SaysWhenRanksShareAGpu) {
+  DiagnosticEngine engine;
+  std::optional<ClusterDescription> cluster =
+      read(makeMeasurementsOfGpus(/*ranksPerDevice=*/2), engine,
+           MeasuredDevices::gpus);
+  ASSERT_TRUE(cluster) << engine.render();
+  EXPECT_EQ(cluster->title, "4 x a GPU, 2 ranks on each GPU");
+}
+
 TEST(Calibration, RefusesAGpuWithoutItsFigures) {
-  Json document = makeMeasurements();
-  document["device"] = {{"name", "a GPU"}};
-  EXPECT_NE(getFault(document).find("compute_capability"), std::string::npos);
+  Json document = makeMeasurementsOfGpus();
+  document["device"].erase("compute_capability");
+  EXPECT_NE(
+      getFault(document, MeasuredDevices::gpus).find("compute_capability"),
+      std::string::npos);
+  document = makeMeasurementsOfGpus();
+  document.erase("device");
+  EXPECT_NE(getFault(document, MeasuredDevices::gpus).find("device"),
+            std::string::npos);
+  document = makeMeasurementsOfGpus();
+  document["products"].erase(document["products"].end() - 2,
+                             document["products"].end());
+  EXPECT_NE(getFault(document, MeasuredDevices::gpus).find("bf16"),
+            std::string::npos);
 }
 
 TEST(Calibration, TellsScoresOfAttentionFromItsProducts) {
