@@ -1,4 +1,9 @@
 //===- convolution_descriptors.h - A convolution as cuDNN sees it ---------===//
+//
+// Plans (descriptors and algorithms) are made once per shape: to ask cuDNN for
+// algorithms takes it milliseconds.
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef PARPLAN_RUNTIME_CUDA_CONVOLUTION_DESCRIPTORS_H
 #define PARPLAN_RUNTIME_CUDA_CONVOLUTION_DESCRIPTORS_H
@@ -7,6 +12,9 @@
 #include "failure.h"
 #include "parplan_runtime/narrow_floats.h"
 #include "parplan_runtime/shapes.h"
+
+#include <memory>
+#include <vector>
 
 namespace parplan {
 namespace runtime {
@@ -139,10 +147,74 @@ struct Descriptors {
   }
 };
 
+enum class ConvolutionKind { Forward, InputGradient, WeightGradient };
+
+/// A prepared convolution: the algorithms that are left, the best one first.
+struct ConvolutionPlan {
+  struct Choice {
+    int algorithm;
+    cudnnMathType_t math;
+  };
+  Descriptors descriptors;
+  std::vector<Choice> choices;
+};
+
+/// All that a plan depends on.
 template <typename Element>
-Descriptors describe(const ConvolutionShape &shape, const Geometry &g) {
-  return Descriptors(shape, g, cudnnType<Element>,
-                     cudnnType<Arithmetic<Element>>, mathType<Element>);
+std::vector<int64_t> getPlanKey(ConvolutionKind kind,
+                                const ConvolutionShape &shape,
+                                int64_t workspaceBytes) {
+  std::vector<int64_t> key = {static_cast<int64_t>(kind),
+                              cudnnType<Element>,
+                              workspaceBytes,
+                              shape.batch,
+                              shape.inChannels,
+                              shape.outChannels,
+                              shape.groups,
+                              shape.spatialRank};
+  for (int32_t d = 0; d < shape.spatialRank; ++d)
+    key.insert(key.end(),
+               {shape.in[d], shape.out[d], shape.kernel[d], shape.stride[d],
+                shape.dilation[d], shape.padLow[d]});
+  return key;
+}
+
+/// Runs a convolution by the first algorithm that can: `find(handle,
+/// descriptors, most, count, choices)` asks cuDNN for `Found`, `run(handle,
+/// descriptors, algorithm)` calls one. False: there is none.
+template <typename Element, typename Found, typename Find, typename Run>
+bool runByLibrary(Stream &stream, ConvolutionKind kind,
+                  const ConvolutionShape &shape, const Geometry &g,
+                  Workspace workspace, const Find &find, const Run &run) {
+  if (!g.symmetric())
+    return false;
+  auto &rank = static_cast<CudaRank &>(stream.rank());
+  check(cudnnSetStream(rank.dnn(), streamOf(stream)), "stream");
+  std::unique_ptr<ConvolutionPlan> &plan =
+      rank.convolutions[getPlanKey<Element>(kind, shape, workspace.bytes)];
+  if (!plan) {
+    plan.reset(
+        new ConvolutionPlan{{shape, g, cudnnType<Element>,
+                             cudnnType<Arithmetic<Element>>, mathType<Element>},
+                            {}});
+    constexpr int most = 16;
+    Found found[most];
+    int count = 0;
+    if (managed(find(rank.dnn(), plan->descriptors, most, &count, found),
+                "choice of an algorithm"))
+      for (int i = 0; i < count; ++i)
+        if (usable<Element>(found[i], workspace))
+          plan->choices.push_back({found[i].algo, found[i].mathType});
+  }
+  for (; !plan->choices.empty(); plan->choices.erase(plan->choices.begin())) {
+    const auto [algorithm, math] = plan->choices.front();
+    plan->descriptors.setMath(math);
+    if (managed(run(rank.dnn(), plan->descriptors,
+                    static_cast<decltype(Found::algo)>(algorithm)),
+                "convolution"))
+      return true;
+  }
+  return false;
 }
 
 } // namespace runtime

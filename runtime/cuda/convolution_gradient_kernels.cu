@@ -102,35 +102,24 @@ bool inputGradientByLibrary(Stream &stream, const Element *gradient,
                             const Element *weight, Element *out,
                             const ConvolutionShape &shape, const Loops &g,
                             Workspace workspace) {
-  if (!g.symmetric() || g.outPlane == 0 || g.groupOut == 0)
+  if (g.outPlane == 0 || g.groupOut == 0)
     return false;
-  auto &rank = static_cast<CudaRank &>(stream.rank());
-  const Descriptors descriptors = describe<Element>(shape, g);
-  check(cudnnSetStream(rank.dnn(), streamOf(stream)), "stream");
-  cudnnConvolutionBwdDataAlgoPerf_t
-      choices[CUDNN_CONVOLUTION_BWD_DATA_ALGO_COUNT];
-  int count = 0;
-  if (!managed(cudnnGetConvolutionBackwardDataAlgorithm_v7(
-                   rank.dnn(), descriptors.weight, descriptors.out,
-                   descriptors.convolution, descriptors.in,
-                   CUDNN_CONVOLUTION_BWD_DATA_ALGO_COUNT, &count, choices),
-               "choice of an algorithm"))
-    return false;
-  for (int i = 0; i < count; ++i) {
-    if (!usable<Element>(choices[i], workspace))
-      continue;
-    descriptors.setMath(choices[i].mathType);
-    const Arithmetic<Element> one = 1, none = 0;
-    if (managed(cudnnConvolutionBackwardData(
-                    rank.dnn(), &one, descriptors.weight, weight,
-                    descriptors.out, gradient, descriptors.convolution,
-                    choices[i].algo, workspace.data,
-                    static_cast<size_t>(workspace.bytes), &none, descriptors.in,
-                    out),
-                "gradient of an input"))
-      return true;
-  }
-  return false;
+  return runByLibrary<Element, cudnnConvolutionBwdDataAlgoPerf_t>(
+      stream, ConvolutionKind::InputGradient, shape, g, workspace,
+      [](cudnnHandle_t handle, const Descriptors &all, int most, int *count,
+         cudnnConvolutionBwdDataAlgoPerf_t *found) {
+        return cudnnGetConvolutionBackwardDataAlgorithm_v7(
+            handle, all.weight, all.out, all.convolution, all.in, most, count,
+            found);
+      },
+      [&](cudnnHandle_t handle, const Descriptors &all,
+          cudnnConvolutionBwdDataAlgo_t algorithm) {
+        const Arithmetic<Element> one = 1, none = 0;
+        return cudnnConvolutionBackwardData(
+            handle, &one, all.weight, weight, all.out, gradient,
+            all.convolution, algorithm, workspace.data,
+            static_cast<size_t>(workspace.bytes), &none, all.in, out);
+      });
 }
 
 template <typename Element>
@@ -138,34 +127,24 @@ bool weightGradientByLibrary(Stream &stream, const Element *in,
                              const Element *gradient, Element *out,
                              const ConvolutionShape &shape, const Loops &g,
                              Workspace workspace) {
-  if (!g.symmetric() || g.batch * g.inPlane * g.outPlane == 0)
+  if (g.batch * g.inPlane * g.outPlane == 0)
     return false;
-  auto &rank = static_cast<CudaRank &>(stream.rank());
-  const Descriptors descriptors = describe<Element>(shape, g);
-  check(cudnnSetStream(rank.dnn(), streamOf(stream)), "stream");
-  cudnnConvolutionBwdFilterAlgoPerf_t
-      choices[CUDNN_CONVOLUTION_BWD_FILTER_ALGO_COUNT];
-  int count = 0;
-  if (!managed(cudnnGetConvolutionBackwardFilterAlgorithm_v7(
-                   rank.dnn(), descriptors.in, descriptors.out,
-                   descriptors.convolution, descriptors.weight,
-                   CUDNN_CONVOLUTION_BWD_FILTER_ALGO_COUNT, &count, choices),
-               "choice of an algorithm"))
-    return false;
-  for (int i = 0; i < count; ++i) {
-    if (!usable<Element>(choices[i], workspace))
-      continue;
-    descriptors.setMath(choices[i].mathType);
-    const Arithmetic<Element> one = 1, none = 0;
-    if (managed(cudnnConvolutionBackwardFilter(
-                    rank.dnn(), &one, descriptors.in, in, descriptors.out,
-                    gradient, descriptors.convolution, choices[i].algo,
-                    workspace.data, static_cast<size_t>(workspace.bytes), &none,
-                    descriptors.weight, out),
-                "gradient of weights"))
-      return true;
-  }
-  return false;
+  return runByLibrary<Element, cudnnConvolutionBwdFilterAlgoPerf_t>(
+      stream, ConvolutionKind::WeightGradient, shape, g, workspace,
+      [](cudnnHandle_t handle, const Descriptors &all, int most, int *count,
+         cudnnConvolutionBwdFilterAlgoPerf_t *found) {
+        return cudnnGetConvolutionBackwardFilterAlgorithm_v7(
+            handle, all.in, all.out, all.convolution, all.weight, most, count,
+            found);
+      },
+      [&](cudnnHandle_t handle, const Descriptors &all,
+          cudnnConvolutionBwdFilterAlgo_t algorithm) {
+        const Arithmetic<Element> one = 1, none = 0;
+        return cudnnConvolutionBackwardFilter(
+            handle, &one, all.in, in, all.out, gradient, all.convolution,
+            algorithm, workspace.data, static_cast<size_t>(workspace.bytes),
+            &none, all.weight, out);
+      });
 }
 
 } // namespace

@@ -77,35 +77,29 @@ void convolution(Stream &stream, Buffers buffers, const Element *in,
   const int64_t plane = int64_t(g.out[0]) * g.out[1] * g.out[2];
   if (shape.batch * shape.outChannels * plane == 0)
     return;
-  auto &rank = static_cast<CudaRank &>(stream.rank());
-  if (g.symmetric() && shape.inChannels > 0) {
-    const Descriptors descriptors = describe<Element>(shape, g);
-    check(cudnnSetStream(rank.dnn(), streamOf(stream)), "stream");
-    cudnnConvolutionFwdAlgoPerf_t choices[CUDNN_CONVOLUTION_FWD_ALGO_COUNT];
-    int count = 0;
-    if (!managed(cudnnGetConvolutionForwardAlgorithm_v7(
-                     rank.dnn(), descriptors.in, descriptors.weight,
-                     descriptors.convolution, descriptors.out,
-                     CUDNN_CONVOLUTION_FWD_ALGO_COUNT, &count, choices),
-                 "choice of an algorithm"))
-      count = 0;
-    for (int i = 0; i < count; ++i) {
-      if (!usable<Element>(choices[i], workspace))
-        continue;
-      descriptors.setMath(choices[i].mathType);
-      const Arithmetic<Element> one = 1, none = 0;
-      if (!managed(cudnnConvolutionForward(
-                       rank.dnn(), &one, descriptors.in, in, descriptors.weight,
-                       weight, descriptors.convolution, choices[i].algo,
-                       workspace.data, static_cast<size_t>(workspace.bytes),
-                       &none, descriptors.out, out),
-                   "convolution"))
-        continue;
-      if (bias)
-        map<3>(stream, {}, {shape.batch, shape.outChannels, plane},
-               BiasKernel<Element>{bias, out, shape.outChannels, plane});
-      return;
-    }
+  const bool isDone =
+      shape.inChannels > 0 &&
+      runByLibrary<Element, cudnnConvolutionFwdAlgoPerf_t>(
+          stream, ConvolutionKind::Forward, shape, g, workspace,
+          [](cudnnHandle_t handle, const Descriptors &all, int most, int *count,
+             cudnnConvolutionFwdAlgoPerf_t *found) {
+            return cudnnGetConvolutionForwardAlgorithm_v7(
+                handle, all.in, all.weight, all.convolution, all.out, most,
+                count, found);
+          },
+          [&](cudnnHandle_t handle, const Descriptors &all,
+              cudnnConvolutionFwdAlgo_t algorithm) {
+            const Arithmetic<Element> one = 1, none = 0;
+            return cudnnConvolutionForward(
+                handle, &one, all.in, in, all.weight, weight, all.convolution,
+                algorithm, workspace.data, static_cast<size_t>(workspace.bytes),
+                &none, all.out, out);
+          });
+  if (isDone) {
+    if (bias)
+      map<3>(stream, {}, {shape.batch, shape.outChannels, plane},
+             BiasKernel<Element>{bias, out, shape.outChannels, plane});
+    return;
   }
   map<3>(stream, {}, {shape.batch, shape.outChannels, plane},
          DirectKernel<Element>{in, weight, bias, out, g, shape.inChannels,

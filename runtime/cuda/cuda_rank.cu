@@ -1,6 +1,8 @@
 //===- cuda_rank.cu - A rank on a GPU -------------------------------------===//
 
 #include "cuda_rank.h"
+
+#include "convolution_descriptors.h"
 #include "failure.h"
 #include "launch.h"
 #include "mpi_world.h"
@@ -187,6 +189,7 @@ CudaRank::~CudaRank() {
          {entry.second.first, entry.second.second, entry.second.result})
       cublasLtMatrixLayoutDestroy(layout);
   }
+  convolutions.clear();
   if (dnnHandle)
     cudnnDestroy(dnnHandle);
   if (blasHandle)

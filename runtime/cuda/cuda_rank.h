@@ -41,6 +41,8 @@ struct ProductPlan {
   cublasLtMatmulAlgo_t algorithm;
 };
 
+struct ConvolutionPlan;
+
 class CudaRank : public EngineRank {
 public:
   CudaRank(const Program &program, World &world, const RankOptions &options);
@@ -62,6 +64,7 @@ public:
   cudnnHandle_t dnn();
   /// Products prepared so far, by everything that they depend on.
   std::map<std::vector<int64_t>, ProductPlan> products;
+  std::map<std::vector<int64_t>, std::unique_ptr<ConvolutionPlan>> convolutions;
   /// Waits of this rank's main thread.
   WaitRecord waiting;
 
