@@ -134,6 +134,43 @@ TEST_F(ConvolutionGradientTest, WindowBeyondTheInput) {
                {4, 4});
 }
 
+/// What cuDNN 9 asked for in bf16 on an H100, in bytes, at most of the
+/// convolution and both gradients.
+TEST(ConvolutionWorkspace, HoldsWhatTensorCoresNeed) {
+  struct Layer {
+    int64_t batch, in, size, out, kernel, stride, pad;
+    int64_t asked;
+  };
+  for (const Layer &layer : {Layer{64, 3, 224, 64, 7, 2, 3, 160'310'000},
+                             Layer{64, 64, 56, 64, 3, 1, 1, 53'370'000},
+                             Layer{64, 256, 56, 64, 1, 1, 0, 128'450'000},
+                             Layer{64, 128, 56, 128, 3, 2, 1, 66'880'000},
+                             Layer{64, 256, 56, 512, 1, 2, 0, 155'980'000},
+                             Layer{64, 512, 7, 512, 3, 1, 1, 11'140'000},
+                             Layer{32, 3, 224, 1024, 16, 16, 0, 67'900'000}}) {
+    const int64_t out =
+        (layer.size + 2 * layer.pad - layer.kernel) / layer.stride + 1;
+    const ConvolutionShape shape = {layer.batch,
+                                    layer.in,
+                                    layer.out,
+                                    1,
+                                    2,
+                                    {layer.size, layer.size},
+                                    {out, out},
+                                    {layer.kernel, layer.kernel},
+                                    {layer.stride, layer.stride},
+                                    {1, 1},
+                                    {layer.pad, layer.pad}};
+    for (int64_t bytes : {convolutionWorkspaceBytes(shape, 2),
+                          convolutionInputGradientWorkspaceBytes(shape, 2),
+                          convolutionWeightGradientWorkspaceBytes(shape, 2)}) {
+      EXPECT_GE(bytes, layer.asked) << layer.in << " to " << layer.out;
+      EXPECT_LE(bytes, layer.asked + 40'000'000)
+          << layer.in << " to " << layer.out;
+    }
+  }
+}
+
 } // namespace
 } // namespace runtime
 } // namespace parplan
