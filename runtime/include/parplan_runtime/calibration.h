@@ -17,6 +17,8 @@
 #ifndef PARPLAN_RUNTIME_CALIBRATION_H
 #define PARPLAN_RUNTIME_CALIBRATION_H
 
+#include "parplan_runtime/calibration_figures.h"
+#include "parplan_runtime/calibration_kernels.h"
 #include "parplan_runtime/program.h"
 
 #include <algorithm>
@@ -33,53 +35,9 @@
 namespace parplan {
 namespace runtime {
 
-namespace detail {
-
-struct FillKernel {
-  float *out;
-  PARPLAN_DEVICE void operator()(int64_t index) const {
-    out[index] = static_cast<float>(index % 7) * 0.125f;
-  }
-};
-
-/// Numbers that make multipliers work as those of models do.
-template <typename Element> struct ScatterKernel {
-  Element *out;
-  PARPLAN_DEVICE void operator()(int64_t index) const {
-    const auto bits = static_cast<uint32_t>(index) * 2654435761u;
-    out[index] =
-        Element(static_cast<float>(bits >> 8) * (1.0f / (1 << 24)) - 0.5f);
-  }
-};
-
-struct AddKernel {
-  const float *first, *second;
-  float *out;
-  PARPLAN_DEVICE void operator()(int64_t index) const {
-    out[index] = first[index] + second[index];
-  }
-};
-
-template <int repeats> struct ExponentialKernel {
-  const float *in;
-  float *out;
-  PARPLAN_DEVICE void operator()(int64_t index) const {
-    float x = in[index];
-    for (int repeat = 0; repeat < repeats; ++repeat)
-      x = exponential(repeats == 1 ? x : -x);
-    out[index] = x;
-  }
-};
-
-} // namespace detail
-
 class Calibration {
 public:
-#if defined(PARPLAN_CUDA)
-  static constexpr bool isGpu = true;
-#else
-  static constexpr bool isGpu = false;
-#endif
+  static constexpr bool isGpu = calibratesGpus;
   /// Of one array; a multiple of what every kernel asks for.
   static constexpr int64_t arrayBytes = int64_t(1) << (isGpu ? 28 : 25);
   static constexpr int32_t eventCount = 2;
@@ -443,11 +401,6 @@ private:
 
   // --- results ---------------------------------------------------------------
 
-  struct Figure {
-    const char *list;
-    std::string fields;
-    double seconds;
-  };
   void add(const char *list, const std::string &fields, double seconds) {
     figures.push_back({list, fields, seconds});
   }
@@ -473,59 +426,14 @@ private:
     std::FILE *file = std::fopen(path, "w");
     if (!file)
       return;
-    std::fprintf(file, "{\"ranks\": %d", rank.size());
-    writeDevice(file);
-    const char *list = "";
-    for (int64_t number = 0; number < count; ++number) {
-      const Figure &figure = figures[number];
-      const bool isNew = std::string(list) != figure.list;
-      if (isNew)
-        std::fprintf(file, "%s,\n \"%s\": [", number == 0 ? "" : "]",
-                     figure.list);
-      list = figure.list;
-      std::fprintf(file, "%s{%s, \"seconds\": %.9g}", isNew ? "" : ",\n  ",
-                   figure.fields.c_str(), sums[number] / rank.size());
-    }
-    std::fprintf(file, "]}\n");
+    printFigures(file, rank.size(), 3 * arrayBytes, figures, sums);
     std::fclose(file);
-  }
-
-  /// What a GPU says of itself.
-  void writeDevice([[maybe_unused]] std::FILE *file) {
-#if defined(PARPLAN_CUDA)
-    int device = 0;
-    cudaDeviceProp properties = {};
-    size_t available = 0, total = 0;
-    // Without this the reader refuses the file.
-    int devices = 0;
-    if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0 ||
-        cudaGetDevice(&device) != cudaSuccess ||
-        cudaGetDeviceProperties(&properties, device) != cudaSuccess ||
-        cudaMemGetInfo(&available, &total) != cudaSuccess)
-      return;
-    // What the contexts and the libraries of all ranks that share the GPU have
-    // left of it, for one.
-    const int sharing = (rank.size() + devices - 1) / devices;
-    const auto bytes =
-        static_cast<long long>(available) / sharing + 3 * arrayBytes;
-    std::string name = properties.name;
-    for (char &letter : name)
-      if (letter < ' ' || letter > '~' || letter == '"' || letter == '\\')
-        letter = '_';
-    std::fprintf(
-        file,
-        ",\n \"device\": {\"name\": \"%s\", \"compute_capability\": %d, "
-        "\"multiprocessors\": %d, \"memory_bytes\": %lld, "
-        "\"ranks_per_device\": %d}",
-        name.c_str(), properties.major * 10 + properties.minor,
-        properties.multiProcessorCount, bytes, sharing);
-#endif
   }
 
   Rank &rank;
   Stream &compute;
   int64_t groups;
-  std::vector<Figure> figures;
+  std::vector<CalibrationFigure> figures;
 };
 
 } // namespace runtime
