@@ -58,7 +58,7 @@ static bool isNoMore(double one, double other) {
 }
 
 static bool isNoMore(const Components &one, const Components &other) {
-  // Without branches: this is most of what a reduction does.
+  // Without branches: this is much of what a reduction does.
   bool isMore = false;
   for (int component = 0; component < componentCount; ++component)
     isMore |= one[component] > other[component] * (1 + tolerance);
@@ -96,11 +96,17 @@ bool parplan::keepSupported(std::vector<Components> &costs, size_t most) {
       scale[component] = std::max(scale[component], cost[component]);
   for (double &most : scale)
     most = most > 0 ? 1 / most : 0;
-  std::vector<std::pair<double, int>> order;
+  llvm::SmallVector<double, 64> sums;
+  for (const Components &cost : costs)
+    sums.push_back(getProduct(scale, cost));
+  // Mostly the one with the least sum leaves no other.
+  auto least = std::min_element(sums.begin(), sums.end()) - sums.begin();
+  llvm::SmallVector<Components, 16> left = {costs[least]};
+  llvm::SmallVector<std::pair<double, int>, 64> order;
   for (auto [number, cost] : llvm::enumerate(costs))
-    order.emplace_back(getProduct(scale, cost), static_cast<int>(number));
+    if (!isNoMore(left.front(), cost))
+      order.emplace_back(sums[number], static_cast<int>(number));
   llvm::sort(order);
-  std::vector<Components> left;
   for (auto [sum, number] : order)
     if (llvm::none_of(left, [&](const Components &other) {
           return isNoMore(other, costs[number]);
@@ -120,7 +126,7 @@ bool parplan::keepSupported(std::vector<Components> &costs, size_t most) {
     if (isMixed)
       left.erase(left.begin() + static_cast<std::ptrdiff_t>(place));
   }
-  costs = std::move(left);
+  costs.assign(left.begin(), left.end());
   return true;
 }
 
@@ -159,69 +165,7 @@ struct Slice {
   }
 };
 
-/// How much more the vectors of `others` cost than those of `own` at most,
-/// where each of these is replaced by one of them. False: by none.
-bool addMostMore(llvm::ArrayRef<Components> own,
-                 llvm::ArrayRef<Components> others, Components &most) {
-  if (own.empty())
-    return true;
-  if (others.empty())
-    return false;
-  for (const Components &cost : own) {
-    const Components *best = &others.front();
-    if (others.size() > 1) {
-      // Nearest to no more: by the largest share that it is larger by.
-      double least = infinity;
-      for (const Components &other : others) {
-        double more = 0;
-        for (int component = 0; component < componentCount; ++component) {
-          double scale = std::max(cost[component], other[component]);
-          if (scale > 0)
-            more = std::max(more, (other[component] - cost[component]) / scale);
-        }
-        if (more < least) {
-          least = more;
-          best = &other;
-        }
-      }
-    }
-    for (int component = 0; component < componentCount; ++component)
-      most[component] =
-          std::max(most[component], (*best)[component] - cost[component]);
-  }
-  return true;
-}
-
 } // namespace
-
-const Components &VectorFactor::getMostMore(int place, int own,
-                                            int other) const {
-  differences.resize(variables.size());
-  std::vector<int> &ofPlace = differences[place];
-  ofPlace.resize(static_cast<size_t>(sizes[place]) * sizes[place]);
-  int &number = ofPlace[static_cast<size_t>(own) * sizes[place] + other];
-  if (number > 0)
-    return known[number - 1];
-  Components &most = known.emplace_back();
-  number = static_cast<int>(known.size());
-  most.fill(own == other ? 0 : -infinity);
-  if (own == other)
-    return most;
-  Slice slice(*this, place);
-  for (int outer = 0; outer < slice.outer; ++outer)
-    for (int inner = 0; inner < slice.inner; ++inner) {
-      int group = outer * slice.size;
-      if (!addMostMore(get((group + own) * slice.inner + inner),
-                       get((group + other) * slice.inner + inner), most)) {
-        most.fill(infinity);
-        return most;
-      }
-    }
-  // Nothing is allowed with the class.
-  if (most[0] == -infinity)
-    most.fill(0);
-  return most;
-}
 
 void VectorFactor::dropIndifferent() {
   for (size_t place = variables.size(); place-- > 0;)
@@ -257,8 +201,6 @@ FactorRef FactorPool::get(VectorFactor factor) {
 }
 
 void FactorPool::forget() {
-  for (const auto &[hash, factor] : known)
-    factor->forgetDifferences();
   known.clear();
   restricted.clear();
   eliminated.clear();
@@ -311,19 +253,6 @@ std::vector<int> VectorNetwork::getFactorsOf(int variable) const {
     if (factor->contains(variable))
       found.push_back(static_cast<int>(number));
   return found;
-}
-
-Components VectorNetwork::getMostAdded(int variable, int choice,
-                                       int other) const {
-  Components sum{};
-  for (const FactorRef &factor : factors) {
-    int place = factor->getPlace(variable);
-    if (place >= 0)
-      parplan::add(sum,
-                   factor->getMostMore(place, factor->classes[place][choice],
-                                       factor->classes[place][other]));
-  }
-  return sum;
 }
 
 /// Leaves the classes that some choice is of.
@@ -394,56 +323,6 @@ bool VectorNetwork::dropImpossible(int variable) {
   std::vector<int> places;
   for (int choice = 0; choice < getSize(variable); ++choice)
     if (isPossible[choice])
-      places.push_back(choice);
-  bool isChanged = static_cast<int>(places.size()) < getSize(variable);
-  restrict(variable, places);
-  return isChanged;
-}
-
-bool VectorNetwork::dropDominated(int variable) {
-  struct Around {
-    const VectorFactor *factor;
-    int place;
-  };
-  llvm::SmallVector<Around, 8> around;
-  Components room{};
-  for (const FactorRef &factor : factors) {
-    int place = factor->getPlace(variable);
-    if (place < 0)
-      continue;
-    around.push_back({factor.get(), place});
-    Components most{};
-    for (const Components &cost : factor->costs)
-      for (int component = 0; component < componentCount; ++component)
-        most[component] = std::max(most[component], cost[component]);
-    parplan::add(room, most);
-  }
-  // What sums of the same numbers may differ by.
-  for (double &component : room)
-    component *= tolerance;
-  auto isDominated = [&](int choice, int other) {
-    Components sum{};
-    for (auto [factor, place] : around) {
-      const std::vector<int> &classes = factor->classes[place];
-      parplan::add(sum,
-                   factor->getMostMore(place, classes[choice], classes[other]));
-      if (sum[0] == infinity)
-        return false;
-    }
-    bool isMore = false;
-    for (int component = 0; component < componentCount; ++component)
-      isMore |= sum[component] > room[component];
-    return !isMore;
-  };
-  std::vector<bool> isDropped(getSize(variable), false);
-  for (int choice = getSize(variable); choice-- > 0;)
-    for (int other = 0; other < getSize(variable) && !isDropped[choice];
-         ++other)
-      isDropped[choice] =
-          other != choice && !isDropped[other] && isDominated(choice, other);
-  std::vector<int> places;
-  for (int choice = 0; choice < getSize(variable); ++choice)
-    if (!isDropped[choice])
       places.push_back(choice);
   bool isChanged = static_cast<int>(places.size()) < getSize(variable);
   restrict(variable, places);

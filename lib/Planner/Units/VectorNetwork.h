@@ -25,7 +25,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -79,21 +78,6 @@ struct VectorFactor {
   /// Of a variable, -1: it is none of the factor's.
   int getPlace(int variable) const;
   bool contains(int variable) const { return getPlace(variable) >= 0; }
-
-  /// How much more the vectors of class `other` of a variable cost at most than
-  /// those of class `own`, whatever the other variables are; infinite where
-  /// there are none. Found once.
-  const Components &getMostMore(int place, int own, int other) const;
-  void forgetDifferences() const {
-    differences = {};
-    known = {};
-  }
-
-private:
-  /// Per place and pair of classes the number of its difference, and one more;
-  /// 0: it is not known. Few pairs are asked for.
-  mutable std::vector<std::vector<int>> differences;
-  mutable std::deque<Components> known;
 };
 
 using FactorRef = std::shared_ptr<const VectorFactor>;
@@ -140,11 +124,6 @@ public:
   /// Some variable has no choice left.
   bool isImpossible() const;
 
-  /// How much more `other` costs than `choice` at most, component by component,
-  /// whatever the other variables choose; infinite where that has no vectors.
-  /// Choices by their place in `getKept`.
-  Components getMostAdded(int variable, int choice, int other) const;
-
   /// Leaves some choices of a variable, by their places in `getKept`.
   void restrict(int variable, llvm::ArrayRef<int> places);
 
@@ -167,7 +146,6 @@ private:
   FactorRef restrictFactor(const FactorRef &factor, int variable,
                            llvm::ArrayRef<int> places);
   bool dropImpossible(int variable);
-  bool dropDominated(int variable);
   bool tryEliminate(int variable);
   double getJointSize(int variable) const;
   void mergeFactors();

@@ -104,32 +104,46 @@ private:
 /// More vectors than this in one entry are no gain.
 constexpr size_t mostPerEntry = 12;
 
-/// Appends every sum of one vector of each; false: too many.
-bool addSums(llvm::ArrayRef<const Factor *> factors, const JointWalk &walk,
-             std::vector<Components> &result) {
-  std::vector<Components> sums = {Components{}};
-  for (auto [number, factor] : llvm::enumerate(factors)) {
-    llvm::ArrayRef<Components> added = factor->get(walk.getEntry(number));
-    if (added.empty())
-      return true;
-    if (added.size() == 1) {
-      for (Components &sum : sums)
-        parplan::add(sum, added[0]);
-      continue;
-    }
-    std::vector<Components> extended;
-    for (const Components &sum : sums)
-      for (const Components &more : added) {
-        extended.push_back(sum);
-        parplan::add(extended.back(), more);
+/// Sums of one vector of each of some factors.
+class VectorSums {
+public:
+  VectorSums(llvm::ArrayRef<const Factor *> factors, const JointWalk &walk)
+      : factors(factors), walk(walk) {}
+
+  /// Appends those of the combination where the walk is; false: too many.
+  bool append(std::vector<Components> &result) {
+    size_t begin = result.size();
+    result.emplace_back();
+    for (auto [number, factor] : llvm::enumerate(factors)) {
+      llvm::ArrayRef<Components> added = factor->get(walk.getEntry(number));
+      if (added.empty()) {
+        result.resize(begin);
+        return true;
       }
-    if (!keepSupported(extended, mostPerEntry))
-      return false;
-    sums = std::move(extended);
+      if (added.size() == 1) {
+        for (size_t place = begin; place < result.size(); ++place)
+          parplan::add(result[place], added[0]);
+        continue;
+      }
+      extended.clear();
+      for (size_t place = begin; place < result.size(); ++place)
+        for (const Components &more : added) {
+          extended.push_back(result[place]);
+          parplan::add(extended.back(), more);
+        }
+      if (!keepSupported(extended, mostPerEntry))
+        return false;
+      result.resize(begin);
+      result.insert(result.end(), extended.begin(), extended.end());
+    }
+    return true;
   }
-  result.insert(result.end(), sums.begin(), sums.end());
-  return true;
-}
+
+private:
+  llvm::ArrayRef<const Factor *> factors;
+  const JointWalk &walk;
+  std::vector<Components> extended;
+};
 
 } // namespace
 
@@ -170,10 +184,12 @@ static std::optional<Factor> eliminate(int variable,
   for (size_t place = 0; place < scope.size(); ++place)
     made.addVariable(scope[place], walk.getClasses()[place]);
   int classCount = walk.getSizes().back();
+  VectorSums sums(around, walk);
+  std::vector<Components> best;
   for (uint64_t row = 0; row < combinations / classCount; ++row) {
-    std::vector<Components> best;
+    best.clear();
     for (int ofClass = 0; ofClass < classCount; ++ofClass) {
-      if (!addSums(around, walk, best))
+      if (!sums.append(best))
         return std::nullopt;
       walk.advance();
     }
@@ -223,9 +239,11 @@ static std::optional<Factor> addFactors(const Factor &wide,
   Factor sum;
   for (size_t place = 0; place < wide.variables.size(); ++place)
     sum.addVariable(wide.variables[place], walk.getClasses()[place]);
+  VectorSums sums(pair, walk);
+  std::vector<Components> entry;
   do {
-    std::vector<Components> entry;
-    if (!addSums(pair, walk, entry))
+    entry.clear();
+    if (!sums.append(entry))
       return std::nullopt;
     sum.add(entry);
     if (sum.costs.size() > most)
@@ -287,11 +305,9 @@ void VectorNetwork::reduce(llvm::ArrayRef<int> fixed) {
         isChanged |= drop(variable);
     return isChanged;
   };
-  // Once is enough: what eliminations make comparable is hardly anything.
   while (dropAll([&](int variable) { return dropImpossible(variable); }))
     if (isImpossible())
       return;
-  dropAll([&](int variable) { return dropDominated(variable); });
   // Of those that were too large to be eliminated.
   std::vector<double> failedSize(getVariableCount(),
                                  std::numeric_limits<double>::infinity());
