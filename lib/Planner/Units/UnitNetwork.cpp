@@ -296,6 +296,7 @@ private:
     if (variable >= 0)
       factor.addVariable(variable, static_cast<int>(getRests(value).size()));
     factor.addVariable(getVariable(maker), std::move(classes));
+    factor.reserve(getRests(value).size() * distinct.size());
     for (int rest : getRests(value))
       for (int layout : distinct) {
         Components cost{};
@@ -358,6 +359,7 @@ private:
       ofRead.push_back(static_cast<int>(
           llvm::find(decisions, sample.decisions.ofOp[read.op]) -
           decisions.begin()));
+    factor.reserve(static_cast<size_t>(combinations));
     std::vector<size_t> places(decisions.size(), 0);
     std::vector<int> used(reads.size());
     for (int rest : getRests(value)) {

@@ -18,11 +18,10 @@
 #ifndef PARPLAN_LIB_PLANNER_VECTORNETWORK_H
 #define PARPLAN_LIB_PLANNER_VECTORNETWORK_H
 
-#include "parplan/Planner/BlockOracle.h"
+#include "Components.h"
 
 #include "llvm/ADT/ArrayRef.h"
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -31,21 +30,6 @@
 #include <vector>
 
 namespace parplan {
-
-constexpr int componentCount = 8;
-/// The members of a `CostVector`, in their order.
-using Components = std::array<double, componentCount>;
-
-Components toComponents(const CostVector &cost);
-Components toComponents(const Weights &weights);
-CostVector toCost(const Components &components);
-void add(Components &sum, const Components &added);
-double getProduct(const Components &weights, const Components &costs);
-
-/// Vectors of which none is at least as large as another one, or as a mixture
-/// of two others, in every component: drops those that are. Two equal ones
-/// leave one. False, leaving what is given, where more than `most` would stay.
-bool keepSupported(std::vector<Components> &costs, size_t most = SIZE_MAX);
 
 /// For every combination of classes of choices of some variables, the last
 /// fastest, the vectors to choose from; none: forbidden. Does not change once
@@ -64,6 +48,11 @@ struct VectorFactor {
   void addVariable(int variable, std::vector<int> classOfChoice);
   /// Without the variables of which all choices are one class.
   void dropIndifferent();
+  /// For entries of a vector each.
+  void reserve(size_t entries) {
+    costs.reserve(entries);
+    starts.reserve(entries + 1);
+  }
   /// Appends an entry.
   void add(llvm::ArrayRef<Components> alternatives) {
     costs.insert(costs.end(), alternatives.begin(), alternatives.end());

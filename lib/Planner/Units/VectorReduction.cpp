@@ -184,6 +184,7 @@ static std::optional<Factor> eliminate(int variable,
   for (size_t place = 0; place < scope.size(); ++place)
     made.addVariable(scope[place], walk.getClasses()[place]);
   int classCount = walk.getSizes().back();
+  made.reserve(combinations / classCount);
   VectorSums sums(around, walk);
   std::vector<Components> best;
   for (uint64_t row = 0; row < combinations / classCount; ++row) {
