@@ -14,7 +14,7 @@
 namespace parplan {
 
 /// Numbers the layouts of one mesh, and knows the seconds from one to another.
-/// Not thread safe.
+/// Any thread may ask.
 class LayoutTable {
 public:
   LayoutTable(const Mesh &mesh, const PlanCosts &costs);

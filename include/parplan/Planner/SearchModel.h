@@ -161,6 +161,19 @@ public:
   /// What people would try after one, because it differs little.
   virtual std::vector<Place> getNeighbours(Place /*place*/) { return {}; }
 
+  /// What of a space is likely to be asked for next.
+  enum class Next {
+    /// A relaxed model of its own, unless one that was made before will do.
+    perhapsRelaxed,
+    relaxed,
+    least,
+    model,
+  };
+  /// What takes long of that may be begun by another thread; answers stay the
+  /// same. False: nothing more is begun now.
+  virtual bool prepare(int /*space*/, int64_t /*count*/, Next /*next*/) {
+    return false;
+  }
   /// Null: the space is impossible.
   virtual std::unique_ptr<SpaceModel> make(int space, int64_t count) = 0;
 };

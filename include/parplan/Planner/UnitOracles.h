@@ -67,13 +67,22 @@ using OpChoices = std::vector<std::pair<FactorAssignment, double>>;
 double getLeastShare(llvm::ArrayRef<OpChoices> whole,
                      llvm::ArrayRef<OpChoices> parts);
 
+/// The same but for some seconds of a step per op, which may be much of what
+/// little ops take.
+struct PartBound {
+  double share = 0;
+  std::vector<double> lackSeconds;
+};
+PartBound boundParts(llvm::ArrayRef<OpChoices> whole,
+                     llvm::ArrayRef<OpChoices> parts);
+
 /// What the costs of units cover: all ops and values, or those that have
 /// samples.
 enum class UnitScope { all, samples };
 
 /// What oracles found out about one mesh and may share: costs of reshards, and
 /// what became of equal tables. What has no samples has equal ones whatever the
-/// number of micro-batches. Not thread safe.
+/// number of micro-batches. Any thread may use it.
 struct MeshKnowledge;
 std::shared_ptr<MeshKnowledge> makeMeshKnowledge(const Mesh &mesh,
                                                  const PlanCosts &costs);
@@ -88,6 +97,10 @@ public:
               UnitScope scope = UnitScope::all,
               std::shared_ptr<MeshKnowledge> known = nullptr);
   ~UnitOracles();
+
+  /// Makes now what is else made when somebody asks. Any thread may, while
+  /// others ask anything.
+  void prepare();
 
   /// Why there is no plan; nothing else may be asked then.
   std::optional<std::string> getRefusal() const;
@@ -119,6 +132,8 @@ public:
   std::vector<CostVector> getLeastOpCosts();
   /// Per op of the units.
   std::vector<OpChoices> getChoices() const;
+  /// Per entry of `getUnits` what so many seconds of a step per op come to.
+  std::vector<CostVector> sumByUnits(llvm::ArrayRef<double> secondsOfOps) const;
 
 private:
   struct Storage;

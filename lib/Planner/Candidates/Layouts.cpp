@@ -8,7 +8,9 @@
 
 #include "llvm/ADT/DenseMap.h"
 
+#include <deque>
 #include <limits>
+#include <mutex>
 #include <unordered_map>
 
 using namespace parplan;
@@ -28,9 +30,11 @@ struct LayoutTable::Storage {
 
   explicit Storage(const Mesh &mesh) : reshards(mesh) {}
 
+  std::mutex lock;
   ReshardCache reshards;
   std::unordered_map<Sharding, int, Hash> numbers;
-  std::vector<Sharding> layouts;
+  /// Those that are there stay where they are.
+  std::deque<Sharding> layouts;
   std::vector<Form> forms;
 };
 
@@ -40,6 +44,7 @@ LayoutTable::LayoutTable(const Mesh &mesh, const PlanCosts &costs)
 LayoutTable::~LayoutTable() = default;
 
 int LayoutTable::intern(const Sharding &layout) {
+  std::lock_guard guard(storage->lock);
   auto [it, isNew] = storage->numbers.try_emplace(
       layout, static_cast<int>(storage->layouts.size()));
   if (isNew)
@@ -48,10 +53,12 @@ int LayoutTable::intern(const Sharding &layout) {
 }
 
 const Sharding &LayoutTable::get(int layout) const {
+  std::lock_guard guard(storage->lock);
   return storage->layouts[layout];
 }
 
 int LayoutTable::getForm(const PlanningValue &value) {
+  std::lock_guard guard(storage->lock);
   for (auto [number, form] : llvm::enumerate(storage->forms))
     if (form.value.shape == value.shape &&
         form.value.elementBytes == value.elementBytes &&
@@ -74,22 +81,26 @@ int LayoutTable::getForm(const PlanningValue &value) {
 double LayoutTable::getSeconds(int number, int from, int to) {
   if (from == to)
     return 0;
+  std::lock_guard guard(storage->lock);
   Storage::Form &form = storage->forms[number];
   auto [it, isNew] = form.seconds.try_emplace(
       {from, to}, std::numeric_limits<double>::infinity());
-  if (!isNew || !mayReshard(form.value, mesh, get(from), get(to)))
+  const Sharding &layoutFrom = storage->layouts[from],
+                 &layoutTo = storage->layouts[to];
+  if (!isNew || !mayReshard(form.value, mesh, layoutFrom, layoutTo))
     return it->second;
   const ReshardPath &path =
-      storage->reshards.get(form.value.shape, get(from), get(to));
+      storage->reshards.get(form.value.shape, layoutFrom, layoutTo);
   if (path.found)
     it->second = costs.getPathSeconds(path, mesh, form.value);
   return it->second;
 }
 
 int64_t LayoutTable::getBytes(int number, int layout) {
+  std::lock_guard guard(storage->lock);
   Storage::Form &form = storage->forms[number];
   auto [it, isNew] = form.bytes.try_emplace(layout, 0);
   if (isNew)
-    it->second = getLocalBytes(form.value, mesh, get(layout));
+    it->second = getLocalBytes(form.value, mesh, storage->layouts[layout]);
   return it->second;
 }

@@ -30,22 +30,19 @@ public:
         std::shared_ptr<MeshKnowledge> known)
       : step(step), mesh(addPipelineAxis(space.mesh, positions)),
         positions(positions), request(request), costs(costs),
-        oracles(step.units, request, space, costs, UnitScope::all,
-                std::move(known)) {}
+        oracles(std::make_shared<UnitOracles>(step.units, request, space, costs,
+                                              UnitScope::all,
+                                              std::move(known))) {}
 
-  std::optional<std::string> getRefusal() const { return oracles.getRefusal(); }
-  std::vector<CostVector> getLeastOpCosts() {
-    return oracles.getLeastOpCosts();
-  }
-  std::vector<OpChoices> getChoices() const { return oracles.getChoices(); }
+  const std::shared_ptr<UnitOracles> &getOracles() const { return oracles; }
 
-  std::vector<SearchUnit> getUnits() override { return oracles.getUnits(); }
-  void forget() override { oracles.forget(); }
-  double getFixedBytes() const override { return oracles.getFixedBytes(); }
+  std::vector<SearchUnit> getUnits() override { return oracles->getUnits(); }
+  void forget() override { oracles->forget(); }
+  double getFixedBytes() const override { return oracles->getFixedBytes(); }
 
   std::vector<BlockPlan> agree(std::vector<BlockPlan> plans,
                                llvm::ArrayRef<Weights> weights) override {
-    return oracles.agree(std::move(plans), weights);
+    return oracles->agree(std::move(plans), weights);
   }
 
   double getLatency(int instance, int state) const override {
@@ -53,7 +50,7 @@ public:
       return 0;
     int64_t bytes = 1;
     if (state >= 0) {
-      auto [forward, backward] = oracles.getMessageBytes(instance, state);
+      auto [forward, backward] = oracles->getMessageBytes(instance, state);
       bytes = std::max({bytes, forward, backward});
     }
     return costs.getCollectiveSeconds(CollectiveKind::send, mesh, {0}, bytes);
@@ -62,7 +59,7 @@ public:
   JudgedPlan judge(const std::vector<BlockPlan> &plans,
                    const StageChoice &stages, double limitBytes) override {
     JudgedPlan judged;
-    judged.answer = oracles.getAnswer(plans);
+    judged.answer = oracles->getAnswer(plans);
     if (positions > 1)
       addStages(judged, stages);
     if (judged.refusal)
@@ -129,7 +126,8 @@ private:
   int64_t positions;
   PlanRequest request;
   const PlanCosts &costs;
-  UnitOracles oracles;
+  /// Whoever prepares them in the background has them, too.
+  std::shared_ptr<UnitOracles> oracles;
 };
 
 static int64_t getTensorSize(const Mesh &mesh) {
@@ -305,12 +303,11 @@ SpaceSource::LeastModel ProblemSource::getLeast(int space, int64_t count) {
   LeastModel least = getLeastOfAll(space, count);
   if (least.units.empty())
     return least;
-  std::unique_ptr<Model> &model = begun[{space, count}];
-  if (!model)
-    model = makeModel(space, count);
-  if (model->getRefusal())
+  UnitOracles &oracles = *begin(space, count)->getOracles();
+  if (oracles.getRefusal())
     return {};
-  std::vector<CostVector> costs = model->getLeastOpCosts();
+  noteChoices(space, count, oracles);
+  std::vector<CostVector> costs = oracles.getLeastOpCosts();
   for (auto [unit, cost] : llvm::zip_equal(least.units, costs))
     for (LeastUnit::Mode &mode : unit.modes)
       for (auto component : {&CostVector::forward, &CostVector::inputGradient,
@@ -423,29 +420,59 @@ std::vector<SpaceSource::Place> ProblemSource::getNeighbours(Place place) {
   return neighbours;
 }
 
-std::unique_ptr<ProblemSource::Model> ProblemSource::makeModel(int space,
-                                                               int64_t count) {
+ProblemSource::Model *ProblemSource::begin(int space, int64_t count) {
   const Space &own = spaces[space];
-  auto model = std::make_unique<Model>(*getStep(count), own.positions,
-                                       own.space, getRequestOf(own.positions),
-                                       costs, meshes.get(own.space.mesh));
-  if (!model->getRefusal())
-    choices[{space, count}] = model->getChoices();
-  return model;
+  SourceStep *step = getStep(count);
+  if (!step || !isPossible(own, *step))
+    return nullptr;
+  std::unique_ptr<Model> &model = begun[{space, count}];
+  if (!model)
+    model = std::make_unique<Model>(*step, own.positions, own.space,
+                                    getRequestOf(own.positions), costs,
+                                    meshes.get(own.space.mesh));
+  return model.get();
+}
+
+void ProblemSource::noteChoices(int space, int64_t count,
+                                const UnitOracles &oracles) {
+  if (auto [it, isNew] = choices.try_emplace({space, count}); isNew)
+    it->second = oracles.getChoices();
+}
+
+bool ProblemSource::prepare(int space, int64_t count, Next next) {
+  if (!background.isIdle())
+    return false;
+  std::shared_ptr<UnitOracles> oracles;
+  if (next == Next::least || next == Next::model) {
+    if (Model *model = begin(space, count))
+      oracles = model->getOracles();
+  } else if (SourceStep *replica = getReplicaStep(space, count)) {
+    const Space &own = spaces[space];
+    oracles = replicas.begin(*getStep(count), *replica,
+                             getRequestOf(own.positions), own.space,
+                             /*isOfKnown=*/next == Next::perhapsRelaxed);
+  }
+  if (oracles)
+    background.add([oracles, next] {
+      if (next == Next::least)
+        oracles->getRefusal();
+      else
+        oracles->prepare();
+    });
+  return true;
 }
 
 std::unique_ptr<SpaceModel> ProblemSource::make(int space, int64_t count) {
-  SourceStep *step = getStep(count);
-  if (!step || !isPossible(spaces[space], *step))
-    return nullptr;
-  std::unique_ptr<Model> model = std::move(begun[{space, count}]);
+  Model *model = begin(space, count);
   if (!model)
-    model = makeModel(space, count);
-  if (std::optional<std::string> refusal = model->getRefusal()) {
+    return nullptr;
+  const UnitOracles &oracles = *model->getOracles();
+  if (std::optional<std::string> refusal = oracles.getRefusal()) {
     addRefusal(*refusal);
     return nullptr;
   }
-  return model;
+  noteChoices(space, count, oracles);
+  return std::move(begun[{space, count}]);
 }
 
 /// A step that has samples. Null: none is known.
@@ -461,8 +488,8 @@ SourceStep *ProblemSource::getPart(int64_t count) {
   return step && !step->refusal ? step : nullptr;
 }
 
-std::unique_ptr<SpaceModel> ProblemSource::makeRelaxed(int space, int64_t count,
-                                                       bool isOfKnown) {
+/// One with the samples of a replica in each micro-batch. Null: there is none.
+SourceStep *ProblemSource::getReplicaStep(int space, int64_t count) {
   const Space &own = spaces[space];
   const Mesh &mesh = own.space.mesh;
   SourceStep *step = getStep(count);
@@ -471,9 +498,15 @@ std::unique_ptr<SpaceModel> ProblemSource::makeRelaxed(int space, int64_t count,
     return nullptr;
   // Where replicas have not equally many samples, none of them is a step.
   int64_t wanted = count * mesh.getWidth(getDataAxes(mesh));
-  SourceStep *part =
-      llvm::is_contained(counts, wanted) ? getPart(wanted) : nullptr;
-  return part ? replicas.make(*step, *part, getRequestOf(own.positions),
-                              own.space, isOfKnown)
-              : nullptr;
+  return llvm::is_contained(counts, wanted) ? getPart(wanted) : nullptr;
+}
+
+std::unique_ptr<SpaceModel> ProblemSource::makeRelaxed(int space, int64_t count,
+                                                       bool isOfKnown) {
+  const Space &own = spaces[space];
+  SourceStep *replica = getReplicaStep(space, count);
+  return replica ? replicas.make(*getStep(count), *replica,
+                                 getRequestOf(own.positions), own.space,
+                                 isOfKnown)
+                 : nullptr;
 }

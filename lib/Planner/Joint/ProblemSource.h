@@ -7,6 +7,7 @@
 #ifndef PARPLAN_LIB_PLANNER_PROBLEMSOURCE_H
 #define PARPLAN_LIB_PLANNER_PROBLEMSOURCE_H
 
+#include "Background.h"
 #include "ReplicaModels.h"
 
 #include "parplan/Planner/Evaluator.h"
@@ -37,6 +38,7 @@ public:
   double getKeptBytes(int space, int64_t count) override;
   std::vector<Seed> getSeeds(double memoryLimitBytes) override;
   std::vector<Place> getNeighbours(Place place) override;
+  bool prepare(int space, int64_t count, Next next) override;
   std::unique_ptr<SpaceModel> make(int space, int64_t count) override;
   std::unique_ptr<SpaceModel> makeRelaxed(int space, int64_t count,
                                           bool isOfKnown) override;
@@ -55,8 +57,11 @@ private:
 
   SourceStep *getStep(int64_t count);
   SourceStep *getPart(int64_t count);
+  SourceStep *getReplicaStep(int space, int64_t count);
   void addRefusal(const std::string &refusal);
-  std::unique_ptr<Model> makeModel(int space, int64_t count);
+  /// The model that `make` will give. Null: the space is impossible.
+  Model *begin(int space, int64_t count);
+  void noteChoices(int space, int64_t count, const UnitOracles &oracles);
   PlanRequest getRequestOf(int64_t positions) const;
   bool isWanted(const PlanSpace &space) const;
   int64_t getSeedCount(int space, int64_t replicas, double memoryLimitBytes);
@@ -70,15 +75,17 @@ private:
   std::vector<Space> spaces;
   /// By number of micro-batches; of parts those that are no such steps.
   std::map<int64_t, std::unique_ptr<SourceStep>> steps, parts;
-  /// Models that were asked for their least costs alone, by space and count.
+  /// Models that have not been given away, by space and count.
   std::map<std::pair<int, int64_t>, std::unique_ptr<Model>> begun;
-  /// Of models that were made, by space and count.
+  /// Of models that were asked for, by space and count.
   std::map<std::pair<int, int64_t>, std::vector<OpChoices>> choices;
   KnownMeshes meshes;
   ReplicaModels replicas;
   int64_t blocks = 0;
   bool trains = false;
   Meeting meeting = Meeting::always;
+  /// Ends before what it works on.
+  Background background;
 };
 
 } // namespace parplan

@@ -20,6 +20,8 @@ namespace {
 /// samples needs most of them, and is not looked at.
 struct ReplicaShares {
   double ofPasses = 1, ofSteps = 1;
+  /// Less so many seconds, per entry of `getUnits`. Empty: none.
+  std::vector<CostVector> lacks = {};
 
   template <typename Vector> Vector scale(Vector vector) const {
     vector.forward *= ofPasses;
@@ -34,20 +36,24 @@ struct ReplicaShares {
 
 class ReplicaOracle : public BlockOracle {
 public:
-  ReplicaOracle(BlockOracle &oracle, const ReplicaShares &shares)
-      : oracle(oracle), shares(shares) {}
+  ReplicaOracle(BlockOracle &oracle, const ReplicaShares &shares,
+                const CostVector &lack)
+      : oracle(oracle), shares(shares), lack(lack) {}
 
   int getInCount() const override { return oracle.getInCount(); }
   int getOutCount() const override { return oracle.getOutCount(); }
   int getModeCount() const override { return oracle.getModeCount(); }
 
   BoundaryMatrix minimise(const Weights &weights, ModeSet modes) override {
-    return oracle.minimise(shares.scale(weights), modes);
+    BoundaryMatrix matrix = oracle.minimise(shares.scale(weights), modes);
+    for (double &cost : matrix.costs)
+      cost = reduce(cost, weights);
+    return matrix;
   }
   Least getLeast(const Weights &weights, ModeSet modes) override {
     Least least = oracle.getLeast(shares.scale(weights), modes);
-    least.cost = shares.scale(least.cost);
-    return least;
+    // There is but a bound.
+    return {reduce(least.value, weights), {}};
   }
   std::optional<BlockPlan> getPlan(const Weights & /*weights*/,
                                    ModeSet /*modes*/, int /*in*/,
@@ -56,18 +62,26 @@ public:
   }
 
 private:
+  double reduce(double cost, const Weights &weights) const {
+    return std::max(0.0, cost - weights.get(lack));
+  }
+
   BlockOracle &oracle;
-  ReplicaShares shares;
+  const ReplicaShares &shares;
+  CostVector lack;
 };
 
 class ReplicaModel : public SpaceModel {
 public:
-  ReplicaModel(std::shared_ptr<UnitOracles> given, const ReplicaShares &shares)
-      : oracles(std::move(given)), units(oracles->getUnits()) {
-    for (SearchUnit &unit : units) {
+  ReplicaModel(std::shared_ptr<UnitOracles> given, ReplicaShares givenShares)
+      : oracles(std::move(given)), shares(std::move(givenShares)),
+        units(oracles->getUnits()) {
+    for (auto [number, unit] : llvm::enumerate(units)) {
       std::unique_ptr<ReplicaOracle> &oracle = shared[unit.oracle];
       if (!oracle)
-        oracle = std::make_unique<ReplicaOracle>(*unit.oracle, shares);
+        oracle = std::make_unique<ReplicaOracle>(
+            *unit.oracle, shares,
+            shares.lacks.empty() ? CostVector() : shares.lacks[number]);
       unit.oracle = oracle.get();
     }
   }
@@ -85,6 +99,7 @@ public:
 
 private:
   std::shared_ptr<UnitOracles> oracles;
+  ReplicaShares shares;
   std::map<BlockOracle *, std::unique_ptr<ReplicaOracle>> shared;
   std::vector<SearchUnit> units;
 };
@@ -133,10 +148,6 @@ ReplicaModels::Replica &ReplicaModels::get(const SourceStep &step,
   made.oracles = std::make_shared<UnitOracles>(step.units, own, made.space,
                                                costs, UnitScope::samples,
                                                meshes.get(made.space.mesh));
-  if (made.oracles->getRefusal())
-    made.oracles = nullptr;
-  else
-    made.choices = made.oracles->getChoices();
   return made;
 }
 
@@ -144,17 +155,30 @@ static int64_t getBatches(const SourceStep &step) {
   return step.problem.microBatches;
 }
 
-/// The one with the fewest more samples. Null: none is made.
+/// The one with the fewest more samples. Null: none is known.
 const ReplicaModels::Replica *
-ReplicaModels::findLarger(const Replica &replica) const {
+ReplicaModels::findLarger(const Replica &replica,
+                          bool Replica::*isKnown) const {
   const Replica *found = nullptr;
   int64_t batches = getBatches(*replica.step);
   for (const Replica &known : replicas)
-    if (known.isMade && isSame(known.space, replica.space) &&
+    if (known.*isKnown && isSame(known.space, replica.space) &&
         batches % getBatches(*known.step) == 0 &&
         (!found || getBatches(*known.step) > getBatches(*found->step)))
       found = &known;
   return found;
+}
+
+std::shared_ptr<UnitOracles>
+ReplicaModels::begin(const SourceStep &step, const SourceStep &ofReplica,
+                     const PlanRequest &request, const PlanSpace &space,
+                     bool isOfKnown) {
+  Replica &own = get(ofReplica, request, getReplicaSpace(step.problem, space));
+  bool isOther = isOfKnown && findLarger(own, &Replica::isBegun);
+  if (own.isBegun || isOther)
+    return nullptr;
+  own.isBegun = true;
+  return own.oracles;
 }
 
 std::unique_ptr<SpaceModel> ReplicaModels::make(const SourceStep &step,
@@ -166,16 +190,27 @@ std::unique_ptr<SpaceModel> ReplicaModels::make(const SourceStep &step,
   if (step.units.getUnitCount() != ofReplica.units.getUnitCount())
     return nullptr;
   Replica &own = get(ofReplica, request, getReplicaSpace(step.problem, space));
-  const Replica *replica = isOfKnown ? findLarger(own) : &own;
-  if (!own.oracles || !replica)
+  const Replica *replica = isOfKnown ? findLarger(own, &Replica::isMade) : &own;
+  if (!replica || own.oracles->getRefusal())
     return nullptr;
+  if (own.choices.empty())
+    own.choices = own.oracles->getChoices();
   own.isMade |= !isOfKnown;
+  own.isBegun |= !isOfKnown;
   auto replicas =
       static_cast<double>(space.mesh.getWidth(getDataAxes(space.mesh)));
   ReplicaShares shares{1, 1 / replicas};
-  if (replica != &own)
-    shares.ofPasses = getLeastShare(replica->choices, own.choices) *
+  if (replica != &own) {
+    PartBound parts = boundParts(replica->choices, own.choices);
+    if (parts.share == 0)
+      return nullptr;
+    shares.ofPasses = parts.share *
                       static_cast<double>(getBatches(*replica->step)) /
                       static_cast<double>(getBatches(ofReplica));
-  return std::make_unique<ReplicaModel>(replica->oracles, shares);
+    shares.lacks = own.oracles->sumByUnits(parts.lackSeconds);
+    // What is made again is a second pass of its ops.
+    for (CostVector &lack : shares.lacks)
+      lack.inputGradient += lack.forward;
+  }
+  return std::make_unique<ReplicaModel>(replica->oracles, std::move(shares));
 }

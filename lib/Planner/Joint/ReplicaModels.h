@@ -44,20 +44,28 @@ public:
                                    const PlanRequest &request,
                                    const PlanSpace &space, bool isOfKnown);
 
+  /// The oracles that `make` will ask. Null: it will not, if `isOfKnown`
+  /// because one with more samples has been begun, too.
+  std::shared_ptr<UnitOracles> begin(const SourceStep &step,
+                                     const SourceStep &ofReplica,
+                                     const PlanRequest &request,
+                                     const PlanSpace &space, bool isOfKnown);
+
 private:
   struct Replica {
     const SourceStep *step;
     PlanSpace space;
-    /// Null: there is no plan.
     std::shared_ptr<UnitOracles> oracles = nullptr;
+    /// Of oracles that have been looked at.
     std::vector<OpChoices> choices = {};
-    /// The oracles have been asked for.
-    bool isMade = false;
+    /// The oracles have been asked for, or will be.
+    bool isMade = false, isBegun = false;
   };
 
   Replica &get(const SourceStep &step, const PlanRequest &request,
                PlanSpace space);
-  const Replica *findLarger(const Replica &replica) const;
+  const Replica *findLarger(const Replica &replica,
+                            bool Replica::*isKnown) const;
 
   const PlanCosts &costs;
   KnownMeshes &meshes;

@@ -24,7 +24,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 /// How much is known of a configuration; see the levels in the header.
-enum class Level { none, scaled, relaxed, ops, blocks, memory, plan };
+enum class Level { none, scaled, known, relaxed, ops, blocks, memory, plan };
 
 class Search {
 public:
@@ -45,6 +45,7 @@ public:
         break;
       size_t number = open.begin()->second;
       open.erase(open.begin());
+      lookAhead(open);
       advance(number);
     }
     certify();
@@ -112,16 +113,9 @@ private:
   }
 
   /// 0: nothing is known.
-  double getRelaxedBound(const Configuration &configuration) {
-    double bound = 0;
-    for (bool isOfKnown : {true, false}) {
-      if (bound >= getCutoff())
-        break;
-      if (SpaceState *state = states.getRelaxed(configuration, isOfKnown))
-        bound = std::max(
-            bound, state->getBlockBound(configuration.shape, getCutoff()));
-    }
-    return bound;
+  double getRelaxedBound(const Configuration &configuration, bool isOfKnown) {
+    SpaceState *state = states.getRelaxed(configuration, isOfKnown);
+    return state ? state->getBlockBound(configuration.shape, getCutoff()) : 0;
   }
 
   /// Some plan early: without one no bound is ever too high, and to have bounds
@@ -200,8 +194,13 @@ private:
     llvm::stable_sort(all, [](const auto &one, const auto &other) {
       return one.first < other.first;
     });
-    for (auto &[lowest, ofPlace] : all)
+    for (auto &[lowest, ofPlace] : all) {
+      for (const auto &[bound, next] : all)
+        if (bound < getCutoff() && !next.empty() &&
+            !states.prepare(next.front().second, SpaceSource::Next::model))
+          break;
       tryPlace(std::move(ofPlace));
+    }
   }
 
   void tryPlace(Bounded configurations) {
@@ -225,8 +224,9 @@ private:
   /// Without networks of its own.
   double getEarlyBound(const Configuration &configuration) {
     double bound = getWorkBound(configuration);
-    if (bound < getCutoff())
-      bound = std::max(bound, getRelaxedBound(configuration));
+    for (bool isOfKnown : {true, false})
+      if (bound < getCutoff())
+        bound = std::max(bound, getRelaxedBound(configuration, isOfKnown));
     return bound;
   }
 
@@ -283,6 +283,7 @@ private:
       if (nodes[number].level >= Level::ops)
         continue;
       open.erase({bound, number});
+      lookAhead(low);
       if (advance(number))
         low.insert({nodes[number].bound, number});
     }
@@ -325,12 +326,33 @@ private:
       auto [bound, number] = *some.begin();
       some.erase(some.begin());
       open.erase({bound, number});
+      lookAhead(some);
       double before = getBest();
       if (advance(number)) {
         some.insert({nodes[number].bound, number});
         continue;
       }
       if (nodes[number].level == Level::plan && isEnough(getBest() < before))
+        break;
+    }
+  }
+
+  /// Lets other threads begin with what is likely to be asked for next.
+  void lookAhead(const NodeSet &some) {
+    constexpr int mostAhead = 64;
+    int ahead = 0;
+    for (auto [bound, number] : some) {
+      const Node &node = nodes[number];
+      if (++ahead > mostAhead || bound >= getCutoff())
+        break;
+      if (node.level == Level::none)
+        continue;
+      using Next = SpaceSource::Next;
+      Next next = node.level == Level::scaled    ? Next::perhapsRelaxed
+                  : node.level == Level::known   ? Next::relaxed
+                  : node.level == Level::relaxed ? Next::least
+                                                 : Next::model;
+      if (!states.prepare(node.configuration, next))
         break;
     }
   }
@@ -343,9 +365,11 @@ private:
       node.bound =
           std::max(node.bound, getLeastBound(configuration, /*isOwn=*/false));
       node.level = Level::scaled;
-    } else if (node.level == Level::scaled) {
-      node.bound = std::max(node.bound, getRelaxedBound(configuration));
-      node.level = Level::relaxed;
+    } else if (node.level < Level::relaxed) {
+      bool isOfKnown = node.level == Level::scaled;
+      node.bound =
+          std::max(node.bound, getRelaxedBound(configuration, isOfKnown));
+      node.level = isOfKnown ? Level::known : Level::relaxed;
     } else if (node.level == Level::relaxed) {
       node.bound =
           std::max(node.bound, getLeastBound(configuration, /*isOwn=*/true));

@@ -42,6 +42,31 @@ SpaceState *SpaceStates::get(const Configuration &configuration) {
   return state;
 }
 
+bool SpaceStates::prepare(const Configuration &configuration,
+                          SpaceSource::Next next) {
+  auto [space, count] =
+      std::pair(configuration.space, configuration.microBatches);
+  bool isKnown = prepared.count({space, count, next}) > 0;
+  switch (next) {
+  case SpaceSource::Next::perhapsRelaxed:
+  case SpaceSource::Next::relaxed:
+    isKnown |= relaxed[false].count({space, count}) > 0;
+    break;
+  case SpaceSource::Next::least:
+    isKnown |= leasts.count({space, count, /*isOwn=*/true}) > 0;
+    break;
+  case SpaceSource::Next::model:
+    isKnown |= states.count({space, count}) > 0;
+    break;
+  }
+  if (isKnown)
+    return true;
+  if (!source.prepare(space, count, next))
+    return false;
+  prepared.insert({space, count, next});
+  return true;
+}
+
 SpaceState *SpaceStates::getRelaxed(const Configuration &configuration,
                                     bool isOfKnown) {
   auto [it, isNew] = relaxed[isOfKnown].try_emplace(

@@ -15,6 +15,7 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <set>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -32,6 +33,9 @@ public:
 
   /// Null: the space is impossible.
   SpaceState *get(const Configuration &configuration);
+
+  /// See `SpaceSource`. False: nothing more is begun now.
+  bool prepare(const Configuration &configuration, SpaceSource::Next next);
 
   /// What is known of a space before there is a model. Null: it is impossible.
   struct Least {
@@ -64,6 +68,8 @@ private:
   std::map<std::pair<int, int64_t>, std::unique_ptr<SpaceState>> states;
   /// By whether they are of what was known when they were asked for.
   std::map<std::pair<int, int64_t>, std::unique_ptr<SpaceState>> relaxed[2];
+  /// What was begun, by space and number of micro-batches.
+  std::set<std::tuple<int, int64_t, SpaceSource::Next>> prepared;
   /// Those that were asked last, the last one behind.
   std::vector<SpaceState *> recent;
 };

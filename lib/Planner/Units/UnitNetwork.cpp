@@ -354,22 +354,33 @@ private:
     // Without it the network is a bound.
     if (combinations > mostCombinations)
       return;
-    std::vector<int> ofRead;
-    for (const Read &read : reads)
+    // Per read its decision, and per choice of it what it uses, by the place in
+    // a list of all that is used.
+    std::vector<int> ofRead, layouts;
+    std::vector<std::vector<int>> placesOf;
+    for (const Read &read : reads) {
       ofRead.push_back(static_cast<int>(
           llvm::find(decisions, sample.decisions.ofOp[read.op]) -
           decisions.begin()));
+      std::vector<int> &places = placesOf.emplace_back();
+      for (int choice : choices[ofRead.back()]) {
+        int layout = tables.uses[read.op][read.position][choice];
+        auto place = llvm::find(layouts, layout) - layouts.begin();
+        if (place == static_cast<std::ptrdiff_t>(layouts.size()))
+          layouts.push_back(layout);
+        places.push_back(static_cast<int>(place));
+      }
+    }
     factor.reserve(static_cast<size_t>(combinations));
     std::vector<size_t> places(decisions.size(), 0);
     std::vector<int> used(reads.size());
     for (int rest : getRests(value)) {
+      std::vector<CopyCost> copyCosts = getCopyCosts(value, rest, layouts);
+      const Sharding &atRest = tables.layouts.get(rest);
       for (;;) {
-        for (auto [number, read] : llvm::enumerate(reads)) {
-          int decision = ofRead[number];
-          used[number] = tables.uses[read.op][read.position]
-                                    [choices[decision][places[decision]]];
-        }
-        if (auto cost = getCopyCost(value, rest, reads, used))
+        for (size_t number = 0; number < reads.size(); ++number)
+          used[number] = placesOf[number][places[ofRead[number]]];
+        if (auto cost = getCost(value, atRest, reads, used, copyCosts))
           factor.add(*cost);
         else
           factor.add({});
@@ -383,9 +394,28 @@ private:
     made.network.add(std::move(factor));
   }
 
-  std::optional<Components> getCopyCost(int value, int rest,
-                                        llvm::ArrayRef<Read> reads,
-                                        llvm::ArrayRef<int> used) const {
+  /// A copy of a value in another layout than at rest.
+  struct CopyCost {
+    bool isAtRest;
+    double seconds, bytes;
+  };
+  std::vector<CopyCost> getCopyCosts(int value, int rest,
+                                     llvm::ArrayRef<int> layouts) {
+    std::vector<CopyCost> costs;
+    int form = tables.forms[value];
+    for (int layout : layouts)
+      costs.push_back(
+          {layout == rest, tables.layouts.getSeconds(form, rest, layout),
+           static_cast<double>(tables.layouts.getBytes(form, layout))});
+    return costs;
+  }
+
+  /// Of the copies that reads use, by their places in `copyCosts`; nullopt:
+  /// some cannot be made.
+  std::optional<Components> getCost(int value, const Sharding &atRest,
+                                    llvm::ArrayRef<Read> reads,
+                                    llvm::ArrayRef<int> used,
+                                    llvm::ArrayRef<CopyCost> copyCosts) const {
     const UnitSample::Value &inUnit = sample.values[value];
     bool again = remaking.gathersAgain &&
                  problem.values[value].kind == ValueKind::activation;
@@ -394,37 +424,34 @@ private:
     bool isHalf = isCrossing && (inUnit.isReadForwardElsewhere ||
                                  inUnit.isReadBackwardElsewhere);
     double share = isHalf ? 0.5 : 1.0 / inUnit.readingUnits;
-    const Sharding &atRest = tables.layouts.get(rest);
     struct Copy {
-      int layout;
+      int place;
       CopyReader reader;
       Phase first, last;
     };
     llvm::SmallVector<Copy, 4> copies;
     Components cost{};
-    for (auto [read, layout] : llvm::zip_equal(reads, used)) {
-      if (layout == rest)
+    for (auto [read, place] : llvm::zip_equal(reads, used)) {
+      if (copyCosts[place].isAtRest)
         continue;
       auto shared = llvm::find_if(
-          copies, [&, &read = read, layout = layout](const Copy &copy) {
-            return copy.layout == layout &&
+          copies, [&, &read = read, place = place](const Copy &copy) {
+            return copy.place == place &&
                    sharesCopies(copy.reader, read.reader, atRest, again);
           });
       if (shared != copies.end()) {
         shared->last = read.phase;
         continue;
       }
-      double seconds =
-          tables.layouts.getSeconds(tables.forms[value], rest, layout);
-      if (seconds == infinity)
+      if (copyCosts[place].seconds == infinity)
         return std::nullopt;
-      cost[getComponent(sample, read.op, read.phase)] += seconds;
-      copies.push_back({layout, read.reader, read.phase, read.phase});
+      cost[getComponent(sample, read.op, read.phase)] +=
+          copyCosts[place].seconds;
+      copies.push_back({place, read.reader, read.phase, read.phase});
     }
     for (const Copy &copy : copies)
       if (isAcross(copy.first, copy.last))
-        cost[saved] += static_cast<double>(
-            tables.layouts.getBytes(tables.forms[value], copy.layout));
+        cost[saved] += copyCosts[copy.place].bytes;
     for (double &component : cost)
       component *= share;
     return cost;

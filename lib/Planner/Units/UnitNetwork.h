@@ -55,6 +55,10 @@ UnitNetwork makeUnitNetwork(const UnitSample &sample, const StepUnits &units,
 /// What every plan of a kind costs at least, by its ops and parameters alone.
 CostVector getLeastCost(const UnitSample &sample, UnitTables &tables, int kind);
 
+/// What so many seconds of a step per op of a sample come to in a unit.
+CostVector sumOps(const UnitSample &sample, int kind,
+                  llvm::ArrayRef<double> secondsOfOps);
+
 } // namespace parplan
 
 #endif // PARPLAN_LIB_PLANNER_UNITNETWORK_H

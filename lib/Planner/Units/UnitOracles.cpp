@@ -15,6 +15,7 @@
 #include "llvm/ADT/Sequence.h"
 
 #include <algorithm>
+#include <mutex>
 
 using namespace parplan;
 
@@ -83,55 +84,70 @@ parplan::makeMeshKnowledge(const Mesh &mesh, const PlanCosts &costs) {
 
 struct UnitOracles::Storage {
   const UnitModel::Storage &model;
+  PlanRequest request;
   PlanSpace space;
   const PlanCosts &costs;
-  std::vector<UnitMode> allowed;
-  /// Kinds that are nearly equal share it, as modes do.
+  UnitScope scope;
   std::shared_ptr<MeshKnowledge> known;
-  UnitTables tables;
-  std::vector<UnitOracle> ofKinds;
   /// Per kind and mode.
   std::vector<std::vector<UnitRemaking>> remakings;
 
   Storage(const UnitModel::Storage &model, const PlanRequest &request,
           const PlanSpace &space, const PlanCosts &costs, UnitScope scope,
           std::shared_ptr<MeshKnowledge> given)
-      : model(model), space(space), costs(costs),
-        allowed(getAllowedModes(request)),
-        known(given ? std::move(given) : makeMeshKnowledge(space.mesh, costs)),
-        tables(model.sample, model.units, request, space, costs,
-               known->layouts) {
-    tables.scope = scope;
+      : model(model), request(request), space(space), costs(costs),
+        scope(scope),
+        known(given ? std::move(given) : makeMeshKnowledge(space.mesh, costs)) {
   }
 
-  void makeKinds() {
-    for (size_t kind = ofKinds.size(); kind < model.units.kinds.size(); ++kind)
-      addKind(static_cast<int>(kind));
+  UnitTables &getTables() {
+    std::call_once(hasTables, [&] {
+      tables = std::make_unique<UnitTables>(
+          model.sample, model.units, request, space, costs, known->layouts);
+      tables->scope = scope;
+    });
+    return *tables;
+  }
+
+  UnitOracle &getOracle(int kind) { return getOracles()[kind]; }
+
+  std::vector<UnitOracle> &getOracles() {
+    std::call_once(hasOracles, [&] {
+      if (!getTables().refusal)
+        for (size_t kind = 0; kind < model.units.kinds.size(); ++kind)
+          addKind(static_cast<int>(kind));
+    });
+    return oracles;
   }
 
 private:
   /// Of allowed modes that are equal, as where there is nothing to make again,
   /// the first one is all.
   void addKind(int kind) {
-    std::vector<UnitRemaking> &ofKind = remakings.emplace_back(), known;
+    std::vector<UnitRemaking> &ofKind = remakings.emplace_back(), seen;
     std::vector<int> modes;
     for (int mode = 0; mode < unitModeCount; ++mode)
       ofKind.push_back(
           getRemaking(model.sample, kind, static_cast<UnitMode>(mode)));
-    for (UnitMode mode : allowed) {
+    for (UnitMode mode : getAllowedModes(request)) {
       auto number = static_cast<int>(mode);
       // Without a backward pass there is nothing to make again.
       bool isUseful = modes.empty() || isTraining(model.problem);
-      if (!isUseful || llvm::is_contained(known, ofKind[number]))
+      if (!isUseful || llvm::is_contained(seen, ofKind[number]))
         continue;
-      known.push_back(ofKind[number]);
+      seen.push_back(ofKind[number]);
       modes.push_back(number);
     }
-    ofKinds.emplace_back(std::move(modes), [this, kind](int mode) {
-      return makeUnitNetwork(model.sample, model.units, tables, kind,
-                             remakings[kind][mode], this->known->pool);
+    oracles.emplace_back(std::move(modes), [this, kind](int mode) {
+      return makeUnitNetwork(model.sample, model.units, *tables, kind,
+                             remakings[kind][mode], known->pool);
     });
   }
+
+  std::once_flag hasTables, hasOracles;
+  std::unique_ptr<UnitTables> tables;
+  /// Kinds that are nearly equal share what is known, as modes do.
+  std::vector<UnitOracle> oracles;
 };
 
 UnitOracles::UnitOracles(const UnitModel &model, const PlanRequest &request,
@@ -143,15 +159,17 @@ UnitOracles::UnitOracles(const UnitModel &model, const PlanRequest &request,
 UnitOracles::~UnitOracles() = default;
 
 std::optional<std::string> UnitOracles::getRefusal() const {
-  return storage->tables.refusal;
+  return storage->getTables().refusal;
 }
 
+void UnitOracles::prepare() { storage->getOracles(); }
+
 std::vector<SearchUnit> UnitOracles::getUnits() {
-  storage->makeKinds();
+  std::vector<UnitOracle> &oracles = storage->getOracles();
   std::vector<SearchUnit> runs;
   const StepUnits &units = storage->model.units;
   for (size_t number = 0; number < units.units.size(); ++number) {
-    UnitOracle *oracle = &storage->ofKinds[units.units[number].kind];
+    UnitOracle *oracle = &oracles[units.units[number].kind];
     if (!runs.empty() && runs.back().oracle == oracle)
       ++runs.back().count;
     else
@@ -162,20 +180,19 @@ std::vector<SearchUnit> UnitOracles::getUnits() {
 
 void UnitOracles::forget() {
   storage->known->pool->forget();
-  for (UnitOracle &oracle : storage->ofKinds)
+  for (UnitOracle &oracle : storage->getOracles())
     oracle.forget();
 }
 
 PlanningAnswer UnitOracles::getAnswer(llvm::ArrayRef<BlockPlan> plans) {
-  storage->makeKinds();
   const auto &model = storage->model;
   PARPLAN_CHECK(plans.size() == model.units.units.size(),
                 "every unit has a plan");
-  UnitAnswer answer(model.problem, model.units, model.sample, storage->tables,
-                    storage->space, storage->costs);
+  UnitAnswer answer(model.problem, model.units, model.sample,
+                    storage->getTables(), storage->space, storage->costs);
   for (auto [number, plan] : llvm::enumerate(plans)) {
     int kind = model.units.units[number].kind;
-    answer.add(static_cast<int>(number), plan, storage->ofKinds[kind],
+    answer.add(static_cast<int>(number), plan, storage->getOracle(kind),
                storage->remakings[kind][plan.mode]);
   }
   return answer.finish();
@@ -183,17 +200,16 @@ PlanningAnswer UnitOracles::getAnswer(llvm::ArrayRef<BlockPlan> plans) {
 
 std::vector<BlockPlan> UnitOracles::agree(std::vector<BlockPlan> plans,
                                           llvm::ArrayRef<Weights> weights) {
-  storage->makeKinds();
   const auto &model = storage->model;
   UnitAgreement agreement(std::move(plans), weights);
   for (const auto &ofValue : model.sample.tied) {
     std::vector<UnitAgreement::User> users;
     for (auto [unit, sampled] : ofValue) {
-      UnitOracle &oracle = storage->ofKinds[model.units.units[unit].kind];
+      UnitOracle &oracle = storage->getOracle(model.units.units[unit].kind);
       int variable = oracle.getVariables().ofValue[sampled];
       if (variable >= 0)
         users.push_back(
-            {unit, &oracle, variable, storage->tables.rests[sampled]});
+            {unit, &oracle, variable, storage->getTables().rests[sampled]});
     }
     if (users.size() > 1)
       agreement.settle(users);
@@ -208,18 +224,19 @@ double UnitOracles::getFixedBytes() const {
 std::pair<int64_t, int64_t> UnitOracles::getMessageBytes(int unit,
                                                          int state) const {
   const auto &model = storage->model;
+  UnitTables &tables = storage->getTables();
   int kind = model.units.units[unit].kind;
   std::vector<int> slots =
-      storage->ofKinds[kind].getSlots(/*isBehind=*/true, state);
+      storage->getOracle(kind).getSlots(/*isBehind=*/true, state);
   std::pair<int64_t, int64_t> bytes = {0, 0};
   const UnitSample::Range &range = model.sample.kinds[kind];
   for (int value = range.firstValue; value < range.endValue; ++value) {
     const UnitSample::Value &description = model.sample.values[value];
     if (description.part != StepUnits::Part::behind)
       continue;
-    int layout = storage->tables.rests[value][slots[description.slot]];
+    int layout = tables.rests[value][slots[description.slot]];
     (description.maker >= 0 ? bytes.first : bytes.second) +=
-        storage->tables.layouts.getBytes(storage->tables.forms[value], layout);
+        tables.layouts.getBytes(tables.forms[value], layout);
   }
   return bytes;
 }
@@ -230,37 +247,28 @@ std::vector<CostVector> UnitOracles::getLeastOpCosts() {
   for (const StepUnits::Unit &unit : storage->model.units.units) {
     if (unit.kind != last)
       costs.push_back(
-          getLeastCost(storage->model.sample, storage->tables, unit.kind));
+          getLeastCost(storage->model.sample, storage->getTables(), unit.kind));
     last = unit.kind;
   }
   return costs;
 }
 
-double parplan::getLeastShare(llvm::ArrayRef<OpChoices> whole,
-                              llvm::ArrayRef<OpChoices> parts) {
-  if (whole.size() != parts.size())
-    return 0;
-  double share = 1;
-  for (auto [ofWhole, ofParts] : llvm::zip_equal(whole, parts))
-    for (auto [number, choice] : llvm::enumerate(ofParts)) {
-      auto isSame = [&, &assignment = choice.first](const auto &other) {
-        return other.first == assignment;
-      };
-      // Mostly both have the same ones in the same order.
-      auto same = ofWhole.begin() + std::min(number, ofWhole.size());
-      if (same == ofWhole.end() || !isSame(*same))
-        same = llvm::find_if(ofWhole, isSame);
-      if (same == ofWhole.end())
-        return 0;
-      if (choice.second < share * same->second)
-        share = choice.second / same->second;
-    }
-  return share;
+std::vector<CostVector>
+UnitOracles::sumByUnits(llvm::ArrayRef<double> secondsOfOps) const {
+  const UnitSample &sample = storage->model.sample;
+  std::vector<CostVector> sums;
+  int last = -1;
+  for (const StepUnits::Unit &unit : storage->model.units.units) {
+    if (unit.kind != last)
+      sums.push_back(sumOps(sample, unit.kind, secondsOfOps));
+    last = unit.kind;
+  }
+  return sums;
 }
 
 std::vector<OpChoices> UnitOracles::getChoices() const {
   const PlanningProblem &problem = storage->model.sample.problem;
-  const UnitTables &tables = storage->tables;
+  const UnitTables &tables = storage->getTables();
   std::vector<OpChoices> choices(problem.ops.size());
   for (auto [op, ofOp] : llvm::enumerate(choices)) {
     auto repeat = static_cast<double>(getRepeat(problem, problem.ops[op]));

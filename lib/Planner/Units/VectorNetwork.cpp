@@ -77,6 +77,7 @@ FactorRef FactorPool::get(VectorFactor factor) {
       hash, llvm::xxh3_64bits(llvm::ArrayRef(
                 reinterpret_cast<const uint8_t *>(factor.costs.data()),
                 factor.costs.size() * sizeof(Components))));
+  std::lock_guard guard(lock);
   auto [begin, end] = known.equal_range(hash);
   for (auto it = begin; it != end; ++it)
     if (it->second->variables == factor.variables &&
@@ -90,6 +91,7 @@ FactorRef FactorPool::get(VectorFactor factor) {
 }
 
 void FactorPool::forget() {
+  std::lock_guard guard(lock);
   known.clear();
   restricted.clear();
   eliminated.clear();
@@ -145,15 +147,8 @@ std::vector<int> VectorNetwork::getFactorsOf(int variable) const {
 }
 
 /// Leaves the classes that some choice is of.
-FactorRef VectorNetwork::restrictFactor(const FactorRef &ref, int variable,
-                                        llvm::ArrayRef<int> places) {
-  const VectorFactor &factor = *ref;
-  int place = factor.getPlace(variable);
-  if (place < 0)
-    return ref;
-  FactorRef &known = pool->restricted[{ref, {variable, places.vec()}}];
-  if (known)
-    return known;
+static VectorFactor restrictFactor(const VectorFactor &factor, int place,
+                                   llvm::ArrayRef<int> places) {
   VectorFactor made;
   made.variables = factor.variables;
   made.sizes = factor.sizes;
@@ -175,18 +170,23 @@ FactorRef VectorNetwork::restrictFactor(const FactorRef &ref, int variable,
       for (int inner = 0; inner < slice.inner; ++inner)
         made.add(
             factor.get((outer * slice.size + ofClass) * slice.inner + inner));
-  known = pool->get(std::move(made));
-  return known;
+  return made;
 }
 
 void VectorNetwork::restrict(int variable, llvm::ArrayRef<int> places) {
   if (static_cast<int>(places.size()) == getSize(variable))
     return;
-  for (FactorRef &factor : factors)
-    factor = restrictFactor(factor, variable, places);
+  auto restrictRef = [&](FactorRef &factor) {
+    int place = factor->getPlace(variable);
+    if (place >= 0)
+      factor = pool->getOnce(
+          pool->restricted, {factor, {variable, places.vec()}}, [&] {
+            return pool->get(restrictFactor(*factor, place, places));
+          });
+  };
+  llvm::for_each(factors, restrictRef);
   for (Step &step : steps)
-    for (FactorRef &factor : step.factors)
-      factor = restrictFactor(factor, variable, places);
+    llvm::for_each(step.factors, restrictRef);
   std::vector<int> left;
   for (int place : places)
     left.push_back(kept[variable][place]);

@@ -21,11 +21,13 @@
 #include "Components.h"
 
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <vector>
 
@@ -72,7 +74,7 @@ struct VectorFactor {
 using FactorRef = std::shared_ptr<const VectorFactor>;
 
 /// What was made of factors once: networks of one pool that have factors in
-/// common, as the modes of a unit do, share that work.
+/// common, as the modes of a unit do, share that work. Any thread may use it.
 class FactorPool {
 public:
   /// Equal factors are one.
@@ -83,6 +85,21 @@ public:
 private:
   friend class VectorNetwork;
 
+  /// What is known for a key, or else what `make` gives.
+  template <typename Key>
+  FactorRef getOnce(std::map<Key, FactorRef> &results, const Key &key,
+                    llvm::function_ref<FactorRef()> make) {
+    {
+      std::lock_guard guard(lock);
+      if (auto it = results.find(key); it != results.end())
+        return it->second;
+    }
+    FactorRef made = make();
+    std::lock_guard guard(lock);
+    return results.try_emplace(key, std::move(made)).first->second;
+  }
+
+  std::mutex lock;
   std::multimap<size_t, FactorRef> known;
   std::map<std::pair<FactorRef, std::pair<int, std::vector<int>>>, FactorRef>
       restricted;
@@ -132,8 +149,6 @@ private:
     return static_cast<int>(kept[variable].size());
   }
   std::vector<int> getFactorsOf(int variable) const;
-  FactorRef restrictFactor(const FactorRef &factor, int variable,
-                           llvm::ArrayRef<int> places);
   bool dropImpossible(int variable);
   bool tryEliminate(int variable);
   double getJointSize(int variable) const;

@@ -211,17 +211,18 @@ bool VectorNetwork::tryEliminate(int variable) {
     refs.push_back(factors[number]);
     around.push_back(refs.back().get());
   }
-  auto [known, isNew] = pool->eliminated.try_emplace({variable, refs}, nullptr);
-  if (isNew)
-    if (auto made = ::eliminate(variable, around))
-      known->second = pool->get(std::move(*made));
-  if (!known->second)
+  FactorRef made =
+      pool->getOnce(pool->eliminated, {variable, refs}, [&]() -> FactorRef {
+        auto factor = ::eliminate(variable, around);
+        return factor ? pool->get(std::move(*factor)) : nullptr;
+      });
+  if (!made)
     return false;
   for (int number : llvm::reverse(numbers))
     factors.erase(factors.begin() + number);
   steps.push_back({variable, std::move(refs)});
   eliminated[variable] = true;
-  factors.push_back(known->second);
+  factors.push_back(std::move(made));
   return true;
 }
 
@@ -266,13 +267,14 @@ void VectorNetwork::mergeFactors() {
                   });
       if (!isIn)
         continue;
-      auto [known, isNew] = pool->sums.try_emplace({wide, narrow}, nullptr);
-      if (isNew)
-        if (auto sum = addFactors(*wide, *narrow))
-          known->second = pool->get(std::move(*sum));
-      if (!known->second)
+      FactorRef made =
+          pool->getOnce(pool->sums, {wide, narrow}, [&]() -> FactorRef {
+            auto sum = addFactors(*wide, *narrow);
+            return sum ? pool->get(std::move(*sum)) : nullptr;
+          });
+      if (!made)
         continue;
-      wide = known->second;
+      wide = std::move(made);
       isMerged = true;
     }
     if (isMerged)

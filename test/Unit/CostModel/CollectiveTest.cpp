@@ -57,6 +57,33 @@ TEST(Collective, a100AllReducesComeNearMeasurements) {
   EXPECT_LT(seconds, 0.65e-3);
 }
 
+TEST(Collective, callsInPartsTakeNoLess) {
+  // Bounds of steps in more micro-batches follow from that.
+  constexpr int64_t nodes = 4;
+  for (const ClusterDescription &preset : getPresets()) {
+    int64_t inNode = preset.node.devices > 0 ? preset.node.devices : 8;
+    int64_t count = preset.network ? nodes : 1;
+    CostModel model = makeModel(preset.name, inNode * count);
+    std::vector<RankGroup> groups;
+    if (preset.network)
+      groups = {{inNode * nodes, inNode, nodes}, {nodes, 1, nodes}};
+    if (inNode > 1)
+      groups.push_back({inNode, inNode, 1});
+    for (RankGroup group : groups)
+      for (CollectiveKind kind : allCollectiveKinds)
+        for (int64_t bytes = 1 << 10; bytes < int64_t(1) << 36; bytes += bytes / 8 * 3)
+          for (int64_t parts : {2, 3, 4, 8, 16}) {
+            double whole = model.getCollectiveSeconds(kind, group, bytes);
+            double part = model.getCollectiveSeconds(
+                kind, group, (bytes + parts - 1) / parts);
+            EXPECT_GE(static_cast<double>(parts) * part, whole * (1 - 1e-9))
+                << preset.name << ", " << stringifyCollectiveKind(kind) << " of "
+                << bytes << " B over " << group.size << " ranks, "
+                << group.nodes << " nodes, in " << parts;
+          }
+  }
+}
+
 TEST(Collective, moreBytesNeverCostLess) {
   for (const char *preset :
        {"dgx-a100-40g", "dgx-h100", "dgx-b200", "4x4090", "p3.16xlarge"}) {
