@@ -19,6 +19,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 using namespace parplan;
 
@@ -443,22 +444,26 @@ bool ProblemSource::prepare(int space, int64_t count, Next next) {
   if (!background.isIdle())
     return false;
   std::shared_ptr<UnitOracles> oracles;
+  bool isWhole = next != Next::least;
   if (next == Next::least || next == Next::model) {
     if (Model *model = begin(space, count))
       oracles = model->getOracles();
   } else if (SourceStep *replica = getReplicaStep(space, count)) {
     const Space &own = spaces[space];
-    oracles = replicas.begin(*getStep(count), *replica,
-                             getRequestOf(own.positions), own.space,
-                             /*isOfKnown=*/next == Next::perhapsRelaxed);
+    std::tie(oracles, isWhole) = replicas.begin(
+        *getStep(count), *replica, getRequestOf(own.positions), own.space,
+        /*isOfKnown=*/next == Next::perhapsRelaxed);
   }
-  if (oracles)
-    background.add([oracles, next] {
-      if (next == Next::least)
-        oracles->getRefusal();
-      else
-        oracles->prepare();
-    });
+  if (!oracles)
+    return true;
+  background.add([oracles = std::move(oracles), isWhole, next] {
+    if (isWhole)
+      oracles->prepare();
+    else if (next == Next::least)
+      oracles->getLeastOpCosts();
+    else
+      oracles->getRefusal();
+  });
   return true;
 }
 

@@ -169,16 +169,14 @@ ReplicaModels::findLarger(const Replica &replica,
   return found;
 }
 
-std::shared_ptr<UnitOracles>
+std::pair<std::shared_ptr<UnitOracles>, bool>
 ReplicaModels::begin(const SourceStep &step, const SourceStep &ofReplica,
                      const PlanRequest &request, const PlanSpace &space,
                      bool isOfKnown) {
   Replica &own = get(ofReplica, request, getReplicaSpace(step.problem, space));
-  bool isOther = isOfKnown && findLarger(own, &Replica::isBegun);
-  if (own.isBegun || isOther)
-    return nullptr;
-  own.isBegun = true;
-  return own.oracles;
+  bool isAsked = !isOfKnown || !findLarger(own, &Replica::isBegun);
+  own.isBegun |= isAsked;
+  return {own.oracles, isAsked};
 }
 
 std::unique_ptr<SpaceModel> ReplicaModels::make(const SourceStep &step,

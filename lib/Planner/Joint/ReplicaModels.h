@@ -18,6 +18,7 @@
 
 #include <deque>
 #include <memory>
+#include <utility>
 #include <vector>
 
 namespace parplan {
@@ -44,12 +45,11 @@ public:
                                    const PlanRequest &request,
                                    const PlanSpace &space, bool isOfKnown);
 
-  /// The oracles that `make` will ask. Null: it will not, if `isOfKnown`
-  /// because one with more samples has been begun, too.
-  std::shared_ptr<UnitOracles> begin(const SourceStep &step,
-                                     const SourceStep &ofReplica,
-                                     const PlanRequest &request,
-                                     const PlanSpace &space, bool isOfKnown);
+  /// The oracles of the replica that `make` will look at, and whether it will
+  /// ask them: if `isOfKnown`, one with more samples that has been begun may do.
+  std::pair<std::shared_ptr<UnitOracles>, bool>
+  begin(const SourceStep &step, const SourceStep &ofReplica,
+        const PlanRequest &request, const PlanSpace &space, bool isOfKnown);
 
 private:
   struct Replica {

@@ -100,11 +100,17 @@ struct UnitOracles::Storage {
         known(given ? std::move(given) : makeMeshKnowledge(space.mesh, costs)) {
   }
 
+  const UnitChoices &getChoices() {
+    std::call_once(hasChoices, [&] {
+      choices.emplace(model.sample, request, space, costs);
+    });
+    return *choices;
+  }
+
   UnitTables &getTables() {
     std::call_once(hasTables, [&] {
-      tables = std::make_unique<UnitTables>(
-          model.sample, model.units, request, space, costs, known->layouts);
-      tables->scope = scope;
+      tables.emplace(model.sample, model.units, request, space, getChoices(),
+                     scope, known->layouts);
     });
     return *tables;
   }
@@ -113,9 +119,11 @@ struct UnitOracles::Storage {
 
   std::vector<UnitOracle> &getOracles() {
     std::call_once(hasOracles, [&] {
-      if (!getTables().refusal)
-        for (size_t kind = 0; kind < model.units.kinds.size(); ++kind)
-          addKind(static_cast<int>(kind));
+      if (getChoices().refusal)
+        return;
+      getTables();
+      for (size_t kind = 0; kind < model.units.kinds.size(); ++kind)
+        addKind(static_cast<int>(kind));
     });
     return oracles;
   }
@@ -144,8 +152,9 @@ private:
     });
   }
 
-  std::once_flag hasTables, hasOracles;
-  std::unique_ptr<UnitTables> tables;
+  std::once_flag hasChoices, hasTables, hasOracles;
+  std::optional<UnitChoices> choices;
+  std::optional<UnitTables> tables;
   /// Kinds that are nearly equal share what is known, as modes do.
   std::vector<UnitOracle> oracles;
 };
@@ -159,7 +168,7 @@ UnitOracles::UnitOracles(const UnitModel &model, const PlanRequest &request,
 UnitOracles::~UnitOracles() = default;
 
 std::optional<std::string> UnitOracles::getRefusal() const {
-  return storage->getTables().refusal;
+  return storage->getChoices().refusal;
 }
 
 void UnitOracles::prepare() { storage->getOracles(); }
@@ -268,7 +277,7 @@ UnitOracles::sumByUnits(llvm::ArrayRef<double> secondsOfOps) const {
 
 std::vector<OpChoices> UnitOracles::getChoices() const {
   const PlanningProblem &problem = storage->model.sample.problem;
-  const UnitTables &tables = storage->getTables();
+  const UnitChoices &tables = storage->getChoices();
   std::vector<OpChoices> choices(problem.ops.size());
   for (auto [op, ofOp] : llvm::enumerate(choices)) {
     auto repeat = static_cast<double>(getRepeat(problem, problem.ops[op]));

@@ -12,11 +12,10 @@ using namespace parplan;
 
 using Part = StepUnits::Part;
 
-UnitTables::UnitTables(const UnitSample &sample, const StepUnits &units,
-                       const PlanRequest &request, const PlanSpace &space,
-                       const PlanCosts &costs, LayoutTable &layouts)
-    : layouts(layouts), assignments(getAllowedAssignments(
-                            sample.problem, request, space, refusal)) {
+UnitChoices::UnitChoices(const UnitSample &sample, const PlanRequest &request,
+                         const PlanSpace &space, const PlanCosts &costs)
+    : assignments(
+          getAllowedAssignments(sample.problem, request, space, refusal)) {
   if (refusal)
     return;
   const PlanningProblem &problem = sample.problem;
@@ -28,7 +27,19 @@ UnitTables::UnitTables(const UnitSample &sample, const StepUnits &units,
           (costs.getOpSeconds(problem, op, assignment, space.mesh) +
            costs.getInnerSeconds(problem, op, assignment, space.mesh)) /
           repeat);
-    auto list = [&](size_t count, auto getLayout) {
+  }
+}
+
+UnitTables::UnitTables(const UnitSample &sample, const StepUnits &units,
+                       const PlanRequest &request, const PlanSpace &space,
+                       const UnitChoices &choicesOfOps, UnitScope scope,
+                       LayoutTable &layouts)
+    : scope(scope), layouts(layouts), assignments(choicesOfOps.assignments),
+      opSeconds(choicesOfOps.opSeconds) {
+  const PlanningProblem &problem = sample.problem;
+  for (const auto &[op, choices] : llvm::zip_equal(problem.ops, assignments)) {
+    auto list = [&, &op = op, &choices = choices](size_t count,
+                                                 auto getLayout) {
       std::vector<std::vector<int>> lists(count);
       for (size_t position = 0; position < count; ++position)
         for (const FactorAssignment &assignment : choices)

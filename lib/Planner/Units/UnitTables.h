@@ -16,19 +16,29 @@
 
 namespace parplan {
 
-/// The candidates of a sample on one mesh, with layouts as numbers.
-struct UnitTables {
-  UnitTables(const UnitSample &sample, const StepUnits &units,
-             const PlanRequest &request, const PlanSpace &space,
-             const PlanCosts &costs, LayoutTable &layouts);
+/// What the ops of a sample may do on one mesh.
+struct UnitChoices {
+  UnitChoices(const UnitSample &sample, const PlanRequest &request,
+              const PlanSpace &space, const PlanCosts &costs);
 
   std::optional<std::string> refusal;
-  /// What networks cover.
-  UnitScope scope = UnitScope::all;
-  LayoutTable &layouts;
   std::vector<std::vector<FactorAssignment>> assignments;
   /// Per op, choice: seconds of one run, communication inside included.
   std::vector<std::vector<double>> opSeconds;
+};
+
+/// The candidates of a sample on one mesh, with layouts as numbers.
+struct UnitTables {
+  /// `choices` are not refused.
+  UnitTables(const UnitSample &sample, const StepUnits &units,
+             const PlanRequest &request, const PlanSpace &space,
+             const UnitChoices &choices, UnitScope scope, LayoutTable &layouts);
+
+  /// What networks cover.
+  UnitScope scope;
+  LayoutTable &layouts;
+  const std::vector<std::vector<FactorAssignment>> &assignments;
+  const std::vector<std::vector<double>> &opSeconds;
   /// Per op, position, choice.
   std::vector<std::vector<std::vector<int>>> uses, makings;
   /// Per value its form and the layouts in which it may rest; what crosses a
