@@ -6,6 +6,8 @@
 
 #include "Background.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 #include <algorithm>
 #include <utility>
 
@@ -31,17 +33,37 @@ Background::~Background() {
     thread.join();
 }
 
-bool Background::isIdle() const {
+bool Background::wantsMore() const {
   std::lock_guard guard(lock);
-  return busyCount + queue.size() < threads.size();
+  return queue.size() < threads.size();
 }
 
-void Background::add(std::function<void()> work) {
+void Background::add(const void *subject, std::function<void()> work) {
   {
     std::lock_guard guard(lock);
-    queue.push_back(std::move(work));
+    queue.push_back({subject, std::move(work)});
   }
   isWanted.notify_one();
+}
+
+void Background::claim(const void *subject) {
+  std::unique_lock guard(lock);
+  llvm::erase_if(queue,
+                 [&](const Task &task) { return task.subject == subject; });
+  while (llvm::is_contained(begun, subject) && !queue.empty())
+    runNext(guard);
+}
+
+void Background::runNext(std::unique_lock<std::mutex> &guard) {
+  Task task = std::move(queue.front());
+  queue.pop_front();
+  begun.push_back(task.subject);
+  guard.unlock();
+  task.work();
+  // What it holds goes without the lock.
+  task.work = nullptr;
+  guard.lock();
+  begun.erase(llvm::find(begun, task.subject));
 }
 
 void Background::run() {
@@ -50,14 +72,6 @@ void Background::run() {
     isWanted.wait(guard, [&] { return isEnding || !queue.empty(); });
     if (isEnding)
       return;
-    std::function<void()> work = std::move(queue.front());
-    queue.pop_front();
-    ++busyCount;
-    guard.unlock();
-    work();
-    // What it holds goes before anybody sees it done.
-    work = nullptr;
-    guard.lock();
-    --busyCount;
+    runNext(guard);
   }
 }

@@ -16,29 +16,40 @@
 
 namespace parplan {
 
-/// Threads for work that may be done before it is asked for, or never: whoever
+/// Threads for work that may be done before it is asked for, or never. Whoever
 /// needs it does it himself, or waits for the thread that is at it.
 class Background {
 public:
-  /// So many threads; with none, nothing is ever taken.
+  /// So many threads; with none, nothing is ever wanted.
   explicit Background(unsigned threadCount = getSpareThreads());
   /// Waits for what has begun and drops what has not.
   ~Background();
 
-  /// True if a thread has nothing to do.
-  bool isIdle() const;
-  /// What is begun in this order.
-  void add(std::function<void()> work);
+  /// True if threads would soon have nothing to do.
+  bool wantsMore() const;
+  /// Begun in this order. `subject` is what it is for.
+  void add(const void *subject, std::function<void()> work);
+  /// The caller needs what is done for `subject`: it is the caller's own work,
+  /// unless a thread is at it. As long as one is, other work is done here.
+  void claim(const void *subject);
 
 private:
-  /// Beside the one that asks; of many, as each may need much memory.
+  struct Task {
+    const void *subject = nullptr;
+    std::function<void()> work;
+  };
+
+  /// Beside the one that asks; not many, as each may need much memory.
   static unsigned getSpareThreads();
   void run();
+  /// What comes next, done by the thread that has the lock.
+  void runNext(std::unique_lock<std::mutex> &guard);
 
   mutable std::mutex lock;
   std::condition_variable isWanted;
-  std::deque<std::function<void()>> queue;
-  size_t busyCount = 0;
+  std::deque<Task> queue;
+  /// Subjects that threads are at.
+  std::vector<const void *> begun;
   bool isEnding = false;
   std::vector<std::thread> threads;
 };

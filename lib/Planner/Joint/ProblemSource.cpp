@@ -305,6 +305,7 @@ SpaceSource::LeastModel ProblemSource::getLeast(int space, int64_t count) {
   if (least.units.empty())
     return least;
   UnitOracles &oracles = *begin(space, count)->getOracles();
+  background.claim(&oracles);
   if (oracles.getRefusal())
     return {};
   noteChoices(space, count, oracles);
@@ -441,7 +442,7 @@ void ProblemSource::noteChoices(int space, int64_t count,
 }
 
 bool ProblemSource::prepare(int space, int64_t count, Next next) {
-  if (!background.isIdle())
+  if (!background.wantsMore())
     return false;
   std::shared_ptr<UnitOracles> oracles;
   bool isWhole = next != Next::least;
@@ -456,7 +457,8 @@ bool ProblemSource::prepare(int space, int64_t count, Next next) {
   }
   if (!oracles)
     return true;
-  background.add([oracles = std::move(oracles), isWhole, next] {
+  const void *subject = oracles.get();
+  background.add(subject, [oracles = std::move(oracles), isWhole, next] {
     if (isWhole)
       oracles->prepare();
     else if (next == Next::least)
@@ -472,6 +474,7 @@ std::unique_ptr<SpaceModel> ProblemSource::make(int space, int64_t count) {
   if (!model)
     return nullptr;
   const UnitOracles &oracles = *model->getOracles();
+  background.claim(&oracles);
   if (std::optional<std::string> refusal = oracles.getRefusal()) {
     addRefusal(*refusal);
     return nullptr;
@@ -510,8 +513,11 @@ std::unique_ptr<SpaceModel> ProblemSource::makeRelaxed(int space, int64_t count,
                                                        bool isOfKnown) {
   const Space &own = spaces[space];
   SourceStep *replica = getReplicaStep(space, count);
-  return replica ? replicas.make(*getStep(count), *replica,
-                                 getRequestOf(own.positions), own.space,
-                                 isOfKnown)
-                 : nullptr;
+  if (!replica)
+    return nullptr;
+  const SourceStep &step = *getStep(count);
+  PlanRequest asked = getRequestOf(own.positions);
+  background.claim(
+      replicas.getOracles(step, *replica, asked, own.space).get());
+  return replicas.make(step, *replica, asked, own.space, isOfKnown);
 }

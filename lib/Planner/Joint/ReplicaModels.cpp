@@ -169,6 +169,12 @@ ReplicaModels::findLarger(const Replica &replica,
   return found;
 }
 
+std::shared_ptr<UnitOracles>
+ReplicaModels::getOracles(const SourceStep &step, const SourceStep &ofReplica,
+                          const PlanRequest &request, const PlanSpace &space) {
+  return get(ofReplica, request, getReplicaSpace(step.problem, space)).oracles;
+}
+
 std::pair<std::shared_ptr<UnitOracles>, bool>
 ReplicaModels::begin(const SourceStep &step, const SourceStep &ofReplica,
                      const PlanRequest &request, const PlanSpace &space,

@@ -45,8 +45,13 @@ public:
                                    const PlanRequest &request,
                                    const PlanSpace &space, bool isOfKnown);
 
-  /// The oracles of the replica that `make` will look at, and whether it will
-  /// ask them: if `isOfKnown`, one with more samples that has been begun may do.
+  /// Those of the replica, which `make` looks at.
+  std::shared_ptr<UnitOracles> getOracles(const SourceStep &step,
+                                          const SourceStep &ofReplica,
+                                          const PlanRequest &request,
+                                          const PlanSpace &space);
+  /// The same, and whether `make` will ask them: if `isOfKnown`, one with more
+  /// samples that has been begun may do.
   std::pair<std::shared_ptr<UnitOracles>, bool>
   begin(const SourceStep &step, const SourceStep &ofReplica,
         const PlanRequest &request, const PlanSpace &space, bool isOfKnown);
