@@ -19,7 +19,7 @@ using namespace parplan;
 
 std::unique_ptr<mlir::MLIRContext> parplan::makeContext() {
   auto context = std::make_unique<mlir::MLIRContext>(
-      mlir::MLIRContext::Threading::DISABLED);
+      mlir::MLIRContext::Threading::ENABLED);
   // Users know nodes of their model, not our ops.
   context->printOpOnDiagnostic(false);
   context->loadDialect<mlir::func::FuncDialect, ParplanDialect,

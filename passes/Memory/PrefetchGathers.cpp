@@ -12,6 +12,7 @@
 #include "parplan/Support/Diagnostics.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Threading.h"
 
 #include "llvm/ADT/SetVector.h"
 
@@ -191,8 +192,10 @@ struct PrefetchGathersPass : impl::PrefetchGathersBase<PrefetchGathersPass> {
 
 private:
   void run(const PlanCosts &used, const ShardingAccess &access) {
-    for (auto function : getOperation().getOps<func::FuncOp>())
+    SmallVector<func::FuncOp> functions(getOperation().getOps<func::FuncOp>());
+    parallelForEach(&getContext(), functions, [&](func::FuncOp function) {
       GatherPlacer(function, used, access).run();
+    });
   }
 
   const PlanCosts *costs = nullptr;

@@ -18,6 +18,7 @@
 #include "parplan/Support/Diagnostics.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Threading.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -289,11 +290,19 @@ struct ToExecPass : impl::ToExecBase<ToExecPass> {
     const PlanCosts &used = costs ? *costs : *loaded;
     ModuleParts parts(module);
     int64_t looks = packingLooks / static_cast<int64_t>(functions.size());
-    for (func::FuncOp function : functions) {
-      ProgramTranslator translator(module, function, mesh.getMesh(), parts);
-      if (failed(translator.run()))
-        return signalPassFailure();
-      finish(translator.getPlacement(), used, looks);
+    // A few at a time: what is known of their values takes memory.
+    constexpr size_t mostAtOnce = 4;
+    ArrayRef<func::FuncOp> left = functions;
+    while (!left.empty()) {
+      std::vector<std::unique_ptr<ProgramTranslator>> translators;
+      for (func::FuncOp function : left.take_front(mostAtOnce)) {
+        translators.push_back(std::make_unique<ProgramTranslator>(
+            module, function, mesh.getMesh(), parts));
+        if (failed(translators.back()->run()))
+          return signalPassFailure();
+      }
+      left = left.drop_front(translators.size());
+      finish(translators, used, looks);
     }
     for (func::FuncOp function : functions)
       function.erase();
@@ -302,18 +311,27 @@ struct ToExecPass : impl::ToExecBase<ToExecPass> {
     mesh.erase();
   }
 
-  void finish(Placement &placement, const PlanCosts &used, int64_t looks) {
-    SmallVector<Placement::Memory> tiers = placement.placeBuffers(used, looks);
-    placeEvents(placement.getProgram());
+  /// Programs have nothing in common any more.
+  void finish(ArrayRef<std::unique_ptr<ProgramTranslator>> translators,
+              const PlanCosts &used, int64_t looks) {
+    std::vector<SmallVector<Placement::Memory>> memories(translators.size());
+    parallelFor(&getContext(), 0, translators.size(), [&](size_t number) {
+      Placement &placement = translators[number]->getPlacement();
+      memories[number] = placement.placeBuffers(used, looks);
+      placeEvents(placement.getProgram());
+    });
     if (!report)
       return;
-    for (const Placement::Memory &memory : tiers) {
-      InFlightDiagnostic remark = emitRemark(placement.getProgram().getLoc());
-      if (memory.tier != exec::Tier::device)
-        remark << stringifyTier(memory.tier) << " ";
-      remark << "arena of " << memory.peak << " bytes, lower bound "
-             << memory.lowerBound;
-    }
+    for (const auto &[translator, tiers] :
+         llvm::zip_equal(translators, memories))
+      for (const Placement::Memory &memory : tiers) {
+        InFlightDiagnostic remark =
+            emitRemark(translator->getPlacement().getProgram().getLoc());
+        if (memory.tier != exec::Tier::device)
+          remark << stringifyTier(memory.tier) << " ";
+        remark << "arena of " << memory.peak << " bytes, lower bound "
+               << memory.lowerBound;
+      }
   }
 
   const PlanCosts *costs = nullptr;
