@@ -160,7 +160,7 @@ private:
       planSeed(result.configuration, /*isQuick=*/false);
   }
 
-  bool isClimbOver() const { return isOver(options.timeBudgetSeconds / 3); }
+  bool isClimbOver() const { return isOver(options.timeBudgetSeconds / 2); }
 
   using Bounded = std::vector<std::pair<double, Configuration>>;
   static void sortByBound(Bounded &configurations) {

@@ -12,7 +12,9 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <memory>
 #include <random>
+#include <thread>
 
 using namespace parplan;
 using namespace parplan::test;
@@ -320,6 +322,43 @@ TEST(UnitOraclesTest, EveryModeIsAPlanThatCostsWhatItSays) {
       EXPECT_GE(static_cast<double>(evaluation.peakBytes),
                 sum.permanentBytes + sum.savedBytes);
     }
+}
+
+TEST(UnitOraclesTest, ThreadsOnOneMeshGiveTheAnswersOfOne) {
+  SimpleCosts costs;
+  Mesh mesh = makeMesh(2, 4);
+  PlanRequest request;
+  request.deviceCount = 8;
+  std::vector<PlanningProblem> steps;
+  for (int64_t microBatches : {1, 2, 4})
+    steps.push_back(makeStep(/*blocks=*/3, microBatches));
+  auto ask = [&](bool usesThreads) {
+    auto known = makeMeshKnowledge(mesh, costs);
+    std::vector<std::unique_ptr<UnitModel>> models;
+    std::vector<std::unique_ptr<UnitOracles>> oracles;
+    for (const PlanningProblem &step : steps) {
+      models.push_back(std::make_unique<UnitModel>(step, foldProblem(step)));
+      oracles.push_back(std::make_unique<UnitOracles>(
+          *models.back(), request, PlanSpace{mesh, {}}, costs, UnitScope::all,
+          known));
+    }
+    std::vector<std::thread> threads;
+    if (usesThreads)
+      for (auto &ofStep : oracles)
+        threads.emplace_back([&] { ofStep->prepare(); });
+    std::vector<double> answers;
+    for (auto &ofStep : oracles)
+      for (const SearchUnit &unit : ofStep->getUnits()) {
+        BoundaryMatrix matrix = unit.oracle->minimise({}, allModes);
+        answers.insert(answers.end(), matrix.costs.begin(), matrix.costs.end());
+      }
+    for (std::thread &thread : threads)
+      thread.join();
+    return answers;
+  };
+  std::vector<double> alone = ask(/*usesThreads=*/false);
+  for (int time = 0; time < 10; ++time)
+    EXPECT_EQ(ask(/*usesThreads=*/true), alone);
 }
 
 } // namespace

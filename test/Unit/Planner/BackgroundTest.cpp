@@ -1,0 +1,82 @@
+//===- BackgroundTest.cpp - Work for other threads ------------------------===//
+
+#include "lib/Planner/Joint/Background.h"
+
+#include "gtest/gtest.h"
+
+#include <atomic>
+#include <future>
+
+using namespace parplan;
+
+namespace {
+
+/// A task that a thread is at until somebody lets it go.
+class Held {
+public:
+  std::function<void()> getWork() {
+    return [this] {
+      begun.set_value();
+      isLetGo.get_future().wait();
+    };
+  }
+  void waitUntilBegun() { begun.get_future().wait(); }
+  void letGo() { isLetGo.set_value(); }
+
+private:
+  std::promise<void> begun, isLetGo;
+};
+
+} // namespace
+
+TEST(Background, IsDoneByAnotherThread) {
+  Background background(1);
+  std::promise<std::thread::id> worker;
+  int subject = 0;
+  background.add(&subject,
+                 [&] { worker.set_value(std::this_thread::get_id()); });
+  EXPECT_NE(worker.get_future().get(), std::this_thread::get_id());
+}
+
+TEST(Background, WantsMoreUntilWorkWaits) {
+  Background background(1);
+  Held held;
+  int first = 0, second = 0;
+  background.add(&first, held.getWork());
+  held.waitUntilBegun();
+  EXPECT_TRUE(background.wantsMore());
+  background.add(&second, [] {});
+  EXPECT_FALSE(background.wantsMore());
+  held.letGo();
+}
+
+TEST(Background, WantsNothingWithoutThreads) {
+  EXPECT_FALSE(Background(0).wantsMore());
+}
+
+TEST(Background, LeavesWhatIsClaimedToTheClaimer) {
+  Background background(1);
+  Held held;
+  int first = 0, second = 0;
+  std::atomic<bool> isDone = false;
+  background.add(&first, held.getWork());
+  held.waitUntilBegun();
+  background.add(&second, [&] { isDone = true; });
+  background.claim(&second);
+  held.letGo();
+  EXPECT_TRUE(background.wantsMore());
+  EXPECT_FALSE(isDone);
+}
+
+TEST(Background, DoesOtherWorkHereWhileAThreadIsAtWhatIsClaimed) {
+  Background background(1);
+  Held held;
+  int first = 0, second = 0;
+  std::thread::id worker;
+  background.add(&first, held.getWork());
+  held.waitUntilBegun();
+  background.add(&second, [&] { worker = std::this_thread::get_id(); });
+  background.claim(&first);
+  EXPECT_EQ(worker, std::this_thread::get_id());
+  held.letGo();
+}
