@@ -152,6 +152,8 @@ public:
   struct Seed {
     int space = 0;
     ScheduleShape shape;
+    /// From what seems best; seeds are in this order.
+    double distance = 0;
   };
   virtual std::vector<Seed> getSeeds(double /*memoryLimitBytes*/) { return {}; }
   struct Place {

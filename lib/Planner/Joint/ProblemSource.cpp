@@ -373,7 +373,7 @@ ProblemSource::getSeeds(double memoryLimitBytes) {
     if (getInfo(space).width == SpaceWidth::any || node % tensor != 0 ||
         shapes.empty())
       continue;
-    Seed seed{space, shapes.front()};
+    Seed seed{space, shapes.front(), 0};
     seed.shape.microBatches = getSeedCount(
         space, request.deviceCount / own.positions / tensor, memoryLimitBytes);
     if (seed.shape.microBatches == 0)
@@ -381,8 +381,8 @@ ProblemSource::getSeeds(double memoryLimitBytes) {
     double needed =
         2 * getStep(seed.shape.microBatches)->variableBytes / memoryLimitBytes;
     auto ranks = static_cast<double>(tensor * own.positions);
-    seeds.push_back(
-        {{std::abs(std::log2(ranks / std::max(1.0, needed))), -tensor}, seed});
+    seed.distance = std::abs(std::log2(ranks / std::max(1.0, needed)));
+    seeds.push_back({{seed.distance, -tensor}, seed});
   }
   llvm::stable_sort(seeds, [](const auto &one, const auto &other) {
     return one.first < other.first;

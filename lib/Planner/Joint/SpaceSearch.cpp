@@ -118,6 +118,25 @@ private:
     return state ? state->getBlockBound(configuration.shape, getCutoff()) : 0;
   }
 
+  /// Of those that seem as good the ones with the lowest bounds first.
+  std::vector<SpaceSource::Seed> getSeeds() {
+    constexpr double nearby = 0.5;
+    std::vector<SpaceSource::Seed> all =
+        source.getSeeds(options.memoryLimitBytes);
+    std::vector<std::pair<double, SpaceSource::Seed>> near;
+    for (const SpaceSource::Seed &seed : all)
+      if (seed.distance <= all.front().distance + nearby && !isOver())
+        near.emplace_back(
+            getEarlyBound({seed.space, seed.shape.microBatches, seed.shape}),
+            seed);
+    llvm::stable_sort(near, [](const auto &one, const auto &other) {
+      return one.first < other.first;
+    });
+    for (auto [seed, bounded] : llvm::zip(all, near))
+      seed = bounded.second;
+    return all;
+  }
+
   /// Some plan early: without one no bound is ever too high, and to have bounds
   /// of all that is open takes longest. Of equal cuts alone; seeds stay open.
   void startWithSeeds() {
@@ -126,8 +145,7 @@ private:
     // All is known of these but for their plans in this much memory.
     for (const Configuration &configuration : std::vector(trail))
       planSeed(configuration, /*isQuick=*/true);
-    for (const SpaceSource::Seed &seed :
-         source.getSeeds(options.memoryLimitBytes)) {
+    for (const SpaceSource::Seed &seed : getSeeds()) {
       if (isOver(options.timeBudgetSeconds / 4) || plans == mostPlans)
         break;
       if (planSeed({seed.space, seed.shape.microBatches, seed.shape},
@@ -277,7 +295,7 @@ private:
   void raiseAll() {
     NodeSet low = open;
     while (!low.empty() && low.begin()->first < getCutoff() &&
-           !isOver(options.timeBudgetSeconds / 2)) {
+           !isOver(options.timeBudgetSeconds * 0.8)) {
       auto [bound, number] = *low.begin();
       low.erase(low.begin());
       if (nodes[number].level >= Level::ops)

@@ -30,18 +30,18 @@ private:
 } // namespace
 
 TEST(Background, IsDoneByAnotherThread) {
-  Background background(1);
   std::promise<std::thread::id> worker;
   int subject = 0;
+  Background background(1);
   background.add(&subject,
                  [&] { worker.set_value(std::this_thread::get_id()); });
   EXPECT_NE(worker.get_future().get(), std::this_thread::get_id());
 }
 
 TEST(Background, WantsMoreUntilWorkWaits) {
-  Background background(1);
   Held held;
   int first = 0, second = 0;
+  Background background(1);
   background.add(&first, held.getWork());
   held.waitUntilBegun();
   EXPECT_TRUE(background.wantsMore());
@@ -55,10 +55,10 @@ TEST(Background, WantsNothingWithoutThreads) {
 }
 
 TEST(Background, LeavesWhatIsClaimedToTheClaimer) {
-  Background background(1);
   Held held;
   int first = 0, second = 0;
   std::atomic<bool> isDone = false;
+  Background background(1);
   background.add(&first, held.getWork());
   held.waitUntilBegun();
   background.add(&second, [&] { isDone = true; });
@@ -69,10 +69,10 @@ TEST(Background, LeavesWhatIsClaimedToTheClaimer) {
 }
 
 TEST(Background, DoesOtherWorkHereWhileAThreadIsAtWhatIsClaimed) {
-  Background background(1);
   Held held;
   int first = 0, second = 0;
   std::thread::id worker;
+  Background background(1);
   background.add(&first, held.getWork());
   held.waitUntilBegun();
   background.add(&second, [&] { worker = std::this_thread::get_id(); });
