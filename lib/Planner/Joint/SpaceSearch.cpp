@@ -174,14 +174,26 @@ private:
         trySchedules(source.getNeighbours({best.space, best.microBatches}),
                      tried);
     }
-    if (result.plan && result.configuration.shape.positions > 1 && !isOver())
-      planSeed(result.configuration, /*isQuick=*/false);
+    planNearBest();
+  }
+
+  /// Other cuts, of what is near the best with equal ones.
+  void planNearBest() {
+    constexpr size_t mostPlans = 4;
+    constexpr double nearby = 1.02;
+    sortBySeconds(climbed);
+    climbed.resize(std::min(climbed.size(), mostPlans));
+    double best = getBest();
+    for (const auto &[seconds, configuration] : climbed)
+      if (configuration.shape.positions > 1 && seconds <= nearby * best &&
+          !isOver())
+        planSeed(configuration, /*isQuick=*/false);
   }
 
   bool isClimbOver() const { return isOver(options.timeBudgetSeconds / 2); }
 
-  using Bounded = std::vector<std::pair<double, Configuration>>;
-  static void sortByBound(Bounded &configurations) {
+  using Timed = std::vector<std::pair<double, Configuration>>;
+  static void sortBySeconds(Timed &configurations) {
     llvm::stable_sort(configurations, [](const auto &one, const auto &other) {
       return one.first < other.first;
     });
@@ -191,11 +203,11 @@ private:
   /// their plans close others.
   void trySchedules(llvm::ArrayRef<SpaceSource::Place> places,
                     std::set<std::pair<int, int64_t>> &tried) {
-    std::vector<std::pair<double, Bounded>> all;
+    std::vector<std::pair<double, Timed>> all;
     for (auto [space, count] : places) {
       if (!tried.insert({space, count}).second)
         continue;
-      Bounded ofPlace;
+      Timed ofPlace;
       for (ScheduleShape shape : source.getShapes(space)) {
         if (isClimbOver())
           return;
@@ -205,7 +217,7 @@ private:
         if (bound < getCutoff())
           ofPlace.emplace_back(bound, configuration);
       }
-      sortByBound(ofPlace);
+      sortBySeconds(ofPlace);
       if (!ofPlace.empty())
         all.emplace_back(ofPlace.front().first, std::move(ofPlace));
     }
@@ -221,14 +233,14 @@ private:
     }
   }
 
-  void tryPlace(Bounded configurations) {
+  void tryPlace(Timed configurations) {
     for (auto &[bound, configuration] : configurations) {
       if (isClimbOver())
         return;
       if (bound < getCutoff())
         bound = std::max(bound, getBlockBound(configuration));
     }
-    sortByBound(configurations);
+    sortBySeconds(configurations);
     // Bounds leave out most of what waits for its weight gradients.
     std::stable_partition(configurations.begin(), configurations.end(),
                           [](const auto &entry) {
@@ -276,6 +288,7 @@ private:
     result.plans += found->judged;
     if (found->plan.refusal || found->plan.excessBytes > 0)
       return false;
+    climbed.emplace_back(found->plan.evaluation.stepTimeSeconds, configuration);
     keepBetter(std::move(found->plan), configuration);
     return true;
   }
@@ -509,6 +522,8 @@ private:
   const SpaceSearchOptions &options;
   Clock::time_point start;
   int64_t callsBefore;
+  /// Plans that fit and began from equal cuts.
+  Timed climbed;
   /// Where seeds have plans.
   std::vector<SpaceSource::Place> seeds;
   std::vector<Node> nodes;
