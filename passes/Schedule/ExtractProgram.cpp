@@ -70,7 +70,8 @@ static_assert(static_cast<int>(exec::StreamKind::storage) ==
 class Extractor {
 public:
   Extractor(exec::ProgramOp program, Program &result)
-      : program(program), body(program.getBody().front()), result(result) {
+      : program(program), body(program.getBody().front()), result(result),
+        opCount(body.getOperations().size()) {
     findGradients();
     if (auto bounds =
             program->getAttrOfType<DenseI64ArrayAttr>(arenaBoundsName))
@@ -110,6 +111,7 @@ public:
   /// of a step.
   RankProgram getRank(int64_t rank) {
     RankProgram own = common;
+    own.statements.reserve(opCount);
     bool servesEach = program.getStaleness() && result.mesh.isServer(rank);
     for (served = 0; served < (servesEach ? result.mesh.getWorkerCount() : 1);
          ++served)
@@ -278,6 +280,7 @@ private:
   exec::ProgramOp program;
   Block &body;
   Program &result;
+  size_t opCount;
   RankProgram common;
   /// The worker whose gradients are applied.
   int64_t served = 0;

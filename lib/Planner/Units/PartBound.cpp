@@ -97,7 +97,7 @@ CostVector parplan::sumOps(const UnitSample &sample, int kind,
   Components sum{};
   for (int op = range.firstOp; op < range.endOp; ++op)
     sum[getComponent(sample, op, sample.phases[op])] +=
-        secondsOfOps[op] / static_cast<double>(getRepeat(
-                               sample.problem, sample.problem.ops[op]));
+        secondsOfOps[op] /
+        static_cast<double>(getRepeat(sample.problem, sample.problem.ops[op]));
   return toCost(sum);
 }

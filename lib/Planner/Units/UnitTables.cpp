@@ -39,7 +39,7 @@ UnitTables::UnitTables(const UnitSample &sample, const StepUnits &units,
   const PlanningProblem &problem = sample.problem;
   for (const auto &[op, choices] : llvm::zip_equal(problem.ops, assignments)) {
     auto list = [&, &op = op, &choices = choices](size_t count,
-                                                 auto getLayout) {
+                                                  auto getLayout) {
       std::vector<std::vector<int>> lists(count);
       for (size_t position = 0; position < count; ++position)
         for (const FactorAssignment &assignment : choices)

@@ -180,9 +180,8 @@ void VectorNetwork::restrict(int variable, llvm::ArrayRef<int> places) {
     int place = factor->getPlace(variable);
     if (place >= 0)
       factor = pool->getOnce(
-          pool->restricted, {factor, {variable, places.vec()}}, [&] {
-            return pool->get(restrictFactor(*factor, place, places));
-          });
+          pool->restricted, {factor, {variable, places.vec()}},
+          [&] { return pool->get(restrictFactor(*factor, place, places)); });
   };
   llvm::for_each(factors, restrictRef);
   for (Step &step : steps)

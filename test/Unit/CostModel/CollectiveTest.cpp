@@ -71,14 +71,15 @@ TEST(Collective, callsInPartsTakeNoLess) {
       groups.push_back({inNode, inNode, 1});
     for (RankGroup group : groups)
       for (CollectiveKind kind : allCollectiveKinds)
-        for (int64_t bytes = 1 << 10; bytes < int64_t(1) << 36; bytes += bytes / 8 * 3)
+        for (int64_t bytes = 1 << 10; bytes < int64_t(1) << 36;
+             bytes += bytes / 8 * 3)
           for (int64_t parts : {2, 3, 4, 8, 16}) {
             double whole = model.getCollectiveSeconds(kind, group, bytes);
             double part = model.getCollectiveSeconds(
                 kind, group, (bytes + parts - 1) / parts);
             EXPECT_GE(static_cast<double>(parts) * part, whole * (1 - 1e-9))
-                << preset.name << ", " << stringifyCollectiveKind(kind) << " of "
-                << bytes << " B over " << group.size << " ranks, "
+                << preset.name << ", " << stringifyCollectiveKind(kind)
+                << " of " << bytes << " B over " << group.size << " ranks, "
                 << group.nodes << " nodes, in " << parts;
           }
   }
