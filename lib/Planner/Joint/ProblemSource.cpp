@@ -6,10 +6,8 @@
 
 #include "ProblemSource.h"
 
+#include "SourceModel.h"
 #include "SourceStep.h"
-#include "lib/Planner/Completion/Completion.h"
-#include "lib/Planner/Completion/StageAssignment.h"
-#include "lib/Planner/Evaluation/StepTime.h"
 #include "lib/Planner/Units/StepUnits.h"
 
 #include "parplan/Planner/SearchSpace.h"
@@ -22,114 +20,6 @@
 #include <tuple>
 
 using namespace parplan;
-
-/// Oracles on one mesh, and plans on it as the evaluator sees them.
-class ProblemSource::Model : public SpaceModel {
-public:
-  Model(SourceStep &step, int64_t positions, const PlanSpace &space,
-        const PlanRequest &request, const PlanCosts &costs,
-        std::shared_ptr<MeshKnowledge> known)
-      : step(step), mesh(addPipelineAxis(space.mesh, positions)),
-        positions(positions), request(request), costs(costs),
-        oracles(std::make_shared<UnitOracles>(step.units, request, space, costs,
-                                              UnitScope::all,
-                                              std::move(known))) {}
-
-  const std::shared_ptr<UnitOracles> &getOracles() const { return oracles; }
-
-  std::vector<SearchUnit> getUnits() override { return oracles->getUnits(); }
-  void forget() override { oracles->forget(); }
-  double getFixedBytes() const override { return oracles->getFixedBytes(); }
-
-  std::vector<BlockPlan> agree(std::vector<BlockPlan> plans,
-                               llvm::ArrayRef<Weights> weights) override {
-    return oracles->agree(std::move(plans), weights);
-  }
-
-  double getLatency(int instance, int state) const override {
-    if (positions == 1)
-      return 0;
-    int64_t bytes = 1;
-    if (state >= 0) {
-      auto [forward, backward] = oracles->getMessageBytes(instance, state);
-      bytes = std::max({bytes, forward, backward});
-    }
-    return costs.getCollectiveSeconds(CollectiveKind::send, mesh, {0}, bytes);
-  }
-
-  JudgedPlan judge(const std::vector<BlockPlan> &plans,
-                   const StageChoice &stages, double limitBytes) override {
-    JudgedPlan judged;
-    judged.answer = oracles->getAnswer(plans);
-    if (positions > 1)
-      addStages(judged, stages);
-    if (judged.refusal)
-      return judged;
-    for (const std::string &fault : step.evaluator.verify(judged.answer)) {
-      judged.refusal = fault;
-      return judged;
-    }
-    judged.evaluation = step.evaluator.evaluate(judged.answer);
-    judged.excessBytes = static_cast<int64_t>(std::max(
-        static_cast<double>(judged.evaluation.peakBytes) - limitBytes, -1e18));
-    if (auto tier = findSmallTier(request, judged.evaluation))
-      judged.refusal = *tier;
-    return judged;
-  }
-
-private:
-  void addStages(JudgedPlan &judged, const StageChoice &choice) {
-    PlanningAnswer &answer = judged.answer;
-    shiftAxes(answer);
-    StageUnits parts = getStageUnits(step.problem, answer, costs);
-    // A part is where the unit of its first op is, and never before the one
-    // before it.
-    std::vector<int> stageOfPart;
-    int last = 0;
-    const std::vector<int> &unitOfOp = step.units.getUnitOfOp();
-    for (const std::vector<int> &ops : parts.units) {
-      if (int unit = unitOfOp[ops.front()]; unit >= 0)
-        last = std::max(last,
-                        static_cast<int>(llvm::upper_bound(choice.cuts, unit) -
-                                         choice.cuts.begin() - 1));
-      stageOfPart.push_back(last);
-    }
-    answer.stages = spreadStages(step.problem, parts, stageOfPart);
-    answer.pipeline = PipelineChoice{
-        choice.shape, StageTimes(choice.shape.getStageCount()), {}};
-    setPipelineTimes(step.problem, costs, answer);
-  }
-
-  /// The axis of the pipeline comes before all others.
-  void shiftAxes(PlanningAnswer &answer) const {
-    answer.mesh = mesh;
-    auto shift = [](AxisList &axes) {
-      for (int &axis : axes)
-        ++axis;
-    };
-    for (FactorAssignment &assignment : answer.assignments) {
-      for (AxisList &axes : assignment.axes)
-        shift(axes);
-      shift(assignment.pending);
-      shift(assignment.storage);
-      shift(assignment.panels.axes);
-    }
-    for (Sharding &layout : answer.rest) {
-      for (AxisList &axes : layout.dims)
-        shift(axes);
-      shift(layout.partial);
-      shift(layout.storage);
-    }
-  }
-
-  SourceStep &step;
-  Mesh mesh;
-  int64_t positions;
-  PlanRequest request;
-  const PlanCosts &costs;
-  /// Whoever prepares them in the background has them, too.
-  std::shared_ptr<UnitOracles> oracles;
-};
 
 static int64_t getTensorSize(const Mesh &mesh) {
   int64_t size = 1;
@@ -422,16 +312,16 @@ std::vector<SpaceSource::Place> ProblemSource::getNeighbours(Place place) {
   return neighbours;
 }
 
-ProblemSource::Model *ProblemSource::begin(int space, int64_t count) {
+SourceModel *ProblemSource::begin(int space, int64_t count) {
   const Space &own = spaces[space];
   SourceStep *step = getStep(count);
   if (!step || !isPossible(own, *step))
     return nullptr;
-  std::unique_ptr<Model> &model = begun[{space, count}];
+  std::unique_ptr<SourceModel> &model = begun[{space, count}];
   if (!model)
-    model = std::make_unique<Model>(*step, own.positions, own.space,
-                                    getRequestOf(own.positions), costs,
-                                    meshes.get(own.space.mesh));
+    model = std::make_unique<SourceModel>(*step, own.positions, own.space,
+                                          getRequestOf(own.positions), costs,
+                                          meshes.get(own.space.mesh));
   return model.get();
 }
 
@@ -447,7 +337,7 @@ bool ProblemSource::prepare(int space, int64_t count, Next next) {
   std::shared_ptr<UnitOracles> oracles;
   bool isWhole = next != Next::least;
   if (next == Next::least || next == Next::model) {
-    if (Model *model = begin(space, count))
+    if (SourceModel *model = begin(space, count))
       oracles = model->getOracles();
   } else if (SourceStep *replica = getReplicaStep(space, count)) {
     const Space &own = spaces[space];
@@ -470,7 +360,7 @@ bool ProblemSource::prepare(int space, int64_t count, Next next) {
 }
 
 std::unique_ptr<SpaceModel> ProblemSource::make(int space, int64_t count) {
-  Model *model = begin(space, count);
+  SourceModel *model = begin(space, count);
   if (!model)
     return nullptr;
   const UnitOracles &oracles = *model->getOracles();

@@ -18,6 +18,7 @@
 
 namespace parplan {
 
+class SourceModel;
 struct SourceStep;
 
 /// The spaces of a request: per number of positions every mesh of one position
@@ -49,7 +50,6 @@ public:
   std::vector<std::string> refusals;
 
 private:
-  class Model;
   struct Space {
     int64_t positions = 1;
     PlanSpace space;
@@ -60,7 +60,7 @@ private:
   SourceStep *getReplicaStep(int space, int64_t count);
   void addRefusal(const std::string &refusal);
   /// The model that `make` will give. Null: the space is impossible.
-  Model *begin(int space, int64_t count);
+  SourceModel *begin(int space, int64_t count);
   void noteChoices(int space, int64_t count, const UnitOracles &oracles);
   PlanRequest getRequestOf(int64_t positions) const;
   bool isWanted(const PlanSpace &space) const;
@@ -76,7 +76,7 @@ private:
   /// By number of micro-batches; of parts those that are no such steps.
   std::map<int64_t, std::unique_ptr<SourceStep>> steps, parts;
   /// Models that have not been given away, by space and count.
-  std::map<std::pair<int, int64_t>, std::unique_ptr<Model>> begun;
+  std::map<std::pair<int, int64_t>, std::unique_ptr<SourceModel>> begun;
   /// Of models that were asked for, by space and count.
   std::map<std::pair<int, int64_t>, std::vector<OpChoices>> choices;
   KnownMeshes meshes;

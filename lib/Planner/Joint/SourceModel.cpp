@@ -1,0 +1,104 @@
+//===- SourceModel.cpp - One mesh of a model, for a search ----------------===//
+//
+// Part of parplan. No MLIR in this library.
+//
+//===----------------------------------------------------------------------===//
+
+#include "SourceModel.h"
+
+#include "lib/Planner/Completion/Completion.h"
+#include "lib/Planner/Completion/StageAssignment.h"
+#include "lib/Planner/Evaluation/StepTime.h"
+
+#include "parplan/Planner/SearchSpace.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <algorithm>
+
+using namespace parplan;
+
+SourceModel::SourceModel(SourceStep &step, int64_t positions,
+                         const PlanSpace &space, const PlanRequest &request,
+                         const PlanCosts &costs,
+                         std::shared_ptr<MeshKnowledge> known)
+    : step(step), mesh(addPipelineAxis(space.mesh, positions)),
+      positions(positions), request(request), costs(costs),
+      oracles(std::make_shared<UnitOracles>(step.units, request, space, costs,
+                                            UnitScope::all, std::move(known))) {
+}
+
+double SourceModel::getLatency(int instance, int state) const {
+  if (positions == 1)
+    return 0;
+  int64_t bytes = 1;
+  if (state >= 0) {
+    auto [forward, backward] = oracles->getMessageBytes(instance, state);
+    bytes = std::max({bytes, forward, backward});
+  }
+  return costs.getCollectiveSeconds(CollectiveKind::send, mesh, {0}, bytes);
+}
+
+JudgedPlan SourceModel::judge(const std::vector<BlockPlan> &plans,
+                              const StageChoice &stages, double limitBytes) {
+  JudgedPlan judged;
+  judged.answer = oracles->getAnswer(plans);
+  if (positions > 1)
+    addStages(judged, stages);
+  if (judged.refusal)
+    return judged;
+  for (const std::string &fault : step.evaluator.verify(judged.answer)) {
+    judged.refusal = fault;
+    return judged;
+  }
+  judged.evaluation = step.evaluator.evaluate(judged.answer);
+  judged.excessBytes = static_cast<int64_t>(std::max(
+      static_cast<double>(judged.evaluation.peakBytes) - limitBytes, -1e18));
+  if (auto tier = findSmallTier(request, judged.evaluation))
+    judged.refusal = *tier;
+  return judged;
+}
+
+void SourceModel::addStages(JudgedPlan &judged, const StageChoice &choice) {
+  PlanningAnswer &answer = judged.answer;
+  shiftAxes(answer);
+  StageUnits parts = getStageUnits(step.problem, answer, costs);
+  // A part is where the unit of its first op is, and never before the one
+  // before it.
+  std::vector<int> stageOfPart;
+  int last = 0;
+  const std::vector<int> &unitOfOp = step.units.getUnitOfOp();
+  for (const std::vector<int> &ops : parts.units) {
+    if (int unit = unitOfOp[ops.front()]; unit >= 0)
+      last =
+          std::max(last, static_cast<int>(llvm::upper_bound(choice.cuts, unit) -
+                                          choice.cuts.begin() - 1));
+    stageOfPart.push_back(last);
+  }
+  answer.stages = spreadStages(step.problem, parts, stageOfPart);
+  answer.pipeline = PipelineChoice{
+      choice.shape, StageTimes(choice.shape.getStageCount()), {}};
+  setPipelineTimes(step.problem, costs, answer);
+}
+
+/// The axis of the pipeline comes before all others.
+void SourceModel::shiftAxes(PlanningAnswer &answer) const {
+  answer.mesh = mesh;
+  auto shift = [](AxisList &axes) {
+    for (int &axis : axes)
+      ++axis;
+  };
+  for (FactorAssignment &assignment : answer.assignments) {
+    for (AxisList &axes : assignment.axes)
+      shift(axes);
+    shift(assignment.pending);
+    shift(assignment.storage);
+    shift(assignment.panels.axes);
+  }
+  for (Sharding &layout : answer.rest) {
+    for (AxisList &axes : layout.dims)
+      shift(axes);
+    shift(layout.partial);
+    shift(layout.storage);
+  }
+}
