@@ -146,7 +146,9 @@ private:
     for (const Configuration &configuration : std::vector(trail))
       planSeed(configuration, /*isQuick=*/true);
     for (const SpaceSource::Seed &seed : getSeeds()) {
-      if (isOver(options.timeBudgetSeconds / 4) || plans == mostPlans)
+      // Without a plan there is nothing to climb from.
+      double share = plans == 0 ? 0.5 : 0.25;
+      if (isOver(share * options.timeBudgetSeconds) || plans == mostPlans)
         break;
       if (planSeed({seed.space, seed.shape.microBatches, seed.shape},
                    /*isQuick=*/true)) {
