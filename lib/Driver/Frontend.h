@@ -23,8 +23,8 @@ namespace parplan {
 
 class IRDumper;
 
-/// Creates a context with the dialects of parplan, without threads: the phases
-/// run one after the other on one function.
+/// Creates a context with the dialects of parplan. Its threads verify functions
+/// and run what passes do to them side by side.
 std::unique_ptr<mlir::MLIRContext> makeContext();
 
 /// What the frontend makes of a model.

@@ -9,7 +9,8 @@
 //
 //   1  the ops and bytes of each unit alone, component by component, within the
 //      memory of each position: of all meshes
-//   2  the best blocks of a relaxed model, most of which meshes share
+//   2  the best blocks of a relaxed model, most of which meshes share: first by
+//      what is known of a larger one, then its own
 //   3  as 1, of the one mesh
 //   4  the best blocks, whatever memory they need
 //   5  the best blocks within the memory of each position

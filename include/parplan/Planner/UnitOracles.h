@@ -98,8 +98,8 @@ public:
               std::shared_ptr<MeshKnowledge> known = nullptr);
   ~UnitOracles();
 
-  /// Makes now what is else made when somebody asks. Any thread may, while
-  /// others ask anything.
+  /// Makes now what is else made when somebody asks. Any thread may, while the
+  /// one that asks goes on.
   void prepare();
 
   /// Why there is no plan; nothing else may be asked then.

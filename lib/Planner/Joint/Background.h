@@ -30,7 +30,8 @@ public:
   /// Begun in this order. `subject` is what it is for.
   void add(const void *subject, std::function<void()> work);
   /// The caller needs what is done for `subject`: it is the caller's own work,
-  /// unless a thread is at it. As long as one is, other work is done here.
+  /// unless a thread is at it. As long as one is, other work is done here;
+  /// where there is none, the caller has to wait himself.
   void claim(const void *subject);
 
 private:

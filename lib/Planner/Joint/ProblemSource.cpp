@@ -195,7 +195,6 @@ SpaceSource::LeastModel ProblemSource::getLeast(int space, int64_t count) {
   if (least.units.empty())
     return least;
   UnitOracles &oracles = *begin(space, count)->getOracles();
-  background.claim(&oracles);
   if (oracles.getRefusal())
     return {};
   noteChoices(space, count, oracles);
@@ -351,10 +350,8 @@ bool ProblemSource::prepare(int space, int64_t count, Next next) {
   background.add(subject, [oracles = std::move(oracles), isWhole, next] {
     if (isWhole)
       oracles->prepare();
-    else if (next == Next::least)
+    else if (!oracles->getRefusal() && next == Next::least)
       oracles->getLeastOpCosts();
-    else
-      oracles->getRefusal();
   });
   return true;
 }
@@ -407,6 +404,8 @@ std::unique_ptr<SpaceModel> ProblemSource::makeRelaxed(int space, int64_t count,
     return nullptr;
   const SourceStep &step = *getStep(count);
   PlanRequest asked = getRequestOf(own.positions);
-  background.claim(replicas.getOracles(step, *replica, asked, own.space).get());
+  if (!isOfKnown)
+    background.claim(
+        replicas.getOracles(step, *replica, asked, own.space).get());
   return replicas.make(step, *replica, asked, own.space, isOfKnown);
 }

@@ -76,6 +76,8 @@ public:
   ReplicaModel(std::shared_ptr<UnitOracles> given, ReplicaShares givenShares)
       : oracles(std::move(given)), shares(std::move(givenShares)),
         units(oracles->getUnits()) {
+    PARPLAN_CHECK(shares.lacks.empty() || shares.lacks.size() == units.size(),
+                  "replicas of one model have the same units");
     for (auto [number, unit] : llvm::enumerate(units)) {
       std::unique_ptr<ReplicaOracle> &oracle = shared[unit.oracle];
       if (!oracle)
@@ -195,6 +197,9 @@ std::unique_ptr<SpaceModel> ReplicaModels::make(const SourceStep &step,
     return nullptr;
   Replica &own = get(ofReplica, request, getReplicaSpace(step.problem, space));
   const Replica *replica = isOfKnown ? findLarger(own, &Replica::isMade) : &own;
+  if (replica &&
+      replica->step->units.getUnitCount() != ofReplica.units.getUnitCount())
+    return nullptr;
   if (!replica || own.oracles->getRefusal())
     return nullptr;
   if (own.choices.empty())

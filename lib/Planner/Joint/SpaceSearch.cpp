@@ -14,6 +14,7 @@
 
 #include <chrono>
 #include <set>
+#include <utility>
 
 using namespace parplan;
 
@@ -125,13 +126,12 @@ private:
         source.getSeeds(options.memoryLimitBytes);
     std::vector<std::pair<double, SpaceSource::Seed>> near;
     for (const SpaceSource::Seed &seed : all)
-      if (seed.distance <= all.front().distance + nearby && !isOver())
+      if (seed.distance <= all.front().distance + nearby &&
+          !isOver(options.timeBudgetSeconds / 4))
         near.emplace_back(
             getEarlyBound({seed.space, seed.shape.microBatches, seed.shape}),
             seed);
-    llvm::stable_sort(near, [](const auto &one, const auto &other) {
-      return one.first < other.first;
-    });
+    llvm::stable_sort(near, llvm::less_first());
     for (auto [seed, bounded] : llvm::zip(all, near))
       seed = bounded.second;
     return all;
@@ -183,10 +183,11 @@ private:
   void planNearBest() {
     constexpr size_t mostPlans = 4;
     constexpr double nearby = 1.02;
-    sortBySeconds(climbed);
-    climbed.resize(std::min(climbed.size(), mostPlans));
+    Timed near = std::exchange(climbed, {});
+    sortBySeconds(near);
+    near.resize(std::min(near.size(), mostPlans));
     double best = getBest();
-    for (const auto &[seconds, configuration] : climbed)
+    for (const auto &[seconds, configuration] : near)
       if (configuration.shape.positions > 1 && seconds <= nearby * best &&
           !isOver())
         planSeed(configuration, /*isQuick=*/false);
@@ -194,11 +195,10 @@ private:
 
   bool isClimbOver() const { return isOver(options.timeBudgetSeconds / 2); }
 
+  /// With the seconds of a bound or a plan.
   using Timed = std::vector<std::pair<double, Configuration>>;
   static void sortBySeconds(Timed &configurations) {
-    llvm::stable_sort(configurations, [](const auto &one, const auto &other) {
-      return one.first < other.first;
-    });
+    llvm::stable_sort(configurations, llvm::less_first());
   }
 
   /// The places with the lowest bounds first, and of a place the schedules:
@@ -223,15 +223,14 @@ private:
       if (!ofPlace.empty())
         all.emplace_back(ofPlace.front().first, std::move(ofPlace));
     }
-    llvm::stable_sort(all, [](const auto &one, const auto &other) {
-      return one.first < other.first;
-    });
-    for (auto &[lowest, ofPlace] : all) {
-      for (const auto &[bound, next] : all)
-        if (bound < getCutoff() && !next.empty() &&
-            !states.prepare(next.front().second, SpaceSource::Next::model))
+    llvm::stable_sort(all, llvm::less_first());
+    for (size_t place = 0; place < all.size(); ++place) {
+      for (size_t next = place + 1; next < all.size(); ++next)
+        if (all[next].first < getCutoff() &&
+            !states.prepare(all[next].second.front().second,
+                            SpaceSource::Next::model))
           break;
-      tryPlace(std::move(ofPlace));
+      tryPlace(std::move(all[place].second));
     }
   }
 
@@ -290,7 +289,9 @@ private:
     result.plans += found->judged;
     if (found->plan.refusal || found->plan.excessBytes > 0)
       return false;
-    climbed.emplace_back(found->plan.evaluation.stepTimeSeconds, configuration);
+    if (isQuick)
+      climbed.emplace_back(found->plan.evaluation.stepTimeSeconds,
+                           configuration);
     keepBetter(std::move(found->plan), configuration);
     return true;
   }

@@ -43,9 +43,10 @@ void UnitAgreement::choose(const User &user, int layout) {
 
 /// Nullopt: some unit cannot have any that the others can.
 std::optional<int> UnitAgreement::findLayout(llvm::ArrayRef<User> users) const {
-  std::map<int, double> sums;
+  // In the order of candidates: numbers of layouts say who came first.
+  std::vector<std::pair<int, double>> sums;
   for (int layout : users.front().layouts)
-    sums[layout] = 0;
+    sums.emplace_back(layout, 0);
   std::map<int, double> costs;
   const User *last = nullptr;
   for (const User &user : users) {
@@ -58,9 +59,7 @@ std::optional<int> UnitAgreement::findLayout(llvm::ArrayRef<User> users) const {
       sum += cost == costs.end() ? BoundaryMatrix::impossible : cost->second;
     }
   }
-  auto least = llvm::min_element(sums, [](const auto &one, const auto &other) {
-    return one.second < other.second;
-  });
+  auto least = llvm::min_element(sums, llvm::less_second());
   if (least->second == BoundaryMatrix::impossible)
     return std::nullopt;
   return least->first;

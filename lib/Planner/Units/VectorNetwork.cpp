@@ -13,8 +13,6 @@
 #include "llvm/Support/xxhash.h"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 #include <numeric>
 
 using namespace parplan;

@@ -133,9 +133,9 @@ public:
   /// Leaves some choices of a variable, by their places in `getKept`.
   void restrict(int variable, llvm::ArrayRef<int> places);
 
-  /// Drops choices and variables as long as that pays. Those of `fixed` stay as
-  /// they are. For weights that are not negative the minimum for every choice
-  /// of `fixed` stays.
+  /// Drops what is impossible, and variables as long as that pays. Those of
+  /// `fixed` stay as they are. For weights that are not negative the minimum
+  /// for every choice of `fixed` stays.
   void reduce(llvm::ArrayRef<int> fixed);
 
   /// Completes `places` (-1: not chosen) in eliminated variables, for the least
