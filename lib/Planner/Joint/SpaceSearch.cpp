@@ -121,7 +121,7 @@ private:
 
   /// Of those that seem as good the ones with the lowest bounds first.
   std::vector<SpaceSource::Seed> getSeeds() {
-    constexpr double nearby = 0.5;
+    constexpr double nearby = 0.01;
     std::vector<SpaceSource::Seed> all =
         source.getSeeds(options.memoryLimitBytes);
     std::vector<std::pair<double, SpaceSource::Seed>> near;
