@@ -127,7 +127,7 @@ private:
     std::vector<std::pair<double, SpaceSource::Seed>> near;
     for (const SpaceSource::Seed &seed : all)
       if (seed.distance <= all.front().distance + nearby &&
-          !isOver(options.timeBudgetSeconds / 4))
+          !isOver(options.timeBudgetSeconds / 2))
         near.emplace_back(
             getEarlyBound({seed.space, seed.shape.microBatches, seed.shape}),
             seed);
