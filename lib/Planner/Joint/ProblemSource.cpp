@@ -372,10 +372,11 @@ std::unique_ptr<SpaceModel> ProblemSource::make(int space, int64_t count) {
 
 /// A step that has samples. Null: none is known.
 SourceStep *ProblemSource::getPart(int64_t count) {
-  if (SourceStep *step = getStep(count); step && step->batch > 1)
-    return step;
+  if (llvm::is_contained(counts, count))
+    if (SourceStep *step = getStep(count); step && step->batch > 1)
+      return step;
   auto [it, isNew] = parts.try_emplace(count);
-  if (isNew && problems.getPart)
+  if (isNew && llvm::is_contained(problems.partCounts, count))
     if (std::optional<PlanningProblem> problem = problems.getPart(count))
       it->second =
           std::make_unique<SourceStep>(std::move(*problem), request, costs);
@@ -393,7 +394,7 @@ SourceStep *ProblemSource::getReplicaStep(int space, int64_t count) {
     return nullptr;
   // Where replicas have not equally many samples, none of them is a step.
   int64_t wanted = count * mesh.getWidth(getDataAxes(mesh));
-  return llvm::is_contained(counts, wanted) ? getPart(wanted) : nullptr;
+  return getPart(wanted);
 }
 
 std::unique_ptr<SpaceModel> ProblemSource::makeRelaxed(int space, int64_t count,

@@ -145,6 +145,22 @@ TEST(FindPlan, BoundsWhatFits) {
   }
 }
 
+TEST(FindPlan, BoundsReplicasByStepsThatNoneOfThemRuns) {
+  std::vector<int64_t> asked;
+  StepProblems steps = getSteps();
+  PlanResult before = findChecked(steps, makeRequest(4)).result;
+  steps.getPart = [&](int64_t count) {
+    asked.push_back(count);
+    return std::optional(makeStep(count, /*isTraining=*/true));
+  };
+  steps.partCounts = {1, 2, 4, 8};
+  PlanResult found = findChecked(steps, makeRequest(4)).result;
+  // Two replicas have four micro-batches each.
+  EXPECT_EQ(asked, std::vector<int64_t>{8});
+  EXPECT_EQ(found.evaluation.stepTimeSeconds,
+            before.evaluation.stepTimeSeconds);
+}
+
 TEST(FindPlan, KeepsToWhatIsForced) {
   PlanRequest request = makeRequest(4);
   request.pipelineSize = 2;
