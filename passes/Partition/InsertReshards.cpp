@@ -199,12 +199,24 @@ private:
       builder.setInsertionPointAfter(maker);
       return createReshard(builder, atRest, use.layout, maker);
     }
-    // As late as possible: a gathered copy lives from its first use.
+    // As late as possible: a gathered copy lives from its first use, and if the
+    // value is made again, so is the copy.
     Value copy = createReshard(builder, atRest, use.layout, user);
+    if (maker && isMadeAgain(maker, user))
+      copy.getDefiningOp()->setAttr(attributes::recompute,
+                                    builder.getUnitAttr());
     if (use.reader.perMicroBatch || (maker && isPerMicroBatch(maker)))
       copy.getDefiningOp()->setAttr(attributes::perMicroBatch,
                                     builder.getUnitAttr());
     return copy;
+  }
+
+  /// True if the stage of `user` makes again for its backward pass what `maker`
+  /// makes.
+  static bool isMadeAgain(Operation *maker, Operation *user) {
+    Attribute stage = maker->getAttr(attributes::stage);
+    return maker->hasAttr(attributes::recompute) &&
+           (!stage || stage == user->getAttr(attributes::stage));
   }
 
   /// Pending values are reduced where they are complete, so that gradients are

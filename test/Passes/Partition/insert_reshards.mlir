@@ -54,6 +54,30 @@ func.func @uses_share_a_copy(%a: tensor<4x8xf32> {parplan.sharding = #parplan.sh
 
 // -----
 
+parplan.mesh @mesh <["x"=2 data]>
+
+// Of what a stage makes again for its backward pass, copies are made again too;
+// not in a stage that received it.
+// CHECK-LABEL: func.func @copies_are_made_again
+func.func @copies_are_made_again(%a: tensor<4x8xf32> {parplan.sharding = #parplan.sharding<@mesh, [{"x"}, {}]>})
+    -> (tensor<4x8xf32> {parplan.sharding = #parplan.sharding<@mesh, [{}, {"x"}]>}) {
+  // CHECK: parplan.reshard {{.*}} to <@mesh, [{}, {"x"}]> {parplan.recompute, parplan.stage = 0 : i64}
+  // CHECK-NEXT: parplan.abs
+  // CHECK: parplan.reshard {{.*}} to <@mesh, [{}, {}]> {parplan.stage = 1 : i64}
+  // CHECK-NEXT: parplan.sign
+  %b = parplan.neg %a {parplan.recompute, parplan.stage = 0 : i64, parplan.factors = #parplan.factors<@mesh, {d0 = ["x"]}>,
+    parplan.shardings = [#parplan.sharding<@mesh, [{"x"}, {}]>]} : tensor<4x8xf32>
+  %c = parplan.abs %b {parplan.stage = 0 : i64, parplan.factors = #parplan.factors<@mesh, {d1 = ["x"]}>,
+    parplan.shardings = [#parplan.sharding<@mesh, [{}, {"x"}]>]} : tensor<4x8xf32>
+  %d = parplan.sign %b {parplan.stage = 1 : i64, parplan.factors = #parplan.factors<@mesh, {}>,
+    parplan.shardings = [#parplan.sharding<@mesh, [{}, {}]>]} : tensor<4x8xf32>
+  %e = parplan.add %c, %d {parplan.stage = 1 : i64, parplan.factors = #parplan.factors<@mesh, {d1 = ["x"]}>,
+    parplan.shardings = [#parplan.sharding<@mesh, [{}, {"x"}]>]} : tensor<4x8xf32>, tensor<4x8xf32>
+  return %e : tensor<4x8xf32>
+}
+
+// -----
+
 parplan.mesh @mesh <["x"=2 data, "y"=2 tensor]>
 
 // Splats, iotas and masks are made in every layout that is asked for; other
