@@ -247,7 +247,7 @@ ParplanDialect::verifyOperationAttribute(Operation *op,
     return verifyShardings(op, value);
   if (name == attributes::globalType)
     return verifyGlobalType(op, value);
-  if (name == attributes::microBatches)
+  if (name == attributes::microBatches || name == attributes::waitingHalves)
     return verifyNumberOfFunction(op, attribute, /*least=*/1);
   if (name == attributes::position || name == attributes::staleness)
     return verifyNumberOfFunction(op, attribute, /*least=*/0);

@@ -79,6 +79,8 @@ inline constexpr llvm::StringLiteral stage = "parplan.stage";
 /// On a function: the name of the schedule ("interleaved:2").
 inline constexpr llvm::StringLiteral pipelineSchedule =
     "parplan.pipeline_schedule";
+/// On a function: `ScheduleShape::waitingHalves` of its schedule; absent: 0.
+inline constexpr llvm::StringLiteral waitingHalves = "parplan.waiting_halves";
 /// On a function: an array<f64> with the seconds of forward, input gradient and
 /// weight gradient of every stage, one stage behind the other.
 inline constexpr llvm::StringLiteral passSeconds = "parplan.pass_seconds";

@@ -65,9 +65,13 @@ std::string printStages(PlanField plan) {
     std::string node = op["node"].getText();
     return node.empty() ? op["op"].getText() : node;
   };
-  std::string text =
-      printLine("schedule", plan["config"]["schedule"].getText() + " over " +
-                                std::to_string(stages.size()) + " stages");
+  PlanField config = plan["config"];
+  std::string schedule = config["schedule"].getText() + " over " +
+                         std::to_string(stages.size()) + " stages";
+  if (PlanField weight = config["waiting_weight"]; weight.isNumber())
+    schedule += ", what waits for weight gradients counts " +
+                formatNumber(weight.getNumber()) + " in flight";
+  std::string text = printLine("schedule", schedule);
   for (PlanField stage : stages) {
     std::vector<PlanField> ranks = stage["ranks"].getEntries(),
                            nodes = stage["nodes"].getEntries();

@@ -106,6 +106,15 @@ private:
         arrival;
   }
 
+  /// True if a weight gradient has to come before the pass.
+  bool isTooMuch(const Rank &rank, PassKind kind, int64_t limit) const {
+    if (kind == PassKind::forward)
+      return rank.live >= limit;
+    auto waiting = static_cast<int64_t>(rank.pending.size());
+    return waiting > 0 &&
+           2 * rank.live + shape.waitingHalves * waiting > 2 * limit;
+  }
+
   /// True if the position started something.
   bool step(int64_t position, double now) {
     Rank &rank = ranks[position];
@@ -116,8 +125,7 @@ private:
       const Pass &pass = order[rank.next];
       int64_t stage = getStage(shape, position, pass.chunk);
       arrival = getArrival(stage, pass);
-      isFull = pass.kind == PassKind::forward &&
-               rank.live >= getInFlightLimit(shape, position);
+      isFull = isTooMuch(rank, pass.kind, getInFlightLimit(shape, position));
       if (arrival <= now && !isFull) {
         runNext(position, stage, pass, now);
         return true;

@@ -54,6 +54,11 @@ parplan::getRefusal(const ScheduleShape &shape,
                   required == 1 ? concat("interleaved:",
                                          std::max<int64_t>(shape.chunks, 2))
                                 : name);
+  if (shape.waitingHalves < 0 ||
+      (shape.waitingHalves > 0 && !splitsBackward(shape.kind)))
+    return concat("chunks of schedule ", name,
+                  " that wait for weight gradients cannot count ",
+                  shape.waitingHalves, " halves more; nearest possible: 0");
   if (shape.chunks < 1)
     return concat("schedule ", name,
                   " needs at least one chunk per stage; "

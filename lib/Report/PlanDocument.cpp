@@ -156,6 +156,10 @@ Json describeConfig(const PlanSummary &summary) {
       {"schedule", summary.answer.pipeline
                        ? printScheduleName(summary.answer.pipeline->shape)
                        : std::string("gpipe")}};
+  if (const auto &pipeline = summary.answer.pipeline;
+      pipeline && pipeline->shape.waitingHalves > 0)
+    config["waiting_weight"] =
+        1 + static_cast<double>(pipeline->shape.waitingHalves) / 2;
   if (!summary.forceEntries.empty()) {
     Json &force = config["force"] = Json::array();
     for (const std::string &entry : summary.forceEntries)

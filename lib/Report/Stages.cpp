@@ -11,6 +11,8 @@
 
 #include "llvm/ADT/STLExtras.h"
 
+#include <cmath>
+
 using namespace parplan;
 
 std::optional<int> parplan::findStageAxis(const Mesh &mesh) {
@@ -99,6 +101,19 @@ std::optional<PipelineChoice> parplan::readPipeline(const Json &document,
   }
   PipelineChoice choice;
   choice.shape = {name->kind, positions, *microBatches, name->chunks};
+  if (config->has("waiting_weight")) {
+    constexpr double most = 1000;
+    auto weight = config->getNumber("waiting_weight", 1, most);
+    if (!weight)
+      return std::nullopt;
+    double halves = 2 * (*weight - 1);
+    if (halves != std::floor(halves)) {
+      fail("config.waiting_weight")
+          << formatNumber(*weight) << " is no number of halves";
+      return std::nullopt;
+    }
+    choice.shape.waitingHalves = static_cast<int64_t>(halves);
+  }
   if (std::optional<std::string> refusal = getRefusal(choice.shape)) {
     fail("config.schedule") << *refusal;
     return std::nullopt;

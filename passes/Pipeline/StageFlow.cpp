@@ -64,6 +64,9 @@ FailureOr<std::optional<PipelineCut>> readPipelineCut(func::FuncOp function) {
   if (auto count =
           function->getAttrOfType<IntegerAttr>(attributes::microBatches))
     cut.shape.microBatches = count.getInt();
+  if (auto halves =
+          function->getAttrOfType<IntegerAttr>(attributes::waitingHalves))
+    cut.shape.waitingHalves = halves.getInt();
   if (std::optional<std::string> refusal = getRefusal(cut.shape))
     return function.emitError(*refusal);
   auto seconds =

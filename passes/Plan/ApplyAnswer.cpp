@@ -27,12 +27,16 @@ static void setPipeline(func::FuncOp function, const GraphProblem &graph,
                         const PlanningAnswer &answer) {
   Builder builder(function.getContext());
   function->removeAttr(attributes::pipelineSchedule);
+  function->removeAttr(attributes::waitingHalves);
   function->removeAttr(attributes::passSeconds);
   function->removeAttr(attributes::boundarySeconds);
   if (answer.pipeline) {
     function->setAttr(
         attributes::pipelineSchedule,
         builder.getStringAttr(printScheduleName(answer.pipeline->shape)));
+    if (int64_t halves = answer.pipeline->shape.waitingHalves)
+      function->setAttr(attributes::waitingHalves,
+                        builder.getI64IntegerAttr(halves));
     SmallVector<double> seconds;
     for (const PassTimes &times : answer.pipeline->times)
       seconds.append({times.forwardSeconds, times.inputGradientSeconds,

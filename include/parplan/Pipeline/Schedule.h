@@ -51,6 +51,12 @@ struct ScheduleShape {
   int64_t positions = 1;
   int64_t microBatches = 1;
   int64_t chunks = 1;
+  /// Of schedules that split the backward pass: a chunk that waits for its
+  /// weight gradient counts so many halves more than others in flight, and
+  /// input gradients wait for weight gradients as long as all count more than
+  /// the limit. What waits may need far more memory than what is kept for the
+  /// backward pass, above all where that is made again.
+  int64_t waitingHalves = 0;
 
   int64_t getStageCount() const { return positions * chunks; }
 

@@ -27,6 +27,8 @@ public:
                         draw(1, mostPositions), draw(1, mostMicroBatches));
       if (shape.kind == ScheduleKind::interleaved)
         shape.chunks = draw(2, 4);
+      if (splitsBackward(shape.kind))
+        shape.waitingHalves = draw(0, 6);
     } while (getRefusal(shape));
     times = makeTimes();
     std::vector<double> boundaries;

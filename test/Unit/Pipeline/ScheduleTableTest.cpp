@@ -203,6 +203,32 @@ TEST(ScheduleTable, zbH1WithUnequalPasses) {
     }
 }
 
+/// Chunks of a position that wait for weight gradients, at most.
+static int64_t countWaiting(const std::vector<Pass> &passes) {
+  int64_t waiting = 0, most = 0;
+  for (const Pass &pass : passes) {
+    waiting += pass.kind == PassKind::inputGradient;
+    most = std::max(most, waiting);
+    waiting -= pass.kind == PassKind::weightGradient;
+  }
+  return most;
+}
+
+TEST(ScheduleTable, theMoreItCountsTheLessWaitsForWeightGradients) {
+  for (const char *name : {"zb-h1", "zb-h2", "zb-v"}) {
+    SCOPED_TRACE(name);
+    ScheduleShape shape = makeShape(name, 8, 24);
+    auto countOfLast = [&](int64_t halves) {
+      shape.waitingHalves = halves;
+      return countWaiting(makeSchedule(shape).passes.back());
+    };
+    // At the end, when no forward pass asks for room any more.
+    EXPECT_GE(countOfLast(0), 4);
+    EXPECT_LE(countOfLast(2), countOfLast(0) / 2 + 1);
+    EXPECT_EQ(countOfLast(2 * getInFlightLimit(shape, 7)), 1);
+  }
+}
+
 TEST(ScheduleTable, spanIsOfOnePosition) {
   // 1F1B: the first position is busy from the start to the end; the last one
   // starts p - 1 passes later and ends 2(p - 1) earlier.

@@ -55,6 +55,8 @@ public:
     int64_t required = getRequiredChunks(kind);
     step.shape.chunks =
         required > 0 ? required : draw(required == 0 ? 2 : 1, 3);
+    if (splitsBackward(kind))
+      step.shape.waitingHalves = draw(0, 6);
     double spread = drawReal(0, 1);
     for (int64_t stage = 0; stage < step.shape.getStageCount(); ++stage) {
       PassTimes times;
