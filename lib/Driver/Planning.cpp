@@ -300,6 +300,9 @@ PlanResult JointPlanner::search(int64_t memoryLimitBytes, double seconds,
                                 const SearchControl &control) {
   SpaceSearchOptions search;
   search.memoryLimitBytes = static_cast<double>(memoryLimitBytes);
+  // Of arenas that are packed well the largest have up to 2 % of gaps.
+  constexpr double spareShare = 0.015;
+  search.spareBytes = spareShare * search.memoryLimitBytes;
   search.timeBudgetSeconds = seconds;
   // To have no plan is worse than to be late.
   search.patienceSeconds = 5;

@@ -46,6 +46,9 @@ struct SpaceSearchOptions {
   double gap = 0.005;
   /// Bytes of a rank.
   double memoryLimitBytes = std::numeric_limits<double>::infinity();
+  /// Left free by plans where they can: for what a program needs beyond the sum
+  /// of what lives at once.
+  double spareBytes = 0;
   /// The answer is the best so far, with its bound, when time is over or
   /// somebody sets `stop`.
   double timeBudgetSeconds = std::numeric_limits<double>::infinity();

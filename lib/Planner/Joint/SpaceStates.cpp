@@ -12,21 +12,22 @@
 
 using namespace parplan;
 
-void SpaceStates::setMemoryLimit(double bytes) {
+void SpaceStates::setMemoryLimit(double bytes, double spare) {
   memoryLimitBytes = bytes;
+  spareBytes = spare;
   for (auto &[key, least] : leasts)
     if (least.state)
-      least.state->setMemoryLimit(bytes);
+      least.state->setMemoryLimit(bytes, spare);
   for (auto *all : {&states, &relaxed[false], &relaxed[true]})
     for (auto &[place, state] : *all)
       if (state)
-        state->setMemoryLimit(bytes);
+        state->setMemoryLimit(bytes, spare);
 }
 
 std::unique_ptr<SpaceState>
 SpaceStates::makeState(std::unique_ptr<SpaceModel> model, int space) const {
   return std::make_unique<SpaceState>(std::move(model), memoryLimitBytes,
-                                      source.getInfo(space));
+                                      spareBytes, source.getInfo(space));
 }
 
 SpaceState *SpaceStates::get(const Configuration &configuration) {

@@ -29,7 +29,7 @@ public:
   explicit SpaceStates(SpaceSource &source) : source(source) {}
 
   /// Of a rank, for all that is asked from here on.
-  void setMemoryLimit(double bytes);
+  void setMemoryLimit(double bytes, double spare);
 
   /// Null: the space is impossible.
   SpaceState *get(const Configuration &configuration);
@@ -63,6 +63,7 @@ private:
 
   SpaceSource &source;
   double memoryLimitBytes = std::numeric_limits<double>::infinity();
+  double spareBytes = 0;
   std::map<std::tuple<int, int64_t, bool>, Least> leasts;
   /// By space and number of micro-batches.
   std::map<std::pair<int, int64_t>, std::unique_ptr<SpaceState>> states;

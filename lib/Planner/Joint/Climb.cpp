@@ -1,0 +1,164 @@
+//===- Climb.cpp - A good plan early --------------------------------------===//
+//
+// Part of parplan. No MLIR in this library.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Climb.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <algorithm>
+#include <utility>
+
+using namespace parplan;
+
+static constexpr double never = std::numeric_limits<double>::infinity();
+
+void Climb::sortBySeconds(Timed &configurations) {
+  llvm::stable_sort(configurations, llvm::less_first());
+}
+
+bool Climb::isOver() const {
+  return incumbent.isOver(options.timeBudgetSeconds / 2);
+}
+
+void Climb::run() {
+  startWithSeeds();
+  trySchedules(seeds);
+  double before = never;
+  while (incumbent.getBest() < before) {
+    before = incumbent.getBest();
+    Configuration best = incumbent.result.configuration;
+    trySchedules({{best.space, best.microBatches}});
+    for (int64_t count : source.getCounts())
+      if (count <= 2 * best.microBatches && best.microBatches <= 2 * count)
+        trySchedules({{best.space, count}});
+    if (incumbent.getBest() == before)
+      trySchedules(source.getNeighbours({best.space, best.microBatches}));
+  }
+  planNearBest();
+}
+
+std::vector<SpaceSource::Seed> Climb::getSeeds() {
+  constexpr double nearby = 0.01;
+  std::vector<SpaceSource::Seed> all =
+      source.getSeeds(options.memoryLimitBytes);
+  std::vector<std::pair<double, SpaceSource::Seed>> near;
+  for (const SpaceSource::Seed &seed : all)
+    if (seed.distance <= all.front().distance + nearby && !isOver())
+      near.emplace_back(incumbent.getEarlyBound(
+                            {seed.space, seed.shape.microBatches, seed.shape}),
+                        seed);
+  llvm::stable_sort(near, llvm::less_first());
+  for (auto [seed, bounded] : llvm::zip(all, near))
+    seed = bounded.second;
+  return all;
+}
+
+void Climb::startWithSeeds() {
+  constexpr int mostPlans = 2;
+  int plans = 0;
+  // All is known of these but for their plans in this much memory.
+  for (const Configuration &configuration : std::vector(trail))
+    planSeed(configuration, /*isQuick=*/true);
+  for (const SpaceSource::Seed &seed : getSeeds()) {
+    // Without a plan there is nothing to climb from.
+    double share = plans == 0 ? 0.5 : 0.25;
+    if (incumbent.isOver(share * options.timeBudgetSeconds) ||
+        plans == mostPlans)
+      break;
+    if (planSeed({seed.space, seed.shape.microBatches, seed.shape},
+                 /*isQuick=*/true)) {
+      seeds.push_back({seed.space, seed.shape.microBatches});
+      ++plans;
+    }
+  }
+}
+
+void Climb::trySchedules(llvm::ArrayRef<SpaceSource::Place> places) {
+  std::vector<std::pair<double, Timed>> all;
+  for (auto [space, count] : places) {
+    if (!tried.insert({space, count}).second)
+      continue;
+    Timed ofPlace;
+    for (ScheduleShape shape : source.getShapes(space)) {
+      if (isOver())
+        return;
+      shape.microBatches = count;
+      Configuration configuration = {space, count, shape};
+      double bound =
+          getRefusal(shape) ? never : incumbent.getEarlyBound(configuration);
+      if (bound < incumbent.getCutoff())
+        ofPlace.emplace_back(bound, configuration);
+    }
+    sortBySeconds(ofPlace);
+    if (!ofPlace.empty())
+      all.emplace_back(ofPlace.front().first, std::move(ofPlace));
+  }
+  llvm::stable_sort(all, llvm::less_first());
+  for (size_t place = 0; place < all.size(); ++place) {
+    for (size_t next = place + 1; next < all.size(); ++next)
+      if (all[next].first < incumbent.getCutoff() &&
+          !states.prepare(all[next].second.front().second,
+                          SpaceSource::Next::model))
+        break;
+    tryPlace(std::move(all[place].second));
+  }
+}
+
+void Climb::tryPlace(Timed configurations) {
+  for (auto &[bound, configuration] : configurations) {
+    if (isOver())
+      return;
+    if (bound < incumbent.getCutoff())
+      bound = std::max(bound, incumbent.getBlockBound(configuration));
+  }
+  sortBySeconds(configurations);
+  // Bounds leave out most of what waits for its weight gradients.
+  std::stable_partition(configurations.begin(), configurations.end(),
+                        [](const auto &entry) {
+                          return !splitsBackward(entry.second.shape.kind);
+                        });
+  for (const auto &[bound, configuration] : configurations)
+    if (bound < incumbent.getCutoff() && !isOver())
+      planWithin(configuration, /*isQuick=*/true);
+}
+
+void Climb::planNearBest() {
+  constexpr size_t mostPlans = 4;
+  constexpr double nearby = 1.02;
+  Timed near = std::exchange(climbed, {});
+  sortBySeconds(near);
+  near.resize(std::min(near.size(), mostPlans));
+  double best = incumbent.getBest();
+  for (const auto &[seconds, configuration] : near)
+    if (configuration.shape.positions > 1 && seconds <= nearby * best &&
+        !incumbent.isOver())
+      planSeed(configuration, /*isQuick=*/false);
+}
+
+bool Climb::planSeed(const Configuration &configuration, bool isQuick) {
+  // What takes too long is sooner known than a plan is found.
+  return incumbent.getEarlyBound(configuration) < incumbent.getCutoff() &&
+         incumbent.getBlockBound(configuration) < incumbent.getCutoff() &&
+         planWithin(configuration, isQuick);
+}
+
+bool Climb::planWithin(const Configuration &configuration, bool isQuick) {
+  SpaceState *state = states.get(configuration);
+  double cutoff = incumbent.getCutoff();
+  if (state->getMemoryBound(configuration.shape, cutoff) >= cutoff)
+    return false;
+  auto found =
+      state->findPlan(configuration.shape, incumbent.getBest(), isQuick);
+  if (!found)
+    return false;
+  incumbent.result.plans += found->judged;
+  if (found->plan.refusal || found->plan.excessBytes > 0)
+    return false;
+  if (isQuick)
+    climbed.emplace_back(found->plan.evaluation.stepTimeSeconds, configuration);
+  incumbent.keepBetter(std::move(found->plan), configuration);
+  return true;
+}
