@@ -32,6 +32,9 @@ struct Plan {
   SmallVector<LayoutUses> uses;
   bool gathersAgain = false;
 
+  /// The backward pass has copies of its own.
+  bool isCopiedAgain() const { return gathersAgain || atRest.isStored(); }
+
   void addUse(OpOperand &operand, const Sharding &layout) {
     CopyReader reader = getReader(operand.getOwner());
     for (LayoutUses &known : uses)
@@ -143,7 +146,7 @@ private:
       atRest = createReshard(builder, value, plan.atRest, maker);
     }
     for (LayoutUses &use : plan.uses)
-      route(atRest, plan.atRest, use);
+      route(atRest, plan, use);
   }
 
   /// Iotas, masks and splats are made in each layout, by one op each; other
@@ -170,7 +173,7 @@ private:
         copies.emplace_back(made, copy->getResult(0));
         known = std::prev(copies.end());
       }
-      route(known->second, made, use);
+      route(known->second, {made, made, {}}, use);
     }
     if (copies.empty())
       op->erase();
@@ -182,29 +185,31 @@ private:
   }
 
   /// Lets the operands of `use` read `atRest` in their layout.
-  void route(Value atRest, const Sharding &layoutAtRest, LayoutUses &use) {
+  void route(Value atRest, const Plan &plan, LayoutUses &use) {
     Value read = atRest;
-    if (use.layout != layoutAtRest)
-      read = createCopy(atRest, layoutAtRest, use);
+    if (use.layout != plan.atRest)
+      read = createCopy(atRest, plan, use);
     for (OpOperand *operand : use.operands)
       operand->set(read);
   }
 
-  Value createCopy(Value atRest, const Sharding &layoutAtRest,
-                   const LayoutUses &use) {
+  Value createCopy(Value atRest, const Plan &plan, const LayoutUses &use) {
     Operation *user = use.operands.front()->getOwner();
     Operation *maker = atRest.getDefiningOp();
     OpBuilder builder(user);
-    if (maker && isMadeEarly(maker, layoutAtRest, use)) {
+    if (maker && isMadeEarly(maker, plan.atRest, use)) {
       builder.setInsertionPointAfter(maker);
       return createReshard(builder, atRest, use.layout, maker);
     }
-    // As late as possible: a gathered copy lives from its first use, and if the
-    // value is made again, so is the copy.
+    // As late as possible: a gathered copy lives from its first use.
     Value copy = createReshard(builder, atRest, use.layout, user);
-    if (maker && isMadeAgain(maker, user))
+    bool isNeededAgain =
+        plan.isCopiedAgain() && user->hasAttr(attributes::recompute);
+    if (isNeededAgain || (maker && isMadeAgain(maker, user)))
       copy.getDefiningOp()->setAttr(attributes::recompute,
                                     builder.getUnitAttr());
+    else
+      copy.getDefiningOp()->removeAttr(attributes::recompute);
     if (use.reader.perMicroBatch || (maker && isPerMicroBatch(maker)))
       copy.getDefiningOp()->setAttr(attributes::perMicroBatch,
                                     builder.getUnitAttr());

@@ -121,13 +121,20 @@ CopyReader getReader(Operation *op) {
   return reader;
 }
 
+static constexpr llvm::StringLiteral origin[] = {
+    attributes::block,     attributes::node,          attributes::role,
+    attributes::group,     attributes::perMicroBatch, attributes::stage,
+    attributes::recompute, attributes::relay};
+
 void copyOrigin(Operation *from, Operation *to) {
-  for (llvm::StringRef name :
-       {attributes::block, attributes::node, attributes::role,
-        attributes::group, attributes::perMicroBatch, attributes::stage,
-        attributes::recompute, attributes::relay})
+  for (llvm::StringRef name : origin)
     if (Attribute value = from->getAttr(name))
       to->setAttr(name, value);
+}
+
+void removeOrigin(mlir::NamedAttrList &attributes) {
+  for (llvm::StringRef name : origin)
+    attributes.erase(name);
 }
 
 } // namespace parplan

@@ -70,6 +70,8 @@ CopyReader getReader(mlir::Operation *op);
 /// Copies what says where an op comes from and when it runs: block, ONNX node,
 /// role, group, stage, whether it runs per micro-batch and is made again.
 void copyOrigin(mlir::Operation *from, mlir::Operation *to);
+/// What stays says what an op does.
+void removeOrigin(mlir::NamedAttrList &attributes);
 
 } // namespace parplan
 

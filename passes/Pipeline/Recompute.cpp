@@ -27,10 +27,13 @@ public:
       : body(function.getBody().front()), builder(function.getContext()) {}
 
   void run() {
-    for (Operation &op : llvm::make_early_inc_range(body.without_terminator()))
+    std::vector<Operation *> readers;
+    for (Operation &op : body.without_terminator())
       if (isBackward(&op))
-        for (OpOperand &operand : op.getOpOperands())
-          operand.set(getOwn(operand.get(), &op, &op));
+        readers.push_back(&op);
+    for (Operation *op : readers)
+      for (OpOperand &operand : op->getOpOperands())
+        operand.set(getOwn(operand.get(), op, op));
     for (Operation &op : body.without_terminator())
       op.removeAttr(attributes::recompute);
   }
@@ -64,6 +67,11 @@ private:
     IRMapping operands;
     for (Value operand : op->getOperands())
       operands.map(operand, getOwn(operand, op, place));
+    if (Operation *same = findSame(op, operands)) {
+      if (place->isBeforeInBlock(same))
+        same->moveBefore(place);
+      return same;
+    }
     builder.setInsertionPoint(place);
     Operation *copy = builder.clone(*op, operands);
     copy->removeAttr(attributes::recompute);
@@ -71,6 +79,32 @@ private:
     copy->setAttr(attributes::role,
                   builder.getStringAttr(roles::inputGradient));
     return copy;
+  }
+
+  /// What the backward pass has anyway: stored values are gathered for it, too.
+  static Operation *findSame(Operation *op, const IRMapping &operands) {
+    if (op->getNumOperands() == 0)
+      return nullptr;
+    for (Operation *other : operands.lookup(op->getOperand(0)).getUsers()) {
+      if (other != op && isBackward(other) &&
+          other->getName() == op->getName() &&
+          getStage(other) == getStage(op) &&
+          other->getResultTypes() == op->getResultTypes() &&
+          llvm::equal(op->getOperands(), other->getOperands(),
+                      [&](Value own, Value its) {
+                        return operands.lookup(own) == its;
+                      }) &&
+          getMeaning(other) == getMeaning(op))
+        return other;
+    }
+    return nullptr;
+  }
+
+  /// What an op does, not what it is for.
+  static DictionaryAttr getMeaning(Operation *op) {
+    NamedAttrList list(op->getAttrDictionary());
+    removeOrigin(list);
+    return list.getDictionary(op->getContext());
   }
 
   Block &body;

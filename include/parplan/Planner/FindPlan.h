@@ -24,8 +24,8 @@ struct StepProblems {
   /// micro-batch, also where there is but one (`ScaledProblem::getPart`). May
   /// be missing.
   std::function<std::optional<PlanningProblem>(int64_t count)> getPart = {};
-  /// Numbers that `getPart` knows, of which some may be no `counts`: of replicas
-  /// together there are more micro-batches than any of them runs.
+  /// Numbers that `getPart` knows, of which some may be no `counts`: of
+  /// replicas together there are more micro-batches than any of them runs.
   std::vector<int64_t> partCounts = {};
 };
 

@@ -43,3 +43,21 @@ func.func @stages(%x: tensor<4xf32> {parplan.batch}, %w: tensor<4xf32>) -> tenso
   %sum = parplan.accumulate %d : tensor<4xf32>
   return %sum : tensor<4xf32>
 }
+
+// What the backward pass has anyway serves what it makes again, too.
+// CHECK-LABEL: func.func @gathered
+func.func @gathered(%x: tensor<4xf32> {parplan.batch}, %w: tensor<4xf32>) -> tensor<4xf32> attributes {parplan.micro_batches = 2 : i64} {
+  // CHECK: parplan.cos %[[W:.*]] {parplan.node = 1 : i64, parplan.per_micro_batch}
+  %forward = parplan.cos %w {parplan.node = 1 : i64, parplan.per_micro_batch, parplan.recompute} : tensor<4xf32>
+  // CHECK-NEXT: parplan.mul
+  %a = parplan.mul %x, %forward {parplan.per_micro_batch, parplan.recompute} : tensor<4xf32>, tensor<4xf32>
+  // CHECK-NEXT: %[[OWN:.*]] = parplan.cos %[[W]] {parplan.node = 2 : i64, parplan.per_micro_batch, parplan.role = "input_gradient"}
+  // CHECK-NEXT: %[[A:.*]] = parplan.mul %{{.*}}, %[[OWN]] {parplan.per_micro_batch, parplan.role = "input_gradient"}
+  // CHECK-NEXT: %[[B:.*]] = parplan.exp %[[A]]
+  %b = parplan.exp %a {parplan.per_micro_batch, parplan.role = "input_gradient"} : tensor<4xf32>
+  %backward = parplan.cos %w {parplan.node = 2 : i64, parplan.per_micro_batch, parplan.role = "input_gradient"} : tensor<4xf32>
+  // CHECK-NEXT: parplan.mul %[[B]], %[[OWN]]
+  %c = parplan.mul %b, %backward {parplan.per_micro_batch, parplan.role = "input_gradient"} : tensor<4xf32>, tensor<4xf32>
+  %sum = parplan.accumulate %c : tensor<4xf32>
+  return %sum : tensor<4xf32>
+}
