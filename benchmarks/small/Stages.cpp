@@ -86,14 +86,19 @@ static void forAllCounts(int64_t left, int64_t positions,
 std::vector<Stages> StageCutter::list(int64_t positions,
                                       const PlanningAnswer &layouts) const {
   std::vector<Stages> all;
+  auto addAll = [&](ScheduleShape shape, const std::vector<int> &cuts) {
+    for (int64_t halves : getWaitingHalves(shape.kind)) {
+      shape.waitingHalves = halves;
+      all.push_back({shape, cuts});
+    }
+  };
   if (instance.searched == Searched::jointly) {
     for (const ScheduleShape &shape : getShapesOfUnits(positions)) {
       int64_t blocks = getRefusal(shape) ? 0 : chain.getBlocksPerChunk(shape);
       std::vector<int64_t> counts;
       if (blocks > 0)
-        forAllCounts(blocks, positions, counts, [&] {
-          all.push_back({shape, chain.getCuts(shape, counts)});
-        });
+        forAllCounts(blocks, positions, counts,
+                     [&] { addAll(shape, chain.getCuts(shape, counts)); });
     }
     return all;
   }
@@ -102,9 +107,8 @@ std::vector<Stages> StageCutter::list(int64_t positions,
        getShapes(problem, instance.request, positions)) {
     std::vector<int> cuts = {0};
     if (!getRefusal(shape, parts))
-      forAllCuts(parts, shape.getStageCount(), cuts, [&] {
-        all.push_back({shape, cuts});
-      });
+      forAllCuts(parts, shape.getStageCount(), cuts,
+                 [&] { addAll(shape, cuts); });
   }
   return all;
 }

@@ -19,8 +19,9 @@ ModelSteps::ModelSteps(mlir::MLIRContext &context, const SimplifiedModel &model,
 StepProblems ModelSteps::getProblems() {
   return {scaled.getCounts(),
           [this](int64_t count) { return scaled.get(count); },
-          [this](int64_t count) { return scaled.getPart(count); },
-          scaled.getCounts()};
+          StepProblems::Parts{scaled.getCounts(), [this](int64_t count) {
+                                return scaled.getPart(count);
+                              }}};
 }
 
 /// What is wrong with a step says who imports it to be planned alone.

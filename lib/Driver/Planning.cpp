@@ -300,7 +300,8 @@ PlanResult JointPlanner::search(int64_t memoryLimitBytes, double seconds,
                                 const SearchControl &control) {
   SpaceSearchOptions search;
   search.memoryLimitBytes = static_cast<double>(memoryLimitBytes);
-  // Of arenas that are packed well the largest have up to 2 % of gaps.
+  // To lower plan after plan takes longer than a little memory is worth: few
+  // arenas have more gaps than that.
   constexpr double spareShare = 0.015;
   search.spareBytes = spareShare * search.memoryLimitBytes;
   search.timeBudgetSeconds = seconds;

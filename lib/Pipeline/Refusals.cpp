@@ -7,6 +7,7 @@
 #include "parplan/Pipeline/Schedule.h"
 
 #include "parplan/Support/Check.h"
+#include "parplan/Support/Text.h"
 
 #include <algorithm>
 
@@ -54,11 +55,16 @@ parplan::getRefusal(const ScheduleShape &shape,
                   required == 1 ? concat("interleaved:",
                                          std::max<int64_t>(shape.chunks, 2))
                                 : name);
-  if (shape.waitingHalves < 0 ||
-      (shape.waitingHalves > 0 && !splitsBackward(shape.kind)))
-    return concat("chunks of schedule ", name,
-                  " that wait for weight gradients cannot count ",
-                  shape.waitingHalves, " halves more; nearest possible: 0");
+  int64_t mostHalves =
+      splitsBackward(shape.kind) ? ScheduleShape::mostWaitingHalves : 0;
+  if (shape.waitingHalves < 0 || shape.waitingHalves > mostHalves)
+    return concat(
+        "schedule ", name, " cannot count what waits for weight gradients ",
+        formatNumber(1 + static_cast<double>(shape.waitingHalves) / 2),
+        " times; nearest possible: ",
+        formatNumber(1 + static_cast<double>(std::clamp<int64_t>(
+                             shape.waitingHalves, 0, mostHalves)) /
+                             2));
   if (shape.chunks < 1)
     return concat("schedule ", name,
                   " needs at least one chunk per stage; "

@@ -279,12 +279,9 @@ private:
     trial.loweredBytes = trial.found.evaluation.peakBytes;
     int64_t excess = need.peakBytes - limitBytes;
     double seconds = getSecondsLeft();
-    if (trial.candidate.isJoint()) {
-      // To lower plan after plan takes longer than a little memory is worth;
-      // and there must be time for the next one.
-      excess += excess / 2;
+    // There must be time for the next one.
+    if (trial.candidate.isJoint())
       seconds /= 2;
-    }
     search(trial,
            std::max<int64_t>(
                1, std::min(trial.budgetBytes - excess, trial.loweredBytes - 1)),

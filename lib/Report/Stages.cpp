@@ -101,8 +101,12 @@ std::optional<PipelineChoice> parplan::readPipeline(const Json &document,
   }
   PipelineChoice choice;
   choice.shape = {name->kind, positions, *microBatches, name->chunks};
+  if (std::optional<std::string> refusal = getRefusal(choice.shape)) {
+    fail("config.schedule") << *refusal;
+    return std::nullopt;
+  }
   if (config->has("waiting_weight")) {
-    constexpr double most = 1000;
+    constexpr double most = 1 + ScheduleShape::mostWaitingHalves / 2.0;
     auto weight = config->getNumber("waiting_weight", 1, most);
     if (!weight)
       return std::nullopt;
@@ -113,10 +117,10 @@ std::optional<PipelineChoice> parplan::readPipeline(const Json &document,
       return std::nullopt;
     }
     choice.shape.waitingHalves = static_cast<int64_t>(halves);
-  }
-  if (std::optional<std::string> refusal = getRefusal(choice.shape)) {
-    fail("config.schedule") << *refusal;
-    return std::nullopt;
+    if (std::optional<std::string> refusal = getRefusal(choice.shape)) {
+      fail("config.waiting_weight") << *refusal;
+      return std::nullopt;
+    }
   }
   for (JsonReader &stage : top.getObjects("stages")) {
     auto read = [&](const char *key) {

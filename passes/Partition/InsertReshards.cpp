@@ -204,7 +204,10 @@ private:
     // As late as possible: a gathered copy lives from its first use.
     Value copy = createReshard(builder, atRest, use.layout, user);
     bool isNeededAgain =
-        plan.isCopiedAgain() && user->hasAttr(attributes::recompute);
+        plan.isCopiedAgain() &&
+        llvm::any_of(use.operands, [](OpOperand *operand) {
+          return operand->getOwner()->hasAttr(attributes::recompute);
+        });
     if (isNeededAgain || (maker && isMadeAgain(maker, user)))
       copy.getDefiningOp()->setAttr(attributes::recompute,
                                     builder.getUnitAttr());
@@ -220,7 +223,7 @@ private:
   /// makes.
   static bool isMadeAgain(Operation *maker, Operation *user) {
     Attribute stage = maker->getAttr(attributes::stage);
-    return maker->hasAttr(attributes::recompute) &&
+    return maker->hasAttr(attributes::recompute) && isPerMicroBatch(maker) &&
            (!stage || stage == user->getAttr(attributes::stage));
   }
 

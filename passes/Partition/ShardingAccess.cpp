@@ -132,9 +132,9 @@ void copyOrigin(Operation *from, Operation *to) {
       to->setAttr(name, value);
 }
 
-void removeOrigin(mlir::NamedAttrList &attributes) {
+void removeOrigin(mlir::NamedAttrList &list) {
   for (llvm::StringRef name : origin)
-    attributes.erase(name);
+    list.erase(name);
 }
 
 } // namespace parplan

@@ -71,7 +71,7 @@ CopyReader getReader(mlir::Operation *op);
 /// role, group, stage, whether it runs per micro-batch and is made again.
 void copyOrigin(mlir::Operation *from, mlir::Operation *to);
 /// What stays says what an op does.
-void removeOrigin(mlir::NamedAttrList &attributes);
+void removeOrigin(mlir::NamedAttrList &list);
 
 } // namespace parplan
 

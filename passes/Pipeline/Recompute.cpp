@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "passes/Partition/Layouts.h"
 #include "passes/Partition/ShardingAccess.h"
 #include "passes/Pipeline/Passes.h"
 #include "passes/Pipeline/StepSegments.h"
@@ -11,6 +12,8 @@
 #include "dialects/parplan/ParplanOps.h"
 
 #include "mlir/IR/IRMapping.h"
+
+#include <vector>
 
 using namespace mlir;
 
@@ -67,7 +70,10 @@ private:
     IRMapping operands;
     for (Value operand : op->getOperands())
       operands.map(operand, getOwn(operand, op, place));
-    if (Operation *same = findSame(op, operands)) {
+    if (Operation *same = isMove(op) ? findSame(op, operands) : nullptr) {
+      for (OpOperand &operand : same->getOpOperands())
+        operand.set(
+            operands.lookup(op->getOperand(operand.getOperandNumber())));
       if (place->isBeforeInBlock(same))
         same->moveBefore(place);
       return same;
@@ -81,22 +87,21 @@ private:
     return copy;
   }
 
-  /// What the backward pass has anyway: stored values are gathered for it, too.
-  static Operation *findSame(Operation *op, const IRMapping &operands) {
-    if (op->getNumOperands() == 0)
-      return nullptr;
-    for (Operation *other : operands.lookup(op->getOperand(0)).getUsers()) {
-      if (other != op && isBackward(other) &&
-          other->getName() == op->getName() &&
-          getStage(other) == getStage(op) &&
-          other->getResultTypes() == op->getResultTypes() &&
-          llvm::equal(op->getOperands(), other->getOperands(),
-                      [&](Value own, Value its) {
-                        return operands.lookup(own) == its;
-                      }) &&
-          getMeaning(other) == getMeaning(op))
-        return other;
-    }
+  /// The move that the backward pass has anyway: of what is stored, or gathered
+  /// again. It may still read what is made again in place of the copy.
+  static Operation *findSame(Operation *move, const IRMapping &operands) {
+    for (Value source :
+         {move->getOperand(0), operands.lookup(move->getOperand(0))})
+      for (Operation *other : source.getUsers())
+        if (isBackward(other) && other->getName() == move->getName() &&
+            getStage(other) == getStage(move) &&
+            other->getResultTypes() == move->getResultTypes() &&
+            llvm::equal(move->getOperands(), other->getOperands(),
+                        [&](Value own, Value its) {
+                          return its == own || its == operands.lookup(own);
+                        }) &&
+            getMeaning(other) == getMeaning(move))
+          return other;
     return nullptr;
   }
 

@@ -57,6 +57,7 @@ struct ScheduleShape {
   /// the limit. What waits may need far more memory than what is kept for the
   /// backward pass, above all where that is made again.
   int64_t waitingHalves = 0;
+  static constexpr int64_t mostWaitingHalves = 1000;
 
   int64_t getStageCount() const { return positions * chunks; }
 
@@ -72,6 +73,9 @@ int64_t getStage(const ScheduleShape &shape, int64_t position, int64_t chunk);
 bool isVee(ScheduleKind kind);
 /// True if the gradient of the input and that of the weights are two passes.
 bool splitsBackward(ScheduleKind kind);
+/// What is worth trying as `ScheduleShape::waitingHalves`, from the fastest to
+/// what needs the least memory; 0 alone where the backward pass is one.
+std::vector<int64_t> getWaitingHalves(ScheduleKind kind);
 /// True for all but `forwardOnly`.
 bool hasBackward(ScheduleKind kind);
 /// Chunks per position that the kind asks for; 0: any number from 2 on

@@ -21,12 +21,14 @@ struct StepProblems {
   /// The same whenever it is asked; nullopt: it cannot be had after all.
   std::function<std::optional<PlanningProblem>(int64_t count)> get;
   /// The same with the ops that there are for several samples in each
-  /// micro-batch, also where there is but one (`ScaledProblem::getPart`). May
-  /// be missing.
-  std::function<std::optional<PlanningProblem>(int64_t count)> getPart = {};
-  /// Numbers that `getPart` knows, of which some may be no `counts`: of
-  /// replicas together there are more micro-batches than any of them runs.
-  std::vector<int64_t> partCounts = {};
+  /// micro-batch, also where there is but one (`ScaledProblem::getPart`), of
+  /// these numbers of micro-batches. Some may be no `counts`: of replicas
+  /// together there are more micro-batches than any of them runs.
+  struct Parts {
+    std::vector<int64_t> counts;
+    std::function<std::optional<PlanningProblem>(int64_t count)> get;
+  };
+  std::optional<Parts> parts = {};
 };
 
 class ProblemSource;

@@ -42,7 +42,8 @@ struct StageChoice {
 struct JudgedPlan {
   PlanningAnswer answer;
   PlanEvaluation evaluation;
-  /// Beyond what the rank with most of it may have; 0 or less: it fits.
+  /// Beyond what the rank with most of it may have; 0 or less: it fits, and has
+  /// so much left.
   int64_t excessBytes = 0;
   /// Other reasons why it cannot be.
   std::optional<std::string> refusal;

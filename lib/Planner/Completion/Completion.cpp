@@ -185,10 +185,18 @@ private:
                        : of.stepTimeSeconds};
   }
 
+  /// With as much waiting for weight gradients as is best.
   void take(PlanningAnswer answer) {
-    PlanEvaluation evaluation = evaluatePlan(problem, answer, costs);
-    if (!best || getRank(evaluation) < getRank(best->evaluation))
-      best = CompletedPlan{std::move(answer), evaluation};
+    std::vector<int64_t> allHalves = {0};
+    if (answer.pipeline)
+      allHalves = getWaitingHalves(answer.pipeline->shape.kind);
+    for (int64_t halves : allHalves) {
+      if (answer.pipeline)
+        answer.pipeline->shape.waitingHalves = halves;
+      PlanEvaluation evaluation = evaluatePlan(problem, answer, costs);
+      if (!best || getRank(evaluation) < getRank(best->evaluation))
+        best = CompletedPlan{answer, std::move(evaluation)};
+    }
   }
 
   const PlanningProblem &problem;

@@ -9,6 +9,7 @@
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 using namespace parplan;
@@ -19,7 +20,7 @@ void Climb::sortBySeconds(Timed &configurations) {
   llvm::stable_sort(configurations, llvm::less_first());
 }
 
-bool Climb::isOver() const {
+bool Climb::isClimbOver() const {
   return incumbent.isOver(options.timeBudgetSeconds / 2);
 }
 
@@ -29,7 +30,7 @@ void Climb::run() {
   double before = never;
   while (incumbent.getBest() < before) {
     before = incumbent.getBest();
-    Configuration best = incumbent.result.configuration;
+    Configuration best = incumbent.getConfiguration();
     trySchedules({{best.space, best.microBatches}});
     for (int64_t count : source.getCounts())
       if (count <= 2 * best.microBatches && best.microBatches <= 2 * count)
@@ -46,10 +47,11 @@ std::vector<SpaceSource::Seed> Climb::getSeeds() {
       source.getSeeds(options.memoryLimitBytes);
   std::vector<std::pair<double, SpaceSource::Seed>> near;
   for (const SpaceSource::Seed &seed : all)
-    if (seed.distance <= all.front().distance + nearby && !isOver())
-      near.emplace_back(incumbent.getEarlyBound(
-                            {seed.space, seed.shape.microBatches, seed.shape}),
-                        seed);
+    if (seed.distance <= all.front().distance + nearby && !isClimbOver())
+      near.emplace_back(
+          bounds.getEarly({seed.space, seed.shape.microBatches, seed.shape},
+                          incumbent.getCutoff()),
+          seed);
   llvm::stable_sort(near, llvm::less_first());
   for (auto [seed, bounded] : llvm::zip(all, near))
     seed = bounded.second;
@@ -83,12 +85,13 @@ void Climb::trySchedules(llvm::ArrayRef<SpaceSource::Place> places) {
       continue;
     Timed ofPlace;
     for (ScheduleShape shape : source.getShapes(space)) {
-      if (isOver())
+      if (isClimbOver())
         return;
       shape.microBatches = count;
       Configuration configuration = {space, count, shape};
-      double bound =
-          getRefusal(shape) ? never : incumbent.getEarlyBound(configuration);
+      double bound = getRefusal(shape) ? never
+                                       : bounds.getEarly(configuration,
+                                                         incumbent.getCutoff());
       if (bound < incumbent.getCutoff())
         ofPlace.emplace_back(bound, configuration);
     }
@@ -109,10 +112,11 @@ void Climb::trySchedules(llvm::ArrayRef<SpaceSource::Place> places) {
 
 void Climb::tryPlace(Timed configurations) {
   for (auto &[bound, configuration] : configurations) {
-    if (isOver())
+    if (isClimbOver())
       return;
     if (bound < incumbent.getCutoff())
-      bound = std::max(bound, incumbent.getBlockBound(configuration));
+      bound = std::max(bound,
+                       bounds.getBlocks(configuration, incumbent.getCutoff()));
   }
   sortBySeconds(configurations);
   // Bounds leave out most of what waits for its weight gradients.
@@ -121,7 +125,7 @@ void Climb::tryPlace(Timed configurations) {
                           return !splitsBackward(entry.second.shape.kind);
                         });
   for (const auto &[bound, configuration] : configurations)
-    if (bound < incumbent.getCutoff() && !isOver())
+    if (bound < incumbent.getCutoff() && !isClimbOver())
       planWithin(configuration, /*isQuick=*/true);
 }
 
@@ -140,8 +144,10 @@ void Climb::planNearBest() {
 
 bool Climb::planSeed(const Configuration &configuration, bool isQuick) {
   // What takes too long is sooner known than a plan is found.
-  return incumbent.getEarlyBound(configuration) < incumbent.getCutoff() &&
-         incumbent.getBlockBound(configuration) < incumbent.getCutoff() &&
+  return bounds.getEarly(configuration, incumbent.getCutoff()) <
+             incumbent.getCutoff() &&
+         bounds.getBlocks(configuration, incumbent.getCutoff()) <
+             incumbent.getCutoff() &&
          planWithin(configuration, isQuick);
 }
 
@@ -154,7 +160,7 @@ bool Climb::planWithin(const Configuration &configuration, bool isQuick) {
       state->findPlan(configuration.shape, incumbent.getBest(), isQuick);
   if (!found)
     return false;
-  incumbent.result.plans += found->judged;
+  incumbent.countPlans(found->judged);
   if (found->plan.refusal || found->plan.excessBytes > 0)
     return false;
   if (isQuick)

@@ -7,6 +7,7 @@
 #ifndef PARPLAN_LIB_PLANNER_CLIMB_H
 #define PARPLAN_LIB_PLANNER_CLIMB_H
 
+#include "ConfigurationBounds.h"
 #include "Incumbent.h"
 
 #include <set>
@@ -22,8 +23,8 @@ public:
   Climb(SpaceSource &source, SpaceStates &states, Incumbent &incumbent,
         const std::vector<Configuration> &trail,
         const SpaceSearchOptions &options)
-      : source(source), states(states), incumbent(incumbent), trail(trail),
-        options(options) {}
+      : source(source), states(states), bounds(states), incumbent(incumbent),
+        trail(trail), options(options) {}
 
   /// From the seeds to what is better near them: other schedules on their
   /// meshes, then, near the best, other numbers of micro-batches, and other
@@ -35,7 +36,8 @@ private:
   using Timed = std::vector<std::pair<double, Configuration>>;
   static void sortBySeconds(Timed &configurations);
 
-  bool isOver() const;
+  /// Half of the time is for bounds.
+  bool isClimbOver() const;
   /// Of those that seem as good the ones with the lowest bounds first.
   std::vector<SpaceSource::Seed> getSeeds();
   /// Of equal cuts alone; seeds stay open.
@@ -53,6 +55,7 @@ private:
 
   SpaceSource &source;
   SpaceStates &states;
+  ConfigurationBounds bounds;
   Incumbent &incumbent;
   const std::vector<Configuration> &trail;
   const SpaceSearchOptions &options;

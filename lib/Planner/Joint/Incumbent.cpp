@@ -9,6 +9,7 @@
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 using namespace parplan;
@@ -35,34 +36,4 @@ void Incumbent::keepBetter(JudgedPlan plan,
   result.configuration = configuration;
   if (!llvm::is_contained(trail, configuration))
     trail.push_back(configuration);
-}
-
-double Incumbent::getWorkBound(const Configuration &configuration) {
-  SpaceStates::Least &least = states.getLeast(configuration, /*isOwn=*/false);
-  if (!least.state || !least.state->fits(configuration.shape))
-    return never;
-  Weights weights;
-  auto batches = static_cast<double>(configuration.microBatches);
-  weights.forward = weights.inputGradient = weights.weightGradient = batches;
-  return weights.get(least.sum) /
-         static_cast<double>(configuration.shape.positions);
-}
-
-double Incumbent::getRelaxedBound(const Configuration &configuration,
-                                  bool isOfKnown) {
-  SpaceState *state = states.getRelaxed(configuration, isOfKnown);
-  return state ? state->getBlockBound(configuration.shape, getCutoff()) : 0;
-}
-
-double Incumbent::getEarlyBound(const Configuration &configuration) {
-  double bound = getWorkBound(configuration);
-  for (bool isOfKnown : {true, false})
-    if (bound < getCutoff())
-      bound = std::max(bound, getRelaxedBound(configuration, isOfKnown));
-  return bound;
-}
-
-double Incumbent::getBlockBound(const Configuration &configuration) {
-  SpaceState *state = states.get(configuration);
-  return state ? state->getBlockBound(configuration.shape, getCutoff()) : never;
 }

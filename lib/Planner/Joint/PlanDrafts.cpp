@@ -6,9 +6,12 @@
 
 #include "PlanDrafts.h"
 
+#include "parplan/Planner/ScheduleBounds.h"
+
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
+#include <limits>
 #include <set>
 #include <tuple>
 
@@ -331,56 +334,96 @@ JudgedPlan PlanDrafts::judge(const ScheduleShape &shape,
                      memoryLimitBytes);
 }
 
-/// How much what waits for weight gradients counts, in halves more: from the
-/// fastest to what needs the least memory.
-static constexpr int64_t triedHalves[] = {0, 1, 2, 3, 4, 6, 12};
+namespace {
 
-static bool isBetter(const JudgedPlan &plan, const JudgedPlan &other) {
-  auto getRank = [](const JudgedPlan &of) {
-    return std::tuple(of.refusal.has_value(),
-                      std::max<int64_t>(of.excessBytes, 0),
+bool fits(const JudgedPlan &plan) {
+  return !plan.refusal && plan.excessBytes <= 0;
+}
+
+/// What fits, then what leaves `spare` bytes free, then what is fast.
+bool isBetter(const JudgedPlan &plan, const JudgedPlan &other, double spare) {
+  auto getRank = [&](const JudgedPlan &of) {
+    auto excess = static_cast<double>(of.excessBytes);
+    return std::tuple(of.refusal.has_value(), std::max(excess, 0.0),
+                      std::max(excess + spare, 0.0),
                       of.evaluation.stepTimeSeconds);
   };
   return getRank(plan) < getRank(other);
 }
 
+} // namespace
+
 std::optional<PlanDrafts::Found> PlanDrafts::find(ScheduleShape shape,
                                                   const Cuts &cuts,
                                                   double knownSeconds,
                                                   bool isQuick) {
+  std::vector<int64_t> allHalves = getWaitingHalves(shape.kind);
+  int64_t judged = 0;
   std::optional<Found> best;
-  int64_t judged = 0, excessBytes = 0;
-  for (int64_t halves : triedHalves) {
-    if (halves > 0 && !splitsBackward(shape.kind))
-      break;
-    shape.waitingHalves = halves;
+  for (size_t number =
+           findNearlyFitting(shape, cuts, allHalves, knownSeconds, judged);
+       number < allHalves.size();) {
+    shape.waitingHalves = allHalves[number];
     std::optional<Found> found =
         findOfShape(shape, cuts, knownSeconds, isQuick);
-    if (!found)
-      continue;
-    judged += found->judged;
-    // Nothing waits any more that takes memory.
-    if (found->plan.excessBytes > 0 && found->plan.excessBytes == excessBytes)
-      break;
-    excessBytes = found->plan.excessBytes;
-    // The less may wait from there on, the longer it takes.
-    bool isPast = best && !best->plan.refusal && best->plan.excessBytes <= 0 &&
-                  !isBetter(found->plan, best->plan);
-    if (isPast)
-      break;
-    if (!best || isBetter(found->plan, best->plan))
+    if (found)
+      judged += found->judged;
+    bool isNew = found && (!best || isBetter(found->plan, best->plan, 0));
+    if (isNew)
       best = std::move(found);
+    if (best && best->plan.refusal)
+      break;
+    bool isLast = number + 1 == allHalves.size();
+    if (best && fits(best->plan)) {
+      // The less may wait from there on, the longer it takes.
+      if (!isNew)
+        break;
+      knownSeconds =
+          std::min(knownSeconds, best->plan.evaluation.stepTimeSeconds);
+      ++number;
+    } else {
+      // If anything fits, it is what needs the least memory.
+      number = isLast ? allHalves.size() : allHalves.size() - 1;
+    }
   }
   if (best)
     best->judged = judged;
   return best;
 }
 
+size_t PlanDrafts::findNearlyFitting(ScheduleShape shape, const Cuts &cuts,
+                                     const std::vector<int64_t> &allHalves,
+                                     double knownSeconds, int64_t &judged) {
+  constexpr double nearby = 0.15;
+  if (allHalves.size() == 1)
+    return 0;
+  size_t least = allHalves.size();
+  int64_t leastExcess = std::numeric_limits<int64_t>::max();
+  for (auto [number, halves] : llvm::enumerate(allHalves)) {
+    shape.waitingHalves = halves;
+    std::vector<double> budgets(shape.positions, freeBytes);
+    std::optional<Draft> one = draft(shape, cuts, budgets);
+    if (!one)
+      return allHalves.size();
+    if (one->seconds >= knownSeconds)
+      continue;
+    JudgedPlan plan = judge(shape, *one);
+    ++judged;
+    if (plan.refusal ||
+        static_cast<double>(plan.excessBytes) <= nearby * memoryLimitBytes)
+      return number;
+    if (plan.excessBytes < leastExcess) {
+      leastExcess = plan.excessBytes;
+      least = number;
+    }
+  }
+  return least;
+}
+
 std::optional<PlanDrafts::Found>
 PlanDrafts::findOfShape(const ScheduleShape &shape, const Cuts &cuts,
                         double knownSeconds, bool isQuick) {
   constexpr int rounds = 5;
-  constexpr double farOver = 0.15;
   double spare = spareBytes;
   std::vector<double> budgets(shape.positions, freeBytes - spare);
   std::vector<double> leftOut(shape.positions, 0);
@@ -390,9 +433,10 @@ PlanDrafts::findOfShape(const ScheduleShape &shape, const Cuts &cuts,
   std::set<std::pair<double, std::vector<double>>> judgedDrafts;
   for (int round = 0; round < rounds; ++round) {
     std::optional<Draft> best = draft(shape, cuts, budgets);
-    if (!best && round == 0 && spare > 0) {
+    if (!best && spare > 0) {
+      for (double &budget : budgets)
+        budget += spare;
       spare = 0;
-      budgets.assign(shape.positions, freeBytes);
       best = draft(shape, cuts, budgets);
     }
     if (!best)
@@ -433,15 +477,9 @@ PlanDrafts::findOfShape(const ScheduleShape &shape, const Cuts &cuts,
             std::max(budgets[position], estimated - (1 - share) * over);
     }
     bool isRefused = plan.refusal.has_value();
-    // That is sooner mended by letting less wait.
-    bool isFarOver =
-        static_cast<double>(plan.excessBytes) > farOver * memoryLimitBytes;
-    bool mayWaitLess = splitsBackward(shape.kind) &&
-                       shape.waitingHalves != std::end(triedHalves)[-1];
-    if (!found || isBetter(plan, found->plan))
+    if (!found || isBetter(plan, found->plan, spare))
       found = Found{std::move(plan), 0};
-    if (isRefused || (isFarOver && mayWaitLess) ||
-        (!isOver && (isClose || !isLimited)))
+    if (isRefused || (!isOver && (isClose || !isLimited)))
       break;
   }
   if (found)

@@ -10,7 +10,9 @@
 #include "MemoryDual.h"
 #include "StageMix.h"
 
-#include "parplan/Planner/ScheduleBounds.h"
+#include "parplan/Planner/SearchModel.h"
+
+#include <limits>
 
 namespace parplan {
 
@@ -56,6 +58,12 @@ private:
     double seconds = std::numeric_limits<double>::infinity();
   };
 
+  /// The first of the numbers with which a plan that seems to fit does so, or
+  /// nearly; else the one with which it exceeds the memory least; the count of
+  /// them: nothing can fit, or all takes too long.
+  size_t findNearlyFitting(ScheduleShape shape, const Cuts &cuts,
+                           const std::vector<int64_t> &allHalves,
+                           double knownSeconds, int64_t &judged);
   /// With as much waiting for weight gradients as the shape says.
   std::optional<Found> findOfShape(const ScheduleShape &shape, const Cuts &cuts,
                                    double knownSeconds, bool isQuick);

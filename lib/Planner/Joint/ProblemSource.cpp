@@ -376,8 +376,9 @@ SourceStep *ProblemSource::getPart(int64_t count) {
     if (SourceStep *step = getStep(count); step && step->batch > 1)
       return step;
   auto [it, isNew] = parts.try_emplace(count);
-  if (isNew && llvm::is_contained(problems.partCounts, count))
-    if (std::optional<PlanningProblem> problem = problems.getPart(count))
+  const auto &known = problems.parts;
+  if (isNew && known && llvm::is_contained(known->counts, count))
+    if (std::optional<PlanningProblem> problem = known->get(count))
       it->second =
           std::make_unique<SourceStep>(std::move(*problem), request, costs);
   SourceStep *step = it->second.get();

@@ -28,8 +28,8 @@ class Search {
 public:
   Search(SpaceSource &source, SpaceStates &states,
          std::vector<Configuration> &trail, const SpaceSearchOptions &options)
-      : source(source), states(states), options(options),
-        incumbent(states, trail, options),
+      : source(source), states(states), options(options), bounds(states),
+        incumbent(result, trail, options),
         climb(source, states, incumbent, trail, options),
         callsBefore(states.getCallCount()) {}
 
@@ -39,8 +39,8 @@ public:
     raiseAll();
     startWithPlain();
     while (!open.empty() && open.begin()->first < incumbent.getCutoff()) {
-      incumbent.result.isCutShort = incumbent.isOver();
-      if (incumbent.result.isCutShort)
+      result.isCutShort = incumbent.isOver();
+      if (result.isCutShort)
         break;
       size_t number = open.begin()->second;
       open.erase(open.begin());
@@ -48,7 +48,7 @@ public:
       advance(number);
     }
     certify();
-    return std::move(incumbent.result);
+    return std::move(result);
   }
 
 private:
@@ -70,20 +70,11 @@ private:
             continue;
           nodes.push_back({{space, count, shape}});
           if (!incumbent.isOver())
-            nodes.back().bound =
-                incumbent.getWorkBound(nodes.back().configuration);
+            nodes.back().bound = bounds.getWork(nodes.back().configuration);
         }
     for (size_t number = 0; number < nodes.size(); ++number)
       if (nodes[number].bound != never)
         open.insert({nodes[number].bound, number});
-  }
-
-  double getLeastBound(const Configuration &configuration, bool isOwn) {
-    SpaceStates::Least &least = states.getLeast(configuration, isOwn);
-    if (!least.state)
-      return never;
-    return least.state->getMemoryBound(configuration.shape,
-                                       incumbent.getCutoff());
   }
 
   /// Of all that is open the bounds that need no networks of its own: together
@@ -129,7 +120,7 @@ private:
       return misses == patience;
     });
     explore(select(SpaceWidth::plain, false), [](bool) { return false; });
-    if (!incumbent.result.plan)
+    if (!result.plan)
       explore(select(SpaceWidth::plain, true),
               [](bool isBetter) { return isBetter; });
   }
@@ -180,16 +171,19 @@ private:
     const Configuration &configuration = node.configuration;
     if (node.level == Level::none) {
       node.bound =
-          std::max(node.bound, getLeastBound(configuration, /*isOwn=*/false));
+          std::max(node.bound, bounds.getLeast(configuration, /*isOwn=*/false,
+                                               incumbent.getCutoff()));
       node.level = Level::scaled;
     } else if (node.level < Level::relaxed) {
       bool isOfKnown = node.level == Level::scaled;
-      node.bound = std::max(
-          node.bound, incumbent.getRelaxedBound(configuration, isOfKnown));
+      node.bound =
+          std::max(node.bound, bounds.getRelaxed(configuration, isOfKnown,
+                                                 incumbent.getCutoff()));
       node.level = isOfKnown ? Level::known : Level::relaxed;
     } else if (node.level == Level::relaxed) {
       node.bound =
-          std::max(node.bound, getLeastBound(configuration, /*isOwn=*/true));
+          std::max(node.bound, bounds.getLeast(configuration, /*isOwn=*/true,
+                                               incumbent.getCutoff()));
       node.level = Level::ops;
     } else if (states.isTooLongWithFewer(configuration,
                                          incumbent.getCutoff())) {
@@ -213,7 +207,7 @@ private:
         node.level = Level::blocks;
       }
     }
-    ++incumbent.result.evaluations;
+    ++result.evaluations;
     // What is infinite took longer than the cutoff, or cannot be.
     if (node.bound >= incumbent.getCutoff()) {
       close(incumbent.getCutoff(), number, /*isCutOff=*/true);
@@ -238,16 +232,16 @@ private:
     close(node.bound, number, /*isCutOff=*/false);
     if (!found)
       return;
-    incumbent.result.plans += found->judged;
+    result.plans += found->judged;
     JudgedPlan &plan = found->plan;
     if (plan.refusal) {
-      if (!llvm::is_contained(incumbent.result.refusals, *plan.refusal))
-        incumbent.result.refusals.push_back(*plan.refusal);
+      if (!llvm::is_contained(result.refusals, *plan.refusal))
+        result.refusals.push_back(*plan.refusal);
       return;
     }
     if (plan.excessBytes > 0) {
-      incumbent.result.leastExcessBytes =
-          std::min(incumbent.result.leastExcessBytes, plan.excessBytes);
+      result.leastExcessBytes =
+          std::min(result.leastExcessBytes, plan.excessBytes);
       return;
     }
     double seconds = plan.evaluation.stepTimeSeconds;
@@ -261,7 +255,7 @@ private:
   void close(double bound, size_t number, bool isCutOff) {
     if (bound == never)
       return;
-    incumbent.result.certificate.pruned += isCutOff;
+    result.certificate.pruned += isCutOff;
     if (bound < closed.first)
       closed = {bound, number};
   }
@@ -278,12 +272,12 @@ private:
     double bound = std::min(closed.first, incumbent.getBest());
     if (!open.empty())
       bound = std::min(bound, open.begin()->first);
-    options.progress({incumbent.getBest(), bound, incumbent.result.evaluations,
+    options.progress({incumbent.getBest(), bound, result.evaluations,
                       static_cast<int64_t>(open.size())});
   }
 
   void certify() {
-    Certificate &certificate = incumbent.result.certificate;
+    Certificate &certificate = result.certificate;
     double best = incumbent.getBest(), bound = closed.first;
     std::optional<size_t> source;
     if (bound != never)
@@ -295,18 +289,20 @@ private:
       bound = best;
       source.reset();
     }
-    incumbent.result.boundSource =
+    result.boundSource =
         source ? describe(nodes[*source].configuration) : "the plan";
-    certificate.upperBoundSeconds = incumbent.result.plan ? best : 0;
+    certificate.upperBoundSeconds = result.plan ? best : 0;
     certificate.lowerBoundSeconds = bound;
-    certificate.exact = incumbent.result.plan && bound == best;
-    certificate.explored = incumbent.result.evaluations;
-    incumbent.result.oracleCalls = states.getCallCount() - callsBefore;
+    certificate.exact = result.plan && bound == best;
+    certificate.explored = result.evaluations;
+    result.oracleCalls = states.getCallCount() - callsBefore;
   }
 
   SpaceSource &source;
   SpaceStates &states;
   const SpaceSearchOptions &options;
+  SpaceSearchResult result;
+  ConfigurationBounds bounds;
   Incumbent incumbent;
   Climb climb;
   int64_t callsBefore;

@@ -57,23 +57,60 @@ func.func @uses_share_a_copy(%a: tensor<4x8xf32> {parplan.sharding = #parplan.sh
 parplan.mesh @mesh <["x"=2 data]>
 
 // Of what a stage makes again for its backward pass, copies are made again too;
-// not in a stage that received it.
+// not in a stage that received it, nor of what runs once per step.
 // CHECK-LABEL: func.func @copies_are_made_again
 func.func @copies_are_made_again(%a: tensor<4x8xf32> {parplan.sharding = #parplan.sharding<@mesh, [{"x"}, {}]>})
     -> (tensor<4x8xf32> {parplan.sharding = #parplan.sharding<@mesh, [{}, {"x"}]>}) {
-  // CHECK: parplan.reshard {{.*}} to <@mesh, [{}, {"x"}]> {parplan.recompute, parplan.stage = 0 : i64}
+  // CHECK: parplan.reshard {{.*}} to <@mesh, [{}, {"x"}]> {parplan.per_micro_batch, parplan.recompute, parplan.stage = 0 : i64}
   // CHECK-NEXT: parplan.abs
-  // CHECK: parplan.reshard {{.*}} to <@mesh, [{}, {}]> {parplan.stage = 1 : i64}
+  // CHECK: parplan.reshard {{.*}} to <@mesh, [{}, {}]> {parplan.per_micro_batch, parplan.stage = 1 : i64}
   // CHECK-NEXT: parplan.sign
-  %b = parplan.neg %a {parplan.recompute, parplan.stage = 0 : i64, parplan.factors = #parplan.factors<@mesh, {d0 = ["x"]}>,
+  %b = parplan.neg %a {parplan.per_micro_batch, parplan.recompute, parplan.stage = 0 : i64, parplan.factors = #parplan.factors<@mesh, {d0 = ["x"]}>,
     parplan.shardings = [#parplan.sharding<@mesh, [{"x"}, {}]>]} : tensor<4x8xf32>
-  %c = parplan.abs %b {parplan.stage = 0 : i64, parplan.factors = #parplan.factors<@mesh, {d1 = ["x"]}>,
+  %c = parplan.abs %b {parplan.per_micro_batch, parplan.stage = 0 : i64, parplan.factors = #parplan.factors<@mesh, {d1 = ["x"]}>,
     parplan.shardings = [#parplan.sharding<@mesh, [{}, {"x"}]>]} : tensor<4x8xf32>
-  %d = parplan.sign %b {parplan.stage = 1 : i64, parplan.factors = #parplan.factors<@mesh, {}>,
+  %d = parplan.sign %b {parplan.per_micro_batch, parplan.stage = 1 : i64, parplan.factors = #parplan.factors<@mesh, {}>,
     parplan.shardings = [#parplan.sharding<@mesh, [{}, {}]>]} : tensor<4x8xf32>
-  %e = parplan.add %c, %d {parplan.stage = 1 : i64, parplan.factors = #parplan.factors<@mesh, {d1 = ["x"]}>,
+  // CHECK: %[[ONCE:.*]] = parplan.cos
+  // CHECK-NEXT: parplan.reshard %[[ONCE]] to <@mesh, [{}, {"x"}]> : tensor
+  %once = parplan.cos %a {parplan.recompute, parplan.factors = #parplan.factors<@mesh, {d0 = ["x"]}>,
+    parplan.shardings = [#parplan.sharding<@mesh, [{"x"}, {}]>]} : tensor<4x8xf32>
+  %f = parplan.exp %once {parplan.factors = #parplan.factors<@mesh, {d1 = ["x"]}>,
+    parplan.shardings = [#parplan.sharding<@mesh, [{}, {"x"}]>]} : tensor<4x8xf32>
+  %e = parplan.add %c, %d {parplan.per_micro_batch, parplan.stage = 1 : i64, parplan.factors = #parplan.factors<@mesh, {d1 = ["x"]}>,
     parplan.shardings = [#parplan.sharding<@mesh, [{}, {"x"}]>]} : tensor<4x8xf32>, tensor<4x8xf32>
   return %e : tensor<4x8xf32>
+}
+
+// -----
+
+parplan.mesh @mesh <["x"=2 data]>
+
+// What is kept stays in all its layouts, whoever reads them again; of what is
+// gathered again, any reader that is made again needs the copy.
+// CHECK-LABEL: func.func @copies_are_kept
+func.func @copies_are_kept(%a: tensor<4x8xf32> {parplan.sharding = #parplan.sharding<@mesh, [{"x"}, {}]>})
+    -> (tensor<4x8xf32> {parplan.sharding = #parplan.sharding<@mesh, [{}, {"x"}]>}) {
+  // CHECK: %[[KEPT:.*]] = parplan.neg
+  // CHECK: parplan.reshard %[[KEPT]] to <@mesh, [{}, {"x"}]> {parplan.per_micro_batch}
+  // CHECK-NEXT: parplan.abs
+  %kept = parplan.neg %a {parplan.per_micro_batch, parplan.factors = #parplan.factors<@mesh, {d0 = ["x"]}>,
+    parplan.shardings = [#parplan.sharding<@mesh, [{"x"}, {}]>]} : tensor<4x8xf32>
+  %c = parplan.abs %kept {parplan.per_micro_batch, parplan.recompute, parplan.factors = #parplan.factors<@mesh, {d1 = ["x"]}>,
+    parplan.shardings = [#parplan.sharding<@mesh, [{}, {"x"}]>]} : tensor<4x8xf32>
+  // CHECK: %[[AGAIN:.*]] = parplan.cos
+  // CHECK: parplan.reshard %[[AGAIN]] to <@mesh, [{}, {"x"}]> {parplan.per_micro_batch, parplan.recompute}
+  // CHECK-NEXT: parplan.exp
+  // CHECK-NEXT: parplan.sign
+  %again = parplan.cos %a {parplan.per_micro_batch, parplan.gather_again, parplan.factors = #parplan.factors<@mesh, {d0 = ["x"]}>,
+    parplan.shardings = [#parplan.sharding<@mesh, [{"x"}, {}]>]} : tensor<4x8xf32>
+  %d = parplan.exp %again {parplan.per_micro_batch, parplan.factors = #parplan.factors<@mesh, {d1 = ["x"]}>,
+    parplan.shardings = [#parplan.sharding<@mesh, [{}, {"x"}]>]} : tensor<4x8xf32>
+  %e = parplan.sign %again {parplan.per_micro_batch, parplan.recompute, parplan.factors = #parplan.factors<@mesh, {d1 = ["x"]}>,
+    parplan.shardings = [#parplan.sharding<@mesh, [{}, {"x"}]>]} : tensor<4x8xf32>
+  %f = parplan.add %d, %e {parplan.per_micro_batch, parplan.factors = #parplan.factors<@mesh, {d1 = ["x"]}>,
+    parplan.shardings = [#parplan.sharding<@mesh, [{}, {"x"}]>]} : tensor<4x8xf32>, tensor<4x8xf32>
+  return %f : tensor<4x8xf32>
 }
 
 // -----

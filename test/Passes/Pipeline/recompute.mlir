@@ -44,19 +44,41 @@ func.func @stages(%x: tensor<4xf32> {parplan.batch}, %w: tensor<4xf32>) -> tenso
   return %sum : tensor<4xf32>
 }
 
-// What the backward pass has anyway serves what it makes again, too.
+parplan.mesh @mesh <["x"=2 data]>
+
+// What the backward pass gathers anyway serves what it makes again, too: of what
+// is stored, and of what is made again itself.
 // CHECK-LABEL: func.func @gathered
-func.func @gathered(%x: tensor<4xf32> {parplan.batch}, %w: tensor<4xf32>) -> tensor<4xf32> attributes {parplan.micro_batches = 2 : i64} {
-  // CHECK: parplan.cos %[[W:.*]] {parplan.node = 1 : i64, parplan.per_micro_batch}
-  %forward = parplan.cos %w {parplan.node = 1 : i64, parplan.per_micro_batch, parplan.recompute} : tensor<4xf32>
+func.func @gathered(%x: tensor<4xf32> {parplan.batch}, %w: tensor<2xf32>) -> tensor<4xf32> attributes {parplan.micro_batches = 2 : i64} {
+  // CHECK: parplan.all_gather %[[W:[^ ]*]] axes {{.*}} {parplan.node = 1 : i64, parplan.per_micro_batch}
+  %forward = parplan.all_gather %w axes <"x"> dim 0 to <@mesh, [{}]> {parplan.node = 1 : i64, parplan.per_micro_batch, parplan.recompute} : tensor<2xf32> -> tensor<4xf32>
   // CHECK-NEXT: parplan.mul
   %a = parplan.mul %x, %forward {parplan.per_micro_batch, parplan.recompute} : tensor<4xf32>, tensor<4xf32>
-  // CHECK-NEXT: %[[OWN:.*]] = parplan.cos %[[W]] {parplan.node = 2 : i64, parplan.per_micro_batch, parplan.role = "input_gradient"}
+  // CHECK-NEXT: %[[OWN:.*]] = parplan.all_gather %[[W]] axes {{.*}} {parplan.node = 2 : i64, parplan.per_micro_batch, parplan.role = "input_gradient"}
   // CHECK-NEXT: %[[A:.*]] = parplan.mul %{{.*}}, %[[OWN]] {parplan.per_micro_batch, parplan.role = "input_gradient"}
   // CHECK-NEXT: %[[B:.*]] = parplan.exp %[[A]]
   %b = parplan.exp %a {parplan.per_micro_batch, parplan.role = "input_gradient"} : tensor<4xf32>
-  %backward = parplan.cos %w {parplan.node = 2 : i64, parplan.per_micro_batch, parplan.role = "input_gradient"} : tensor<4xf32>
+  %backward = parplan.all_gather %w axes <"x"> dim 0 to <@mesh, [{}]> {parplan.node = 2 : i64, parplan.per_micro_batch, parplan.role = "input_gradient"} : tensor<2xf32> -> tensor<4xf32>
   // CHECK-NEXT: parplan.mul %[[B]], %[[OWN]]
+  %c = parplan.mul %b, %backward {parplan.per_micro_batch, parplan.role = "input_gradient"} : tensor<4xf32>, tensor<4xf32>
+  %sum = parplan.accumulate %c : tensor<4xf32>
+  return %sum : tensor<4xf32>
+}
+
+// CHECK-LABEL: func.func @gathered_of_remade
+func.func @gathered_of_remade(%x: tensor<2xf32> {parplan.batch}) -> tensor<4xf32> attributes {parplan.micro_batches = 2 : i64} {
+  %h = parplan.neg %x {parplan.per_micro_batch, parplan.recompute} : tensor<2xf32>
+  // CHECK: parplan.all_gather
+  %forward = parplan.all_gather %h axes <"x"> dim 0 to <@mesh, [{}]> {parplan.per_micro_batch, parplan.recompute} : tensor<2xf32> -> tensor<4xf32>
+  // CHECK-NEXT: parplan.sign
+  %a = parplan.sign %forward {parplan.per_micro_batch, parplan.recompute} : tensor<4xf32>
+  // CHECK-NEXT: %[[H:.*]] = parplan.neg %{{.*}} {parplan.per_micro_batch, parplan.role = "input_gradient"}
+  // CHECK-NEXT: %[[G:.*]] = parplan.all_gather %[[H]]
+  // CHECK-NEXT: %[[A:.*]] = parplan.sign %[[G]]
+  // CHECK-NEXT: %[[B:.*]] = parplan.exp %[[A]]
+  %b = parplan.exp %a {parplan.per_micro_batch, parplan.role = "input_gradient"} : tensor<4xf32>
+  %backward = parplan.all_gather %h axes <"x"> dim 0 to <@mesh, [{}]> {parplan.per_micro_batch, parplan.role = "input_gradient"} : tensor<2xf32> -> tensor<4xf32>
+  // CHECK-NEXT: parplan.mul %[[B]], %[[G]]
   %c = parplan.mul %b, %backward {parplan.per_micro_batch, parplan.role = "input_gradient"} : tensor<4xf32>, tensor<4xf32>
   %sum = parplan.accumulate %c : tensor<4xf32>
   return %sum : tensor<4xf32>

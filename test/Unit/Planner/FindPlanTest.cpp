@@ -149,11 +149,10 @@ TEST(FindPlan, BoundsReplicasByStepsThatNoneOfThemRuns) {
   std::vector<int64_t> asked;
   StepProblems steps = getSteps();
   PlanResult before = findChecked(steps, makeRequest(4)).result;
-  steps.getPart = [&](int64_t count) {
-    asked.push_back(count);
-    return std::optional(makeStep(count, /*isTraining=*/true));
-  };
-  steps.partCounts = {1, 2, 4, 8};
+  steps.parts = {{1, 2, 4, 8}, [&](int64_t count) {
+                   asked.push_back(count);
+                   return std::optional(makeStep(count, /*isTraining=*/true));
+                 }};
   PlanResult found = findChecked(steps, makeRequest(4)).result;
   // Two replicas have four micro-batches each.
   EXPECT_EQ(asked, std::vector<int64_t>{8});

@@ -119,6 +119,19 @@ TEST(PipelineMemory, ReceivesGradientsOfActivationsWhoeverReadsThemFirst) {
   EXPECT_DOUBLE_EQ(getSeconds(weightsFirst), getSeconds(inputsFirst));
 }
 
+TEST(PipelineMemory, LetsLessWaitForWeightGradientsWhereMemoryDecides) {
+  PlanningProblem problem =
+      makeChain({8, 8, 8, 8, 8, 8, 8, 8, 8}, /*microBatches=*/8);
+  PlanRequest request = makeRequest(4, ScheduleKind::zbH1);
+  PlanResult free = solveChecked(problem, request, FreeMessages());
+  EXPECT_EQ(free.answer->pipeline->shape.waitingHalves, 0);
+  request.memoryLimitBytes = free.evaluation.peakBytes - 1;
+  PlanResult tight = solve(problem, request, FreeMessages());
+  ASSERT_TRUE(tight.answer);
+  EXPECT_GT(tight.answer->pipeline->shape.waitingHalves, 0);
+  EXPECT_LE(tight.evaluation.peakBytes, request.memoryLimitBytes);
+}
+
 TEST(PipelineMemory, MovesCutsWhereMemoryDecides) {
   PlanningProblem problem = makeChain({8, 8, 8, 8, 64, 64}, 4);
   PlanRequest request = makeRequest(2, ScheduleKind::oneForwardOneBackward);

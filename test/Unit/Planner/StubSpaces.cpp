@@ -197,7 +197,7 @@ public:
     judged.evaluation.stepTimeSeconds = last + atEnds;
     exactBytes = worst;
     judged.excessBytes =
-        worst <= limit ? 0 : static_cast<int64_t>(std::ceil(worst - limit));
+        static_cast<int64_t>(std::ceil(std::max(worst - limit, -1e18)));
     return judged;
   }
 
@@ -312,12 +312,15 @@ StubSource::Exhaustive StubSource::search(double limitBytes) {
         StageChoice stages{shape, {}};
         std::function<void()> choose = [&] {
           if (chosen.size() == lists.size()) {
-            JudgedPlan judged = model.judge(chosen, stages, limitBytes);
-            double seconds = judged.evaluation.stepTimeSeconds;
-            best.leastBytes = std::min(best.leastBytes, model.exactBytes);
-            if (model.exactBytes <= limitBytes && seconds < best.seconds) {
-              best.seconds = seconds;
-              best.bytesOfFastest = model.exactBytes;
+            for (int64_t halves : getWaitingHalves(shape.kind)) {
+              stages.shape.waitingHalves = halves;
+              JudgedPlan judged = model.judge(chosen, stages, limitBytes);
+              double seconds = judged.evaluation.stepTimeSeconds;
+              best.leastBytes = std::min(best.leastBytes, model.exactBytes);
+              if (model.exactBytes <= limitBytes && seconds < best.seconds) {
+                best.seconds = seconds;
+                best.bytesOfFastest = model.exactBytes;
+              }
             }
             return;
           }

@@ -1,0 +1,54 @@
+//===- ConfigurationBounds.cpp - What steps take at least -----------------===//
+//
+// Part of parplan. No MLIR in this library.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ConfigurationBounds.h"
+
+#include <algorithm>
+#include <limits>
+
+using namespace parplan;
+
+static constexpr double never = std::numeric_limits<double>::infinity();
+
+double ConfigurationBounds::getWork(const Configuration &configuration) {
+  SpaceStates::Least &least = states.getLeast(configuration, /*isOwn=*/false);
+  if (!least.state || !least.state->fits(configuration.shape))
+    return never;
+  Weights weights;
+  auto batches = static_cast<double>(configuration.microBatches);
+  weights.forward = weights.inputGradient = weights.weightGradient = batches;
+  return weights.get(least.sum) /
+         static_cast<double>(configuration.shape.positions);
+}
+
+double ConfigurationBounds::getLeast(const Configuration &configuration,
+                                     bool isOwn, double cutoff) {
+  SpaceStates::Least &least = states.getLeast(configuration, isOwn);
+  if (!least.state)
+    return never;
+  return least.state->getMemoryBound(configuration.shape, cutoff);
+}
+
+double ConfigurationBounds::getRelaxed(const Configuration &configuration,
+                                       bool isOfKnown, double cutoff) {
+  SpaceState *state = states.getRelaxed(configuration, isOfKnown);
+  return state ? state->getBlockBound(configuration.shape, cutoff) : 0;
+}
+
+double ConfigurationBounds::getEarly(const Configuration &configuration,
+                                     double cutoff) {
+  double bound = getWork(configuration);
+  for (bool isOfKnown : {true, false})
+    if (bound < cutoff)
+      bound = std::max(bound, getRelaxed(configuration, isOfKnown, cutoff));
+  return bound;
+}
+
+double ConfigurationBounds::getBlocks(const Configuration &configuration,
+                                      double cutoff) {
+  SpaceState *state = states.get(configuration);
+  return state ? state->getBlockBound(configuration.shape, cutoff) : never;
+}
