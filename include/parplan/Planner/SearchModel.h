@@ -42,8 +42,7 @@ struct StageChoice {
 struct JudgedPlan {
   PlanningAnswer answer;
   PlanEvaluation evaluation;
-  /// Beyond what the rank with most of it may have; 0 or less: it fits, and has
-  /// so much left.
+  /// Beyond what the rank with most of it may have; 0 or less: it fits.
   int64_t excessBytes = 0;
   /// Other reasons why it cannot be.
   std::optional<std::string> refusal;

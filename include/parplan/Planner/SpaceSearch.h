@@ -46,8 +46,8 @@ struct SpaceSearchOptions {
   double gap = 0.005;
   /// Bytes of a rank.
   double memoryLimitBytes = std::numeric_limits<double>::infinity();
-  /// Left free by plans where they can: for what a program needs beyond the sum
-  /// of what lives at once.
+  /// Left free by plans, unless there is none then: for what a program needs
+  /// beyond the sum of what lives at once. Bounds are about all of the memory.
   double spareBytes = 0;
   /// The answer is the best so far, with its bound, when time is over or
   /// somebody sets `stop`.

@@ -340,12 +340,10 @@ bool fits(const JudgedPlan &plan) {
   return !plan.refusal && plan.excessBytes <= 0;
 }
 
-/// What fits, then what leaves `spare` bytes free, then what is fast.
-bool isBetter(const JudgedPlan &plan, const JudgedPlan &other, double spare) {
-  auto getRank = [&](const JudgedPlan &of) {
-    auto excess = static_cast<double>(of.excessBytes);
-    return std::tuple(of.refusal.has_value(), std::max(excess, 0.0),
-                      std::max(excess + spare, 0.0),
+bool isBetter(const JudgedPlan &plan, const JudgedPlan &other) {
+  auto getRank = [](const JudgedPlan &of) {
+    return std::tuple(of.refusal.has_value(),
+                      std::max<int64_t>(of.excessBytes, 0),
                       of.evaluation.stepTimeSeconds);
   };
   return getRank(plan) < getRank(other);
@@ -368,7 +366,7 @@ std::optional<PlanDrafts::Found> PlanDrafts::find(ScheduleShape shape,
         findOfShape(shape, cuts, knownSeconds, isQuick);
     if (found)
       judged += found->judged;
-    bool isNew = found && (!best || isBetter(found->plan, best->plan, 0));
+    bool isNew = found && (!best || isBetter(found->plan, best->plan));
     if (isNew)
       best = std::move(found);
     if (best && best->plan.refusal)
@@ -424,8 +422,7 @@ std::optional<PlanDrafts::Found>
 PlanDrafts::findOfShape(const ScheduleShape &shape, const Cuts &cuts,
                         double knownSeconds, bool isQuick) {
   constexpr int rounds = 5;
-  double spare = spareBytes;
-  std::vector<double> budgets(shape.positions, freeBytes - spare);
+  std::vector<double> budgets(shape.positions, freeBytes);
   std::vector<double> leftOut(shape.positions, 0);
   std::optional<Found> found;
   int64_t judged = 0;
@@ -433,12 +430,6 @@ PlanDrafts::findOfShape(const ScheduleShape &shape, const Cuts &cuts,
   std::set<std::pair<double, std::vector<double>>> judgedDrafts;
   for (int round = 0; round < rounds; ++round) {
     std::optional<Draft> best = draft(shape, cuts, budgets);
-    if (!best && spare > 0) {
-      for (double &budget : budgets)
-        budget += spare;
-      spare = 0;
-      best = draft(shape, cuts, budgets);
-    }
     if (!best)
       break;
     if (!isQuick)
@@ -454,30 +445,29 @@ PlanDrafts::findOfShape(const ScheduleShape &shape, const Cuts &cuts,
     ++judged;
     // Sums are estimates. What they left out at most is left free until a plan
     // fits; then positions that have more to spare get it back.
-    bool isClose = true, isLimited = false,
-         isOver = static_cast<double>(plan.excessBytes) > -spare;
+    bool isClose = true, isLimited = false, isOver = plan.excessBytes > 0;
     for (size_t position = 0; position < budgets.size(); ++position) {
       double estimated = best->mixes[position].bytes;
       const auto &peaks = plan.evaluation.positionPeakBytes;
       double over =
-          spare + (position < peaks.size()
-                       ? static_cast<double>(peaks[position]) - memoryLimitBytes
-                       : static_cast<double>(plan.excessBytes));
+          position < peaks.size()
+              ? static_cast<double>(peaks[position]) - memoryLimitBytes
+              : static_cast<double>(plan.excessBytes);
       constexpr double share = 0.01;
       bool isOwnLimited = best->prices[position] > 0;
       isLimited |= isOwnLimited;
       isClose &= !isOwnLimited || over > -share * memoryLimitBytes;
       leftOut[position] =
-          std::max(leftOut[position], over + freeBytes - spare - estimated);
+          std::max(leftOut[position], over + freeBytes - estimated);
       if (isOver)
         budgets[position] =
-            std::min(budgets[position], freeBytes - spare - leftOut[position]);
+            std::min(budgets[position], freeBytes - leftOut[position]);
       else if (isOwnLimited)
         budgets[position] =
             std::max(budgets[position], estimated - (1 - share) * over);
     }
     bool isRefused = plan.refusal.has_value();
-    if (!found || isBetter(plan, found->plan, spare))
+    if (!found || isBetter(plan, found->plan))
       found = Found{std::move(plan), 0};
     if (isRefused || (!isOver && (isClose || !isLimited)))
       break;

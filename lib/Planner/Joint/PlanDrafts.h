@@ -26,10 +26,9 @@ public:
       : model(model), chain(chain), oracles(oracles), dual(dual),
         mixer(chain, oracles), meeting(meeting) {}
 
-  /// Of a rank; plans leave `spare` bytes of them free where they can.
-  void setMemoryLimit(double bytes, double spare) {
+  /// Of a rank.
+  void setMemoryLimit(double bytes) {
     memoryLimitBytes = bytes;
-    spareBytes = spare;
     freeBytes = bytes - model.getFixedBytes();
   }
 
@@ -96,7 +95,7 @@ private:
   MemoryDual &dual;
   StageMixer mixer;
   Meeting meeting;
-  double memoryLimitBytes = 0, spareBytes = 0, freeBytes = 0;
+  double memoryLimitBytes = 0, freeBytes = 0;
 };
 
 } // namespace parplan

@@ -12,6 +12,7 @@
 
 #include "llvm/ADT/STLExtras.h"
 
+#include <chrono>
 #include <set>
 #include <utility>
 
@@ -320,8 +321,17 @@ SpaceSearch::SpaceSearch(SpaceSource &source)
 SpaceSearch::~SpaceSearch() = default;
 
 SpaceSearchResult SpaceSearch::run(const SpaceSearchOptions &options) {
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point start = Clock::now();
   states->setMemoryLimit(options.memoryLimitBytes, options.spareBytes);
-  return Search(source, *states, trail, options).run();
+  SpaceSearchResult result = Search(source, *states, trail, options).run();
+  if (result.plan || options.spareBytes == 0)
+    return result;
+  SpaceSearchOptions rest = options;
+  rest.spareBytes = 0;
+  rest.timeBudgetSeconds -=
+      std::chrono::duration<double>(Clock::now() - start).count();
+  return run(rest);
 }
 
 SpaceSearchResult parplan::searchSpaces(SpaceSource &source,

@@ -19,10 +19,10 @@ public:
   SpaceState(std::unique_ptr<SpaceModel> model, double memoryLimitBytes,
              double spareBytes, const SpaceInfo &info);
 
-  /// Of a rank; plans leave `spare` bytes of them free where they can.
+  /// Of a rank; plans leave `spare` bytes of them free.
   void setMemoryLimit(double bytes, double spare) {
     freeBytes = bytes - model->getFixedBytes();
-    drafts.setMemoryLimit(bytes, spare);
+    drafts.setMemoryLimit(bytes - spare);
   }
 
   /// There are blocks enough for a schedule.
