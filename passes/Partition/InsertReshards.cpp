@@ -37,8 +37,15 @@ struct Plan {
 
   void addUse(OpOperand &operand, const Sharding &layout) {
     CopyReader reader = getReader(operand.getOwner());
+    // Between the micro-batches of two stages a copy would have to wait.
+    auto isNear = [&](const LayoutUses &known) {
+      Operation *first = known.operands.front()->getOwner();
+      return !reader.perMicroBatch ||
+             first->getAttr(attributes::stage) ==
+                 operand.getOwner()->getAttr(attributes::stage);
+    };
     for (LayoutUses &known : uses)
-      if (known.layout == layout &&
+      if (known.layout == layout && isNear(known) &&
           sharesCopies(known.reader, reader, atRest, gathersAgain)) {
         known.operands.push_back(&operand);
         return;

@@ -86,6 +86,31 @@ func.func @copies_are_made_again(%a: tensor<4x8xf32> {parplan.sharding = #parpla
 
 parplan.mesh @mesh <["x"=2 data]>
 
+// Every stage has its own copy of what it reads of a micro-batch: a tied weight
+// is read first and last.
+// CHECK-LABEL: func.func @stages_have_copies
+func.func @stages_have_copies(%w: tensor<4x8xf32> {parplan.sharding = #parplan.sharding<@mesh, [{}, {}]>})
+    -> (tensor<4x8xf32> {parplan.sharding = #parplan.sharding<@mesh, [{}, {"x"}]>}) {
+  // CHECK: parplan.reshard %{{.*}} to <@mesh, [{}, {"x"}]> {parplan.per_micro_batch, parplan.stage = 0 : i64}
+  // CHECK-NEXT: parplan.abs
+  %first = parplan.abs %w {parplan.per_micro_batch, parplan.stage = 0 : i64, parplan.factors = #parplan.factors<@mesh, {d1 = ["x"]}>,
+    parplan.shardings = [#parplan.sharding<@mesh, [{}, {"x"}]>]} : tensor<4x8xf32>
+  // CHECK-NEXT: parplan.reshard %{{.*}} to <@mesh, [{}, {"x"}]> {parplan.per_micro_batch, parplan.stage = 3 : i64}
+  // CHECK-NEXT: parplan.sign
+  // CHECK-NEXT: parplan.neg
+  %last = parplan.sign %w {parplan.per_micro_batch, parplan.stage = 3 : i64, parplan.factors = #parplan.factors<@mesh, {d1 = ["x"]}>,
+    parplan.shardings = [#parplan.sharding<@mesh, [{}, {"x"}]>]} : tensor<4x8xf32>
+  %too = parplan.neg %w {parplan.per_micro_batch, parplan.stage = 3 : i64, parplan.factors = #parplan.factors<@mesh, {d1 = ["x"]}>,
+    parplan.shardings = [#parplan.sharding<@mesh, [{}, {"x"}]>]} : tensor<4x8xf32>
+  %sum = parplan.add %first, %last {parplan.per_micro_batch, parplan.stage = 3 : i64, parplan.factors = #parplan.factors<@mesh, {d1 = ["x"]}>,
+    parplan.shardings = [#parplan.sharding<@mesh, [{}, {"x"}]>]} : tensor<4x8xf32>, tensor<4x8xf32>
+  return %sum : tensor<4x8xf32>
+}
+
+// -----
+
+parplan.mesh @mesh <["x"=2 data]>
+
 // What is kept stays in all its layouts, whoever reads them again; of what is
 // gathered again, any reader that is made again needs the copy.
 // CHECK-LABEL: func.func @copies_are_kept
