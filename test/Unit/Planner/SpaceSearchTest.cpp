@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 
@@ -152,6 +153,33 @@ TEST(SpaceSearch, LaterSearchesMayHaveLessMemory) {
     fewerCalls += later.oracleCalls < fresh.oracleCalls;
   }
   EXPECT_GT(fewerCalls, 10);
+}
+
+TEST(SpaceSearch, PlansLeaveBytesFreeUnlessNoneDoes) {
+  int sparing = 0, others = 0;
+  for (unsigned seed = 500; seed < 540; ++seed) {
+    SCOPED_TRACE(seed);
+    StubSource source(seed, {});
+    SpaceSearchOptions options;
+    options.memoryLimitBytes = source.memoryLimitBytes;
+    options.spareBytes = 0.1 * source.memoryLimitBytes;
+    SpaceSearchResult found = searchSpaces(source, options);
+    if (!found.plan)
+      continue;
+    SpaceSearchOptions less;
+    less.memoryLimitBytes = options.memoryLimitBytes - options.spareBytes;
+    bool isSparing = searchSpaces(source, less).plan.has_value();
+    (isSparing ? sparing : others) += 1;
+    const auto &peaks = found.plan->evaluation.positionPeakBytes;
+    EXPECT_LE(*std::max_element(peaks.begin(), peaks.end()),
+              std::ceil(isSparing ? less.memoryLimitBytes
+                                  : options.memoryLimitBytes));
+    // Bounds are about all of the memory.
+    EXPECT_LE(found.certificate.lowerBoundSeconds,
+              source.search(options.memoryLimitBytes).seconds * (1 + 1e-9));
+  }
+  EXPECT_GT(sparing, 0);
+  EXPECT_GT(others, 0);
 }
 
 TEST(SpaceSearch, BeginsWhereNothingIsMadeAgain) {
