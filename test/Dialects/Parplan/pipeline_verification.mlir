@@ -98,6 +98,13 @@ func.func @schedule() attributes {parplan.pipeline_schedule = 1 : i64} {
 
 // -----
 
+// expected-error@+1 {{'parplan.waiting_halves' must be an i64 of at least 1 of a function}}
+func.func @halves() attributes {parplan.waiting_halves = 0 : i64} {
+  return
+}
+
+// -----
+
 // expected-error@+1 {{'parplan.boundary_seconds' must be an array<f64> of a function, one time per boundary of stages}}
 func.func @boundary() attributes {parplan.boundary_seconds = array<f64: -1.0>} {
   return

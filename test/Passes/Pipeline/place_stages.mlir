@@ -67,6 +67,22 @@ func.func @no_schedule() attributes {parplan.pipeline_schedule = "spiral"} {
 // -----
 
 parplan.mesh @mesh <["pp0"=2 pipeline]>
+// expected-error@+1 {{schedule 1f1b cannot count what waits for weight gradients 1.5 times; nearest possible: 1}}
+func.func @nothing_waits() attributes {parplan.pipeline_schedule = "1f1b", parplan.waiting_halves = 1 : i64} {
+  return
+}
+
+// -----
+
+parplan.mesh @mesh <["pp0"=2 pipeline]>
+// expected-error@+1 {{schedule zb-h1 cannot count what waits for weight gradients 502.5 times; nearest possible: 501}}
+func.func @weighs_too_much() attributes {parplan.pipeline_schedule = "zb-h1", parplan.waiting_halves = 1003 : i64} {
+  return
+}
+
+// -----
+
+parplan.mesh @mesh <["pp0"=2 pipeline]>
 // expected-error@+1 {{interleaved}}
 func.func @refused() attributes {parplan.pipeline_schedule = "interleaved:1"} {
   return
