@@ -17,8 +17,13 @@ enum class Meeting {
   never,
   /// With some cuts of the model into stages.
   bySomeCuts,
+  /// Where the first stage and the last one are on different positions.
+  ofEnds,
   always,
 };
+
+/// With a schedule of this shape; not `ofEnds`.
+Meeting getMeeting(Meeting ofModel, const ScheduleShape &shape);
 
 /// Three times, not one. The makespan is the time of a step when all positions
 /// wait for each other between steps (the norm of all gradients); the period is

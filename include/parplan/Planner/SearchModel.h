@@ -58,7 +58,7 @@ public:
   /// Of every rank whatever the plan.
   virtual double getFixedBytes() const = 0;
   /// Seconds of a message across the boundary behind a unit instance in a
-  /// state, and at least those of any state (-1).
+  /// state.
   virtual double getLatency(int instance, int state) const = 0;
   /// Nothing new is likely to be asked: what is kept only to answer that sooner
   /// may go.
@@ -106,6 +106,11 @@ public:
   /// The schedules that are searched. Their `microBatches` is set by the
   /// search.
   virtual std::vector<ScheduleShape> getShapes(int space) const = 0;
+  /// What a message from a position to the next one takes at least, whatever
+  /// the plan.
+  virtual double getLeastMessageSeconds(int /*space*/, int64_t /*count*/) {
+    return 0;
+  }
 
   /// A unit of the model that `make` would give: what every plan of it costs at
   /// least, component by component, by its mode.

@@ -14,7 +14,8 @@
 //   3  as 1, of the one mesh
 //   4  the best blocks, whatever memory they need
 //   5  the best blocks within the memory of each position
-//   6  a plan
+//   6  the same by the order of all passes, where times do not change it
+//   7  a plan
 //
 // So most configurations end at a level that takes microseconds, and what is
 // left open at the end bounds what could still be found. What closes them is a

@@ -31,6 +31,9 @@ public:
   const std::vector<int> &getUnitOfOp() const;
   /// Whether positions of a pipeline wait for each other in every step.
   Meeting getMeeting() const;
+  /// What each of the ranks of a position sends of a micro-batch at least to
+  /// the next one, wherever the cuts are.
+  int64_t getLeastMessageBytes(int64_t ranks) const;
 
   /// The division itself, for lib/Planner.
   struct Storage;

@@ -33,10 +33,9 @@ static std::array<double, 8> getKey(const Weights &weights) {
 CutBound::CutBound(const UnitChain &chain, const ScheduleShape &shape,
                    AskedOracles &oracles, const Options &options)
     : chain(chain), shape(shape), oracles(oracles), options(options),
-      perChunk(chain.getBlocksPerChunk(shape)) {
+      perChunk(chain.getBlocksPerChunk(shape)), raised(chain, shape) {
   if (perChunk == 0)
     return;
-  findEqualPlaces();
   auto batches = static_cast<double>(shape.microBatches);
   auto getSumsOfPasses = [&](const std::vector<PassWeights> &passes) {
     std::vector<Weights> weights;
@@ -47,7 +46,6 @@ CutBound::CutBound(const UnitChain &chain, const ScheduleShape &shape,
   leastPerBlock = never;
   forms.resize(shape.positions);
   sums.resize(shape.positions);
-  raised.resize(shape.positions);
   for (int64_t position = 0; position < shape.positions; ++position) {
     std::vector<StepBound> bounds = {getWorkBound(shape, position)};
     if (options.effort != Effort::work)
@@ -122,58 +120,18 @@ CutBound::getCutSums(const std::vector<Weights> &weights) {
   return sumsOfCuts;
 }
 
-void CutBound::findEqualPlaces() {
-  firstEqual.assign(perChunk, 0);
-  auto getTypes = [&](int64_t block) {
-    std::vector<int> types;
-    for (const UnitRange &range : chain.getContent(shape, block, 1))
-      types.push_back(chain.getType(range.first));
-    return types;
-  };
-  for (int64_t block = 1; block < perChunk; ++block)
-    firstEqual[block] =
-        getTypes(block) == getTypes(block - 1) ? firstEqual[block - 1] : block;
-}
-
-CutBound::PlaceClass CutBound::getPlaceClass(int64_t before,
-                                             int64_t count) const {
-  int64_t end = before + count;
-  // The ends of the model are with the first block and with the last.
-  if (end == perChunk)
-    return toTheEnd;
-  if (before == 0 || firstEqual[end - 1] > before)
-    return before;
-  // As many blocks elsewhere among equal ones are the same.
-  return std::max<int64_t>(1, firstEqual[end - 1]);
-}
-
-const CutBound::Raised *CutBound::findRaised(int64_t position, int64_t before,
-                                             int64_t count) const {
-  const auto &ofPosition = raised[position];
-  if (ofPosition.empty())
-    return nullptr;
-  auto found = ofPosition.find(getPlaceClass(before, count));
-  return found == ofPosition.end() ? nullptr : &found->second;
-}
-
 double CutBound::getCentre(int64_t position, size_t form, int64_t before,
                            int64_t count) const {
   const CutSums &centre = *sums[position][form].centre;
   double plain = (centre[before + count] - centre[before]) *
                  static_cast<double>(shape.microBatches);
-  const Raised *known = findRaised(position, before, count);
+  const RaisedPlaces::Values *known = raised.find(position, before, count);
   return known ? std::max(plain, (*known)[form][count]) : plain;
 }
 
 void CutBound::raiseCentre(int64_t position, size_t form, int64_t before,
                            int64_t count, double value) {
-  Raised &ofClass = raised[position][getPlaceClass(before, count)];
-  if (ofClass.empty())
-    ofClass.assign(forms[position].size(),
-                   std::vector<double>(perChunk + 1, notRaised));
-  for (int64_t more = count; more <= perChunk && ofClass[form][more] < value;
-       ++more)
-    ofClass[form][more] = value;
+  raised.raise(position, before, count, form, forms[position].size(), value);
 }
 
 double CutBound::getOthers(int64_t position, size_t form, int64_t before,
@@ -186,7 +144,7 @@ double CutBound::getOthers(int64_t position, size_t form, int64_t before,
 
 double CutBound::getBound(int64_t position, int64_t before, int64_t count,
                           double *withoutRaise) const {
-  const Raised *known = findRaised(position, before, count);
+  const RaisedPlaces::Values *known = raised.find(position, before, count);
   double worst = 0, plain = 0;
   int64_t end = before + count;
   auto batches = static_cast<double>(shape.microBatches);
@@ -259,14 +217,46 @@ CutPath CutBound::find(double cutoff) {
   return best;
 }
 
+int64_t CutBound::getMostBlocks(double cutoff) const {
+  // Where not even the equal cut fits, there is no cutoff.
+  if (cutoff >= leastPerBlock * static_cast<double>(perChunk))
+    return perChunk;
+  return std::min(perChunk, static_cast<int64_t>(std::floor(
+                                cutoff * (1 + 1e-9) / leastPerBlock)));
+}
+
+std::vector<std::vector<CutBound::Place>> CutBound::getPlaces(double cutoff) {
+  meetingOfFirst = (*firstMeeting)[1];
+  int64_t most = getMostBlocks(cutoff);
+  std::vector<std::vector<Place>> places(shape.positions);
+  std::vector<bool> isReached(perChunk + 1, false);
+  isReached[0] = true;
+  for (int64_t position = 0; position < shape.positions; ++position) {
+    std::vector<bool> next(perChunk + 1, false);
+    int64_t behind = shape.positions - 1 - position;
+    // What is left fits the positions behind.
+    int64_t low = std::max<int64_t>(position + 1, perChunk - behind * most);
+    int64_t high = perChunk - behind;
+    for (int64_t before = position; before < high; ++before) {
+      if (!isReached[before])
+        continue;
+      for (int64_t end = std::max(low, before + 1);
+           end <= std::min(high, before + most); ++end) {
+        if (getBound(position, before, end - before) > cutoff)
+          continue;
+        places[position].push_back({before, end});
+        next[end] = true;
+      }
+    }
+    isReached = std::move(next);
+  }
+  return places;
+}
+
 /// With so many blocks in the first position; 0: any number.
 CutPath CutBound::findFrom(int64_t first, double cutoff) {
   int64_t positions = shape.positions;
-  int64_t most = perChunk;
-  // Where not even the equal cut fits, there is no cutoff.
-  if (cutoff < leastPerBlock * static_cast<double>(perChunk))
-    most = std::min(most, static_cast<int64_t>(
-                              std::floor(cutoff * (1 + 1e-9) / leastPerBlock)));
+  int64_t most = getMostBlocks(cutoff);
   if (most < 1)
     return {};
   std::vector<double> least(perChunk + 1, never);

@@ -7,6 +7,8 @@
 #ifndef PARPLAN_LIB_PLANNER_CUTBOUND_H
 #define PARPLAN_LIB_PLANNER_CUTBOUND_H
 
+#include "RaisedPlaces.h"
+
 #include "lib/Planner/Units/AskedOracles.h"
 
 #include "parplan/Planner/ScheduleBounds.h"
@@ -69,33 +71,30 @@ public:
   double getOthers(int64_t position, size_t form, int64_t before,
                    int64_t count) const;
 
-private:
-  using Prefix = std::vector<double>;
+  /// What a position may have in cuts of at most `cutoff` seconds: blocks per
+  /// chunk of the positions before it, and with its own.
+  struct Place {
+    int64_t before = 0, end = 0;
+  };
+  /// Per position the places that some cut may have.
+  std::vector<std::vector<Place>> getPlaces(double cutoff);
+
   /// Per number of blocks per chunk what the first positions cost that have so
   /// many together. Differences are what is between two cuts.
   using CutSums = std::vector<double>;
+  /// By the weights of each chunk.
+  const CutSums &getCutSums(const std::vector<Weights> &weights);
+
+private:
+  using Prefix = std::vector<double>;
   struct Sums {
     const CutSums *before = nullptr, *centre = nullptr, *behind = nullptr;
     bool meetsFirst = false;
     double constant = 0;
   };
-  /// Places of centres of which, up to equal blocks, the ones with more blocks
-  /// hold those with fewer: all that begin with the same block, or that end
-  /// with the last one.
-  using PlaceClass = int64_t;
-  static constexpr PlaceClass toTheEnd = -1;
-  /// By form and number of blocks. What holds another centre costs no less.
-  static constexpr double notRaised = -1;
-  using Raised = std::vector<std::vector<double>>;
-
   const Prefix &getPrefix(const Weights &weights);
-  /// By the weights of each chunk.
-  const CutSums &getCutSums(const std::vector<Weights> &weights);
-  void findEqualPlaces();
-  PlaceClass getPlaceClass(int64_t before, int64_t count) const;
-  /// Null: no place of the class is raised.
-  const Raised *findRaised(int64_t position, int64_t before,
-                           int64_t count) const;
+  /// The most blocks per chunk of a position within `cutoff`.
+  int64_t getMostBlocks(double cutoff) const;
   /// The bound of the step with a centre.
   double getBound(int64_t position, int64_t before, int64_t count,
                   double *withoutRaise = nullptr) const;
@@ -107,9 +106,6 @@ private:
   AskedOracles &oracles;
   Options options;
   int64_t perChunk = 0;
-  /// Per block of a chunk the first one from which on all are like it, in all
-  /// chunks.
-  std::vector<int64_t> firstEqual;
   /// The least that a centre costs for each block.
   double leastPerBlock = 0;
   std::vector<std::vector<Form>> forms;
@@ -121,8 +117,8 @@ private:
   double meetingOfFirst = 0;
   /// Bounds depend on how many blocks those are.
   bool asksFirst = false;
-  /// Per position.
-  std::vector<std::map<PlaceClass, Raised>> raised;
+  /// By form.
+  RaisedPlaces raised;
 };
 
 } // namespace parplan

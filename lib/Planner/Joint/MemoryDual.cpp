@@ -29,6 +29,25 @@ Weights MemoryDual::addPrice(Weights weights, double price, int64_t inFlight) {
   return weights;
 }
 
+/// What is allowed at a price: without one, everything but the fastest only
+/// adds time.
+ModeSet MemoryDual::getModes(double price) const {
+  return price == 0 ? oracles.getFastest() : allModes;
+}
+
+std::vector<CostVector> MemoryDual::getCosts(const PositionPart &part,
+                                             double price) {
+  std::vector<CostVector> costs(part.ranges.size());
+  for (size_t chunk = 0; chunk < part.ranges.size(); ++chunk) {
+    Weights priced = addPrice(part.weights[chunk], price, part.inFlight[chunk]);
+    for (int unit = part.ranges[chunk].first; unit < part.ranges[chunk].end;
+         ++unit)
+      costs[chunk] +=
+          oracles.ask(chain.getType(unit), priced, getModes(price)).cost;
+  }
+  return costs;
+}
+
 MemoryDual::Line MemoryDual::sum(const PositionPart &part,
                                  llvm::function_ref<Weights(size_t)> getWeights,
                                  ModeSet modes) {
@@ -60,8 +79,7 @@ MemoryDual::Line MemoryDual::evaluate(const PositionPart &part,
       [&](size_t chunk) {
         return addPrice(part.weights[chunk], price, part.inFlight[chunk]);
       },
-      // Everything else only adds time.
-      price == 0 ? oracles.getFastest() : allModes);
+      getModes(price));
   line.value -= price * freeBytes;
   return line;
 }

@@ -53,6 +53,9 @@ public:
   Result solve(const PositionPart &part, double freeBytes, double enough,
                double ignored = 0);
 
+  /// Per chunk what the plans cost that are cheapest at a price per byte.
+  std::vector<CostVector> getCosts(const PositionPart &part, double price);
+
   /// Of nothing at all.
   static Weights getNoWeights();
   static Weights addPrice(Weights weights, double price, int64_t inFlight);
@@ -62,6 +65,7 @@ private:
     double value = 0, cost = 0, bytes = 0;
   };
   Line evaluate(const PositionPart &part, double freeBytes, double price);
+  ModeSet getModes(double price) const;
   Line evaluateLeastBytes(const PositionPart &part);
   Line sum(const PositionPart &part,
            llvm::function_ref<Weights(size_t)> getWeights, ModeSet modes);

@@ -255,7 +255,7 @@ double PlanDrafts::estimate(const ScheduleShape &shape,
         model.getLatency(cuts[stage] - 1, draft.states.out[cuts[stage] - 1]));
   PipelineSchedule schedule = makeSchedule(shape, times, latencies);
   constexpr int64_t steps = 5;
-  bool meets = meeting == Meeting::always;
+  bool meets = getMeeting(meeting, shape) == Meeting::always;
   Timeline timeline = simulate(schedule, times, latencies, meets ? 1 : steps);
   double last = meets ? 0 : timeline.periodSeconds, atEnds = 0;
   for (int64_t position = 0; position < shape.positions; ++position) {

@@ -157,6 +157,18 @@ std::vector<ScheduleShape> ProblemSource::getShapes(int space) const {
   return shapes;
 }
 
+double ProblemSource::getLeastMessageSeconds(int space, int64_t count) {
+  const Space &own = spaces[space];
+  SourceStep *step = getStep(count);
+  if (!step || own.positions == 1)
+    return 0;
+  int64_t bytes =
+      step->units.getLeastMessageBytes(request.deviceCount / own.positions);
+  return costs.getCollectiveSeconds(
+      CollectiveKind::send, addPipelineAxis(own.space.mesh, own.positions), {0},
+      std::max<int64_t>(bytes, 1));
+}
+
 /// Every rank has samples of a micro-batch.
 bool ProblemSource::isPossible(const Space &space, SourceStep &step) const {
   int64_t data = 1;

@@ -33,6 +33,7 @@ public:
   int getSpaceCount() const override { return static_cast<int>(spaces.size()); }
   SpaceInfo getInfo(int space) const override;
   std::vector<ScheduleShape> getShapes(int space) const override;
+  double getLeastMessageSeconds(int space, int64_t count) override;
   LeastModel getLeastOfAll(int space, int64_t count) override;
   LeastModel getLeast(int space, int64_t count) override;
   double getLeastShare(int space, int64_t fewer, int64_t count) override;

@@ -31,11 +31,8 @@ SourceModel::SourceModel(SourceStep &step, int64_t positions,
 double SourceModel::getLatency(int instance, int state) const {
   if (positions == 1)
     return 0;
-  int64_t bytes = 1;
-  if (state >= 0) {
-    auto [forward, backward] = oracles->getMessageBytes(instance, state);
-    bytes = std::max({bytes, forward, backward});
-  }
+  auto [forward, backward] = oracles->getMessageBytes(instance, state);
+  int64_t bytes = std::max({int64_t(1), forward, backward});
   return costs.getCollectiveSeconds(CollectiveKind::send, mesh, {0}, bytes);
 }
 

@@ -23,7 +23,17 @@ static constexpr double never = std::numeric_limits<double>::infinity();
 namespace {
 
 /// How much is known of a configuration; see the levels in the header.
-enum class Level { none, scaled, known, relaxed, ops, blocks, memory, plan };
+enum class Level {
+  none,
+  scaled,
+  known,
+  relaxed,
+  ops,
+  blocks,
+  memory,
+  path,
+  plan
+};
 
 class Search {
 public:
@@ -199,6 +209,11 @@ private:
                                                        incumbent.getCutoff()));
         node.level = Level::memory;
       } else if (node.level == Level::memory) {
+        node.bound =
+            std::max(node.bound, state->getPathBound(configuration.shape,
+                                                     incumbent.getCutoff()));
+        node.level = Level::path;
+      } else if (node.level == Level::path) {
         plan(number, *state);
         return false;
       } else {

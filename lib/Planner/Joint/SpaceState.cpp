@@ -7,6 +7,7 @@
 #include "SpaceState.h"
 
 #include "CutRaising.h"
+#include "PathBound.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -26,28 +27,22 @@ static std::vector<BlockOracle *> getDistinct(SpaceModel &model) {
 
 SpaceState::SpaceState(std::unique_ptr<SpaceModel> given,
                        double memoryLimitBytes, double spareBytes,
-                       const SpaceInfo &info)
+                       double leastMessageSeconds, const SpaceInfo &info)
     : model(std::move(given)), distinct(getDistinct(*model)),
       oracles(distinct, info.modes), dual(chain, oracles),
       drafts(*model, chain, oracles, dual, info.meeting),
-      meeting(info.meeting) {
+      leastMessageSeconds(leastMessageSeconds), meeting(info.meeting) {
   setMemoryLimit(memoryLimitBytes, spareBytes);
   for (const SearchUnit &unit : model->getUnits())
     chain.add(
         static_cast<int>(llvm::find(distinct, unit.oracle) - distinct.begin()),
         unit.count, unit.isEnd);
-  leastMessageSeconds = never;
-  for (int unit = 0; unit + 1 < chain.getInstanceCount(); ++unit)
-    leastMessageSeconds =
-        std::min(leastMessageSeconds, model->getLatency(unit, -1));
-  if (leastMessageSeconds == never)
-    leastMessageSeconds = 0;
 }
 
 CutBound SpaceState::makeBound(const ScheduleShape &shape,
                                CutBound::Effort effort) {
   CutBound::Options options;
-  options.meeting = meeting;
+  options.meeting = getMeeting(meeting, shape);
   options.leastMessageSeconds = leastMessageSeconds;
   options.effort = effort;
   return CutBound(chain, shape, oracles, options);
@@ -70,6 +65,18 @@ double SpaceState::getMemoryBound(const ScheduleShape &shape, double cutoff) {
     return never;
   CutBound bound = makeBound(shape, CutBound::Effort::all);
   return raiseCut(bound, shape, chain, dual, freeBytes, cutoff).seconds;
+}
+
+double SpaceState::getPathBound(const ScheduleShape &shape, double cutoff) {
+  if (!PathBound::isKnown(shape) || !fits(shape))
+    return 0;
+  CutBound bound = makeBound(shape, CutBound::Effort::all);
+  CutPath path = raiseCut(bound, shape, chain, dual, freeBytes, cutoff);
+  if (path.counts.empty())
+    return never;
+  PathBound::Options options{getMeeting(meeting, shape), leastMessageSeconds,
+                             freeBytes};
+  return PathBound(bound, path, chain, shape, dual, options).find(cutoff);
 }
 
 std::vector<std::vector<int64_t>>

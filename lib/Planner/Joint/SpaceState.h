@@ -17,7 +17,8 @@ namespace parplan {
 class SpaceState {
 public:
   SpaceState(std::unique_ptr<SpaceModel> model, double memoryLimitBytes,
-             double spareBytes, const SpaceInfo &info);
+             double spareBytes, double leastMessageSeconds,
+             const SpaceInfo &info);
 
   /// Of a rank; plans leave `spare` bytes of them free.
   void setMemoryLimit(double bytes, double spare) {
@@ -37,6 +38,8 @@ public:
   double getBlockBound(const ScheduleShape &shape, double cutoff);
   /// The same within the memory of the positions.
   double getMemoryBound(const ScheduleShape &shape, double cutoff);
+  /// The same by the order of the passes, where that is fixed; else 0.
+  double getPathBound(const ScheduleShape &shape, double cutoff);
 
   /// See `PlanDrafts::find`; quickly: from equal stages alone.
   std::optional<PlanDrafts::Found> findPlan(const ScheduleShape &shape,
@@ -61,7 +64,7 @@ private:
   MemoryDual dual;
   PlanDrafts drafts;
   double freeBytes = 0;
-  double leastMessageSeconds = 0;
+  double leastMessageSeconds;
   Meeting meeting;
 };
 

@@ -25,9 +25,13 @@ void SpaceStates::setMemoryLimit(double bytes, double spare) {
 }
 
 std::unique_ptr<SpaceState>
-SpaceStates::makeState(std::unique_ptr<SpaceModel> model, int space) const {
-  return std::make_unique<SpaceState>(std::move(model), memoryLimitBytes,
-                                      spareBytes, source.getInfo(space));
+SpaceStates::makeState(std::unique_ptr<SpaceModel> model,
+                       const Configuration &configuration) {
+  auto [space, count] =
+      std::pair(configuration.space, configuration.microBatches);
+  return std::make_unique<SpaceState>(
+      std::move(model), memoryLimitBytes, spareBytes,
+      source.getLeastMessageSeconds(space, count), source.getInfo(space));
 }
 
 SpaceState *SpaceStates::get(const Configuration &configuration) {
@@ -36,7 +40,7 @@ SpaceState *SpaceStates::get(const Configuration &configuration) {
   if (isNew)
     if (auto model =
             source.make(configuration.space, configuration.microBatches))
-      it->second = makeState(std::move(model), configuration.space);
+      it->second = makeState(std::move(model), configuration);
   SpaceState *state = it->second.get();
   if (state)
     noteUse(state);
@@ -75,7 +79,7 @@ SpaceState *SpaceStates::getRelaxed(const Configuration &configuration,
   if (isNew)
     if (auto model = source.makeRelaxed(configuration.space,
                                         configuration.microBatches, isOfKnown))
-      it->second = makeState(std::move(model), configuration.space);
+      it->second = makeState(std::move(model), configuration);
   return it->second.get();
 }
 
@@ -106,7 +110,7 @@ SpaceStates::Least &SpaceStates::getLeast(const Configuration &configuration,
     return least;
   auto space = std::make_unique<LeastSpace>(model);
   least.sum = space->getSum();
-  least.state = makeState(std::move(space), configuration.space);
+  least.state = makeState(std::move(space), configuration);
   return least;
 }
 

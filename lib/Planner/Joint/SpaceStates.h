@@ -59,7 +59,7 @@ public:
 private:
   void noteUse(SpaceState *state);
   std::unique_ptr<SpaceState> makeState(std::unique_ptr<SpaceModel> model,
-                                        int space) const;
+                                        const Configuration &configuration);
 
   SpaceSource &source;
   double memoryLimitBytes = std::numeric_limits<double>::infinity();

@@ -61,7 +61,11 @@ public:
                      [&](const auto &places) { return isEverywhere(places); }))
       result.meeting = Meeting::always;
     else if (!meetings.places.empty())
-      result.meeting = Meeting::bySomeCuts;
+      result.meeting =
+          llvm::all_of(meetings.places,
+                       [&](const auto &places) { return isOfEnds(places); })
+              ? Meeting::ofEnds
+              : Meeting::bySomeCuts;
     return std::move(result);
   }
 
@@ -74,6 +78,18 @@ private:
           !llvm::is_contained(places, static_cast<int>(unit)))
         return false;
     return true;
+  }
+
+  /// True of units that are in the first stage and in the last one, wherever
+  /// the cuts are.
+  bool isOfEnds(llvm::ArrayRef<int> places) const {
+    // An end is with the block beside it.
+    int last = static_cast<int>(result.units.size()) - 1;
+    int firstBlock = result.isEnd(0) ? 1 : 0;
+    int lastBlock = result.isEnd(last) ? last - 1 : last;
+    return llvm::all_of(places, [&](int unit) {
+      return unit <= firstBlock || unit >= lastBlock;
+    });
   }
 
   /// Before each run of blocks and behind the last one there is a unit.

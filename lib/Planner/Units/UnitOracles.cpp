@@ -8,6 +8,7 @@
 
 #include "UnitAgreement.h"
 #include "UnitAnswer.h"
+#include "UnitMessages.h"
 
 #include "parplan/Support/Check.h"
 
@@ -37,14 +38,16 @@ struct UnitModel::Storage {
   const PlanningProblem &problem;
   StepUnits units;
   UnitSample sample;
+  std::vector<std::vector<int64_t>> crossingBytes;
 };
 
 UnitModel::UnitModel(const PlanningProblem &problem, const Folding &folding,
                      llvm::ArrayRef<int64_t> labels) {
   StepUnits units = getStepUnits(problem, folding, labels);
   UnitSample sample = makeUnitSample(problem, units);
-  storage = std::make_unique<Storage>(
-      Storage{problem, std::move(units), std::move(sample)});
+  auto crossingBytes = getCrossingBytes(sample, units);
+  storage = std::make_unique<Storage>(Storage{
+      problem, std::move(units), std::move(sample), std::move(crossingBytes)});
 }
 
 UnitModel::~UnitModel() = default;
@@ -68,6 +71,21 @@ const std::vector<int> &UnitModel::getUnitOfOp() const {
 }
 
 Meeting UnitModel::getMeeting() const { return storage->units.meeting; }
+
+int64_t UnitModel::getLeastMessageBytes(int64_t ranks) const {
+  const StepUnits &units = storage->units;
+  std::optional<int64_t> least;
+  for (size_t unit = 0; unit + 1 < units.units.size(); ++unit) {
+    // What stands at an end is never alone.
+    if (units.isEnd(unit) || units.isEnd(unit + 1))
+      continue;
+    int64_t sum = 0;
+    for (int64_t bytes : storage->crossingBytes[unit])
+      sum += ceilDivide(bytes, ranks);
+    least = std::min(least.value_or(sum), sum);
+  }
+  return least.value_or(0);
+}
 
 struct parplan::MeshKnowledge {
   MeshKnowledge(const Mesh &mesh, const PlanCosts &costs)

@@ -107,6 +107,12 @@ TEST(SpaceSearch, BoundsAndPlansEncloseTheOptimumWhereSomeCutsMeet) {
   search(options, 200001, getRounds(15)).print("some cuts meet");
 }
 
+TEST(SpaceSearch, BoundsAndPlansEncloseTheOptimumWhereEndsMeet) {
+  StubOptions options;
+  options.meeting = Meeting::ofEnds;
+  search(options, 500001, getRounds(25)).print("ends meet");
+}
+
 TEST(SpaceSearch, BoundsAndPlansEncloseTheOptimumWhereSmallPartsAreFaster) {
   StubOptions options;
   options.overheadOfParts = -0.06;

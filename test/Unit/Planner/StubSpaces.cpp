@@ -111,7 +111,7 @@ BlockPlan divide(BlockPlan plan, int64_t count, const StubOptions &options) {
 class StubSource::Model : public SpaceModel {
 public:
   Model(const Space &space, int64_t count, const StubOptions &options)
-      : space(space), meets(options.meeting == Meeting::always) {
+      : space(space), meeting(options.meeting) {
     auto getPlans = [&](const std::vector<BlockPlan> &plans) {
       std::vector<BlockPlan> divided;
       for (const BlockPlan &plan : plans)
@@ -130,14 +130,13 @@ public:
   }
   double getFixedBytes() const override { return 0.5; }
   double getLatency(int, int state) const override {
-    return state < 0 ? *std::min_element(space.latencies.begin(),
-                                         space.latencies.end())
-                     : space.latencies[state];
+    return space.latencies[state];
   }
 
   JudgedPlan judge(const std::vector<BlockPlan> &plans,
                    const StageChoice &stages, double limit) override {
     const ScheduleShape &shape = stages.shape;
+    bool meets = getMeeting(meeting, shape) == Meeting::always;
     JudgedPlan judged;
     for (size_t unit = 1; unit < plans.size(); ++unit)
       if (plans[unit - 1].out != plans[unit].in)
@@ -146,7 +145,7 @@ public:
     std::vector<double> saved(shape.getStageCount(), 0);
     std::vector<double> latencies;
     std::vector<double> permanent(shape.positions, getFixedBytes()),
-        transient(shape.positions, 0), meeting(shape.positions, 0),
+        transient(shape.positions, 0), beforeMeeting(shape.positions, 0),
         ends(shape.positions, 0);
     for (int64_t stage = 0; stage < shape.getStageCount(); ++stage) {
       int64_t at = getPosition(shape, stage);
@@ -160,7 +159,7 @@ public:
         times[stage].weightGradientSeconds += cost.weightGradient;
         saved[stage] += cost.savedBytes;
         permanent[at] += cost.permanentBytes;
-        meeting[at] += cost.meeting;
+        beforeMeeting[at] += cost.meeting;
         ends[at] += cost.ends;
         transient[at] = std::max(transient[at], plans[unit].transientBytes);
       }
@@ -174,11 +173,11 @@ public:
     double last = meets || shape.positions == 1 ? 0 : timeline.periodSeconds;
     double atEnds = 0, worst = 0;
     for (int64_t at = 0; at < shape.positions; ++at) {
-      double before = timeline.passes[at].back().endSeconds + meeting[at];
+      double before = timeline.passes[at].back().endSeconds + beforeMeeting[at];
       bool counts = meets || shape.positions == 1;
       if (counts)
         last = std::max(last, before);
-      atEnds = std::max(atEnds, ends[at] + (counts ? 0 : meeting[at]));
+      atEnds = std::max(atEnds, ends[at] + (counts ? 0 : beforeMeeting[at]));
       double live = 0, peak = 0;
       for (const Pass &pass : schedule.passes[at]) {
         double bytes = saved[getStage(shape, at, pass.chunk)];
@@ -206,7 +205,7 @@ public:
 
 private:
   const Space &space;
-  bool meets;
+  Meeting meeting;
   std::vector<ListOracle> oracles;
 };
 
@@ -254,6 +253,10 @@ std::vector<ScheduleShape> StubSource::getShapes(int space) const {
     shapes.push_back({kind, positions, 1, chunks == 0 ? 2 : chunks});
   }
   return shapes;
+}
+
+double StubSource::getLeastMessageSeconds(int space, int64_t /*count*/) {
+  return *llvm::min_element(spaces[space].latencies);
 }
 
 SpaceSource::LeastModel StubSource::getLeast(int space, int64_t count) {

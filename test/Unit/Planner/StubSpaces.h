@@ -53,6 +53,7 @@ public:
   int getSpaceCount() const override { return static_cast<int>(spaces.size()); }
   SpaceInfo getInfo(int space) const override;
   std::vector<ScheduleShape> getShapes(int space) const override;
+  double getLeastMessageSeconds(int space, int64_t count) override;
   LeastModel getLeastOfAll(int space, int64_t count) override {
     return getLeast(space, count);
   }

@@ -268,28 +268,43 @@ TEST(UnitOraclesTest, GroupsOfTiedWeightsAreBounded) {
       }
 }
 
-/// Steps of four blocks in which the gradients of the first so many have a
-/// norm.
-static Meeting getMeetingOfNorm(size_t blocks) {
+/// Steps of four blocks in which the gradients of some have a norm.
+static Meeting getMeetingOfNorm(llvm::ArrayRef<int> blocks) {
   PlanningProblem problem = makeStep(/*blocks=*/4, /*microBatches=*/1);
   auto norm = llvm::find_if(problem.ops, [](const PlanningOp &op) {
     return op.operands.size() == 2 * 4;
   });
-  norm->operands.resize(2 * blocks);
-  norm->rule.operands.resize(2 * blocks);
+  auto operands = std::exchange(norm->operands, {});
+  for (int block : blocks)
+    norm->operands.append({operands[2 * block], operands[2 * block + 1]});
+  norm->rule.operands.resize(norm->operands.size());
   return UnitModel(problem, foldProblem(problem)).getMeeting();
 }
 
 TEST(UnitOraclesTest, PositionsMeetWhereEveryBlockTakesPart) {
-  EXPECT_EQ(getMeetingOfNorm(4), Meeting::always);
+  EXPECT_EQ(getMeetingOfNorm({0, 1, 2, 3}), Meeting::always);
 }
 
 TEST(UnitOraclesTest, SomeCutsMeetWhereSomeBlocksTakePart) {
-  EXPECT_EQ(getMeetingOfNorm(2), Meeting::bySomeCuts);
+  EXPECT_EQ(getMeetingOfNorm({0, 1}), Meeting::bySomeCuts);
+}
+
+TEST(UnitOraclesTest, EndsMeetWhereTheFirstAndTheLastBlockTakePart) {
+  EXPECT_EQ(getMeetingOfNorm({0, 3}), Meeting::ofEnds);
 }
 
 TEST(UnitOraclesTest, NoPositionsMeetWhereOneBlockTakesPart) {
-  EXPECT_EQ(getMeetingOfNorm(1), Meeting::never);
+  EXPECT_EQ(getMeetingOfNorm({0}), Meeting::never);
+}
+
+TEST(UnitOraclesTest, PositionsSendTheirPartOfWhatTheNextBlockReads) {
+  PlanningProblem problem = makeStep(/*blocks=*/4, /*microBatches=*/2);
+  UnitModel model(problem, foldProblem(problem));
+  int64_t whole = model.getLeastMessageBytes(/*ranks=*/1);
+  const PlanningValue &input = problem.values[0];
+  ASSERT_EQ(input.kind, ValueKind::input);
+  EXPECT_EQ(whole, input.getWholeBytes()) << "blocks keep the shape";
+  EXPECT_EQ(model.getLeastMessageBytes(/*ranks=*/8), ceilDivide(whole, 8));
 }
 
 TEST(UnitOraclesTest, EveryModeIsAPlanThatCostsWhatItSays) {
