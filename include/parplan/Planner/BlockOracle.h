@@ -25,8 +25,9 @@ namespace parplan {
 struct CostVector {
   double forward = 0, inputGradient = 0, weightGradient = 0;
   double meeting = 0, ends = 0;
-  /// For the whole step, per micro-batch in flight, and on the host.
-  double permanentBytes = 0, savedBytes = 0, hostBytes = 0;
+  /// For the whole step, per micro-batch that waits for its backward pass, and
+  /// per one that waits for its weight gradients alone.
+  double permanentBytes = 0, savedBytes = 0, waitingBytes = 0;
 
   CostVector &operator+=(const CostVector &other) {
     forward += other.forward;
@@ -36,7 +37,7 @@ struct CostVector {
     ends += other.ends;
     permanentBytes += other.permanentBytes;
     savedBytes += other.savedBytes;
-    hostBytes += other.hostBytes;
+    waitingBytes += other.waitingBytes;
     return *this;
   }
   bool operator==(const CostVector &other) const = default;
@@ -46,20 +47,20 @@ struct CostVector {
 struct Weights {
   double forward = 1, inputGradient = 1, weightGradient = 1;
   double meeting = 1, ends = 1;
-  double permanentBytes = 0, savedBytes = 0, hostBytes = 0;
+  double permanentBytes = 0, savedBytes = 0, waitingBytes = 0;
 
   double get(const CostVector &cost) const {
     return forward * cost.forward + inputGradient * cost.inputGradient +
            weightGradient * cost.weightGradient + meeting * cost.meeting +
            ends * cost.ends + permanentBytes * cost.permanentBytes +
-           savedBytes * cost.savedBytes + hostBytes * cost.hostBytes;
+           savedBytes * cost.savedBytes + waitingBytes * cost.waitingBytes;
   }
   /// No cost has a lower price.
   bool isNoLess(const Weights &other) const {
     return forward >= other.forward && inputGradient >= other.inputGradient &&
            weightGradient >= other.weightGradient && meeting >= other.meeting &&
            ends >= other.ends && permanentBytes >= other.permanentBytes &&
-           savedBytes >= other.savedBytes && hostBytes >= other.hostBytes;
+           savedBytes >= other.savedBytes && waitingBytes >= other.waitingBytes;
   }
   bool operator==(const Weights &other) const = default;
 };

@@ -51,6 +51,10 @@ struct StepBound {
   /// The position whose seconds before meeting count, if any.
   std::optional<int64_t> meetingPosition;
   double messages = 0;
+  /// The centre's weight gradients that are left out, as they may come behind
+  /// all its input gradients; 0: none. How many of them do is a matter of
+  /// memory (`countWaiting`).
+  int64_t mostWaiting = 0;
 };
 
 /// What a position does once per step.
@@ -75,6 +79,16 @@ std::vector<StepBound> getStepBounds(const ScheduleShape &shape,
 /// the backward pass.
 std::vector<int64_t> getLeastInFlight(const ScheduleShape &shape,
                                       int64_t position);
+
+/// The weight gradients of each chunk of a position that are done when its last
+/// input gradient is, and those that wait, where so many chunks of
+/// micro-batches wait: the first in are the first out. Of schedules that split
+/// the backward pass.
+struct WaitingCounts {
+  std::vector<int64_t> done, waiting;
+};
+WaitingCounts countWaiting(const ScheduleShape &shape, int64_t position,
+                           int64_t waiting);
 
 } // namespace parplan
 

@@ -119,7 +119,7 @@ void Climb::tryPlace(Timed configurations) {
                        bounds.getBlocks(configuration, incumbent.getCutoff()));
   }
   sortBySeconds(configurations);
-  // Bounds leave out most of what waits for its weight gradients.
+  // Bounds without memory let all weight gradients wait.
   std::stable_partition(configurations.begin(), configurations.end(),
                         [](const auto &entry) {
                           return !splitsBackward(entry.second.shape.kind);

@@ -27,7 +27,7 @@ static Weights toWeights(const PassWeights &passes, double scale) {
 static std::array<double, 8> getKey(const Weights &weights) {
   return {weights.forward,    weights.inputGradient, weights.weightGradient,
           weights.meeting,    weights.ends,          weights.permanentBytes,
-          weights.savedBytes, weights.hostBytes};
+          weights.savedBytes, weights.waitingBytes};
 }
 
 CutBound::CutBound(const UnitChain &chain, const ScheduleShape &shape,

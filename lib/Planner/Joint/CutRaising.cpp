@@ -6,9 +6,13 @@
 
 #include "CutRaising.h"
 
+#include "WaitingBound.h"
+
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
+#include <map>
+#include <tuple>
 
 using namespace parplan;
 
@@ -29,7 +33,7 @@ public:
   CutRaiser(CutBound &bound, const ScheduleShape &shape, const UnitChain &chain,
             MemoryDual &dual, double freeBytes, double cutoff)
       : bound(bound), shape(shape), chain(chain), dual(dual),
-        freeBytes(freeBytes), cutoff(cutoff) {}
+        waiting(shape, dual, freeBytes), freeBytes(freeBytes), cutoff(cutoff) {}
 
   CutPath run() {
     while (true) {
@@ -77,24 +81,40 @@ private:
     return most;
   }
 
+  /// What the centre costs within its memory; 0: no more than is known, or than
+  /// is ignored.
+  double getSeconds(const Centre &centre, double ignored) {
+    auto batches = static_cast<double>(shape.microBatches);
+    double enough = (cutoff - centre.others) / batches;
+    PositionPart part = getPart(centre);
+    int64_t mostWaiting =
+        bound.getForms(centre.position)[centre.form].bound.mostWaiting;
+    if (mostWaiting > 0) {
+      auto [it, isNew] = knownWaiting.try_emplace(
+          {centre.position, centre.form, centre.before, centre.count}, 0);
+      if (isNew)
+        it->second = waiting.find(centre.position, part, mostWaiting, enough,
+                                  ignored / batches) *
+                     batches;
+      return it->second;
+    }
+    double most = getMost(part);
+    if (most <= ignored || centre.seconds >= most * (1 - MemoryDual::tolerance))
+      return 0;
+    MemoryDual::Result result =
+        dual.solve(part, freeBytes, enough, ignored / batches);
+    known.push_back({std::move(part), result.most * batches});
+    return result.value * batches;
+  }
+
   /// True if some centre costs more than was known.
   bool raise(const CutPath &path) {
-    auto batches = static_cast<double>(shape.microBatches);
     std::vector<Centre> centres = getCentres(path);
     double worst = centres.empty() ? 0 : centres.front().getBound();
     bool isRaised = false;
     for (const Centre &centre : centres) {
-      PositionPart part = getPart(centre);
       // What cannot cost more than the dearest one matters no more.
-      double ignored = worst - centre.others, most = getMost(part);
-      if (most <= ignored ||
-          centre.seconds >= most * (1 - MemoryDual::tolerance))
-        continue;
-      MemoryDual::Result result =
-          dual.solve(part, freeBytes, (cutoff - centre.others) / batches,
-                     ignored / batches);
-      known.push_back({std::move(part), result.most * batches});
-      double seconds = result.value * batches;
+      double seconds = getSeconds(centre, worst - centre.others);
       if (seconds <= centre.seconds)
         continue;
       bound.raiseCentre(centre.position, centre.form, centre.before,
@@ -111,6 +131,7 @@ private:
   const ScheduleShape &shape;
   const UnitChain &chain;
   MemoryDual &dual;
+  WaitingBound waiting;
   double freeBytes, cutoff;
   /// What parts cost at most, whatever the price.
   struct Most {
@@ -118,6 +139,8 @@ private:
     double seconds;
   };
   std::vector<Most> known;
+  /// By position, form, blocks before and own ones.
+  std::map<std::tuple<int64_t, size_t, int64_t, int64_t>, double> knownWaiting;
 };
 
 } // namespace

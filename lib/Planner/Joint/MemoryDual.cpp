@@ -23,9 +23,11 @@ Weights MemoryDual::getNoWeights() {
   return none;
 }
 
-Weights MemoryDual::addPrice(Weights weights, double price, int64_t inFlight) {
+Weights MemoryDual::addPrice(Weights weights, double price,
+                             const PositionPart &part, size_t chunk) {
   weights.permanentBytes = price;
-  weights.savedBytes = price * static_cast<double>(inFlight);
+  weights.savedBytes = price * static_cast<double>(part.inFlight[chunk]);
+  weights.waitingBytes = price * static_cast<double>(part.getWaiting(chunk));
   return weights;
 }
 
@@ -39,7 +41,7 @@ std::vector<CostVector> MemoryDual::getCosts(const PositionPart &part,
                                              double price) {
   std::vector<CostVector> costs(part.ranges.size());
   for (size_t chunk = 0; chunk < part.ranges.size(); ++chunk) {
-    Weights priced = addPrice(part.weights[chunk], price, part.inFlight[chunk]);
+    Weights priced = addPrice(part.weights[chunk], price, part, chunk);
     for (int unit = part.ranges[chunk].first; unit < part.ranges[chunk].end;
          ++unit)
       costs[chunk] +=
@@ -54,7 +56,6 @@ MemoryDual::Line MemoryDual::sum(const PositionPart &part,
   Line line;
   for (size_t chunk = 0; chunk < part.ranges.size(); ++chunk) {
     Weights priced = getWeights(chunk);
-    auto inFlight = static_cast<double>(part.inFlight[chunk]);
     // Neighbours are mostly equal.
     for (int unit = part.ranges[chunk].first; unit < part.ranges[chunk].end;) {
       int type = chain.getType(unit), end = unit;
@@ -64,8 +65,7 @@ MemoryDual::Line MemoryDual::sum(const PositionPart &part,
       auto count = static_cast<double>(end - unit);
       line.value += count * answer.value;
       line.cost += count * part.weights[chunk].get(answer.cost);
-      line.bytes += count * (answer.cost.permanentBytes +
-                             inFlight * answer.cost.savedBytes);
+      line.bytes += count * part.getBytes(chunk, answer.cost);
       unit = end;
     }
   }
@@ -77,7 +77,7 @@ MemoryDual::Line MemoryDual::evaluate(const PositionPart &part,
   Line line = sum(
       part,
       [&](size_t chunk) {
-        return addPrice(part.weights[chunk], price, part.inFlight[chunk]);
+        return addPrice(part.weights[chunk], price, part, chunk);
       },
       getModes(price));
   line.value -= price * freeBytes;
@@ -87,9 +87,7 @@ MemoryDual::Line MemoryDual::evaluate(const PositionPart &part,
 MemoryDual::Line MemoryDual::evaluateLeastBytes(const PositionPart &part) {
   return sum(
       part,
-      [&](size_t chunk) {
-        return addPrice(getNoWeights(), 1, part.inFlight[chunk]);
-      },
+      [&](size_t chunk) { return addPrice(getNoWeights(), 1, part, chunk); },
       allModes);
 }
 
@@ -100,7 +98,8 @@ MemoryDual::Family MemoryDual::getFamily(const PositionPart &part) {
     family.insert(family.end(),
                   {weights.forward, weights.inputGradient,
                    weights.weightGradient, weights.meeting, weights.ends,
-                   static_cast<double>(part.inFlight[chunk])});
+                   static_cast<double>(part.inFlight[chunk]),
+                   static_cast<double>(part.getWaiting(chunk))});
   }
   return family;
 }
@@ -109,7 +108,8 @@ bool parplan::costsNoLess(const UnitChain &chain, const PositionPart &one,
                           const PositionPart &other) {
   for (size_t chunk = 0; chunk < one.ranges.size(); ++chunk) {
     if (!one.weights[chunk].isNoLess(other.weights[chunk]) ||
-        one.inFlight[chunk] < other.inFlight[chunk])
+        one.inFlight[chunk] < other.inFlight[chunk] ||
+        one.getWaiting(chunk) < other.getWaiting(chunk))
       return false;
     std::vector<int64_t> more(chain.getTypeCount(), 0);
     auto count = [&](const UnitRange &range, int64_t each) {

@@ -16,8 +16,19 @@ struct PositionPart {
   std::vector<UnitRange> ranges;
   /// Prices of time alone.
   std::vector<Weights> weights;
-  /// Micro-batches in flight.
-  std::vector<int64_t> inFlight;
+  /// Micro-batches that wait for their backward pass at one moment, and those
+  /// that wait for their weight gradients; without any of these, empty.
+  std::vector<int64_t> inFlight, waiting = {};
+
+  int64_t getWaiting(size_t chunk) const {
+    return waiting.empty() ? 0 : waiting[chunk];
+  }
+  /// What a unit of a chunk has then.
+  double getBytes(size_t chunk, const CostVector &cost) const {
+    return cost.permanentBytes +
+           static_cast<double>(inFlight[chunk]) * cost.savedBytes +
+           static_cast<double>(getWaiting(chunk)) * cost.waitingBytes;
+  }
 };
 
 /// Whatever memory there is, the best price gives the first no less than the
@@ -58,7 +69,9 @@ public:
 
   /// Of nothing at all.
   static Weights getNoWeights();
-  static Weights addPrice(Weights weights, double price, int64_t inFlight);
+  /// The weights of a chunk with a price per byte.
+  static Weights addPrice(Weights weights, double price,
+                          const PositionPart &part, size_t chunk);
 
 private:
   struct Line {

@@ -101,7 +101,7 @@ PlanDrafts::getUnitWeights(const std::vector<PositionPart> &parts,
            ++unit)
         weights[unit] = MemoryDual::addPrice(
             isBytesAlone ? MemoryDual::getNoWeights() : part.weights[chunk],
-            isBytesAlone ? 1 : prices[position], part.inFlight[chunk]);
+            isBytesAlone ? 1 : prices[position], part, chunk);
   }
   return weights;
 }

@@ -29,7 +29,7 @@ struct ReplicaShares {
     vector.weightGradient *= ofPasses;
     vector.meeting *= ofSteps;
     vector.ends *= ofSteps;
-    vector.permanentBytes = vector.savedBytes = vector.hostBytes = 0;
+    vector.permanentBytes = vector.savedBytes = vector.waitingBytes = 0;
     return vector;
   }
 };

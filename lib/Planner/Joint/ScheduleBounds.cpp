@@ -17,8 +17,8 @@ using namespace parplan;
 
 namespace {
 
-/// Numbers per chunk of each position that the orders of a shape give, made
-/// once for each shape.
+/// Numbers of each position that the orders of a shape give, made once for each
+/// shape.
 class OrderCounts {
 public:
   using Count = std::vector<int64_t> (*)(const ScheduleShape &, int64_t,
@@ -132,31 +132,29 @@ static StepBound goAround(const ScheduleShape &shape, StepBound plain) {
   return around;
 }
 
-/// Chunks of micro-batches that cannot be in flight all together.
-static int64_t countPastLimit(const ScheduleShape &shape, int64_t position) {
-  return std::max<int64_t>(0, shape.microBatches * shape.chunks -
-                                  getInFlightLimit(shape, position));
-}
-
-/// Per chunk the weight gradients that a position has behind it at its last
-/// input gradient, at least: at its last forward pass no more micro-batches may
-/// wait for theirs than are allowed in flight, and the first in are the first
-/// out.
-static std::vector<int64_t> countWeightGradients(const ScheduleShape &shape,
-                                                 int64_t position) {
-  if (shape.chunks == 1)
-    return {countPastLimit(shape, position)};
+WaitingCounts parplan::countWaiting(const ScheduleShape &shape,
+                                    int64_t position, int64_t waiting) {
   static thread_local OrderCounts known(
-      [](const ScheduleShape &of, int64_t at, llvm::ArrayRef<Pass> passes) {
-        int64_t left = countPastLimit(of, at);
-        std::vector<int64_t> counts(of.chunks, 0);
+      [](const ScheduleShape &, int64_t, llvm::ArrayRef<Pass> passes) {
         // Orders of input gradients are those of the shape.
+        std::vector<int64_t> chunks;
         for (const Pass &pass : passes)
-          if (pass.kind == PassKind::inputGradient && left-- > 0)
-            ++counts[pass.chunk];
-        return counts;
+          if (pass.kind == PassKind::inputGradient)
+            chunks.push_back(pass.chunk);
+        return chunks;
       });
-  return known.get(shape, position);
+  int64_t left = shape.microBatches * shape.chunks - waiting;
+  WaitingCounts counts;
+  counts.done.assign(shape.chunks, 0);
+  counts.waiting.assign(shape.chunks, 0);
+  if (shape.chunks == 1) {
+    counts.done[0] = left;
+    counts.waiting[0] = waiting;
+    return counts;
+  }
+  for (int64_t chunk : known.get(shape, position))
+    ++(left-- > 0 ? counts.done : counts.waiting)[chunk];
+  return counts;
 }
 
 /// Behind the last gradient of the centre's input, in the first chunk, come
@@ -171,10 +169,12 @@ static StepBound goBack(const ScheduleShape &shape, StepBound bound,
   if (!isSplit)
     return bound;
   bound.isShared &= shape.chunks == 1;
-  for (auto [passes, count] : llvm::zip_equal(
-           bound.ofCentre, countWeightGradients(shape, bound.centre)))
-    passes.weightGradient =
-        std::min(passes.weightGradient, static_cast<double>(count));
+  // At its last forward pass no more are in flight than the schedule allows.
+  bound.mostWaiting = std::min(shape.microBatches * shape.chunks,
+                               getInFlightLimit(shape, bound.centre));
+  WaitingCounts counts = countWaiting(shape, bound.centre, bound.mostWaiting);
+  for (auto [passes, count] : llvm::zip_equal(bound.ofCentre, counts.done))
+    passes.weightGradient = static_cast<double>(count);
   return bound;
 }
 

@@ -55,17 +55,19 @@ void StageMixer::collect(const PositionPart &part, const ChainStates &states,
           }))
         known.push_back(plan);
     };
-    int64_t inFlight = part.inFlight[group.chunk];
     const Weights &weights = part.weights[group.chunk];
+    auto addPrice = [&](const Weights &unpriced, double price) {
+      return MemoryDual::addPrice(unpriced, price, part, group.chunk);
+    };
     ask(weights, oracles.getFastest());
     for (double price : prices)
-      ask(MemoryDual::addPrice(weights, price, inFlight), allModes);
+      ask(addPrice(weights, price), allModes);
     if (prices.empty())
       continue;
     for (int mode = 0; mode < oracles.getModeCount(group.type); ++mode) {
       ModeSet alone = ModeSet(1) << mode;
-      ask(MemoryDual::addPrice(weights, prices.front(), inFlight), alone);
-      ask(MemoryDual::addPrice(MemoryDual::getNoWeights(), 1, inFlight), alone);
+      ask(addPrice(weights, prices.front()), alone);
+      ask(addPrice(MemoryDual::getNoWeights(), 1), alone);
     }
   }
 }
@@ -76,11 +78,9 @@ StageMixer::getCandidates(const Group &group, const PositionPart &part) const {
   auto known = collected.find({group.type, group.in, group.out});
   if (known == collected.end())
     return candidates;
-  auto inFlight = static_cast<double>(part.inFlight[group.chunk]);
   for (const BlockPlan *plan : known->second)
-    candidates.push_back(
-        {plan, part.weights[group.chunk].get(plan->cost),
-         plan->cost.permanentBytes + inFlight * plan->cost.savedBytes});
+    candidates.push_back({plan, part.weights[group.chunk].get(plan->cost),
+                          part.getBytes(group.chunk, plan->cost)});
   return candidates;
 }
 

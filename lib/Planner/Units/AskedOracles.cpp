@@ -14,7 +14,7 @@ AskedOracles::Key AskedOracles::makeKey(int type, const Weights &weights,
           modes,
           {weights.forward, weights.inputGradient, weights.weightGradient,
            weights.meeting, weights.ends, weights.permanentBytes,
-           weights.savedBytes, weights.hostBytes}};
+           weights.savedBytes, weights.waitingBytes}};
 }
 
 const BoundaryMatrix &AskedOracles::getMatrix(int type, const Weights &weights,

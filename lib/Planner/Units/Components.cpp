@@ -17,13 +17,13 @@ using namespace parplan;
 Components parplan::toComponents(const CostVector &cost) {
   return {cost.forward,    cost.inputGradient, cost.weightGradient,
           cost.meeting,    cost.ends,          cost.permanentBytes,
-          cost.savedBytes, cost.hostBytes};
+          cost.savedBytes, cost.waitingBytes};
 }
 
 Components parplan::toComponents(const Weights &weights) {
   return {weights.forward,    weights.inputGradient, weights.weightGradient,
           weights.meeting,    weights.ends,          weights.permanentBytes,
-          weights.savedBytes, weights.hostBytes};
+          weights.savedBytes, weights.waitingBytes};
 }
 
 CostVector parplan::toCost(const Components &components) {

@@ -12,8 +12,9 @@
 namespace parplan {
 
 /// The place of a phase in `Components`, with that of the seconds which are
-/// spent before all positions meet.
-inline constexpr int meeting = 3, ends = 4, permanent = 5, saved = 6;
+/// spent before all positions meet, and of bytes.
+inline constexpr int meeting = 3, ends = 4, permanent = 5, saved = 6,
+                     waiting = 7;
 
 /// Where the seconds of an op in a phase are counted.
 inline int getComponent(const UnitSample &sample, int op, Phase phase) {

@@ -56,16 +56,8 @@ public:
     result.phases = getPhases(problem);
     Meetings meetings = findMeetings(problem, result.unitOfOp);
     result.isBeforeMeeting = std::move(meetings.isBefore);
-    if (!isTraining(problem) ||
-        llvm::any_of(meetings.places,
-                     [&](const auto &places) { return isEverywhere(places); }))
-      result.meeting = Meeting::always;
-    else if (!meetings.places.empty())
-      result.meeting =
-          llvm::all_of(meetings.places,
-                       [&](const auto &places) { return isOfEnds(places); })
-              ? Meeting::ofEnds
-              : Meeting::bySomeCuts;
+    result.meeting =
+        isTraining(problem) ? getMeeting(meetings.places) : Meeting::always;
     return std::move(result);
   }
 
@@ -80,16 +72,27 @@ private:
     return true;
   }
 
-  /// True of units that are in the first stage and in the last one, wherever
-  /// the cuts are.
-  bool isOfEnds(llvm::ArrayRef<int> places) const {
+  /// Per meeting the units that take part.
+  Meeting getMeeting(llvm::ArrayRef<std::vector<int>> places) const {
     // An end is with the block beside it.
     int last = static_cast<int>(result.units.size()) - 1;
     int firstBlock = result.isEnd(0) ? 1 : 0;
     int lastBlock = result.isEnd(last) ? last - 1 : last;
-    return llvm::all_of(places, [&](int unit) {
-      return unit <= firstBlock || unit >= lastBlock;
-    });
+    Meeting meeting = Meeting::never;
+    for (const std::vector<int> &units : places) {
+      auto [least, most] = std::minmax_element(units.begin(), units.end());
+      bool isOfOneStage = *most <= firstBlock || *least >= lastBlock;
+      bool isOfEnds = llvm::all_of(units, [&](int unit) {
+        return unit <= firstBlock || unit >= lastBlock;
+      });
+      if (isEverywhere(units))
+        return Meeting::always;
+      if (!isOfEnds)
+        meeting = Meeting::bySomeCuts;
+      else if (!isOfOneStage && meeting == Meeting::never)
+        meeting = Meeting::ofEnds;
+    }
+    return meeting;
   }
 
   /// Before each run of blocks and behind the last one there is a unit.

@@ -226,14 +226,39 @@ private:
     } else {
       std::tie(component, count) = getLifetime(value);
     }
-    if (count == 0)
+    double waits = component == saved ? countWaiting(value) : 0;
+    if (count == 0 && waits == 0)
       return;
     addUnary(value, [&](int rest) {
+      auto bytes = static_cast<double>(
+          tables.layouts.getBytes(tables.forms[value], rest));
       Components cost{};
-      cost[component] = count * static_cast<double>(tables.layouts.getBytes(
-                                    tables.forms[value], rest));
+      cost[component] = count * bytes;
+      cost[waiting] = waits * bytes;
       return cost;
     });
+  }
+
+  /// What is made first and what is made again, of each micro-batch, that the
+  /// weight gradients of the unit read.
+  double countWaiting(int value) const {
+    const UnitSample::Value &inUnit = sample.values[value];
+    bool isMade = inUnit.maker >= 0;
+    if (problem.values[value].kind != ValueKind::activation || isSum(value) ||
+        (isMade && sample.phases[inUnit.maker] > Phase::inputGradient))
+      return 0;
+    // Where it is read in another unit, too, it is that unit that keeps it.
+    bool isCrossing =
+        inUnit.part == Part::before || inUnit.part == Part::behind;
+    bool isKeptElsewhere =
+        isMade && isCrossing && inUnit.isReadBackwardElsewhere;
+    auto isReadLast = [](llvm::ArrayRef<Read> reads) {
+      return llvm::any_of(reads, [](const Read &read) {
+        return read.phase == Phase::weightGradient;
+      });
+    };
+    return (isReadLast(readsOf[value]) && !isKeptElsewhere ? 1 : 0) +
+           (isReadLast(remadeReadsOf[value]) ? 1 : 0);
   }
 
   /// It adds up micro-batches.
@@ -449,9 +474,13 @@ private:
           copyCosts[place].seconds;
       copies.push_back({place, read.reader, read.phase, read.phase});
     }
-    for (const Copy &copy : copies)
+    for (const Copy &copy : copies) {
       if (isAcross(copy.first, copy.last))
         cost[saved] += copyCosts[copy.place].bytes;
+      if (copy.first < Phase::weightGradient &&
+          copy.last == Phase::weightGradient)
+        cost[waiting] += copyCosts[copy.place].bytes;
+    }
     for (double &component : cost)
       component *= share;
     return cost;

@@ -2,9 +2,12 @@
 
 #include "parplan/Planner/ScheduleBounds.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <numeric>
 #include <random>
 
 using namespace parplan;
@@ -120,6 +123,41 @@ TEST_P(ScheduleBoundsTest, NoStepIsShorterWhetherSomeCutsMeetOrNot) {
   check(Meeting::bySomeCuts, 150, [](const Step &step) {
     return std::min(step.simulatePeriod(), step.simulateSeconds());
   });
+}
+
+TEST_P(ScheduleBoundsTest, NoStepIsShorterWithThatManyWaiting) {
+  Steps steps(11);
+  for (int round = 0; round < 150; ++round) {
+    Step step = steps.make(GetParam());
+    PipelineSchedule schedule =
+        makeSchedule(step.shape, step.times, step.latencies);
+    double seconds = step.simulatePeriod(),
+           message = *llvm::min_element(step.latencies);
+    for (int64_t centre = 0; centre < step.shape.positions; ++centre) {
+      std::vector<int64_t> pending(step.shape.chunks, 0), waiting = pending;
+      for (const Pass &pass : schedule.passes[centre]) {
+        pending[pass.chunk] += pass.kind == PassKind::inputGradient;
+        pending[pass.chunk] -= pass.kind == PassKind::weightGradient;
+        if (pass.kind == PassKind::inputGradient)
+          waiting = pending;
+      }
+      int64_t sum = std::accumulate(waiting.begin(), waiting.end(), int64_t(0));
+      for (StepBound &bound :
+           getStepBounds(step.shape, Meeting::never, centre)) {
+        if (bound.mostWaiting == 0)
+          continue;
+        SCOPED_TRACE(printScheduleName(step.shape));
+        ASSERT_LE(sum, bound.mostWaiting);
+        WaitingCounts counts = countWaiting(step.shape, centre, sum);
+        EXPECT_EQ(counts.waiting, waiting);
+        for (size_t chunk = 0; chunk < waiting.size(); ++chunk)
+          bound.ofCentre[chunk].weightGradient =
+              static_cast<double>(counts.done[chunk]);
+        ASSERT_LE(getSeconds(bound, step.shape, step.times, step.once, message),
+                  seconds * (1 + 1e-12));
+      }
+    }
+  }
 }
 
 TEST_P(ScheduleBoundsTest, ThatManyMicroBatchesAreInFlightWhateverTheTimes) {

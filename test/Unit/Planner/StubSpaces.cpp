@@ -60,6 +60,7 @@ public:
     plan.cost.ends = number(0, 1) * real(0, 1);
     plan.cost.permanentBytes = real(1, 4);
     plan.cost.savedBytes = real(1, 3);
+    plan.cost.waitingBytes = real(1, 4);
     plan.transientBytes = number(0, 1) * real(0, 1);
     return plan;
   }
@@ -102,6 +103,7 @@ BlockPlan divide(BlockPlan plan, int64_t count, const StubOptions &options) {
                           &plan.cost.weightGradient})
     *seconds *= overhead / parts;
   plan.cost.savedBytes /= parts;
+  plan.cost.waitingBytes /= parts;
   plan.transientBytes /= parts;
   return plan;
 }
@@ -142,7 +144,7 @@ public:
       if (plans[unit - 1].out != plans[unit].in)
         judged.refusal = "states of neighbours differ";
     StageTimes times(shape.getStageCount(), PassTimes{0, 0, 0});
-    std::vector<double> saved(shape.getStageCount(), 0);
+    std::vector<double> saved(shape.getStageCount(), 0), waiting = saved;
     std::vector<double> latencies;
     std::vector<double> permanent(shape.positions, getFixedBytes()),
         transient(shape.positions, 0), beforeMeeting(shape.positions, 0),
@@ -158,6 +160,7 @@ public:
         times[stage].inputGradientSeconds += cost.inputGradient;
         times[stage].weightGradientSeconds += cost.weightGradient;
         saved[stage] += cost.savedBytes;
+        waiting[stage] += cost.waitingBytes;
         permanent[at] += cost.permanentBytes;
         beforeMeeting[at] += cost.meeting;
         ends[at] += cost.ends;
@@ -180,13 +183,18 @@ public:
       atEnds = std::max(atEnds, ends[at] + (counts ? 0 : beforeMeeting[at]));
       double live = 0, peak = 0;
       for (const Pass &pass : schedule.passes[at]) {
-        double bytes = saved[getStage(shape, at, pass.chunk)];
-        live += pass.kind == PassKind::forward ? bytes : 0;
+        int64_t stage = getStage(shape, at, pass.chunk);
+        if (pass.kind == PassKind::forward)
+          live += saved[stage];
         peak = std::max(peak, live);
-        live -= pass.kind == PassKind::backward ||
-                        pass.kind == PassKind::weightGradient
-                    ? bytes
-                    : 0;
+        if (pass.kind == PassKind::backward ||
+            pass.kind == PassKind::inputGradient)
+          live -= saved[stage];
+        if (pass.kind == PassKind::inputGradient)
+          live += waiting[stage];
+        peak = std::max(peak, live);
+        if (pass.kind == PassKind::weightGradient)
+          live -= waiting[stage];
       }
       double bytes = permanent[at] + peak + transient[at];
       judged.evaluation.positionPeakBytes.push_back(
@@ -275,7 +283,7 @@ SpaceSource::LeastModel StubSource::getLeast(int space, int64_t count) {
       for (auto member : {&CostVector::forward, &CostVector::inputGradient,
                           &CostVector::weightGradient, &CostVector::meeting,
                           &CostVector::ends, &CostVector::permanentBytes,
-                          &CostVector::savedBytes})
+                          &CostVector::savedBytes, &CostVector::waitingBytes})
         known->cost.*member = std::min(known->cost.*member, other.*member);
     }
     return unit;
