@@ -194,7 +194,8 @@ SpaceSource::LeastModel ProblemSource::getLeastOfAll(int space, int64_t count) {
       CostVector &cost = mode.cost;
       for (double *component :
            {&cost.forward, &cost.inputGradient, &cost.weightGradient,
-            &cost.meeting, &cost.ends, &cost.permanentBytes, &cost.savedBytes})
+            &cost.meeting, &cost.ends, &cost.permanentBytes, &cost.savedBytes,
+            &cost.waitingBytes})
         *component /= devices;
     }
   return least;
