@@ -6,6 +6,8 @@
 
 #include "PlanDrafts.h"
 
+#include "StateChoice.h"
+
 #include "parplan/Planner/ScheduleBounds.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -21,7 +23,8 @@ static constexpr double never = std::numeric_limits<double>::infinity();
 
 std::vector<PositionPart>
 PlanDrafts::getParts(const ScheduleShape &shape,
-                     const std::vector<int64_t> &counts) const {
+                     const std::vector<int64_t> &counts,
+                     const std::vector<Moment> &moments) const {
   std::vector<PositionPart> parts;
   Weights weights;
   weights.meeting = weights.ends = 1 / static_cast<double>(shape.microBatches);
@@ -29,64 +32,10 @@ PlanDrafts::getParts(const ScheduleShape &shape,
   for (int64_t position = 0; position < shape.positions; ++position) {
     parts.push_back({chain.getContent(shape, before, counts[position]),
                      std::vector<Weights>(shape.chunks, weights),
-                     getLeastInFlight(shape, position)});
+                     moments[position].inFlight, moments[position].waiting});
     before += counts[position];
   }
   return parts;
-}
-
-namespace {
-
-/// Units in a row with the costs of all of them for the states on both sides.
-struct Row {
-  int first = 0, end = 0;
-  BoundaryMatrix costs;
-};
-
-struct Way {
-  double cost = never;
-  ChainStates states;
-};
-
-} // namespace
-
-/// The cheapest states between rows, with those behind one row forced (-1:
-/// none).
-static std::optional<Way> findWay(const std::vector<Row> &rows, int forcedRow,
-                                  int forced) {
-  std::vector<std::vector<int>> from(rows.size());
-  std::vector<double> least(rows.front().costs.inCount, 0);
-  for (size_t index = 0; index < rows.size(); ++index) {
-    const BoundaryMatrix &costs = rows[index].costs;
-    std::vector<double> next(costs.outCount, never);
-    from[index].assign(costs.outCount, -1);
-    for (int in = 0; in < costs.inCount; ++in)
-      for (int out = 0; out < costs.outCount; ++out) {
-        if (static_cast<int>(index) == forcedRow && out != forced)
-          continue;
-        double cost = least[in] + costs.get(in, out);
-        if (cost < next[out]) {
-          next[out] = cost;
-          from[index][out] = in;
-        }
-      }
-    least = std::move(next);
-  }
-  auto end = std::min_element(least.begin(), least.end());
-  if (*end == never)
-    return std::nullopt;
-  int count = rows.back().end;
-  Way way{*end, {std::vector<int>(count), std::vector<int>(count)}};
-  auto state = static_cast<int>(end - least.begin());
-  for (size_t index = rows.size(); index-- > 0;) {
-    int before = from[index][state];
-    for (int unit = rows[index].first; unit < rows[index].end; ++unit) {
-      way.states.in[unit] = before;
-      way.states.out[unit] = state;
-    }
-    state = before;
-  }
-  return way;
 }
 
 std::vector<Weights>
@@ -106,88 +55,19 @@ PlanDrafts::getUnitWeights(const std::vector<PositionPart> &parts,
   return weights;
 }
 
-/// The best few ways: equal units in a row lie alike on both sides, and ways
-/// differ in how the longest such row lies; then each unit as is cheapest, and,
-/// where memory is short, as is smallest.
-std::vector<ChainStates>
-PlanDrafts::chooseStates(const std::vector<PositionPart> &parts,
-                         const std::vector<double> &prices) {
-  int count = chain.getInstanceCount();
-  std::vector<Weights> weightsOf = getUnitWeights(parts, prices),
-                       bytesOf = getUnitWeights(parts, prices,
-                                                /*isBytesAlone=*/true);
-  std::vector<Row> rows, single, smallest;
-  bool isLimited = llvm::any_of(prices, [](double price) { return price > 0; });
-  ModeSet modes = isLimited ? allModes : oracles.getFastest();
-  for (int unit = 0; unit < count;) {
-    Row row{unit, unit, {}};
-    int type = chain.getType(unit);
-    while (row.end < count && chain.getType(row.end) == type)
-      ++row.end;
-    for (; unit < row.end; ++unit) {
-      const BoundaryMatrix &costs =
-          oracles.getMatrix(type, weightsOf[unit], modes);
-      single.push_back({unit, unit + 1, costs});
-      if (isLimited)
-        smallest.push_back(
-            {unit, unit + 1, oracles.getMatrix(type, bytesOf[unit], modes)});
-      if (unit == row.first) {
-        row.costs = costs;
-        continue;
-      }
-      for (size_t entry = 0; entry < costs.costs.size(); ++entry)
-        row.costs.costs[entry] += costs.costs[entry];
-    }
-    if (row.end - row.first > 1)
-      for (int in = 0; in < row.costs.inCount; ++in)
-        for (int out = 0; out < row.costs.outCount; ++out)
-          if (in != out)
-            row.costs.costs[in * row.costs.outCount + out] = never;
-    rows.push_back(std::move(row));
-  }
-  auto longest = static_cast<int>(
-      std::max_element(rows.begin(), rows.end(),
-                       [](const Row &one, const Row &other) {
-                         return one.end - one.first < other.end - other.first;
-                       }) -
-      rows.begin());
-  std::vector<Way> ways;
-  for (int forced = 0; forced < rows[longest].costs.outCount; ++forced)
-    if (auto way = findWay(rows, longest, forced))
-      ways.push_back(std::move(*way));
-  llvm::stable_sort(ways, [](const Way &one, const Way &other) {
-    return one.cost < other.cost;
-  });
-  constexpr size_t mostWays = 3;
-  ways.resize(std::min(ways.size(), mostWays));
-  for (const std::vector<Row> *free : {&single, &smallest}) {
-    if (free->empty())
-      continue;
-    if (auto way = findWay(*free, -1, 0))
-      ways.push_back(std::move(*way));
-  }
-  std::vector<ChainStates> states;
-  for (Way &way : ways)
-    if (!llvm::is_contained(states, way.states))
-      states.push_back(std::move(way.states));
-  return states;
+/// Neighbours differ little: the price of one in a few is near enough.
+static bool isPriced(size_t position, size_t count) {
+  constexpr size_t mostPriced = 8;
+  size_t step = (count + mostPriced - 1) / mostPriced;
+  return position % step == 0 || position + 1 == count;
 }
 
-std::optional<PlanDrafts::Draft>
-PlanDrafts::draft(const ScheduleShape &shape,
-                  const std::vector<int64_t> &counts,
-                  const std::vector<double> &budgets) {
-  constexpr double shares[] = {1, 0.93, 0.8};
-  constexpr size_t mostPriced = 8;
-  std::vector<PositionPart> parts = getParts(shape, counts);
-  // Neighbours differ little: the price of one in a few is near enough.
-  size_t step = (parts.size() + mostPriced - 1) / mostPriced;
-  auto isPriced = [&](size_t position) {
-    return position % step == 0 || position + 1 == parts.size();
-  };
+std::optional<std::vector<double>>
+PlanDrafts::getPrices(const std::vector<PositionPart> &parts,
+                      const std::vector<double> &budgets) {
   std::vector<double> prices;
   for (size_t position = 0; position < parts.size(); ++position) {
-    if (!isPriced(position)) {
+    if (!isPriced(position, parts.size())) {
       prices.push_back(prices.back());
       continue;
     }
@@ -197,62 +77,125 @@ PlanDrafts::draft(const ScheduleShape &shape,
       return std::nullopt;
     prices.push_back(result.price);
   }
+  return prices;
+}
+
+std::optional<PlanDrafts::Draft>
+PlanDrafts::draft(const ScheduleShape &shape,
+                  const std::vector<int64_t> &counts, const Limits &limits) {
+  std::vector<PositionPart> parts = getParts(shape, counts, limits.moments);
+  auto prices = getPrices(parts, limits.budgets);
+  if (!prices)
+    return std::nullopt;
   std::optional<Draft> best;
-  for (ChainStates &states : chooseStates(parts, prices)) {
-    for (size_t position = 0; position < parts.size(); ++position) {
-      if (!isPriced(position))
-        continue;
-      std::vector<double> near;
-      for (double share : shares)
-        if (double price =
-                dual.solve(parts[position], budgets[position] * share, never)
-                    .price;
-            price > 0 && !llvm::is_contained(near, price))
-          near.push_back(price);
-      mixer.collect(parts[position], states, near);
-    }
+  bool isLimited =
+      llvm::any_of(*prices, [](double price) { return price > 0; });
+  for (ChainStates &states : chooseStates(
+           chain, oracles, getUnitWeights(parts, *prices),
+           getUnitWeights(parts, *prices, /*isBytesAlone=*/true), isLimited)) {
     Draft candidate;
     candidate.counts = counts;
-    candidate.prices = prices;
-    for (size_t position = 0; position < parts.size(); ++position) {
-      auto mix = mixer.find(parts[position], states, budgets[position]);
-      if (!mix)
-        break;
-      candidate.mixes.push_back(std::move(*mix));
-    }
-    if (candidate.mixes.size() != parts.size())
-      continue;
     candidate.states = std::move(states);
-    candidate.seconds = estimate(shape, candidate);
-    if (!best || candidate.seconds < best->seconds)
+    if (complete(shape, limits, *prices, candidate) &&
+        (!best || candidate.seconds < best->seconds))
       best = std::move(candidate);
   }
   return best;
 }
 
-double PlanDrafts::estimate(const ScheduleShape &shape,
-                            const Draft &draft) const {
-  StageTimes times(shape.getStageCount(), PassTimes{0, 0, 0});
-  std::vector<double> beforeMeeting(shape.positions, 0), ends = beforeMeeting;
+std::optional<PlanDrafts::Draft>
+PlanDrafts::draftAgain(const ScheduleShape &shape, const Draft &draft,
+                       const Limits &limits) {
+  auto prices =
+      getPrices(getParts(shape, draft.counts, limits.moments), limits.budgets);
+  if (!prices)
+    return std::nullopt;
+  Draft again;
+  again.counts = draft.counts;
+  again.states = draft.states;
+  if (!complete(shape, limits, *prices, again))
+    return std::nullopt;
+  return again;
+}
+
+bool PlanDrafts::complete(const ScheduleShape &shape, const Limits &limits,
+                          const std::vector<double> &prices, Draft &draft) {
+  constexpr double shares[] = {1, 0.93, 0.8};
+  const std::vector<double> &budgets = limits.budgets;
+  std::vector<PositionPart> parts =
+      getParts(shape, draft.counts, limits.moments);
+  for (size_t position = 0; position < parts.size(); ++position) {
+    if (!isPriced(position, parts.size()))
+      continue;
+    std::vector<double> near;
+    for (double share : shares)
+      if (double price =
+              dual.solve(parts[position], budgets[position] * share, never)
+                  .price;
+          price > 0 && !llvm::is_contained(near, price))
+        near.push_back(price);
+    mixer.collect(parts[position], draft.states, near);
+  }
+  draft.prices = prices;
+  draft.moments = limits.moments;
+  for (size_t position = 0; position < parts.size(); ++position) {
+    auto mix = mixer.find(parts[position], draft.states, budgets[position]);
+    if (!mix)
+      return false;
+    draft.mixes.push_back(std::move(*mix));
+  }
+  draft.seconds = estimate(shape, draft);
+  return true;
+}
+
+std::vector<CostVector> PlanDrafts::getStageCosts(const ScheduleShape &shape,
+                                                  const Draft &draft) const {
+  std::vector<CostVector> costs(shape.getStageCount());
   for (int64_t position = 0; position < shape.positions; ++position)
-    for (int64_t chunk = 0; chunk < shape.chunks; ++chunk) {
-      PassTimes &stage = times[getStage(shape, position, chunk)];
-      for (const BlockPlan *plan : draft.mixes[position].plans[chunk]) {
-        stage.forwardSeconds += plan->cost.forward;
-        stage.inputGradientSeconds += plan->cost.inputGradient;
-        stage.weightGradientSeconds += plan->cost.weightGradient;
-        beforeMeeting[position] += plan->cost.meeting;
-        ends[position] += plan->cost.ends;
-      }
-    }
-  if (shape.positions == 1)
-    return static_cast<double>(shape.microBatches) * times[0].getSeconds() +
-           beforeMeeting[0] + ends[0];
+    for (int64_t chunk = 0; chunk < shape.chunks; ++chunk)
+      for (const BlockPlan *plan : draft.mixes[position].plans[chunk])
+        costs[getStage(shape, position, chunk)] += plan->cost;
+  return costs;
+}
+
+static StageTimes getTimes(const std::vector<CostVector> &costs) {
+  StageTimes times;
+  for (const CostVector &cost : costs)
+    times.push_back({cost.forward, cost.inputGradient, cost.weightGradient});
+  return times;
+}
+
+std::vector<double> PlanDrafts::getLatencies(const ScheduleShape &shape,
+                                             const Draft &draft) const {
   std::vector<int> cuts = chain.getCuts(shape, draft.counts);
   std::vector<double> latencies;
   for (size_t stage = 1; stage < cuts.size(); ++stage)
     latencies.push_back(
         model.getLatency(cuts[stage] - 1, draft.states.out[cuts[stage] - 1]));
+  return latencies;
+}
+
+std::vector<Moment> PlanDrafts::getPeakMoments(const ScheduleShape &shape,
+                                               const Draft &draft) const {
+  std::vector<CostVector> costs = getStageCosts(shape, draft);
+  return findPeakMoments(
+      makeSchedule(shape, getTimes(costs), getLatencies(shape, draft)), costs);
+}
+
+double PlanDrafts::estimate(const ScheduleShape &shape,
+                            const Draft &draft) const {
+  std::vector<CostVector> costs = getStageCosts(shape, draft);
+  StageTimes times = getTimes(costs);
+  if (shape.positions == 1)
+    return static_cast<double>(shape.microBatches) * times[0].getSeconds() +
+           costs[0].meeting + costs[0].ends;
+  std::vector<double> beforeMeeting(shape.positions, 0), ends = beforeMeeting;
+  for (int64_t stage = 0; stage < shape.getStageCount(); ++stage) {
+    int64_t position = getPosition(shape, stage);
+    beforeMeeting[position] += costs[stage].meeting;
+    ends[position] += costs[stage].ends;
+  }
+  std::vector<double> latencies = getLatencies(shape, draft);
   PipelineSchedule schedule = makeSchedule(shape, times, latencies);
   constexpr int64_t steps = 5;
   bool meets = getMeeting(meeting, shape) == Meeting::always;
@@ -269,8 +212,8 @@ double PlanDrafts::estimate(const ScheduleShape &shape,
 }
 
 /// Moves blocks between neighbours as long as that helps.
-void PlanDrafts::improve(const ScheduleShape &shape,
-                         const std::vector<double> &budgets, Draft &draft) {
+void PlanDrafts::improve(const ScheduleShape &shape, const Limits &limits,
+                         Draft &draft) {
   double passes = 3.0 * static_cast<double>(shape.getStageCount()) *
                   static_cast<double>(shape.microBatches);
   auto tries = static_cast<int64_t>(std::clamp(
@@ -286,11 +229,12 @@ void PlanDrafts::improve(const ScheduleShape &shape,
         other.counts[border + 1] -= direction;
         if (other.counts[border] < 1 || other.counts[border + 1] < 1)
           continue;
-        std::vector<PositionPart> parts = getParts(shape, other.counts);
+        std::vector<PositionPart> parts =
+            getParts(shape, other.counts, limits.moments);
         bool fits = true;
         for (int64_t position : {border, border + 1}) {
-          auto mix =
-              mixer.find(parts[position], draft.states, budgets[position]);
+          auto mix = mixer.find(parts[position], draft.states,
+                                limits.budgets[position]);
           fits = mix.has_value();
           if (!fits)
             break;
@@ -307,12 +251,12 @@ void PlanDrafts::improve(const ScheduleShape &shape,
   }
 }
 
-std::optional<PlanDrafts::Draft>
-PlanDrafts::draft(const ScheduleShape &shape, const Cuts &cuts,
-                  const std::vector<double> &budgets) {
+std::optional<PlanDrafts::Draft> PlanDrafts::draft(const ScheduleShape &shape,
+                                                   const Cuts &cuts,
+                                                   const Limits &limits) {
   std::optional<Draft> best;
   for (const std::vector<int64_t> &counts : cuts)
-    if (auto candidate = draft(shape, counts, budgets);
+    if (auto candidate = draft(shape, counts, limits);
         candidate && (!best || candidate->seconds < best->seconds))
       best = std::move(candidate);
   return best;
@@ -321,7 +265,8 @@ PlanDrafts::draft(const ScheduleShape &shape, const Cuts &cuts,
 JudgedPlan PlanDrafts::judge(const ScheduleShape &shape,
                              const Draft &draft) const {
   std::vector<BlockPlan> plans(chain.getInstanceCount());
-  std::vector<PositionPart> parts = getParts(shape, draft.counts);
+  std::vector<PositionPart> parts =
+      getParts(shape, draft.counts, draft.moments);
   for (size_t position = 0; position < parts.size(); ++position)
     for (size_t chunk = 0; chunk < parts[position].ranges.size(); ++chunk)
       for (int unit = parts[position].ranges[chunk].first;
@@ -351,89 +296,114 @@ bool isBetter(const JudgedPlan &plan, const JudgedPlan &other) {
 
 } // namespace
 
+PlanDrafts::Limits PlanDrafts::getLimits(const ScheduleShape &shape) const {
+  Limits limits;
+  limits.budgets.assign(shape.positions, freeBytes);
+  std::vector<int64_t> none(shape.chunks, 0);
+  for (int64_t position = 0; position < shape.positions; ++position)
+    limits.moments.push_back({getLeastInFlight(shape, position), none});
+  return limits;
+}
+
 std::optional<PlanDrafts::Found> PlanDrafts::find(ScheduleShape shape,
                                                   const Cuts &cuts,
                                                   double knownSeconds,
                                                   bool isQuick) {
-  std::vector<int64_t> allHalves = getWaitingHalves(shape.kind);
-  int64_t judged = 0;
+  if (!splitsBackward(shape.kind))
+    return findOfShape(shape, cuts, getLimits(shape), std::nullopt,
+                       knownSeconds, isQuick);
   std::optional<Found> best;
-  for (size_t number =
-           findNearlyFitting(shape, cuts, allHalves, knownSeconds, judged);
-       number < allHalves.size();) {
-    shape.waitingHalves = allHalves[number];
-    std::optional<Found> found =
-        findOfShape(shape, cuts, knownSeconds, isQuick);
-    if (found)
-      judged += found->judged;
-    bool isNew = found && (!best || isBetter(found->plan, best->plan));
-    if (isNew)
-      best = std::move(found);
-    if (best && best->plan.refusal)
+  int64_t judged = 0;
+  for (Waiting &waiting : draftWaiting(shape, cuts, knownSeconds)) {
+    if (waiting.draft.seconds >= knownSeconds)
       break;
-    bool isLast = number + 1 == allHalves.size();
-    if (best && fits(best->plan)) {
-      // The less may wait from there on, the longer it takes.
-      if (!isNew)
-        break;
+    shape.waitingHalves = waiting.halves;
+    auto found = findOfShape(shape, cuts, std::move(waiting.limits),
+                             std::move(waiting.draft), knownSeconds, isQuick);
+    if (!found)
+      continue;
+    judged += found->judged;
+    if (!best || isBetter(found->plan, best->plan))
+      best = std::move(found);
+    if (best->plan.refusal)
+      break;
+    if (fits(best->plan))
       knownSeconds =
           std::min(knownSeconds, best->plan.evaluation.stepTimeSeconds);
-      ++number;
-    } else {
-      // If anything fits, it is what needs the least memory.
-      number = isLast ? allHalves.size() : allHalves.size() - 1;
-    }
   }
   if (best)
     best->judged = judged;
   return best;
 }
 
-size_t PlanDrafts::findNearlyFitting(ScheduleShape shape, const Cuts &cuts,
-                                     const std::vector<int64_t> &allHalves,
-                                     double knownSeconds, int64_t &judged) {
-  constexpr double nearby = 0.15;
-  if (allHalves.size() == 1)
-    return 0;
-  size_t least = allHalves.size();
-  int64_t leastExcess = std::numeric_limits<int64_t>::max();
-  for (auto [number, halves] : llvm::enumerate(allHalves)) {
-    shape.waitingHalves = halves;
-    std::vector<double> budgets(shape.positions, freeBytes);
-    std::optional<Draft> one = draft(shape, cuts, budgets);
-    if (!one)
-      return allHalves.size();
-    if (one->seconds >= knownSeconds)
+bool PlanDrafts::seemsToFit(const ScheduleShape &shape, const Draft &draft,
+                            const std::vector<Moment> &moments) const {
+  std::vector<double> bytes(shape.positions, 0);
+  std::vector<PositionPart> parts = getParts(shape, draft.counts, moments);
+  for (size_t position = 0; position < parts.size(); ++position)
+    for (size_t chunk = 0; chunk < parts[position].ranges.size(); ++chunk)
+      for (const BlockPlan *plan : draft.mixes[position].plans[chunk])
+        bytes[position] += parts[position].getBytes(chunk, plan->cost);
+  return llvm::all_of(bytes, [&](double each) { return each <= freeBytes; });
+}
+
+std::vector<PlanDrafts::Waiting> PlanDrafts::draftWaiting(ScheduleShape shape,
+                                                          const Cuts &cuts,
+                                                          double knownSeconds) {
+  std::vector<Waiting> all;
+  // What takes how long is much the same, whatever waits.
+  std::optional<Draft> any = draft(shape, cuts, getLimits(shape));
+  if (!any || any->seconds >= knownSeconds)
+    return all;
+  std::vector<int64_t> allHalves = getWaitingHalves(shape.kind);
+  auto makeWaiting = [&](size_t number) {
+    shape.waitingHalves = allHalves[number];
+    Waiting waiting{allHalves[number], getLimits(shape), *any};
+    waiting.limits.moments = getPeakMoments(shape, *any);
+    return waiting;
+  };
+  size_t number = 0;
+  for (; number < allHalves.size(); ++number) {
+    Waiting waiting = makeWaiting(number);
+    if (!seemsToFit(shape, *any, waiting.limits.moments))
       continue;
-    JudgedPlan plan = judge(shape, *one);
-    ++judged;
-    if (plan.refusal ||
-        static_cast<double>(plan.excessBytes) <= nearby * memoryLimitBytes)
-      return number;
-    if (plan.excessBytes < leastExcess) {
-      leastExcess = plan.excessBytes;
-      least = number;
-    }
+    waiting.draft.seconds = estimate(shape, *any);
+    all.push_back(std::move(waiting));
+    break;
   }
-  return least;
+  // More may wait for plans that need less.
+  while (number-- > 0) {
+    Waiting waiting = makeWaiting(number);
+    std::optional<Draft> own = draftAgain(shape, *any, waiting.limits);
+    if (!own || (!all.empty() && own->seconds >= all.back().draft.seconds))
+      break;
+    waiting.draft = std::move(*own);
+    all.push_back(std::move(waiting));
+  }
+  std::reverse(all.begin(), all.end());
+  return all;
 }
 
 std::optional<PlanDrafts::Found>
 PlanDrafts::findOfShape(const ScheduleShape &shape, const Cuts &cuts,
+                        Limits limits, std::optional<Draft> best,
                         double knownSeconds, bool isQuick) {
   constexpr int rounds = 5;
-  std::vector<double> budgets(shape.positions, freeBytes);
+  std::vector<double> &budgets = limits.budgets;
   std::vector<double> leftOut(shape.positions, 0);
   std::optional<Found> found;
   int64_t judged = 0;
   // By seconds and bytes: other budgets need not give other plans.
   std::set<std::pair<double, std::vector<double>>> judgedDrafts;
   for (int round = 0; round < rounds; ++round) {
-    std::optional<Draft> best = draft(shape, cuts, budgets);
+    if (best)
+      best = draftAgain(shape, *best, limits);
+    if (!best)
+      best = draft(shape, cuts, limits);
     if (!best)
       break;
     if (!isQuick)
-      improve(shape, budgets, *best);
+      improve(shape, limits, *best);
     if (best->seconds >= knownSeconds)
       break;
     std::vector<double> bytes;
@@ -466,6 +436,8 @@ PlanDrafts::findOfShape(const ScheduleShape &shape, const Cuts &cuts,
         budgets[position] =
             std::max(budgets[position], estimated - (1 - share) * over);
     }
+    if (splitsBackward(shape.kind))
+      limits.moments = getPeakMoments(shape, *best);
     bool isRefused = plan.refusal.has_value();
     if (!found || isBetter(plan, found->plan))
       found = Found{std::move(plan), 0};

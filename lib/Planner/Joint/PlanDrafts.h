@@ -8,6 +8,7 @@
 #define PARPLAN_LIB_PLANNER_PLANDRAFTS_H
 
 #include "MemoryDual.h"
+#include "PeakMoments.h"
 #include "StageMix.h"
 
 #include "parplan/Planner/SearchModel.h"
@@ -54,39 +55,72 @@ private:
     std::vector<StageMix> mixes;
     /// Of a byte, per position; above 0 where more memory gives faster plans.
     std::vector<double> prices;
+    /// For which the bytes of mixes are counted.
+    std::vector<Moment> moments;
     double seconds = std::numeric_limits<double>::infinity();
   };
 
-  /// The first of the numbers with which a plan that seems to fit does so, or
-  /// nearly; else the one with which it exceeds the memory least; the count of
-  /// them: nothing can fit, or all takes too long.
-  size_t findNearlyFitting(ScheduleShape shape, const Cuts &cuts,
-                           const std::vector<int64_t> &allHalves,
-                           double knownSeconds, int64_t &judged);
-  /// With as much waiting for weight gradients as the shape says.
+  /// What a draft has to keep, per position: the bytes for what units have at
+  /// one moment.
+  struct Limits {
+    std::vector<double> budgets;
+    std::vector<Moment> moments;
+  };
+  /// All of the memory, before the first backward pass.
+  Limits getLimits(const ScheduleShape &shape) const;
+
+  /// How much may wait for weight gradients, with when positions seem to have
+  /// most bytes then, and a plan.
+  struct Waiting {
+    int64_t halves = 0;
+    Limits limits;
+    Draft draft;
+  };
+  bool seemsToFit(const ScheduleShape &shape, const Draft &draft,
+                  const std::vector<Moment> &moments) const;
+  /// The fastest first; nothing that cannot fit. None: all takes too long.
+  std::vector<Waiting> draftWaiting(ScheduleShape shape, const Cuts &cuts,
+                                    double knownSeconds);
+  /// With as much waiting for weight gradients as the shape says. Begins with
+  /// the stages and states of `first`.
   std::optional<Found> findOfShape(const ScheduleShape &shape, const Cuts &cuts,
+                                   Limits limits, std::optional<Draft> first,
                                    double knownSeconds, bool isQuick);
   /// The parts of all positions, whose passes count once, and what is once per
-  /// step its share of a micro-batch; with the micro-batches that a plan may
-  /// have in flight.
+  /// step its share of a micro-batch.
   std::vector<PositionPart> getParts(const ScheduleShape &shape,
-                                     const std::vector<int64_t> &counts) const;
+                                     const std::vector<int64_t> &counts,
+                                     const std::vector<Moment> &moments) const;
   /// Of each unit, with the prices of memory of the positions; or of its bytes
   /// alone.
   std::vector<Weights> getUnitWeights(const std::vector<PositionPart> &parts,
                                       const std::vector<double> &prices,
                                       bool isBytesAlone = false) const;
-  std::vector<ChainStates> chooseStates(const std::vector<PositionPart> &parts,
-                                        const std::vector<double> &prices);
   std::optional<Draft> draft(const ScheduleShape &shape,
                              const std::vector<int64_t> &counts,
-                             const std::vector<double> &budgets);
+                             const Limits &limits);
+  /// With the stages and states of another one.
+  std::optional<Draft> draftAgain(const ScheduleShape &shape,
+                                  const Draft &draft, const Limits &limits);
+  /// Of a byte, per position; nullopt: nothing fits.
+  std::optional<std::vector<double>>
+  getPrices(const std::vector<PositionPart> &parts,
+            const std::vector<double> &budgets);
+  /// A draft that has stages and states; false: nothing is found that fits.
+  bool complete(const ScheduleShape &shape, const Limits &limits,
+                const std::vector<double> &prices, Draft &draft);
   /// The fastest from any of the cuts.
   std::optional<Draft> draft(const ScheduleShape &shape, const Cuts &cuts,
-                             const std::vector<double> &budgets);
+                             const Limits &limits);
+  std::vector<CostVector> getStageCosts(const ScheduleShape &shape,
+                                        const Draft &draft) const;
+  /// Of the boundaries between stages.
+  std::vector<double> getLatencies(const ScheduleShape &shape,
+                                   const Draft &draft) const;
+  std::vector<Moment> getPeakMoments(const ScheduleShape &shape,
+                                     const Draft &draft) const;
   double estimate(const ScheduleShape &shape, const Draft &draft) const;
-  void improve(const ScheduleShape &shape, const std::vector<double> &budgets,
-               Draft &draft);
+  void improve(const ScheduleShape &shape, const Limits &limits, Draft &draft);
   JudgedPlan judge(const ScheduleShape &shape, const Draft &draft) const;
 
   SpaceModel &model;

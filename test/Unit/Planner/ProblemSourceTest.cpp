@@ -63,13 +63,19 @@ TEST_F(ProblemSourceTest, UnitsCostNoLessThanIsSaidBeforeTheyAreMade) {
     for (int64_t count : source.getCounts()) {
       LeastSpace ofAll(source.getLeastOfAll(space, count));
       LeastSpace own(source.getLeast(space, count));
+      auto relaxed = source.makeRelaxed(space, count, /*isOfKnown=*/false);
+      auto ofKnown = source.makeRelaxed(space, count, /*isOfKnown=*/true);
       auto model = source.make(space, count);
       if (!model)
         continue;
       SCOPED_TRACE(source.getInfo(space).name + ", " + std::to_string(count) +
                    " micro-batches");
       std::vector<SearchUnit> units = model->getUnits();
-      for (LeastSpace *least : {&ofAll, &own})
+      std::vector<SpaceModel *> before = {&ofAll, &own};
+      for (SpaceModel *perhaps : {relaxed.get(), ofKnown.get()})
+        if (perhaps)
+          before.push_back(perhaps);
+      for (SpaceModel *least : before)
         for (auto [said, unit] : llvm::zip_equal(least->getUnits(), units))
           for (int mode : llvm::seq(0, unit.oracle->getModeCount())) {
             ModeSet only = ModeSet(1) << mode;

@@ -1,0 +1,29 @@
+//===- PeakMoments.h - When positions have most bytes -----------*- C++ -*-===//
+//
+// Part of parplan. No MLIR in this library. Internal to lib/Planner.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PARPLAN_LIB_PLANNER_PEAKMOMENTS_H
+#define PARPLAN_LIB_PLANNER_PEAKMOMENTS_H
+
+#include "parplan/Pipeline/Schedule.h"
+#include "parplan/Planner/BlockOracle.h"
+
+namespace parplan {
+
+/// Per chunk the micro-batches of a position that wait for their backward pass,
+/// and those that wait for their weight gradients.
+struct Moment {
+  std::vector<int64_t> inFlight, waiting;
+  bool operator==(const Moment &other) const = default;
+};
+
+/// The moment of each position at which it has most bytes, by what its stages
+/// have of each micro-batch.
+std::vector<Moment> findPeakMoments(const PipelineSchedule &schedule,
+                                    const std::vector<CostVector> &ofStages);
+
+} // namespace parplan
+
+#endif // PARPLAN_LIB_PLANNER_PEAKMOMENTS_H

@@ -1,0 +1,55 @@
+//===- PeakMomentsTest.cpp - When positions have most bytes ---------------===//
+
+#include "lib/Planner/Joint/PeakMoments.h"
+#include "parplan/Planner/ScheduleBounds.h"
+
+#include <gtest/gtest.h>
+
+using namespace parplan;
+
+namespace {
+
+/// Of stages that have so many bytes of each micro-batch.
+std::vector<Moment> findMoments(const ScheduleShape &shape, double saved,
+                                double waiting) {
+  CostVector cost;
+  cost.savedBytes = saved;
+  cost.waitingBytes = waiting;
+  return findPeakMoments(makeSchedule(shape),
+                         std::vector<CostVector>(shape.getStageCount(), cost));
+}
+
+} // namespace
+
+TEST(PeakMoments, AreBeforeTheFirstBackwardPassWhereThatIsOne) {
+  for (ScheduleKind kind :
+       {ScheduleKind::gpipe, ScheduleKind::oneForwardOneBackward}) {
+    ScheduleShape shape{kind, /*positions=*/4, /*microBatches=*/8};
+    auto moments = findMoments(shape, /*saved=*/1, /*waiting=*/100);
+    for (int64_t position = 0; position < shape.positions; ++position) {
+      EXPECT_EQ(moments[position].inFlight, getLeastInFlight(shape, position));
+      EXPECT_EQ(moments[position].waiting, std::vector<int64_t>{0});
+    }
+  }
+}
+
+TEST(PeakMoments, AreThereTooWhereWhatWaitsNeedsLittle) {
+  ScheduleShape shape{ScheduleKind::zbH1, /*positions=*/4, /*microBatches=*/8};
+  for (const Moment &moment : findMoments(shape, /*saved=*/1, /*waiting=*/0))
+    EXPECT_EQ(moment.waiting, std::vector<int64_t>{0});
+}
+
+TEST(PeakMoments, AreInTheDrainWhereWhatWaitsNeedsMore) {
+  ScheduleShape shape{ScheduleKind::zbH1, /*positions=*/4, /*microBatches=*/8};
+  auto moments = findMoments(shape, /*saved=*/1, /*waiting=*/10);
+  // The last position runs all its input gradients in a row at last.
+  EXPECT_EQ(moments.back().inFlight, std::vector<int64_t>{0});
+  EXPECT_EQ(moments.back().waiting, std::vector<int64_t>{4});
+}
+
+TEST(PeakMoments, FewerWaitWhereThatCountsMore) {
+  ScheduleShape shape{ScheduleKind::zbH1, /*positions=*/4, /*microBatches=*/8};
+  shape.waitingHalves = 12;
+  auto moments = findMoments(shape, /*saved=*/1, /*waiting=*/10);
+  EXPECT_LE(moments.back().waiting.front(), 1);
+}
