@@ -6,7 +6,7 @@
 
 #include "InterleavedGroups.h"
 
-#include "parplan/Pipeline/Schedule.h"
+#include "parplan/Pipeline/Timeline.h"
 
 #include "parplan/Support/Check.h"
 
@@ -105,6 +105,14 @@ double Latencies::get(const ScheduleShape &shape, int64_t boundary) const {
 
 StageTimes parplan::getEqualTimes(const ScheduleShape &shape) {
   return StageTimes(shape.getStageCount());
+}
+
+Meeting parplan::getMeeting(Meeting ofModel, const ScheduleShape &shape) {
+  if (ofModel != Meeting::ofEnds)
+    return ofModel;
+  bool isApart =
+      getPosition(shape, 0) != getPosition(shape, shape.getStageCount() - 1);
+  return isApart ? Meeting::always : Meeting::never;
 }
 
 int64_t parplan::getInFlightLimit(const ScheduleShape &shape,

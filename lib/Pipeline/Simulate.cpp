@@ -206,14 +206,6 @@ static double getSharedPeriod(const PipelineSchedule &schedule,
                   most / sharing);
 }
 
-Meeting parplan::getMeeting(Meeting ofModel, const ScheduleShape &shape) {
-  if (ofModel != Meeting::ofEnds)
-    return ofModel;
-  bool isApart =
-      getPosition(shape, 0) != getPosition(shape, shape.getStageCount() - 1);
-  return isApart ? Meeting::always : Meeting::never;
-}
-
 std::optional<Timeline> parplan::trySimulate(const PipelineSchedule &schedule,
                                              const StageTimes &times,
                                              const Latencies &latencies,

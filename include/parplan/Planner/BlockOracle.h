@@ -40,6 +40,13 @@ struct CostVector {
     waitingBytes += other.waitingBytes;
     return *this;
   }
+  CostVector &operator*=(double factor) {
+    for (double *component :
+         {&forward, &inputGradient, &weightGradient, &meeting, &ends,
+          &permanentBytes, &savedBytes, &waitingBytes})
+      *component *= factor;
+    return *this;
+  }
   bool operator==(const CostVector &other) const = default;
 };
 
@@ -65,7 +72,7 @@ struct Weights {
   bool operator==(const Weights &other) const = default;
 };
 
-/// Which ways of keeping activations a block may use (recompute, offload), one
+/// Which ways of keeping activations a block may use (recomputation), one
 /// bit each; bit 0: everything is kept.
 using ModeSet = uint32_t;
 constexpr ModeSet keepMode = 1;

@@ -52,8 +52,10 @@ ScheduleShape parplan::getShape(const PlanningProblem &problem,
   return shape;
 }
 
-Meetings parplan::findMeetings(const PlanningProblem &problem,
-                               llvm::ArrayRef<int> placeOf) {
+Meetings
+parplan::findMeetings(const PlanningProblem &problem,
+                      llvm::ArrayRef<int> placeOf,
+                      llvm::function_ref<bool(llvm::ArrayRef<int>)> counts) {
   Meetings meetings;
   std::vector<bool> &isBefore = meetings.isBefore;
   isBefore.assign(problem.ops.size(), false);
@@ -71,8 +73,9 @@ Meetings parplan::findMeetings(const PlanningProblem &problem,
       for (int operand : problem.ops[index].operands)
         if (makers[operand] >= 0 && placeOf[makers[operand]] >= 0)
           places.insert(placeOf[makers[operand]]);
-      if (places.size() > 1) {
-        meetings.places.emplace_back(places.begin(), places.end());
+      std::vector<int> meeting(places.begin(), places.end());
+      if (meeting.size() > 1 && (!counts || counts(meeting))) {
+        meetings.places.push_back(std::move(meeting));
         isBefore[index] = true;
       }
     }

@@ -75,8 +75,10 @@ struct Meetings {
 };
 
 /// `placeOf` has the place of every op, -1 for those that are everywhere.
-Meetings findMeetings(const PlanningProblem &problem,
-                      llvm::ArrayRef<int> placeOf);
+/// `counts`: of some places alone; all if there is none.
+Meetings
+findMeetings(const PlanningProblem &problem, llvm::ArrayRef<int> placeOf,
+             llvm::function_ref<bool(llvm::ArrayRef<int>)> counts = nullptr);
 
 /// Sets what the passes and messages of a pipeline are ordered for to what they
 /// take.

@@ -7,6 +7,7 @@
 #include "CutBound.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/SaveAndRestore.h"
 
 #include <algorithm>
 #include <cmath>
@@ -22,12 +23,6 @@ static Weights toWeights(const PassWeights &passes, double scale) {
   weights.weightGradient = passes.weightGradient * scale;
   weights.meeting = weights.ends = 0;
   return weights;
-}
-
-static std::array<double, 8> getKey(const Weights &weights) {
-  return {weights.forward,    weights.inputGradient, weights.weightGradient,
-          weights.meeting,    weights.ends,          weights.permanentBytes,
-          weights.savedBytes, weights.waitingBytes};
 }
 
 CutBound::CutBound(const UnitChain &chain, const ScheduleShape &shape,
@@ -86,7 +81,7 @@ CutBound::CutBound(const UnitChain &chain, const ScheduleShape &shape,
 }
 
 const CutBound::Prefix &CutBound::getPrefix(const Weights &weights) {
-  auto [it, isNew] = prefixes.try_emplace(getKey(weights));
+  auto [it, isNew] = prefixes.try_emplace(toComponents(weights));
   if (isNew) {
     std::vector<double> prices;
     for (int type = 0; type < chain.getTypeCount(); ++type)
@@ -102,14 +97,14 @@ const CutBound::CutSums &
 CutBound::getCutSums(const std::vector<Weights> &weights) {
   std::vector<double> key;
   for (const Weights &ofChunk : weights)
-    llvm::append_range(key, getKey(ofChunk));
+    llvm::append_range(key, toComponents(ofChunk));
   auto [it, isNew] = cutSums.try_emplace(std::move(key));
   CutSums &sumsOfCuts = it->second;
   if (!isNew)
     return sumsOfCuts;
   sumsOfCuts.assign(perChunk + 1, 0);
   for (int64_t chunk = 0; chunk < shape.chunks; ++chunk) {
-    if (getKey(weights[chunk]) == std::array<double, 8>{})
+    if (toComponents(weights[chunk]) == Components{})
       continue;
     const Prefix &prefix = getPrefix(weights[chunk]);
     for (int64_t count = 1; count <= perChunk; ++count) {
@@ -226,7 +221,7 @@ int64_t CutBound::getMostBlocks(double cutoff) const {
 }
 
 std::vector<std::vector<CutBound::Place>> CutBound::getPlaces(double cutoff) {
-  meetingOfFirst = (*firstMeeting)[1];
+  llvm::SaveAndRestore fewest(meetingOfFirst, (*firstMeeting)[1]);
   int64_t most = getMostBlocks(cutoff);
   std::vector<std::vector<Place>> places(shape.positions);
   std::vector<bool> isReached(perChunk + 1, false);

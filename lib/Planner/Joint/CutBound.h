@@ -13,7 +13,6 @@
 
 #include "parplan/Planner/ScheduleBounds.h"
 
-#include <array>
 #include <map>
 
 namespace parplan {
@@ -76,7 +75,7 @@ public:
   struct Place {
     int64_t before = 0, end = 0;
   };
-  /// Per position the places that some cut may have.
+  /// Per position the places that some cut may have, and perhaps others.
   std::vector<std::vector<Place>> getPlaces(double cutoff);
 
   /// Per number of blocks per chunk what the first positions cost that have so
@@ -110,7 +109,7 @@ private:
   double leastPerBlock = 0;
   std::vector<std::vector<Form>> forms;
   std::vector<std::vector<Sums>> sums;
-  std::map<std::array<double, 8>, Prefix> prefixes;
+  std::map<Components, Prefix> prefixes;
   std::map<std::vector<double>, CutSums> cutSums;
   /// Seconds of the first position before meeting, by its blocks.
   const CutSums *firstMeeting = nullptr;

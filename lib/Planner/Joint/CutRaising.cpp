@@ -70,7 +70,7 @@ private:
   PositionPart getPart(const Centre &centre) const {
     return {chain.getContent(shape, centre.before, centre.count),
             bound.getForms(centre.position)[centre.form].weights,
-            getLeastInFlight(shape, centre.position)};
+            getFirstBackward(shape, centre.position)};
   }
 
   double getMost(const PositionPart &part) const {
@@ -139,7 +139,8 @@ private:
     double seconds;
   };
   std::vector<Most> known;
-  /// By position, form, blocks before and own ones.
+  /// By position, form, blocks before and own ones. What was ignored once is
+  /// raised no more, which leaves a lower bound.
   std::map<std::tuple<int64_t, size_t, int64_t, int64_t>, double> knownWaiting;
 };
 

@@ -26,8 +26,9 @@ Weights MemoryDual::getNoWeights() {
 Weights MemoryDual::addPrice(Weights weights, double price,
                              const PositionPart &part, size_t chunk) {
   weights.permanentBytes = price;
-  weights.savedBytes = price * static_cast<double>(part.inFlight[chunk]);
-  weights.waitingBytes = price * static_cast<double>(part.getWaiting(chunk));
+  weights.savedBytes = price * static_cast<double>(part.moment.inFlight[chunk]);
+  weights.waitingBytes =
+      price * static_cast<double>(part.moment.waiting[chunk]);
   return weights;
 }
 
@@ -98,8 +99,8 @@ MemoryDual::Family MemoryDual::getFamily(const PositionPart &part) {
     family.insert(family.end(),
                   {weights.forward, weights.inputGradient,
                    weights.weightGradient, weights.meeting, weights.ends,
-                   static_cast<double>(part.inFlight[chunk]),
-                   static_cast<double>(part.getWaiting(chunk))});
+                   static_cast<double>(part.moment.inFlight[chunk]),
+                   static_cast<double>(part.moment.waiting[chunk])});
   }
   return family;
 }
@@ -108,8 +109,8 @@ bool parplan::costsNoLess(const UnitChain &chain, const PositionPart &one,
                           const PositionPart &other) {
   for (size_t chunk = 0; chunk < one.ranges.size(); ++chunk) {
     if (!one.weights[chunk].isNoLess(other.weights[chunk]) ||
-        one.inFlight[chunk] < other.inFlight[chunk] ||
-        one.getWaiting(chunk) < other.getWaiting(chunk))
+        one.moment.inFlight[chunk] < other.moment.inFlight[chunk] ||
+        one.moment.waiting[chunk] < other.moment.waiting[chunk])
       return false;
     std::vector<int64_t> more(chain.getTypeCount(), 0);
     auto count = [&](const UnitRange &range, int64_t each) {

@@ -7,6 +7,8 @@
 #ifndef PARPLAN_LIB_PLANNER_MEMORYDUAL_H
 #define PARPLAN_LIB_PLANNER_MEMORYDUAL_H
 
+#include "PeakMoments.h"
+
 #include "lib/Planner/Units/AskedOracles.h"
 
 namespace parplan {
@@ -16,18 +18,14 @@ struct PositionPart {
   std::vector<UnitRange> ranges;
   /// Prices of time alone.
   std::vector<Weights> weights;
-  /// Micro-batches that wait for their backward pass at one moment, and those
-  /// that wait for their weight gradients; without any of these, empty.
-  std::vector<int64_t> inFlight, waiting = {};
+  /// Whose bytes are limited.
+  Moment moment;
 
-  int64_t getWaiting(size_t chunk) const {
-    return waiting.empty() ? 0 : waiting[chunk];
-  }
   /// What a unit of a chunk has then.
   double getBytes(size_t chunk, const CostVector &cost) const {
     return cost.permanentBytes +
-           static_cast<double>(inFlight[chunk]) * cost.savedBytes +
-           static_cast<double>(getWaiting(chunk)) * cost.waitingBytes;
+           static_cast<double>(moment.inFlight[chunk]) * cost.savedBytes +
+           static_cast<double>(moment.waiting[chunk]) * cost.waitingBytes;
   }
 };
 

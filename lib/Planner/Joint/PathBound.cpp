@@ -43,7 +43,7 @@ StageTimes PathBound::getLikelyTimes(const CutPath &likely) {
     auto at = static_cast<int64_t>(position);
     PositionPart part = {chain.getContent(shape, before, count),
                          std::vector<Weights>(shape.chunks, step),
-                         getLeastInFlight(shape, at)};
+                         getFirstBackward(shape, at)};
     before += count;
     // At the best price, plans that fit cost as much as others do.
     constexpr double more = 1 + 1e-6;
@@ -138,7 +138,7 @@ double PathBound::find(double cutoff) {
     for (auto [number, count] : llvm::enumerate(best.counts)) {
       auto position = static_cast<int64_t>(number);
       PositionPart part = {chain.getContent(shape, before, count),
-                           weights[number], getLeastInFlight(shape, position)};
+                           weights[number], getFirstBackward(shape, position)};
       double seconds =
           dual.solve(part, options.freeBytes, never).value * batches;
       if (seconds > getCost(position, {before, before + count}) * (1 + 1e-9)) {

@@ -6,7 +6,14 @@
 
 #include "PeakMoments.h"
 
+#include "parplan/Planner/ScheduleBounds.h"
+
 using namespace parplan;
+
+Moment parplan::getFirstBackward(const ScheduleShape &shape, int64_t position) {
+  return {getLeastInFlight(shape, position),
+          std::vector<int64_t>(shape.chunks, 0)};
+}
 
 std::vector<Moment>
 parplan::findPeakMoments(const PipelineSchedule &schedule,

@@ -19,6 +19,10 @@ struct Moment {
   bool operator==(const Moment &other) const = default;
 };
 
+/// Before its first backward pass a position has that many in flight, whatever
+/// the times.
+Moment getFirstBackward(const ScheduleShape &shape, int64_t position);
+
 /// The moment of each position at which it has most bytes, by what its stages
 /// have of each micro-batch.
 std::vector<Moment> findPeakMoments(const PipelineSchedule &schedule,

@@ -32,7 +32,7 @@ PlanDrafts::getParts(const ScheduleShape &shape,
   for (int64_t position = 0; position < shape.positions; ++position) {
     parts.push_back({chain.getContent(shape, before, counts[position]),
                      std::vector<Weights>(shape.chunks, weights),
-                     moments[position].inFlight, moments[position].waiting});
+                     moments[position]});
     before += counts[position];
   }
   return parts;
@@ -80,9 +80,9 @@ PlanDrafts::getPrices(const std::vector<PositionPart> &parts,
   return prices;
 }
 
-std::optional<PlanDrafts::Draft>
-PlanDrafts::draft(const ScheduleShape &shape,
-                  const std::vector<int64_t> &counts, const Limits &limits) {
+std::optional<Draft> PlanDrafts::draft(const ScheduleShape &shape,
+                                       const std::vector<int64_t> &counts,
+                                       const Limits &limits) {
   std::vector<PositionPart> parts = getParts(shape, counts, limits.moments);
   auto prices = getPrices(parts, limits.budgets);
   if (!prices)
@@ -103,9 +103,9 @@ PlanDrafts::draft(const ScheduleShape &shape,
   return best;
 }
 
-std::optional<PlanDrafts::Draft>
-PlanDrafts::draftAgain(const ScheduleShape &shape, const Draft &draft,
-                       const Limits &limits) {
+std::optional<Draft> PlanDrafts::draftAgain(const ScheduleShape &shape,
+                                            const Draft &draft,
+                                            const Limits &limits) {
   auto prices =
       getPrices(getParts(shape, draft.counts, limits.moments), limits.budgets);
   if (!prices)
@@ -144,71 +144,8 @@ bool PlanDrafts::complete(const ScheduleShape &shape, const Limits &limits,
       return false;
     draft.mixes.push_back(std::move(*mix));
   }
-  draft.seconds = estimate(shape, draft);
+  draft.seconds = estimator.getSeconds(shape, draft);
   return true;
-}
-
-std::vector<CostVector> PlanDrafts::getStageCosts(const ScheduleShape &shape,
-                                                  const Draft &draft) const {
-  std::vector<CostVector> costs(shape.getStageCount());
-  for (int64_t position = 0; position < shape.positions; ++position)
-    for (int64_t chunk = 0; chunk < shape.chunks; ++chunk)
-      for (const BlockPlan *plan : draft.mixes[position].plans[chunk])
-        costs[getStage(shape, position, chunk)] += plan->cost;
-  return costs;
-}
-
-static StageTimes getTimes(const std::vector<CostVector> &costs) {
-  StageTimes times;
-  for (const CostVector &cost : costs)
-    times.push_back({cost.forward, cost.inputGradient, cost.weightGradient});
-  return times;
-}
-
-std::vector<double> PlanDrafts::getLatencies(const ScheduleShape &shape,
-                                             const Draft &draft) const {
-  std::vector<int> cuts = chain.getCuts(shape, draft.counts);
-  std::vector<double> latencies;
-  for (size_t stage = 1; stage < cuts.size(); ++stage)
-    latencies.push_back(
-        model.getLatency(cuts[stage] - 1, draft.states.out[cuts[stage] - 1]));
-  return latencies;
-}
-
-std::vector<Moment> PlanDrafts::getPeakMoments(const ScheduleShape &shape,
-                                               const Draft &draft) const {
-  std::vector<CostVector> costs = getStageCosts(shape, draft);
-  return findPeakMoments(
-      makeSchedule(shape, getTimes(costs), getLatencies(shape, draft)), costs);
-}
-
-double PlanDrafts::estimate(const ScheduleShape &shape,
-                            const Draft &draft) const {
-  std::vector<CostVector> costs = getStageCosts(shape, draft);
-  StageTimes times = getTimes(costs);
-  if (shape.positions == 1)
-    return static_cast<double>(shape.microBatches) * times[0].getSeconds() +
-           costs[0].meeting + costs[0].ends;
-  std::vector<double> beforeMeeting(shape.positions, 0), ends = beforeMeeting;
-  for (int64_t stage = 0; stage < shape.getStageCount(); ++stage) {
-    int64_t position = getPosition(shape, stage);
-    beforeMeeting[position] += costs[stage].meeting;
-    ends[position] += costs[stage].ends;
-  }
-  std::vector<double> latencies = getLatencies(shape, draft);
-  PipelineSchedule schedule = makeSchedule(shape, times, latencies);
-  constexpr int64_t steps = 5;
-  bool meets = getMeeting(meeting, shape) == Meeting::always;
-  Timeline timeline = simulate(schedule, times, latencies, meets ? 1 : steps);
-  double last = meets ? 0 : timeline.periodSeconds, atEnds = 0;
-  for (int64_t position = 0; position < shape.positions; ++position) {
-    if (meets)
-      last = std::max(last, timeline.passes[position].back().endSeconds +
-                                beforeMeeting[position]);
-    atEnds = std::max(atEnds,
-                      ends[position] + (meets ? 0 : beforeMeeting[position]));
-  }
-  return last + atEnds;
 }
 
 /// Moves blocks between neighbours as long as that helps.
@@ -242,7 +179,7 @@ void PlanDrafts::improve(const ScheduleShape &shape, const Limits &limits,
         }
         if (!fits)
           continue;
-        other.seconds = estimate(shape, other);
+        other.seconds = estimator.getSeconds(shape, other);
         if (other.seconds < draft.seconds * (1 - 1e-9)) {
           draft = std::move(other);
           moved = true;
@@ -251,9 +188,8 @@ void PlanDrafts::improve(const ScheduleShape &shape, const Limits &limits,
   }
 }
 
-std::optional<PlanDrafts::Draft> PlanDrafts::draft(const ScheduleShape &shape,
-                                                   const Cuts &cuts,
-                                                   const Limits &limits) {
+std::optional<Draft> PlanDrafts::draft(const ScheduleShape &shape,
+                                       const Cuts &cuts, const Limits &limits) {
   std::optional<Draft> best;
   for (const std::vector<int64_t> &counts : cuts)
     if (auto candidate = draft(shape, counts, limits);
@@ -299,9 +235,8 @@ bool isBetter(const JudgedPlan &plan, const JudgedPlan &other) {
 PlanDrafts::Limits PlanDrafts::getLimits(const ScheduleShape &shape) const {
   Limits limits;
   limits.budgets.assign(shape.positions, freeBytes);
-  std::vector<int64_t> none(shape.chunks, 0);
   for (int64_t position = 0; position < shape.positions; ++position)
-    limits.moments.push_back({getLeastInFlight(shape, position), none});
+    limits.moments.push_back(getFirstBackward(shape, position));
   return limits;
 }
 
@@ -336,15 +271,21 @@ std::optional<PlanDrafts::Found> PlanDrafts::find(ScheduleShape shape,
   return best;
 }
 
-bool PlanDrafts::seemsToFit(const ScheduleShape &shape, const Draft &draft,
-                            const std::vector<Moment> &moments) const {
+std::vector<double>
+PlanDrafts::getBytes(const ScheduleShape &shape, const Draft &draft,
+                     const std::vector<Moment> &moments) const {
   std::vector<double> bytes(shape.positions, 0);
   std::vector<PositionPart> parts = getParts(shape, draft.counts, moments);
-  for (size_t position = 0; position < parts.size(); ++position)
+  for (size_t position = 0; position < parts.size(); ++position) {
+    double highest = 0;
     for (size_t chunk = 0; chunk < parts[position].ranges.size(); ++chunk)
-      for (const BlockPlan *plan : draft.mixes[position].plans[chunk])
+      for (const BlockPlan *plan : draft.mixes[position].plans[chunk]) {
         bytes[position] += parts[position].getBytes(chunk, plan->cost);
-  return llvm::all_of(bytes, [&](double each) { return each <= freeBytes; });
+        highest = std::max(highest, plan->transientBytes);
+      }
+    bytes[position] += highest;
+  }
+  return bytes;
 }
 
 std::vector<PlanDrafts::Waiting> PlanDrafts::draftWaiting(ScheduleShape shape,
@@ -359,15 +300,16 @@ std::vector<PlanDrafts::Waiting> PlanDrafts::draftWaiting(ScheduleShape shape,
   auto makeWaiting = [&](size_t number) {
     shape.waitingHalves = allHalves[number];
     Waiting waiting{allHalves[number], getLimits(shape), *any};
-    waiting.limits.moments = getPeakMoments(shape, *any);
+    waiting.limits.moments = estimator.getPeakMoments(shape, *any);
     return waiting;
   };
   size_t number = 0;
   for (; number < allHalves.size(); ++number) {
     Waiting waiting = makeWaiting(number);
-    if (!seemsToFit(shape, *any, waiting.limits.moments))
+    std::vector<double> bytes = getBytes(shape, *any, waiting.limits.moments);
+    if (llvm::any_of(bytes, [&](double each) { return each > freeBytes; }))
       continue;
-    waiting.draft.seconds = estimate(shape, *any);
+    waiting.draft.seconds = estimator.getSeconds(shape, *any);
     all.push_back(std::move(waiting));
     break;
   }
@@ -375,6 +317,9 @@ std::vector<PlanDrafts::Waiting> PlanDrafts::draftWaiting(ScheduleShape shape,
   while (number-- > 0) {
     Waiting waiting = makeWaiting(number);
     std::optional<Draft> own = draftAgain(shape, *any, waiting.limits);
+    // The last one needs least.
+    if (!own && number + 1 == allHalves.size())
+      own = draft(shape, cuts, waiting.limits);
     if (!own || (!all.empty() && own->seconds >= all.back().draft.seconds))
       break;
     waiting.draft = std::move(*own);
@@ -413,11 +358,14 @@ PlanDrafts::findOfShape(const ScheduleShape &shape, const Cuts &cuts,
       break;
     JudgedPlan plan = judge(shape, *best);
     ++judged;
+    if (splitsBackward(shape.kind))
+      limits.moments = estimator.getPeakMoments(shape, *best);
+    std::vector<double> estimates = getBytes(shape, *best, limits.moments);
     // Sums are estimates. What they left out at most is left free until a plan
     // fits; then positions that have more to spare get it back.
     bool isClose = true, isLimited = false, isOver = plan.excessBytes > 0;
     for (size_t position = 0; position < budgets.size(); ++position) {
-      double estimated = best->mixes[position].bytes;
+      double estimated = estimates[position];
       const auto &peaks = plan.evaluation.positionPeakBytes;
       double over =
           position < peaks.size()
@@ -436,8 +384,6 @@ PlanDrafts::findOfShape(const ScheduleShape &shape, const Cuts &cuts,
         budgets[position] =
             std::max(budgets[position], estimated - (1 - share) * over);
     }
-    if (splitsBackward(shape.kind))
-      limits.moments = getPeakMoments(shape, *best);
     bool isRefused = plan.refusal.has_value();
     if (!found || isBetter(plan, found->plan))
       found = Found{std::move(plan), 0};

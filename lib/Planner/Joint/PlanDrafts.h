@@ -7,9 +7,8 @@
 #ifndef PARPLAN_LIB_PLANNER_PLANDRAFTS_H
 #define PARPLAN_LIB_PLANNER_PLANDRAFTS_H
 
+#include "DraftEstimator.h"
 #include "MemoryDual.h"
-#include "PeakMoments.h"
-#include "StageMix.h"
 
 #include "parplan/Planner/SearchModel.h"
 
@@ -25,7 +24,7 @@ public:
   PlanDrafts(SpaceModel &model, const UnitChain &chain, AskedOracles &oracles,
              MemoryDual &dual, Meeting meeting)
       : model(model), chain(chain), oracles(oracles), dual(dual),
-        mixer(chain, oracles), meeting(meeting) {}
+        mixer(chain, oracles), estimator(model, chain, meeting) {}
 
   /// Of a rank.
   void setMemoryLimit(double bytes) {
@@ -48,18 +47,6 @@ public:
                             double knownSeconds, bool isQuick);
 
 private:
-  /// A plan before it is judged.
-  struct Draft {
-    std::vector<int64_t> counts;
-    ChainStates states;
-    std::vector<StageMix> mixes;
-    /// Of a byte, per position; above 0 where more memory gives faster plans.
-    std::vector<double> prices;
-    /// For which the bytes of mixes are counted.
-    std::vector<Moment> moments;
-    double seconds = std::numeric_limits<double>::infinity();
-  };
-
   /// What a draft has to keep, per position: the bytes for what units have at
   /// one moment.
   struct Limits {
@@ -76,8 +63,9 @@ private:
     Limits limits;
     Draft draft;
   };
-  bool seemsToFit(const ScheduleShape &shape, const Draft &draft,
-                  const std::vector<Moment> &moments) const;
+  /// Of each position at one moment.
+  std::vector<double> getBytes(const ScheduleShape &shape, const Draft &draft,
+                               const std::vector<Moment> &moments) const;
   /// The fastest first; nothing that cannot fit. None: all takes too long.
   std::vector<Waiting> draftWaiting(ScheduleShape shape, const Cuts &cuts,
                                     double knownSeconds);
@@ -112,14 +100,6 @@ private:
   /// The fastest from any of the cuts.
   std::optional<Draft> draft(const ScheduleShape &shape, const Cuts &cuts,
                              const Limits &limits);
-  std::vector<CostVector> getStageCosts(const ScheduleShape &shape,
-                                        const Draft &draft) const;
-  /// Of the boundaries between stages.
-  std::vector<double> getLatencies(const ScheduleShape &shape,
-                                   const Draft &draft) const;
-  std::vector<Moment> getPeakMoments(const ScheduleShape &shape,
-                                     const Draft &draft) const;
-  double estimate(const ScheduleShape &shape, const Draft &draft) const;
   void improve(const ScheduleShape &shape, const Limits &limits, Draft &draft);
   JudgedPlan judge(const ScheduleShape &shape, const Draft &draft) const;
 
@@ -128,7 +108,7 @@ private:
   AskedOracles &oracles;
   MemoryDual &dual;
   StageMixer mixer;
-  Meeting meeting;
+  DraftEstimator estimator;
   double memoryLimitBytes = 0, freeBytes = 0;
 };
 

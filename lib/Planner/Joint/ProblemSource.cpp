@@ -34,6 +34,8 @@ ProblemSource::ProblemSource(const StepProblems &problems,
                              const FindPlanOptions &options)
     : problems(problems), request(request), costs(costs), options(options),
       meshes(costs), replicas(costs, meshes) {
+  PARPLAN_CHECK(costs.getSharing() == 1,
+                "bounds are of processors that ranks do not share");
   for (int64_t count : problems.counts)
     if (getStep(count))
       counts.push_back(count);
@@ -164,9 +166,11 @@ double ProblemSource::getLeastMessageSeconds(int space, int64_t count) {
     return 0;
   int64_t bytes =
       step->units.getLeastMessageBytes(request.deviceCount / own.positions);
+  if (bytes == 0)
+    return 0;
   return costs.getCollectiveSeconds(
       CollectiveKind::send, addPipelineAxis(own.space.mesh, own.positions), {0},
-      std::max<int64_t>(bytes, 1));
+      bytes);
 }
 
 /// Every rank has samples of a micro-batch.
@@ -190,14 +194,8 @@ SpaceSource::LeastModel ProblemSource::getLeastOfAll(int space, int64_t count) {
   least.fixedBytes = static_cast<double>(step->problem.fixedBytes);
   auto devices = static_cast<double>(request.deviceCount / own.positions);
   for (LeastUnit &unit : least.units)
-    for (LeastUnit::Mode &mode : unit.modes) {
-      CostVector &cost = mode.cost;
-      for (double *component :
-           {&cost.forward, &cost.inputGradient, &cost.weightGradient,
-            &cost.meeting, &cost.ends, &cost.permanentBytes, &cost.savedBytes,
-            &cost.waitingBytes})
-        *component /= devices;
-    }
+    for (LeastUnit::Mode &mode : unit.modes)
+      mode.cost *= 1 / devices;
   return least;
 }
 

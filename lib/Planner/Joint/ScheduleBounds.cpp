@@ -6,6 +6,8 @@
 
 #include "parplan/Planner/ScheduleBounds.h"
 
+#include "parplan/Support/Check.h"
+
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -193,6 +195,8 @@ StepBound parplan::getWorkBound(const ScheduleShape &shape, int64_t centre) {
 
 std::vector<StepBound> parplan::getStepBounds(const ScheduleShape &shape,
                                               Meeting meeting, int64_t centre) {
+  PARPLAN_CHECK(meeting != Meeting::ofEnds, "whether ends meet is known of ",
+                printScheduleName(shape));
   bool meets = meeting == Meeting::always;
   StepBound plain = getWorkBound(shape, centre);
   // The first forward pass of the centre follows those of the positions before

@@ -68,7 +68,9 @@ double SpaceState::getMemoryBound(const ScheduleShape &shape, double cutoff) {
 }
 
 double SpaceState::getPathBound(const ScheduleShape &shape, double cutoff) {
-  if (!PathBound::isKnown(shape) || !fits(shape))
+  if (!fits(shape))
+    return never;
+  if (!PathBound::isKnown(shape))
     return 0;
   CutBound bound = makeBound(shape, CutBound::Effort::all);
   CutPath path = raiseCut(bound, shape, chain, dual, freeBytes, cutoff);

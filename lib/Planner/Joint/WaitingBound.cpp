@@ -24,14 +24,14 @@ double WaitingBound::getLeast(int64_t position, PositionPart part,
   double least = dual.solve(part, freeBytes, enough).value;
   if (least >= enough)
     return least;
-  part.inFlight.assign(part.inFlight.size(), 0);
-  part.waiting = countWaiting(shape, position, fewest).waiting;
+  part.moment.inFlight.assign(part.moment.inFlight.size(), 0);
+  part.moment.waiting = countWaiting(shape, position, fewest).waiting;
   return std::max(least, dual.solve(part, freeBytes, enough).value);
 }
 
 double WaitingBound::find(int64_t position, const PositionPart &part,
                           int64_t mostWaiting, double enough, double ignored) {
-  // The last input gradient's own one does.
+  // At least one waits: that of the last input gradient.
   int64_t guess = std::clamp<int64_t>(likely, 1, mostWaiting);
   if (getLeast(position, part, guess, guess, enough) <= ignored)
     return 0;

@@ -10,11 +10,7 @@ using namespace parplan;
 
 AskedOracles::Key AskedOracles::makeKey(int type, const Weights &weights,
                                         ModeSet modes) {
-  return {type,
-          modes,
-          {weights.forward, weights.inputGradient, weights.weightGradient,
-           weights.meeting, weights.ends, weights.permanentBytes,
-           weights.savedBytes, weights.waitingBytes}};
+  return {type, modes, toComponents(weights)};
 }
 
 const BoundaryMatrix &AskedOracles::getMatrix(int type, const Weights &weights,

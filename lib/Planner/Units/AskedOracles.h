@@ -7,9 +7,9 @@
 #ifndef PARPLAN_LIB_PLANNER_ASKEDORACLES_H
 #define PARPLAN_LIB_PLANNER_ASKEDORACLES_H
 
+#include "Components.h"
 #include "UnitChain.h"
 
-#include <array>
 #include <map>
 
 namespace parplan {
@@ -49,7 +49,7 @@ private:
   struct Key {
     int type;
     ModeSet modes;
-    std::array<double, 8> weights;
+    Components weights;
     int in = 0, out = 0;
     auto operator<=>(const Key &) const = default;
   };

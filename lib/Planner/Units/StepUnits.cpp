@@ -54,10 +54,7 @@ public:
     findKinds();
     connect();
     result.phases = getPhases(problem);
-    Meetings meetings = findMeetings(problem, result.unitOfOp);
-    result.isBeforeMeeting = std::move(meetings.isBefore);
-    result.meeting =
-        isTraining(problem) ? getMeeting(meetings.places) : Meeting::always;
+    findMeeting();
     return std::move(result);
   }
 
@@ -72,27 +69,36 @@ private:
     return true;
   }
 
-  /// Per meeting the units that take part.
-  Meeting getMeeting(llvm::ArrayRef<std::vector<int>> places) const {
+  void findMeeting() {
     // An end is with the block beside it.
     int last = static_cast<int>(result.units.size()) - 1;
     int firstBlock = result.isEnd(0) ? 1 : 0;
     int lastBlock = result.isEnd(last) ? last - 1 : last;
-    Meeting meeting = Meeting::never;
-    for (const std::vector<int> &units : places) {
-      auto [least, most] = std::minmax_element(units.begin(), units.end());
-      bool isOfOneStage = *most <= firstBlock || *least >= lastBlock;
-      bool isOfEnds = llvm::all_of(units, [&](int unit) {
-        return unit <= firstBlock || unit >= lastBlock;
+    std::vector<int> places;
+    for (int unit : result.unitOfOp)
+      places.push_back(unit < 0 ? -1 : std::clamp(unit, firstBlock, lastBlock));
+    Meetings meetings = findMeetings(problem, places);
+    auto isOfEnds = [&](llvm::ArrayRef<int> units) {
+      return llvm::all_of(units, [&](int unit) {
+        return unit == firstBlock || unit == lastBlock;
       });
-      if (isEverywhere(units))
-        return Meeting::always;
-      if (!isOfEnds)
-        meeting = Meeting::bySomeCuts;
-      else if (!isOfOneStage && meeting == Meeting::never)
-        meeting = Meeting::ofEnds;
+    };
+    auto isOfAll = [&](llvm::ArrayRef<int> units) {
+      return isEverywhere(units);
+    };
+    if (!isTraining(problem)) {
+      result.meeting = Meeting::always;
+    } else if (llvm::any_of(meetings.places, isOfAll)) {
+      // What others have to be done before may not be before any in some cuts.
+      bool isOne =
+          findMeetings(problem, places, isOfAll).isBefore == meetings.isBefore;
+      result.meeting = isOne ? Meeting::always : Meeting::bySomeCuts;
+    } else if (!meetings.places.empty()) {
+      result.meeting = llvm::all_of(meetings.places, isOfEnds)
+                           ? Meeting::ofEnds
+                           : Meeting::bySomeCuts;
     }
-    return meeting;
+    result.isBeforeMeeting = std::move(meetings.isBefore);
   }
 
   /// Before each run of blocks and behind the last one there is a unit.

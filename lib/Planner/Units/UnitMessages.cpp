@@ -20,6 +20,7 @@ class CrossingFinder {
 public:
   explicit CrossingFinder(const UnitSample &sample)
       : sample(sample), needsProduct(sample.problem.values.size(), false) {
+    trains = llvm::any_of(sample.phases, isBackward);
     for (const PlanningOp &op : sample.problem.ops) {
       bool needs = isProduct(op.work.kind) ||
                    llvm::any_of(op.operands, [&](int operand) {
@@ -43,15 +44,17 @@ public:
       int target = found->second;
       int64_t bytes = sample.problem.values[source].getWholeBytes();
       if (isMadeForward(source) && needsProduct[source] &&
-          isRead(next, target, /*isBackward=*/false))
+          isRead(next, target, isForward))
         there.push_back(bytes);
-      if (isMadeBackward(target) && isRead(kind, source, /*isBackward=*/true))
+      if (isMadeBackward(target) && isRead(kind, source, isBackward))
         back.push_back(bytes);
     }
     auto sum = [](const std::vector<int64_t> &bytes) {
       return std::accumulate(bytes.begin(), bytes.end(), int64_t(0));
     };
-    return back.empty() || sum(there) <= sum(back) ? there : back;
+    // The way with more bytes decides how long a message takes; those of the
+    // other one may be in fewer pieces.
+    return !trains || sum(there) <= sum(back) ? there : back;
   }
 
 private:
@@ -71,10 +74,11 @@ private:
     int maker = sample.values[value].maker;
     return maker >= 0 && isBackward(sample.phases[maker]);
   }
-  bool isRead(int kind, int value, bool isBackwardRead) const {
+  static bool isForward(Phase phase) { return phase == Phase::forward; }
+  bool isRead(int kind, int value, bool (*isOfPass)(Phase)) const {
     const UnitSample::Range &range = sample.kinds[kind];
     return llvm::any_of(llvm::seq(range.firstOp, range.endOp), [&](int op) {
-      return isBackward(sample.phases[op]) == isBackwardRead &&
+      return isOfPass(sample.phases[op]) &&
              llvm::is_contained(sample.problem.ops[op].operands, value);
     });
   }
@@ -82,6 +86,7 @@ private:
   const UnitSample &sample;
   /// What needs no product may be made in several stages.
   std::vector<bool> needsProduct;
+  bool trains = false;
 };
 
 } // namespace

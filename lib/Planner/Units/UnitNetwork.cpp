@@ -252,12 +252,16 @@ private:
         inUnit.part == Part::before || inUnit.part == Part::behind;
     bool isKeptElsewhere =
         isMade && isCrossing && inUnit.isReadBackwardElsewhere;
+    // What comes from elsewhere comes before the first pass that reads it.
+    bool isThere = isMade || llvm::any_of(readsOf[value], [](const Read &read) {
+                     return read.phase <= Phase::inputGradient;
+                   });
     auto isReadLast = [](llvm::ArrayRef<Read> reads) {
       return llvm::any_of(reads, [](const Read &read) {
         return read.phase == Phase::weightGradient;
       });
     };
-    return (isReadLast(readsOf[value]) && !isKeptElsewhere ? 1 : 0) +
+    return (isReadLast(readsOf[value]) && isThere && !isKeptElsewhere ? 1 : 0) +
            (isReadLast(remadeReadsOf[value]) ? 1 : 0);
   }
 

@@ -35,7 +35,7 @@ protected:
                                double forward = 1) {
     Weights weights;
     weights.forward = forward;
-    return {{{0, blocks}}, {weights}, {inFlight}};
+    return {{{0, blocks}}, {weights}, {{inFlight}, {0}}};
   }
 
   ListOracle oracle;

@@ -18,7 +18,8 @@ constexpr double messageSeconds = 0.2;
 /// Sixteen equal blocks on four positions, each as one of a few plans.
 class PathBoundTest : public testing::Test {
 protected:
-  double getBound(std::vector<BlockPlan> plans, double freeBytes) {
+  double getBound(std::vector<BlockPlan> plans, double freeBytes,
+                  Meeting meeting = Meeting::always) {
     ListOracle oracle(/*inCount=*/1, /*outCount=*/1, std::move(plans));
     AskedOracles oracles({&oracle}, allModes);
     UnitChain chain;
@@ -26,12 +27,13 @@ protected:
     MemoryDual dual(chain, oracles);
     CutBound::Options options;
     options.effort = CutBound::Effort::all;
+    options.meeting = meeting;
     options.leastMessageSeconds = messageSeconds;
     CutBound cuts(chain, shape, oracles, options);
     CutPath likely = raiseCut(cuts, shape, chain, dual, freeBytes, never);
     busyBound = likely.seconds;
     return PathBound(cuts, likely, chain, shape, dual,
-                     {Meeting::always, messageSeconds, freeBytes})
+                     {meeting, messageSeconds, freeBytes})
         .find(never);
   }
 
@@ -72,4 +74,15 @@ TEST_F(PathBoundTest, EveryPositionHasToFit) {
   double all = getBound({kept, made}, 100), none = getBound({kept, made}, 0);
   EXPECT_NEAR(all, fast, 1e-9 * fast);
   EXPECT_NEAR(none, slow, 1e-9 * slow);
+}
+
+TEST_F(PathBoundTest, CountsOnceWhatPositionsDoOncePerStep) {
+  BlockPlan plan = makePlan(1, 0, 0);
+  double passes = getBound({plan}, 0);
+  // Four blocks of each position.
+  plan.cost.meeting = 0.5;
+  plan.cost.ends = 0.25;
+  EXPECT_NEAR(getBound({plan}, 0, Meeting::always), passes + 2 + 1, 1e-9);
+  EXPECT_NEAR(getBound({plan}, 0, Meeting::never), passes + 2 + 1, 1e-9);
+  EXPECT_NEAR(getBound({plan}, 0, Meeting::bySomeCuts), passes + 2 + 1, 1e-9);
 }
