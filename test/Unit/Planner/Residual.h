@@ -16,6 +16,8 @@ struct ResidualShape {
   std::vector<int64_t> hidden = {};
   /// All blocks read one matrix up; or the first one and the last one.
   bool isTied = false, isTiedAtEnds = false;
+  /// All gradients have a norm.
+  bool hasNorm = true;
   int64_t microBatches = 1;
   /// Of a micro-batch.
   int64_t samples = 8;
@@ -37,8 +39,7 @@ public:
     return std::move(builder.problem);
   }
 
-  /// With backward pass, sums over micro-batches, a norm of all gradients and
-  /// updates.
+  /// With backward pass, sums over micro-batches, the norm and updates.
   PlanningProblem makeTraining() {
     int gradient = builder.addNorm({current});
     builder.setRole(OpRole::inputGradient);
@@ -48,11 +49,14 @@ public:
     std::vector<int> squares;
     for (auto &[weight, sum] : gradients) {
       sum = builder.addAccumulate(sum);
-      squares.push_back(builder.addSquareSum(sum, -1));
+      if (shape.hasNorm)
+        squares.push_back(builder.addSquareSum(sum, -1));
     }
-    builder.markOutput(builder.addElementwise(squares, Linearity::jointly));
-    builder.setRole(OpRole::optimizer);
-    builder.problem.ops.back().perMicroBatch = false;
+    if (shape.hasNorm) {
+      builder.markOutput(builder.addElementwise(squares, Linearity::jointly));
+      builder.setRole(OpRole::optimizer);
+      builder.problem.ops.back().perMicroBatch = false;
+    }
     for (auto [weight, sum] : gradients)
       builder.addUpdate(weight, sum);
     return std::move(builder.problem);
