@@ -154,7 +154,8 @@ bool Climb::planSeed(const Configuration &configuration, bool isQuick) {
 bool Climb::planWithin(const Configuration &configuration, bool isQuick) {
   SpaceState *state = states.get(configuration);
   double cutoff = incumbent.getCutoff();
-  if (state->getMemoryBound(configuration.shape, cutoff) >= cutoff)
+  if (state->getMemoryBound(configuration.shape, cutoff,
+                            /*countsWaiting=*/false) >= cutoff)
     return false;
   auto found =
       state->findPlan(configuration.shape, incumbent.getBest(), isQuick);

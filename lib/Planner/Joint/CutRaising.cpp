@@ -31,9 +31,11 @@ struct Centre {
 class CutRaiser {
 public:
   CutRaiser(CutBound &bound, const ScheduleShape &shape, const UnitChain &chain,
-            MemoryDual &dual, double freeBytes, double cutoff)
+            MemoryDual &dual, double freeBytes, double cutoff,
+            bool countsWaiting)
       : bound(bound), shape(shape), chain(chain), dual(dual),
-        waiting(shape, dual, freeBytes), freeBytes(freeBytes), cutoff(cutoff) {}
+        waiting(shape, dual, freeBytes), freeBytes(freeBytes), cutoff(cutoff),
+        countsWaiting(countsWaiting) {}
 
   CutPath run() {
     while (true) {
@@ -89,6 +91,8 @@ private:
     PositionPart part = getPart(centre);
     int64_t mostWaiting =
         bound.getForms(centre.position)[centre.form].bound.mostWaiting;
+    if (mostWaiting > 0 && !countsWaiting)
+      return 0;
     if (mostWaiting > 0) {
       auto [it, isNew] = knownWaiting.try_emplace(
           {centre.position, centre.form, centre.before, centre.count}, 0);
@@ -133,6 +137,7 @@ private:
   MemoryDual &dual;
   WaitingBound waiting;
   double freeBytes, cutoff;
+  bool countsWaiting;
   /// What parts cost at most, whatever the price.
   struct Most {
     PositionPart part;
@@ -148,6 +153,7 @@ private:
 
 CutPath parplan::raiseCut(CutBound &bound, const ScheduleShape &shape,
                           const UnitChain &chain, MemoryDual &dual,
-                          double freeBytes, double cutoff) {
-  return CutRaiser(bound, shape, chain, dual, freeBytes, cutoff).run();
+                          double freeBytes, double cutoff, bool countsWaiting) {
+  return CutRaiser(bound, shape, chain, dual, freeBytes, cutoff, countsWaiting)
+      .run();
 }

@@ -60,11 +60,13 @@ double SpaceState::getBlockBound(const ScheduleShape &shape, double cutoff) {
   return makeBound(shape, CutBound::Effort::shared).find(cutoff).seconds;
 }
 
-double SpaceState::getMemoryBound(const ScheduleShape &shape, double cutoff) {
+double SpaceState::getMemoryBound(const ScheduleShape &shape, double cutoff,
+                                  bool countsWaiting) {
   if (chain.getBlocksPerChunk(shape) == 0)
     return never;
   CutBound bound = makeBound(shape, CutBound::Effort::all);
-  return raiseCut(bound, shape, chain, dual, freeBytes, cutoff).seconds;
+  return raiseCut(bound, shape, chain, dual, freeBytes, cutoff, countsWaiting)
+      .seconds;
 }
 
 double SpaceState::getPathBound(const ScheduleShape &shape, double cutoff) {

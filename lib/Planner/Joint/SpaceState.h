@@ -37,7 +37,8 @@ public:
   /// The least step of a schedule with them.
   double getBlockBound(const ScheduleShape &shape, double cutoff);
   /// The same within the memory of the positions.
-  double getMemoryBound(const ScheduleShape &shape, double cutoff);
+  double getMemoryBound(const ScheduleShape &shape, double cutoff,
+                        bool countsWaiting = true);
   /// The same by the order of the passes, where that is fixed; else 0.
   double getPathBound(const ScheduleShape &shape, double cutoff);
 
