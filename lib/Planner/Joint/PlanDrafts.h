@@ -70,9 +70,9 @@ private:
   std::vector<Waiting> draftWaiting(ScheduleShape shape, const Cuts &cuts,
                                     double knownSeconds);
   /// With as much waiting for weight gradients as the shape says. Begins with
-  /// the stages and states of `first`.
+  /// the stages and states of `best`, if any.
   std::optional<Found> findOfShape(const ScheduleShape &shape, const Cuts &cuts,
-                                   Limits limits, std::optional<Draft> first,
+                                   Limits limits, std::optional<Draft> best,
                                    double knownSeconds, bool isQuick);
   /// The parts of all positions, whose passes count once, and what is once per
   /// step its share of a micro-batch.

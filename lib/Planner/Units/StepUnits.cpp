@@ -71,9 +71,10 @@ private:
 
   void findMeeting() {
     // An end is with the block beside it.
-    int last = static_cast<int>(result.units.size()) - 1;
-    int firstBlock = result.isEnd(0) ? 1 : 0;
-    int lastBlock = result.isEnd(last) ? last - 1 : last;
+    int count = static_cast<int>(result.units.size()), last = count - 1;
+    int firstBlock = count > 1 && result.isEnd(0) ? 1 : 0;
+    int lastBlock = count > 1 && result.isEnd(last) ? last - 1 : last;
+    lastBlock = std::max(firstBlock, lastBlock);
     std::vector<int> places;
     for (int unit : result.unitOfOp)
       places.push_back(unit < 0 ? -1 : std::clamp(unit, firstBlock, lastBlock));

@@ -7,6 +7,7 @@
 #include "UnitNetwork.h"
 
 #include "PhaseComponents.h"
+#include "UnitLifetimes.h"
 
 #include "parplan/Planner/Evaluator.h"
 
@@ -30,7 +31,8 @@ public:
       : sample(sample), problem(sample.problem), units(units), tables(tables),
         kind(kind), range(sample.kinds[kind]), remaking(remaking),
         readsOf(problem.values.size()), remadeReadsOf(problem.values.size()),
-        isRemade(problem.values.size(), false) {
+        isRemade(problem.values.size(), false),
+        lifetimes(sample, readsOf, remadeReadsOf) {
     made.network = VectorNetwork(std::move(pool));
   }
 
@@ -55,11 +57,7 @@ private:
     bool isRemade;
     Phase phase;
   };
-  struct Read {
-    int op, position;
-    Phase phase;
-    CopyReader reader;
-  };
+  using Read = UnitRead;
 
   const std::vector<int> &getRests(int value) const {
     return tables.rests[value];
@@ -224,9 +222,9 @@ private:
                         description.batchDimension >= 0;
       count = isPerBatch ? static_cast<double>(problem.microBatches) : 1;
     } else {
-      std::tie(component, count) = getLifetime(value);
+      std::tie(component, count) = lifetimes.getLifetime(value);
     }
-    double waits = component == saved ? countWaiting(value) : 0;
+    double waits = component == saved ? lifetimes.countWaiting(value) : 0;
     if (count == 0 && waits == 0)
       return;
     addUnary(value, [&](int rest) {
@@ -237,71 +235,6 @@ private:
       cost[waiting] = waits * bytes;
       return cost;
     });
-  }
-
-  /// What is made first and what is made again, of each micro-batch, that the
-  /// weight gradients of the unit read.
-  double countWaiting(int value) const {
-    const UnitSample::Value &inUnit = sample.values[value];
-    bool isMade = inUnit.maker >= 0;
-    if (problem.values[value].kind != ValueKind::activation || isSum(value) ||
-        (isMade && sample.phases[inUnit.maker] > Phase::inputGradient))
-      return 0;
-    // Where it is read in another unit, too, it is that unit that keeps it.
-    bool isCrossing =
-        inUnit.part == Part::before || inUnit.part == Part::behind;
-    bool isKeptElsewhere =
-        isMade && isCrossing && inUnit.isReadBackwardElsewhere;
-    // What comes from elsewhere comes before the first pass that reads it.
-    bool isThere = isMade || llvm::any_of(readsOf[value], [](const Read &read) {
-                     return read.phase <= Phase::inputGradient;
-                   });
-    auto isReadLast = [](llvm::ArrayRef<Read> reads) {
-      return llvm::any_of(reads, [](const Read &read) {
-        return read.phase == Phase::weightGradient;
-      });
-    };
-    return (isReadLast(readsOf[value]) && isThere && !isKeptElsewhere ? 1 : 0) +
-           (isReadLast(remadeReadsOf[value]) ? 1 : 0);
-  }
-
-  /// It adds up micro-batches.
-  bool isSum(int value) const {
-    int maker = sample.values[value].maker;
-    return maker >= 0 && problem.microBatches > 1 &&
-           problem.ops[maker].accumulates;
-  }
-
-  std::pair<int, double> getLifetime(int value) const {
-    const PlanningValue &description = problem.values[value];
-    const UnitSample::Value &inUnit = sample.values[value];
-    const PlanningOp *maker =
-        inUnit.maker < 0 ? nullptr : &problem.ops[inUnit.maker];
-    auto batches = static_cast<double>(problem.microBatches);
-    // Counted where it is made.
-    if (isSum(value))
-      return {permanent, 0};
-    if (description.isOutput && maker && maker->perMicroBatch &&
-        problem.microBatches > 1)
-      return {permanent, batches};
-    if (maker && !maker->perMicroBatch && !maker->accumulates &&
-        sample.phases[inUnit.maker] == Phase::start)
-      return {permanent, 1};
-    // Where it is read in another unit, it is that unit that keeps it.
-    bool isKeptElsewhere =
-        inUnit.part == Part::behind && inUnit.isReadBackwardElsewhere;
-    bool isMadeForward =
-        maker ? sample.phases[inUnit.maker] <= Phase::forward
-              : inUnit.part == Part::before &&
-                    llvm::any_of(readsOf[value], [](const Read &read) {
-                      return read.phase <= Phase::forward;
-                    });
-    bool isReadLater =
-        (inUnit.part == Part::shared && inUnit.isReadBackwardElsewhere) ||
-        llvm::any_of(readsOf[value], [](const Read &read) {
-          return read.phase > Phase::forward;
-        });
-    return {saved, isMadeForward && isReadLater && !isKeptElsewhere ? 1.0 : 0};
   }
 
   /// From what the maker's choices make to what is at rest.
@@ -331,7 +264,7 @@ private:
         Components cost{};
         cost[component] =
             tables.layouts.getSeconds(tables.forms[value], layout, rest);
-        if (isSum(value))
+        if (lifetimes.isSum(value))
           cost[permanent] += static_cast<double>(
               tables.layouts.getBytes(tables.forms[value], layout));
         if (cost[component] == infinity)
@@ -500,6 +433,7 @@ private:
   std::vector<Run> runs;
   std::vector<std::vector<Read>> readsOf, remadeReadsOf;
   std::vector<bool> isRemade;
+  UnitLifetimes lifetimes;
   UnitNetwork made;
 };
 

@@ -1,0 +1,54 @@
+//===- UnitLifetimes.h - How long values of a unit stay ---------*- C++ -*-===//
+//
+// Part of parplan. No MLIR in this library. Internal to lib/Planner.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PARPLAN_LIB_PLANNER_UNITLIFETIMES_H
+#define PARPLAN_LIB_PLANNER_UNITLIFETIMES_H
+
+#include "UnitSample.h"
+
+#include "parplan/Planner/Evaluator.h"
+
+#include <utility>
+#include <vector>
+
+namespace parplan {
+
+/// A run of an op of a unit reads a value.
+struct UnitRead {
+  int op, position;
+  Phase phase;
+  CopyReader reader;
+};
+
+/// For how much of a step activations of a unit are there: no longer than the
+/// evaluator has them, wherever the cuts are.
+class UnitLifetimes {
+public:
+  /// Per value what reads it, and what reads it once made again; both stay.
+  UnitLifetimes(const UnitSample &sample,
+                const std::vector<std::vector<UnitRead>> &readsOf,
+                const std::vector<std::vector<UnitRead>> &remadeReadsOf)
+      : sample(sample), readsOf(readsOf), remadeReadsOf(remadeReadsOf) {}
+
+  /// It adds up micro-batches.
+  bool isSum(int value) const;
+
+  /// The component of its bytes (`PhaseComponents.h`), and how often they
+  /// count.
+  std::pair<int, double> getLifetime(int value) const;
+
+  /// What is made first and what is made again, of each micro-batch, that the
+  /// weight gradients of the unit read.
+  double countWaiting(int value) const;
+
+private:
+  const UnitSample &sample;
+  const std::vector<std::vector<UnitRead>> &readsOf, &remadeReadsOf;
+};
+
+} // namespace parplan
+
+#endif // PARPLAN_LIB_PLANNER_UNITLIFETIMES_H
