@@ -21,10 +21,14 @@ void flushDenormals() {
 #endif
 }
 
-/// A pause of up to 200 microseconds, from a small generator.
-void randomPause(uint64_t &state) {
+constexpr uint64_t longestPauseNanoseconds = 200000;
+/// How much longer the pauses of PARPLAN_CHAOS_RANK are.
+constexpr uint64_t slowRankFactor = 20;
+
+/// A pause of up to \p longest nanoseconds, from a small generator.
+void randomPause(uint64_t &state, uint64_t longest) {
   state = state * 6364136223846793005u + 1442695040888963407u;
-  struct timespec pause = {0, static_cast<long>((state >> 33) % 200000)};
+  struct timespec pause = {0, static_cast<long>((state >> 33) % longest)};
   nanosleep(&pause, nullptr);
 }
 } // namespace
@@ -93,8 +97,12 @@ void HostStream::work() {
   if (omp_set_num_threads)
     omp_set_num_threads(1);
   // PARPLAN_CHAOS=SEED delays every task at random, so that a missing wait
-  // shows as a wrong result.
+  // shows as a wrong result. The pace of ranks may still be so even that they
+  // always meet in one order: PARPLAN_CHAOS_RANK falls behind the others.
   uint64_t chaos = static_cast<uint64_t>(environmentNumber("PARPLAN_CHAOS", 0));
+  uint64_t longest = longestPauseNanoseconds;
+  if (environmentNumber("PARPLAN_CHAOS_RANK", -1) == rank().rank())
+    longest *= slowRankFactor;
   if (chaos)
     chaos += static_cast<uint64_t>(rank().rank() * 64 + index());
   for (uint64_t position = 0;; ++position) {
@@ -109,7 +117,7 @@ void HostStream::work() {
     }
     Slot &slot = slots[position % capacity];
     if (chaos)
-      randomPause(chaos);
+      randomPause(chaos, longest);
     slot.run(slot.task);
     finished.store(position + 1);
     if (callerSleeps.load()) {
