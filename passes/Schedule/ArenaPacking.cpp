@@ -20,8 +20,6 @@ namespace parplan {
 
 namespace {
 
-enum class Fit { first, best };
-
 /// Bytes that are taken, as ranges that do not touch, in ascending order.
 class TakenBytes {
 public:
@@ -123,6 +121,12 @@ private:
   /// Programs with more are packed in the order of time first.
   static constexpr size_t manyBuffers = 20'000;
   static constexpr int64_t manyPairs = 2'000'000;
+  /// Where classes of lives begin, and by what they differ: the passes of a
+  /// program may have ten steps or thousands. One part in this many above the
+  /// bound is enough.
+  static constexpr std::pair<int64_t, int64_t> lifeClasses[] = {
+      {8, 64}, {1, 16}, {4, 32}, {1, 4}, {2, 64}, {1, 8}};
+  static constexpr int64_t sweepGoal = 200;
   /// All others keep them, so that programs with more go without.
   static constexpr int64_t mostPairs = 20'000'000;
 
@@ -222,36 +226,48 @@ private:
         return;
   }
 
-  /// Where one order of all pairs takes too long: buffers that stay from below,
-  /// what comes and goes from ceilings little above the bound.
+  /// Where one order of all pairs takes too long: what lives longest first,
+  /// then what comes and goes in the gaps that it leaves.
   void sweep() {
     std::vector<Lifetime> rounded = lifetimes;
     for (Lifetime &life : rounded)
       life.bytes = roundUp(life.bytes);
     ArenaSweep search(rounded);
-    auto attempt = [&](int64_t shortLife, int64_t ceiling) {
-      search.pack(shortLife, ceiling);
-      int64_t peak = 0;
-      for (size_t index = 0; index != lifetimes.size(); ++index)
-        peak =
-            std::max(peak, search.getOffsets()[index] + lifetimes[index].bytes);
-      if (peak >= best.peak)
-        return;
-      best.peak = peak;
-      best.offsets = search.getOffsets();
-    };
-    attempt(/*shortLife=*/-1, /*ceiling=*/0);
-    std::vector<int64_t> lives;
-    for (const Lifetime &life : lifetimes)
-      lives.push_back(life.last - life.first);
-    std::sort(lives.begin(), lives.end());
-    for (size_t share : {2, 4, 8, 16})
-      for (int64_t above : {0, 1, 2, 4, 8}) {
-        if (isGood())
+    for (auto [leastSteps, factor] : lifeClasses)
+      for (Fit fit : {Fit::best, Fit::first}) {
+        search.clear();
+        for (const Order &some : classifyByLife(leastSteps, factor))
+          search.place(some, fit);
+        keepBetter(search.getOffsets());
+        if (best.peak - lowerBound <= lowerBound / sweepGoal)
           return;
-        attempt(lives[lives.size() - 1 - lives.size() / share],
-                roundUp(lowerBound + lowerBound / 100 * above));
       }
+  }
+
+  /// Those that live for less than so many steps, for up to a factor longer,
+  /// and so on: the longest first, each class in the order of starts.
+  std::vector<Order> classifyByLife(int64_t leastSteps, int64_t factor) const {
+    std::vector<Order> classes(1);
+    for (uint32_t index = 0; index != lifetimes.size(); ++index) {
+      int64_t life = lifetimes[index].last - lifetimes[index].first;
+      size_t number = 0;
+      for (int64_t least = leastSteps; least <= life; least *= factor)
+        ++number;
+      classes.resize(std::max(classes.size(), number + 1));
+      classes[number].push_back(index);
+    }
+    std::reverse(classes.begin(), classes.end());
+    return classes;
+  }
+
+  void keepBetter(const std::vector<int64_t> &found) {
+    int64_t peak = 0;
+    for (size_t index = 0; index != found.size(); ++index)
+      peak = std::max(peak, found[index] + lifetimes[index].bytes);
+    if (peak >= best.peak)
+      return;
+    best.peak = peak;
+    best.offsets = found;
   }
 
   /// The bound leaves out what follows the topmost buffer: less than the
@@ -384,12 +400,8 @@ private:
       if (above <= lowerBound / repairGoal || ceiling >= best.peak)
         return;
       std::vector<int64_t> found = best.offsets;
-      if (!search.find(ceiling, found, attemptLooks, attempt))
-        continue;
-      best.peak = 0;
-      for (size_t index = 0; index != found.size(); ++index)
-        best.peak = std::max(best.peak, found[index] + lifetimes[index].bytes);
-      best.offsets = std::move(found);
+      if (search.find(ceiling, found, attemptLooks, attempt))
+        keepBetter(found);
     }
   }
 
