@@ -358,11 +358,14 @@ PlanDrafts::findOfShape(const ScheduleShape &shape, const Cuts &cuts,
       break;
     JudgedPlan plan = judge(shape, *best);
     ++judged;
+    if (splitsBackward(shape.kind))
+      limits.moments = estimator.getPeakMoments(shape, *best);
+    std::vector<double> estimates = getBytes(shape, *best, limits.moments);
     // Sums are estimates. What they left out at most is left free until a plan
     // fits; then positions that have more to spare get it back.
     bool isClose = true, isLimited = false, isOver = plan.excessBytes > 0;
     for (size_t position = 0; position < budgets.size(); ++position) {
-      double estimated = best->mixes[position].bytes;
+      double estimated = estimates[position];
       const auto &peaks = plan.evaluation.positionPeakBytes;
       double over =
           position < peaks.size()
@@ -381,8 +384,6 @@ PlanDrafts::findOfShape(const ScheduleShape &shape, const Cuts &cuts,
         budgets[position] =
             std::max(budgets[position], estimated - (1 - share) * over);
     }
-    if (splitsBackward(shape.kind))
-      limits.moments = estimator.getPeakMoments(shape, *best);
     bool isRefused = plan.refusal.has_value();
     if (!found || isBetter(plan, found->plan))
       found = Found{std::move(plan), 0};
