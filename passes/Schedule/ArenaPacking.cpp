@@ -121,12 +121,20 @@ private:
   /// Programs with more are packed in the order of time first.
   static constexpr size_t manyBuffers = 20'000;
   static constexpr int64_t manyPairs = 2'000'000;
-  /// Where classes of lives begin, and by what they differ: the passes of a
-  /// program may have ten steps or thousands. One part in this many above the
-  /// bound is enough.
-  static constexpr std::pair<int64_t, int64_t> lifeClasses[] = {
-      {8, 64}, {1, 16}, {4, 32}, {1, 4}, {2, 64}, {1, 8}};
+  /// Classes of lives, for the order of time: where the first one ends, in
+  /// steps, and how much longer lives of the next ones are. Passes may have
+  /// ten steps or thousands.
+  struct LifeClasses {
+    int64_t leastSteps, factor;
+    Fit fit;
+  };
+  static constexpr LifeClasses lifeClasses[] = {
+      {1, 512, Fit::best},  {1, 16, Fit::best},  {4, 16, Fit::best},
+      {8, 1024, Fit::best}, {8, 64, Fit::first}, {4, 32, Fit::best}};
+  /// One part in this many above the bound is enough, and so many buffers that
+  /// are placed in all.
   static constexpr int64_t sweepGoal = 200;
+  static constexpr size_t mostSwept = 800'000;
   /// All others keep them, so that programs with more go without.
   static constexpr int64_t mostPairs = 20'000'000;
 
@@ -233,25 +241,26 @@ private:
     for (Lifetime &life : rounded)
       life.bytes = roundUp(life.bytes);
     ArenaSweep search(rounded);
-    for (auto [leastSteps, factor] : lifeClasses)
-      for (Fit fit : {Fit::best, Fit::first}) {
-        search.clear();
-        for (const Order &some : classifyByLife(leastSteps, factor))
-          search.place(some, fit);
-        keepBetter(search.getOffsets());
-        if (best.peak - lowerBound <= lowerBound / sweepGoal)
-          return;
-      }
+    size_t swept = 0;
+    for (const LifeClasses &classes : lifeClasses) {
+      search.clear();
+      for (const Order &some : classify(classes))
+        search.place(some, classes.fit);
+      keepBetter(search.getOffsets());
+      swept += lifetimes.size();
+      if (best.peak - lowerBound <= lowerBound / sweepGoal ||
+          swept >= mostSwept)
+        return;
+    }
   }
 
-  /// Those that live for less than so many steps, for up to a factor longer,
-  /// and so on: the longest first, each class in the order of starts.
-  std::vector<Order> classifyByLife(int64_t leastSteps, int64_t factor) const {
+  /// What lives longest first, each class in the order of starts.
+  std::vector<Order> classify(const LifeClasses &by) const {
     std::vector<Order> classes(1);
     for (uint32_t index = 0; index != lifetimes.size(); ++index) {
       int64_t life = lifetimes[index].last - lifetimes[index].first;
       size_t number = 0;
-      for (int64_t least = leastSteps; least <= life; least *= factor)
+      for (int64_t least = by.leastSteps; least <= life; least *= by.factor)
         ++number;
       classes.resize(std::max(classes.size(), number + 1));
       classes[number].push_back(index);
