@@ -6,6 +6,7 @@
 
 #include "passes/Schedule/ArenaPacking.h"
 
+#include "passes/Schedule/ArenaClasses.h"
 #include "passes/Schedule/ArenaRepair.h"
 #include "passes/Schedule/ArenaSearch.h"
 #include "passes/Schedule/ArenaSweep.h"
@@ -86,7 +87,7 @@ public:
     best.lowerBound = lowerBound;
     int64_t pairs = countPairs();
     if (pairs > manyPairs || lifetimes.size() > manyBuffers)
-      sweep();
+      keepBetter(packByClasses(getRounded(), lowerBound).offsets);
     if (pairs <= mostPairs && !isGood()) {
       findEarlier();
       tryOrders();
@@ -118,28 +119,21 @@ private:
   /// buffers in all and in one attempt.
   static constexpr int64_t repairGoal = 100, repairStep = 92;
   static constexpr int64_t repairLooks = 40'000'000, attemptLooks = 10'000'000;
-  /// Programs with more are packed in the order of time first.
+  /// Programs with more are packed by classes of lives first.
   static constexpr size_t manyBuffers = 20'000;
   static constexpr int64_t manyPairs = 2'000'000;
-  /// Classes of lives, for the order of time: where the first one ends, in
-  /// steps, and how much longer lives of the next ones are. Passes may have
-  /// ten steps or thousands.
-  struct LifeClasses {
-    int64_t leastSteps, factor;
-    Fit fit;
-  };
-  static constexpr LifeClasses lifeClasses[] = {
-      {1, 512, Fit::best},  {1, 16, Fit::best},  {4, 16, Fit::best},
-      {8, 1024, Fit::best}, {8, 64, Fit::first}, {4, 32, Fit::best}};
-  /// One part in this many above the bound is enough, and so many buffers that
-  /// are placed in all.
-  static constexpr int64_t sweepGoal = 200;
-  static constexpr size_t mostSwept = 800'000;
   /// All others keep them, so that programs with more go without.
   static constexpr int64_t mostPairs = 20'000'000;
 
   int64_t roundUp(int64_t bytes) const {
     return (bytes + alignment - 1) / alignment * alignment;
+  }
+
+  std::vector<Lifetime> getRounded() const {
+    std::vector<Lifetime> rounded = lifetimes;
+    for (Lifetime &life : rounded)
+      life.bytes = roundUp(life.bytes);
+    return rounded;
   }
 
   /// Sweeps over the starts and ends of lifetimes.
@@ -232,41 +226,6 @@ private:
     for (const Order &order : orders)
       if (hurry(order))
         return;
-  }
-
-  /// Where one order of all pairs takes too long: what lives longest first,
-  /// then what comes and goes in the gaps that it leaves.
-  void sweep() {
-    std::vector<Lifetime> rounded = lifetimes;
-    for (Lifetime &life : rounded)
-      life.bytes = roundUp(life.bytes);
-    ArenaSweep search(rounded);
-    size_t swept = 0;
-    for (const LifeClasses &classes : lifeClasses) {
-      search.clear();
-      for (const Order &some : classify(classes))
-        search.place(some, classes.fit);
-      keepBetter(search.getOffsets());
-      swept += lifetimes.size();
-      if (best.peak - lowerBound <= lowerBound / sweepGoal ||
-          swept >= mostSwept)
-        return;
-    }
-  }
-
-  /// What lives longest first, each class in the order of starts.
-  std::vector<Order> classify(const LifeClasses &by) const {
-    std::vector<Order> classes(1);
-    for (uint32_t index = 0; index != lifetimes.size(); ++index) {
-      int64_t life = lifetimes[index].last - lifetimes[index].first;
-      size_t number = 0;
-      for (int64_t least = by.leastSteps; least <= life; least *= by.factor)
-        ++number;
-      classes.resize(std::max(classes.size(), number + 1));
-      classes[number].push_back(index);
-    }
-    std::reverse(classes.begin(), classes.end());
-    return classes;
   }
 
   void keepBetter(const std::vector<int64_t> &found) {
@@ -399,10 +358,7 @@ private:
 
   /// Pushes the best packing below lower and lower ceilings.
   void repair() {
-    std::vector<Lifetime> rounded = lifetimes;
-    for (Lifetime &life : rounded)
-      life.bytes = roundUp(life.bytes);
-    ArenaRepair search(std::move(rounded));
+    ArenaRepair search(getRounded());
     for (unsigned attempt = 0; search.getLooks() < repairLooks; ++attempt) {
       int64_t above = best.peak - lowerBound;
       int64_t ceiling = roundUp(lowerBound + above / 100 * repairStep);
