@@ -126,6 +126,10 @@ public:
     CostVector cost;
   };
   virtual Least getLeast(const Weights &weights, ModeSet modes);
+  /// Its value alone, which takes less time.
+  virtual double getLeastValue(const Weights &weights, ModeSet modes) {
+    return getLeast(weights, modes).value;
+  }
 
   /// A plan that reaches an entry; if not exact any good one. Nullopt where the
   /// entry is impossible, or there is but a bound.

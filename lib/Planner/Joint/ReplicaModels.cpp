@@ -50,10 +50,12 @@ public:
       cost = reduce(cost, weights);
     return matrix;
   }
+  /// There is but a bound.
   Least getLeast(const Weights &weights, ModeSet modes) override {
-    Least least = oracle.getLeast(shares.scale(weights), modes);
-    // There is but a bound.
-    return {reduce(least.value, weights), {}};
+    return {getLeastValue(weights, modes), {}};
+  }
+  double getLeastValue(const Weights &weights, ModeSet modes) override {
+    return reduce(oracle.getLeastValue(shares.scale(weights), modes), weights);
   }
   std::optional<BlockPlan> getPlan(const Weights & /*weights*/,
                                    ModeSet /*modes*/, int /*in*/,

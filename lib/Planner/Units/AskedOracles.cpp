@@ -44,6 +44,19 @@ const BlockPlan *AskedOracles::getPlan(int type, const Weights &weights,
   return it->second ? &*it->second : nullptr;
 }
 
+double AskedOracles::getPrice(int type, const Weights &weights) {
+  ModeSet modes = getFastest();
+  Key key = makeKey(type, weights, modes);
+  if (auto answer = answers.find(key); answer != answers.end())
+    return answer->second.value;
+  auto [it, isNew] = prices.try_emplace(key, BoundaryMatrix::impossible);
+  if (isNew && modes != 0) {
+    it->second = oracles[type]->getLeastValue(weights, modes);
+    ++calls;
+  }
+  return it->second;
+}
+
 const BlockOracle::Least &AskedOracles::ask(int type, const Weights &weights,
                                             ModeSet modes) {
   modes &= allowed;

@@ -25,9 +25,7 @@ public:
                                 ModeSet modes);
 
   /// What a unit costs at least.
-  double getPrice(int type, const Weights &weights) {
-    return ask(type, weights, getFastest()).value;
-  }
+  double getPrice(int type, const Weights &weights);
   /// What is allowed and costs least seconds: all other modes only add some.
   ModeSet getFastest() const {
     return (allowed & keepMode) != 0 ? keepMode : allowed;
@@ -59,6 +57,7 @@ private:
   ModeSet allowed;
   std::map<Key, BoundaryMatrix> matrices;
   std::map<Key, BlockOracle::Least> answers;
+  std::map<Key, double> prices;
   /// Those that are none too.
   std::map<Key, std::optional<BlockPlan>> plans;
   int64_t calls = 0;

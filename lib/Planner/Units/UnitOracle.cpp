@@ -123,6 +123,14 @@ BlockOracle::Least UnitOracle::getLeast(const Weights &weights,
   return least;
 }
 
+double UnitOracle::getLeastValue(const Weights &weights, ModeSet wanted) {
+  Components prices = toComponents(weights);
+  double least = BoundaryMatrix::impossible;
+  for (Mode *mode : getModes(wanted))
+    least = std::min(least, getOverAll(*mode).minimise(prices).front());
+  return least;
+}
+
 /// Sets the slots of a boundary to those of a state.
 static void setSlots(llvm::ArrayRef<int> slots, llvm::ArrayRef<int> counts,
                      int state, std::vector<int> &places) {

@@ -29,6 +29,7 @@ public:
   int getModeCount() const override { return modes.back().number + 1; }
   BoundaryMatrix minimise(const Weights &weights, ModeSet modes) override;
   Least getLeast(const Weights &weights, ModeSet modes) override;
+  double getLeastValue(const Weights &weights, ModeSet modes) override;
   std::optional<BlockPlan> getPlan(const Weights &weights, ModeSet modes,
                                    int in, int out) override;
 
