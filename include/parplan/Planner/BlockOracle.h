@@ -130,6 +130,12 @@ public:
   virtual double getLeastValue(const Weights &weights, ModeSet modes) {
     return getLeast(weights, modes).value;
   }
+  /// A lower bound of that value which follows from others that were asked for,
+  /// in next to no time.
+  virtual double getKnownValue(const Weights & /*weights*/,
+                               ModeSet /*modes*/) const {
+    return 0;
+  }
 
   /// A plan that reaches an entry; if not exact any good one. Nullopt where the
   /// entry is impossible, or there is but a bound.

@@ -71,7 +71,7 @@ CutBound::CutBound(const UnitChain &chain, const ScheduleShape &shape,
   for (int type = 0; type < chain.getTypeCount(); ++type) {
     double least = 0;
     for (const Weights &weights : forms[0][0].weights)
-      least += oracles.getPrice(type, weights);
+      least += getPrice(type, weights);
     leastPerBlock = std::min(leastPerBlock, least * batches);
   }
   Weights meeting = toWeights({}, 0);
@@ -80,12 +80,17 @@ CutBound::CutBound(const UnitChain &chain, const ScheduleShape &shape,
       std::vector<Weights>(static_cast<size_t>(shape.chunks), meeting));
 }
 
+double CutBound::getPrice(int type, const Weights &weights) {
+  return options.isOfKnown ? oracles.getKnownPrice(type, weights)
+                           : oracles.getPrice(type, weights);
+}
+
 const CutBound::Prefix &CutBound::getPrefix(const Weights &weights) {
   auto [it, isNew] = prefixes.try_emplace(toComponents(weights));
   if (isNew) {
     std::vector<double> prices;
     for (int type = 0; type < chain.getTypeCount(); ++type)
-      prices.push_back(oracles.getPrice(type, weights));
+      prices.push_back(getPrice(type, weights));
     it->second.push_back(0);
     for (int unit = 0; unit < chain.getInstanceCount(); ++unit)
       it->second.push_back(it->second.back() + prices[chain.getType(unit)]);

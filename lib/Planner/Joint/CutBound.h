@@ -42,6 +42,8 @@ public:
     Meeting meeting = Meeting::always;
     double leastMessageSeconds = 0;
     Effort effort = Effort::shared;
+    /// Prices are what follows from those that oracles were asked for.
+    bool isOfKnown = false;
   };
 
   CutBound(const UnitChain &chain, const ScheduleShape &shape,
@@ -91,6 +93,7 @@ private:
     bool meetsFirst = false;
     double constant = 0;
   };
+  double getPrice(int type, const Weights &weights);
   const Prefix &getPrefix(const Weights &weights);
   /// The most blocks per chunk of a position within `cutoff`.
   int64_t getMostBlocks(double cutoff) const;

@@ -57,6 +57,9 @@ public:
   double getLeastValue(const Weights &weights, ModeSet modes) override {
     return reduce(oracle.getLeastValue(shares.scale(weights), modes), weights);
   }
+  double getKnownValue(const Weights &weights, ModeSet modes) const override {
+    return reduce(oracle.getKnownValue(shares.scale(weights), modes), weights);
+  }
   std::optional<BlockPlan> getPlan(const Weights & /*weights*/,
                                    ModeSet /*modes*/, int /*in*/,
                                    int /*out*/) override {

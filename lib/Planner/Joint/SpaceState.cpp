@@ -40,11 +40,12 @@ SpaceState::SpaceState(std::unique_ptr<SpaceModel> given,
 }
 
 CutBound SpaceState::makeBound(const ScheduleShape &shape,
-                               CutBound::Effort effort) {
+                               CutBound::Effort effort, bool isOfKnown) {
   CutBound::Options options;
   options.meeting = getMeeting(meeting, shape);
   options.leastMessageSeconds = leastMessageSeconds;
   options.effort = effort;
+  options.isOfKnown = isOfKnown;
   return CutBound(chain, shape, oracles, options);
 }
 
@@ -57,6 +58,13 @@ double SpaceState::getWorkBound(const ScheduleShape &shape, double cutoff) {
 double SpaceState::getBlockBound(const ScheduleShape &shape, double cutoff) {
   if (chain.getBlocksPerChunk(shape) == 0)
     return never;
+  if (cutoff < never) {
+    CutBound known =
+        makeBound(shape, CutBound::Effort::shared, /*isOfKnown=*/true);
+    double seconds = known.find(cutoff).seconds;
+    if (seconds >= cutoff)
+      return seconds;
+  }
   return makeBound(shape, CutBound::Effort::shared).find(cutoff).seconds;
 }
 

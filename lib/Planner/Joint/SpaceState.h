@@ -56,7 +56,8 @@ private:
   /// Those of the bound, unless it must be quick, and equal ones.
   std::vector<std::vector<int64_t>> getCuts(const ScheduleShape &shape,
                                             bool isQuick);
-  CutBound makeBound(const ScheduleShape &shape, CutBound::Effort effort);
+  CutBound makeBound(const ScheduleShape &shape, CutBound::Effort effort,
+                     bool isOfKnown = false);
 
   std::unique_ptr<SpaceModel> model;
   std::vector<BlockOracle *> distinct;

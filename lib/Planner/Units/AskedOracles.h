@@ -26,6 +26,10 @@ public:
 
   /// What a unit costs at least.
   double getPrice(int type, const Weights &weights);
+  /// At least so much, without asking.
+  double getKnownPrice(int type, const Weights &weights) const {
+    return oracles[type]->getKnownValue(weights, getFastest());
+  }
   /// What is allowed and costs least seconds: all other modes only add some.
   ModeSet getFastest() const {
     return (allowed & keepMode) != 0 ? keepMode : allowed;

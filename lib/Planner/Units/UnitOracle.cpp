@@ -128,6 +128,7 @@ double UnitOracle::getLeastValue(const Weights &weights, ModeSet wanted) {
   double least = BoundaryMatrix::impossible;
   for (Mode *mode : getModes(wanted))
     least = std::min(least, getOverAll(*mode).minimise(prices).front());
+  knownMinima.add(wanted, prices, least);
   return least;
 }
 

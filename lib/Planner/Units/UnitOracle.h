@@ -7,6 +7,7 @@
 #ifndef PARPLAN_LIB_PLANNER_UNITORACLE_H
 #define PARPLAN_LIB_PLANNER_UNITORACLE_H
 
+#include "KnownMinima.h"
 #include "UnitNetwork.h"
 #include "VectorElimination.h"
 
@@ -30,6 +31,9 @@ public:
   BoundaryMatrix minimise(const Weights &weights, ModeSet modes) override;
   Least getLeast(const Weights &weights, ModeSet modes) override;
   double getLeastValue(const Weights &weights, ModeSet modes) override;
+  double getKnownValue(const Weights &weights, ModeSet modes) const override {
+    return knownMinima.getBound(modes, toComponents(weights));
+  }
   std::optional<BlockPlan> getPlan(const Weights &weights, ModeSet modes,
                                    int in, int out) override;
 
@@ -83,6 +87,7 @@ private:
   /// Choices per slot of both boundaries.
   std::vector<int> beforeCounts, behindCounts;
   int inCount = 1, outCount = 1;
+  KnownMinima knownMinima;
 };
 
 } // namespace parplan

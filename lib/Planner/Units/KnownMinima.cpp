@@ -1,0 +1,49 @@
+//===- KnownMinima.cpp - What answers say of other questions --------------===//
+//
+// Part of parplan. No MLIR in this library.
+//
+//===----------------------------------------------------------------------===//
+
+#include "KnownMinima.h"
+
+#include <algorithm>
+#include <limits>
+
+using namespace parplan;
+
+/// The largest multiple of `part` that nowhere exceeds `whole`.
+static double getMultiple(const Components &whole, const Components &part) {
+  double multiple = std::numeric_limits<double>::infinity();
+  for (int component = 0; component < componentCount; ++component)
+    if (part[component] > 0)
+      multiple = std::min(multiple, whole[component] / part[component]);
+  return multiple;
+}
+
+double KnownMinima::getBound(ModeSet modes, const Components &prices) const {
+  constexpr int mostParts = 3;
+  auto ofModes = known.find(modes);
+  if (ofModes == known.end())
+    return 0;
+  Components rest = prices;
+  double bound = 0;
+  for (int part = 0; part < mostParts; ++part) {
+    const Answer *best = nullptr;
+    double most = 0, multiple = 0;
+    for (const Answer &answer : ofModes->second) {
+      double candidate = getMultiple(rest, answer.prices);
+      if (candidate * answer.least <= most)
+        continue;
+      best = &answer;
+      multiple = candidate;
+      most = candidate * answer.least;
+    }
+    if (!best)
+      break;
+    bound += most;
+    for (int component = 0; component < componentCount; ++component)
+      rest[component] = std::max(
+          0.0, rest[component] - multiple * best->prices[component]);
+  }
+  return bound;
+}
