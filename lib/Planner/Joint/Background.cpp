@@ -35,7 +35,7 @@ Background::~Background() {
 
 bool Background::wantsMore() const {
   std::lock_guard guard(lock);
-  return queue.size() < threads.size();
+  return queue.size() < 4 * threads.size();
 }
 
 void Background::add(const void *subject, std::function<void()> work) {

@@ -206,6 +206,7 @@ SpaceSource::LeastModel ProblemSource::getLeast(int space, int64_t count) {
   if (least.units.empty())
     return least;
   UnitOracles &oracles = *begin(space, count)->getOracles();
+  background.claim(&oracles);
   if (oracles.getRefusal())
     return {};
   noteChoices(space, count, oracles);

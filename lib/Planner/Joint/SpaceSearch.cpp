@@ -90,18 +90,25 @@ private:
 
   /// Of all that is open the bounds that need no networks of its own: together
   /// they take less time than a few plans, and are most of what is known in the
-  /// end where time is short.
+  /// end where time is short. Level by level, so that what comes next is known
+  /// to other threads.
   void raiseAll() {
-    NodeSet low = open;
+    for (Level level : {Level::scaled, Level::relaxed, Level::ops})
+      raiseAllTo(level);
+  }
+
+  void raiseAllTo(Level level) {
+    NodeSet low;
+    for (auto [bound, number] : open)
+      if (nodes[number].level < level)
+        low.insert({bound, number});
     while (!low.empty() && low.begin()->first < incumbent.getCutoff() &&
            !incumbent.isOver(options.timeBudgetSeconds * 0.8)) {
       auto [bound, number] = *low.begin();
       low.erase(low.begin());
-      if (nodes[number].level >= Level::ops)
-        continue;
       open.erase({bound, number});
       lookAhead(low);
-      if (advance(number))
+      if (advance(number) && nodes[number].level < level)
         low.insert({nodes[number].bound, number});
     }
   }
