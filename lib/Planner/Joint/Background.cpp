@@ -9,6 +9,7 @@
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 using namespace parplan;
@@ -52,6 +53,32 @@ void Background::claim(const void *subject) {
                  [&](const Task &task) { return task.subject == subject; });
   while (llvm::is_contained(begun, subject) && !queue.empty())
     runNext(guard);
+}
+
+void Background::forEach(size_t count, llvm::function_ref<void(size_t)> work) {
+  /// Outlives the call: threads may come when all is done.
+  struct Progress {
+    std::mutex lock;
+    std::condition_variable isDone;
+    size_t next = 0, done = 0;
+  };
+  auto progress = std::make_shared<Progress>();
+  auto run = [progress, count, work] {
+    std::unique_lock guard(progress->lock);
+    while (progress->next < count) {
+      size_t number = progress->next++;
+      guard.unlock();
+      work(number);
+      guard.lock();
+      ++progress->done;
+    }
+    progress->isDone.notify_all();
+  };
+  for (size_t thread = 0; thread < threads.size(); ++thread)
+    add(progress.get(), run);
+  run();
+  std::unique_lock guard(progress->lock);
+  progress->isDone.wait(guard, [&] { return progress->done == count; });
 }
 
 void Background::runNext(std::unique_lock<std::mutex> &guard) {

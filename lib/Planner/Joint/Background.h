@@ -7,7 +7,10 @@
 #ifndef PARPLAN_LIB_PLANNER_BACKGROUND_H
 #define PARPLAN_LIB_PLANNER_BACKGROUND_H
 
+#include "llvm/ADT/STLFunctionalExtras.h"
+
 #include <condition_variable>
+#include <cstddef>
 #include <deque>
 #include <functional>
 #include <mutex>
@@ -33,6 +36,8 @@ public:
   /// unless a thread is at it. As long as one is, other work is done here;
   /// where there is none, the caller has to wait himself.
   void claim(const void *subject);
+  /// Does the work of every number below `count`, here and in the threads.
+  void forEach(size_t count, llvm::function_ref<void(size_t)> work);
 
 private:
   struct Task {

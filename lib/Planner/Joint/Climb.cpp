@@ -64,12 +64,18 @@ void Climb::startWithSeeds() {
   // All is known of these but for their plans in this much memory.
   for (const Configuration &configuration : std::vector(trail))
     planSeed(configuration, /*isQuick=*/true);
-  for (const SpaceSource::Seed &seed : getSeeds()) {
+  std::vector<SpaceSource::Seed> all = getSeeds();
+  for (auto [number, seed] : llvm::enumerate(all)) {
     // Without a plan there is nothing to climb from.
     double share = plans == 0 ? 0.5 : 0.25;
     if (incumbent.isOver(share * options.timeBudgetSeconds) ||
         plans == mostPlans)
       break;
+    for (const SpaceSource::Seed &next :
+         llvm::ArrayRef(all).drop_front(number + 1))
+      if (!states.prepare({next.space, next.shape.microBatches, next.shape},
+                          SpaceSource::Next::perhapsRelaxed))
+        break;
     if (planSeed({seed.space, seed.shape.microBatches, seed.shape},
                  /*isQuick=*/true)) {
       seeds.push_back({seed.space, seed.shape.microBatches});

@@ -36,9 +36,7 @@ ProblemSource::ProblemSource(const StepProblems &problems,
       meshes(costs), replicas(costs, meshes) {
   PARPLAN_CHECK(costs.getSharing() == 1,
                 "bounds are of processors that ranks do not share");
-  for (int64_t count : problems.counts)
-    if (getStep(count))
-      counts.push_back(count);
+  makeSteps();
   if (counts.empty())
     return;
   // Steps differ in sizes alone. The whole batch says which axes are worth
@@ -63,6 +61,29 @@ ProblemSource::ProblemSource(const StepProblems &problems,
 
 ProblemSource::~ProblemSource() = default;
 
+/// Those of all numbers of micro-batches that may be searched.
+void ProblemSource::makeSteps() {
+  std::vector<std::optional<PlanningProblem>> given;
+  for (int64_t count : problems.counts)
+    given.push_back(problems.get(count));
+  std::vector<std::unique_ptr<SourceStep>> made(given.size());
+  background.forEach(given.size(), [&](size_t number) {
+    if (given[number])
+      made[number] = std::make_unique<SourceStep>(std::move(*given[number]),
+                                                  request, costs);
+  });
+  for (auto [count, step] : llvm::zip_equal(problems.counts, made)) {
+    if (!step)
+      continue;
+    if (step->refusal) {
+      addRefusal(*step->refusal);
+      continue;
+    }
+    counts.push_back(count);
+    steps[count] = std::move(step);
+  }
+}
+
 /// What is forced is wanted.
 bool ProblemSource::isWanted(const PlanSpace &space) const {
   bool isNarrow = options.mostTensorRanks == 0 ||
@@ -72,17 +93,8 @@ bool ProblemSource::isWanted(const PlanSpace &space) const {
 }
 
 SourceStep *ProblemSource::getStep(int64_t count) {
-  auto [it, isNew] = steps.try_emplace(count);
-  if (isNew)
-    if (std::optional<PlanningProblem> problem = problems.get(count)) {
-      it->second =
-          std::make_unique<SourceStep>(std::move(*problem), request, costs);
-      if (const auto &refusal = it->second->refusal) {
-        addRefusal(*refusal);
-        it->second.reset();
-      }
-    }
-  return it->second.get();
+  auto step = steps.find(count);
+  return step == steps.end() ? nullptr : step->second.get();
 }
 
 void ProblemSource::addRefusal(const std::string &refusal) {

@@ -56,6 +56,8 @@ private:
     PlanSpace space;
   };
 
+  void makeSteps();
+  /// Null: there is none.
   SourceStep *getStep(int64_t count);
   SourceStep *getPart(int64_t count);
   SourceStep *getReplicaStep(int space, int64_t count);

@@ -66,28 +66,38 @@ private:
   void addClasses(int variable, int count,
                   llvm::ArrayRef<const Factor *> factors) {
     std::vector<std::vector<int>> ofFactors(factors.size());
+    /// Of the factors that have the variable: how far neighbouring classes of
+    /// it are apart.
+    struct User {
+      size_t number;
+      const std::vector<int> &classes;
+      int stride;
+    };
+    std::vector<User> users;
+    for (auto [number, factor] : llvm::enumerate(factors)) {
+      int place = factor->getPlace(variable);
+      if (place < 0)
+        continue;
+      int stride = 1;
+      for (size_t behind = place + 1; behind < factor->sizes.size(); ++behind)
+        stride *= factor->sizes[behind];
+      users.push_back({number, factor->classes[place], stride});
+    }
     std::map<std::vector<int>, int> known;
     std::vector<int> &ofChoices = classes.emplace_back();
+    std::vector<int> key(users.size());
     for (int choice = 0; choice < count; ++choice) {
-      std::vector<int> key;
-      for (const Factor *factor : factors)
-        if (int place = factor->getPlace(variable); place >= 0)
-          key.push_back(factor->classes[place][choice]);
+      for (auto [entry, user] : llvm::zip_equal(key, users))
+        entry = user.classes[choice];
       auto [it, isNew] =
-          known.try_emplace(std::move(key), static_cast<int>(known.size()));
+          known.try_emplace(key, static_cast<int>(known.size()));
       ofChoices.push_back(it->second);
       if (!isNew)
         continue;
-      for (auto [number, factor] : llvm::enumerate(factors)) {
-        int place = factor->getPlace(variable), offset = 0;
-        if (place >= 0) {
-          offset = factor->classes[place][choice];
-          for (size_t behind = place + 1; behind < factor->sizes.size();
-               ++behind)
-            offset *= factor->sizes[behind];
-        }
-        ofFactors[number].push_back(offset);
-      }
+      for (std::vector<int> &ofFactor : ofFactors)
+        ofFactor.push_back(0);
+      for (const User &user : users)
+        ofFactors[user.number].back() = user.classes[choice] * user.stride;
     }
     sizes.push_back(static_cast<int>(known.size()));
     for (size_t factor = 0; factor < factors.size(); ++factor)
@@ -311,6 +321,16 @@ void VectorNetwork::reduce(llvm::ArrayRef<int> fixed) {
   while (dropAll([&](int variable) { return dropImpossible(variable); }))
     if (isImpossible())
       return;
+  // Whatever is chosen of what no factor has costs nothing.
+  std::vector<bool> isFree(getVariableCount(), true);
+  for (const FactorRef &factor : factors)
+    for (int variable : factor->variables)
+      isFree[variable] = false;
+  for (int variable = 0; variable < getVariableCount(); ++variable)
+    if (isFree[variable] && !isFixed[variable] && !eliminated[variable]) {
+      eliminated[variable] = true;
+      steps.push_back({variable, {}});
+    }
   // Of those that were too large to be eliminated.
   std::vector<double> failedSize(getVariableCount(),
                                  std::numeric_limits<double>::infinity());
