@@ -430,8 +430,6 @@ std::unique_ptr<SpaceModel> ProblemSource::makeRelaxed(int space, int64_t count,
     return nullptr;
   const SourceStep &step = *getStep(count);
   PlanRequest asked = getRequestOf(own.positions);
-  if (!isOfKnown)
-    background.claim(
-        replicas.getOracles(step, *replica, asked, own.space).get());
+  background.claim(replicas.getOracles(step, *replica, asked, own.space).get());
   return replicas.make(step, *replica, asked, own.space, isOfKnown);
 }
