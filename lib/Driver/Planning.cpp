@@ -2,6 +2,7 @@
 
 #include "lib/Driver/Planning.h"
 
+#include "lib/Driver/Disposal.h"
 #include "lib/Driver/ForceRules.h"
 #include "parplan/Cluster/Presets.h"
 #include "parplan/Planner/Evaluator.h"
@@ -293,8 +294,14 @@ FindPlanOptions parplan::getJointOptions(const Cluster &cluster) {
 JointPlanner::JointPlanner(StepProblems given, const CompileOptions &options,
                            const Cluster &cluster, const PlanCosts &costs)
     : steps(std::move(given)), costs(costs),
-      finder(steps, getRequest(options, cluster, /*memoryLimitBytes=*/0), costs,
-             getJointOptions(cluster)) {}
+      finder(std::make_shared<PlanFinder>(
+          steps, getRequest(options, cluster, /*memoryLimitBytes=*/0), costs,
+          getJointOptions(cluster))) {}
+
+JointPlanner::~JointPlanner() {
+  finder->end();
+  disposeInBackground(std::move(finder));
+}
 
 PlanResult JointPlanner::search(int64_t memoryLimitBytes, double seconds,
                                 const SearchControl &control) {
@@ -312,7 +319,7 @@ PlanResult JointPlanner::search(int64_t memoryLimitBytes, double seconds,
     control.report(
         {progress.bestSeconds, progress.lowerBoundSeconds, progress.explored});
   };
-  PlanResult plan = finder.find(search).result;
+  PlanResult plan = finder->find(search).result;
   if (!plan.answer)
     return plan;
   double judged = plan.evaluation.stepTimeSeconds;

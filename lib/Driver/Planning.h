@@ -99,6 +99,8 @@ public:
   /// `costs` must stay.
   JointPlanner(StepProblems steps, const CompileOptions &options,
                const Cluster &cluster, const PlanCosts &costs);
+  /// Returns before everything is freed.
+  ~JointPlanner();
 
   PlanResult search(int64_t memoryLimitBytes, double seconds,
                     const SearchControl &control);
@@ -106,7 +108,7 @@ public:
 private:
   StepProblems steps;
   const PlanCosts &costs;
-  PlanFinder finder;
+  std::shared_ptr<PlanFinder> finder;
 };
 
 /// Seconds that every such plan takes, whatever memory; 0 where so much time

@@ -72,6 +72,8 @@ public:
   ~PlanFinder();
 
   FoundPlan find(const SpaceSearchOptions &options);
+  /// After the last search: problems and costs are no longer needed.
+  void end();
 
 private:
   std::unique_ptr<ProblemSource> source;

@@ -23,7 +23,7 @@ Background::Background(unsigned threadCount) {
     threads.emplace_back([this] { run(); });
 }
 
-Background::~Background() {
+void Background::end() {
   {
     std::lock_guard guard(lock);
     isEnding = true;
@@ -32,6 +32,7 @@ Background::~Background() {
   isWanted.notify_all();
   for (std::thread &thread : threads)
     thread.join();
+  threads.clear();
 }
 
 bool Background::wantsMore() const {

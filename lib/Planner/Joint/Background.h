@@ -25,8 +25,10 @@ class Background {
 public:
   /// So many threads; with none, nothing is ever wanted.
   explicit Background(unsigned threadCount = getSpareThreads());
+  ~Background() { end(); }
+
   /// Waits for what has begun and drops what has not.
-  ~Background();
+  void end();
 
   /// True if threads would soon have nothing to do.
   bool wantsMore() const;

@@ -20,6 +20,8 @@ PlanFinder::PlanFinder(const StepProblems &problems, const PlanRequest &request,
 
 PlanFinder::~PlanFinder() = default;
 
+void PlanFinder::end() { source->end(); }
+
 FoundPlan parplan::findPlan(const StepProblems &problems,
                             const PlanRequest &request, const PlanCosts &costs,
                             const FindPlanOptions &options) {

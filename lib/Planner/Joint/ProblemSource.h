@@ -45,6 +45,9 @@ public:
   std::unique_ptr<SpaceModel> makeRelaxed(int space, int64_t count,
                                           bool isOfKnown) override;
 
+  /// Nothing is asked any more.
+  void end() { background.end(); }
+
   /// There are meshes that the options leave out.
   bool leavesOut = false;
   /// Why nothing is searched.
