@@ -61,8 +61,16 @@ constexpr int unitModeCount = 6;
 /// The modes that a request leaves open.
 std::vector<UnitMode> getAllowedModes(const PlanRequest &request);
 
-/// What an op may do, and the seconds of a step that each choice takes.
-using OpChoices = std::vector<std::pair<FactorAssignment, double>>;
+/// What an op may do, and what each choice takes. Refers to what oracles keep.
+struct OpChoices {
+  llvm::ArrayRef<FactorAssignment> assignments;
+  llvm::ArrayRef<double> secondsOfRun;
+  /// Of a step.
+  double runs = 1;
+
+  size_t size() const { return assignments.size(); }
+  double getSeconds(size_t choice) const { return runs * secondsOfRun[choice]; }
+};
 
 /// The share of what the ops of one step take that those of another, in more
 /// micro-batches, take at least, whatever both choose; at most 1. 0: the other
@@ -133,7 +141,7 @@ public:
   /// Per entry of `getUnits` what every plan costs at least, component by
   /// component, from ops and parameters alone: cheap, without oracles.
   std::vector<CostVector> getLeastOpCosts();
-  /// Per op of the units.
+  /// Per op of the units, as long as the oracles stay.
   std::vector<OpChoices> getChoices() const;
   /// Per entry of `getUnits` what so many seconds of a step per op come to.
   std::vector<CostVector> sumByUnits(llvm::ArrayRef<double> secondsOfOps) const;

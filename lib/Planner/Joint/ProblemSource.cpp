@@ -217,12 +217,12 @@ SpaceSource::LeastModel ProblemSource::getLeast(int space, int64_t count) {
   LeastModel least = getLeastOfAll(space, count);
   if (least.units.empty())
     return least;
-  UnitOracles &oracles = *begin(space, count)->getOracles();
-  background.claim(&oracles);
-  if (oracles.getRefusal())
+  std::shared_ptr<UnitOracles> oracles = begin(space, count)->getOracles();
+  background.claim(oracles.get());
+  if (oracles->getRefusal())
     return {};
-  noteChoices(space, count, oracles);
-  std::vector<CostVector> costs = oracles.getLeastOpCosts();
+  std::vector<CostVector> costs = oracles->getLeastOpCosts();
+  asked.try_emplace({space, count}, std::move(oracles));
   for (auto [unit, cost] : llvm::zip_equal(least.units, costs))
     for (LeastUnit::Mode &mode : unit.modes)
       for (auto component : {&CostVector::forward, &CostVector::inputGradient,
@@ -234,11 +234,11 @@ SpaceSource::LeastModel ProblemSource::getLeast(int space, int64_t count) {
 
 /// Calls in parts take no less; of ops that is looked at.
 double ProblemSource::getLeastShare(int space, int64_t fewer, int64_t count) {
-  auto whole = choices.find({space, fewer}),
-       parts = choices.find({space, count});
-  if (whole == choices.end() || parts == choices.end())
+  auto whole = asked.find({space, fewer}), parts = asked.find({space, count});
+  if (whole == asked.end() || parts == asked.end())
     return 0;
-  return parplan::getLeastShare(whole->second, parts->second);
+  return parplan::getLeastShare(whole->second->getChoices(),
+                                parts->second->getChoices());
 }
 
 double ProblemSource::getKeptBytes(int space, int64_t count) {
@@ -348,12 +348,6 @@ SourceModel *ProblemSource::begin(int space, int64_t count) {
   return model.get();
 }
 
-void ProblemSource::noteChoices(int space, int64_t count,
-                                const UnitOracles &oracles) {
-  if (auto [it, isNew] = choices.try_emplace({space, count}); isNew)
-    it->second = oracles.getChoices();
-}
-
 bool ProblemSource::prepare(int space, int64_t count, Next next) {
   if (!background.wantsMore())
     return false;
@@ -384,13 +378,13 @@ std::unique_ptr<SpaceModel> ProblemSource::make(int space, int64_t count) {
   SourceModel *model = begin(space, count);
   if (!model)
     return nullptr;
-  const UnitOracles &oracles = *model->getOracles();
-  background.claim(&oracles);
-  if (std::optional<std::string> refusal = oracles.getRefusal()) {
+  std::shared_ptr<UnitOracles> oracles = model->getOracles();
+  background.claim(oracles.get());
+  if (std::optional<std::string> refusal = oracles->getRefusal()) {
     addRefusal(*refusal);
     return nullptr;
   }
-  noteChoices(space, count, oracles);
+  asked.try_emplace({space, count}, std::move(oracles));
   return std::move(begun[{space, count}]);
 }
 

@@ -67,7 +67,6 @@ private:
   void addRefusal(const std::string &refusal);
   /// The model that `make` will give. Null: the space is impossible.
   SourceModel *begin(int space, int64_t count);
-  void noteChoices(int space, int64_t count, const UnitOracles &oracles);
   PlanRequest getRequestOf(int64_t positions) const;
   bool isWanted(const PlanSpace &space) const;
   int64_t getSeedCount(int space, int64_t replicas, double memoryLimitBytes);
@@ -83,8 +82,8 @@ private:
   std::map<int64_t, std::unique_ptr<SourceStep>> steps, parts;
   /// Models that have not been given away, by space and count.
   std::map<std::pair<int, int64_t>, std::unique_ptr<SourceModel>> begun;
-  /// Of models that were asked for, by space and count.
-  std::map<std::pair<int, int64_t>, std::vector<OpChoices>> choices;
+  /// Oracles of models that were asked for, by space and count.
+  std::map<std::pair<int, int64_t>, std::shared_ptr<UnitOracles>> asked;
   KnownMeshes meshes;
   ReplicaModels replicas;
   int64_t blocks = 0;

@@ -207,15 +207,14 @@ std::unique_ptr<SpaceModel> ReplicaModels::make(const SourceStep &step,
     return nullptr;
   if (!replica || own.oracles->getRefusal())
     return nullptr;
-  if (own.choices.empty())
-    own.choices = own.oracles->getChoices();
   own.isMade |= !isOfKnown;
   own.isBegun |= !isOfKnown;
   auto replicas =
       static_cast<double>(space.mesh.getWidth(getDataAxes(space.mesh)));
   ReplicaShares shares{1, 1 / replicas};
   if (replica != &own) {
-    PartBound parts = boundParts(replica->choices, own.choices);
+    PartBound parts = boundParts(replica->oracles->getChoices(),
+                                 own.oracles->getChoices());
     if (parts.share == 0)
       return nullptr;
     shares.ofPasses = parts.share *

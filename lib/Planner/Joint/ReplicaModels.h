@@ -61,8 +61,6 @@ private:
     const SourceStep *step;
     PlanSpace space;
     std::shared_ptr<UnitOracles> oracles = nullptr;
-    /// Of oracles that have been looked at.
-    std::vector<OpChoices> choices = {};
     /// The oracles have been asked for, or will be.
     bool isMade = false, isBegun = false;
   };

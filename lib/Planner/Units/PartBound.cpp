@@ -34,17 +34,16 @@ static Pairs match(llvm::ArrayRef<OpChoices> whole,
   Pairs pairs;
   for (auto [ofWhole, ofParts] : llvm::zip_equal(whole, parts)) {
     pairs.emplace_back();
-    for (auto [number, choice] : llvm::enumerate(ofParts)) {
-      auto isSame = [&, &assignment = choice.first](const auto &other) {
-        return other.first == assignment;
-      };
+    for (auto [number, assignment] : llvm::enumerate(ofParts.assignments)) {
       // Mostly both have the same ones in the same order.
-      auto same = ofWhole.begin() + std::min(number, ofWhole.size());
-      if (same == ofWhole.end() || !isSame(*same))
-        same = llvm::find_if(ofWhole, isSame);
-      if (same == ofWhole.end())
+      size_t same = number;
+      if (same >= ofWhole.size() || ofWhole.assignments[same] != assignment)
+        same = llvm::find(ofWhole.assignments, assignment) -
+               ofWhole.assignments.begin();
+      if (same == ofWhole.size())
         return {};
-      pairs.back().push_back({same->second, choice.second});
+      pairs.back().push_back(
+          {ofWhole.getSeconds(same), ofParts.getSeconds(number)});
     }
   }
   return pairs;

@@ -296,12 +296,10 @@ UnitOracles::sumByUnits(llvm::ArrayRef<double> secondsOfOps) const {
 std::vector<OpChoices> UnitOracles::getChoices() const {
   const PlanningProblem &problem = storage->model.sample.problem;
   const UnitChoices &tables = storage->getChoices();
-  std::vector<OpChoices> choices(problem.ops.size());
-  for (auto [op, ofOp] : llvm::enumerate(choices)) {
-    auto repeat = static_cast<double>(getRepeat(problem, problem.ops[op]));
-    for (auto [assignment, seconds] :
-         llvm::zip_equal(tables.assignments[op], tables.opSeconds[op]))
-      ofOp.emplace_back(assignment, repeat * seconds);
-  }
+  std::vector<OpChoices> choices;
+  for (auto [op, assignments, seconds] :
+       llvm::zip_equal(problem.ops, tables.assignments, tables.opSeconds))
+    choices.push_back({assignments, seconds,
+                       static_cast<double>(getRepeat(problem, op))});
   return choices;
 }

@@ -4,6 +4,7 @@
 
 #include "gtest/gtest.h"
 
+#include <deque>
 #include <random>
 
 using namespace parplan;
@@ -12,13 +13,12 @@ namespace {
 
 /// Choices that differ in the axes of one factor.
 OpChoices makeChoices(const std::vector<double> &seconds) {
-  OpChoices choices;
-  for (auto [number, ofChoice] : llvm::enumerate(seconds)) {
-    FactorAssignment assignment;
-    assignment.axes = {{static_cast<int>(number)}};
-    choices.emplace_back(assignment, ofChoice);
-  }
-  return choices;
+  static std::deque<std::vector<FactorAssignment>> assignments;
+  static std::deque<std::vector<double>> known;
+  std::vector<FactorAssignment> &ofOp = assignments.emplace_back();
+  for (size_t number = 0; number < seconds.size(); ++number)
+    ofOp.emplace_back().axes = {{static_cast<int>(number)}};
+  return {ofOp, known.emplace_back(seconds)};
 }
 
 } // namespace
@@ -59,9 +59,9 @@ TEST(PartBound, IsNoMoreThanAnyChoiceTakes) {
     EXPECT_GE(bound.share, getLeastShare(whole, parts));
     for (int op = 0; op < 5; ++op)
       for (int choice = 0; choice < 4; ++choice)
-        EXPECT_LE(bound.share * whole[op][choice].second -
+        EXPECT_LE(bound.share * whole[op].getSeconds(choice) -
                       bound.lackSeconds[op],
-                  parts[op][choice].second * (1 + 1e-12));
+                  parts[op].getSeconds(choice) * (1 + 1e-12));
   }
 }
 
