@@ -153,6 +153,8 @@ private:
   bool tryEliminate(int variable);
   double getJointSize(int variable) const;
   void mergeFactors();
+  void mergeConstants();
+  void eliminateFree(const std::vector<bool> &isFixed);
 
   std::shared_ptr<FactorPool> pool;
   std::vector<std::vector<int>> kept;

@@ -294,6 +294,36 @@ void VectorNetwork::mergeFactors() {
   }
 }
 
+/// Factors without variables that leave no choice are one.
+void VectorNetwork::mergeConstants() {
+  Components sum{};
+  size_t before = factors.size();
+  llvm::erase_if(factors, [&](const FactorRef &factor) {
+    bool isConstant = factor->variables.empty() && factor->costs.size() == 1;
+    if (isConstant)
+      parplan::add(sum, factor->costs.front());
+    return isConstant;
+  });
+  if (factors.size() == before)
+    return;
+  Factor constant;
+  constant.add(sum);
+  factors.push_back(pool->get(std::move(constant)));
+}
+
+/// Whatever is chosen of what no factor has costs nothing.
+void VectorNetwork::eliminateFree(const std::vector<bool> &isFixed) {
+  std::vector<bool> isFree(getVariableCount(), true);
+  for (const FactorRef &factor : factors)
+    for (int variable : factor->variables)
+      isFree[variable] = false;
+  for (int variable = 0; variable < getVariableCount(); ++variable)
+    if (isFree[variable] && !isFixed[variable] && !eliminated[variable]) {
+      eliminated[variable] = true;
+      steps.push_back({variable, {}});
+    }
+}
+
 double VectorNetwork::getJointSize(int variable) const {
   double size = getSize(variable);
   llvm::SmallVector<int, 8> seen = {variable};
@@ -321,16 +351,8 @@ void VectorNetwork::reduce(llvm::ArrayRef<int> fixed) {
   while (dropAll([&](int variable) { return dropImpossible(variable); }))
     if (isImpossible())
       return;
-  // Whatever is chosen of what no factor has costs nothing.
-  std::vector<bool> isFree(getVariableCount(), true);
-  for (const FactorRef &factor : factors)
-    for (int variable : factor->variables)
-      isFree[variable] = false;
-  for (int variable = 0; variable < getVariableCount(); ++variable)
-    if (isFree[variable] && !isFixed[variable] && !eliminated[variable]) {
-      eliminated[variable] = true;
-      steps.push_back({variable, {}});
-    }
+  mergeConstants();
+  eliminateFree(isFixed);
   // Of those that were too large to be eliminated.
   std::vector<double> failedSize(getVariableCount(),
                                  std::numeric_limits<double>::infinity());
