@@ -79,9 +79,33 @@ static bool isMixtureNoMore(const Components &one, const Components &other,
   return true;
 }
 
+/// One that is nowhere more than any other; the end: there is none.
+static std::vector<Components>::const_iterator
+findLeast(const std::vector<Components> &costs) {
+  // Registers of every x86-64, which compilers compare at once.
+  typedef double Register
+      __attribute__((vector_size(16), aligned(8), may_alias));
+  constexpr int count = sizeof(Components) / sizeof(Register);
+  Components wanted = costs.front();
+  auto *least = reinterpret_cast<Register *>(wanted.data());
+  for (const Components &cost : costs) {
+    const auto *other = reinterpret_cast<const Register *>(cost.data());
+    for (int number = 0; number < count; ++number)
+      least[number] =
+          other[number] < least[number] ? other[number] : least[number];
+  }
+  return llvm::find(costs, wanted);
+}
+
 bool parplan::keepSupported(std::vector<Components> &costs, size_t most) {
   if (costs.size() < 2)
     return true;
+  // Mostly one leaves no other.
+  if (auto least = findLeast(costs); least != costs.end()) {
+    costs.front() = Components(*least);
+    costs.resize(1);
+    return true;
+  }
   // What is no more anywhere has no larger sum, whatever the units.
   Components scale{};
   for (const Components &cost : costs)
@@ -92,7 +116,7 @@ bool parplan::keepSupported(std::vector<Components> &costs, size_t most) {
   llvm::SmallVector<double, 64> sums;
   for (const Components &cost : costs)
     sums.push_back(getProduct(scale, cost));
-  // Mostly the one with the least sum leaves no other.
+  // The one with the least sum leaves few others.
   auto least = std::min_element(sums.begin(), sums.end()) - sums.begin();
   llvm::SmallVector<Components, 16> left = {costs[least]};
   llvm::SmallVector<std::pair<double, int>, 64> order;

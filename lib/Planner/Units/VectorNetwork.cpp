@@ -190,11 +190,13 @@ void VectorNetwork::restrict(int variable, llvm::ArrayRef<int> places) {
   kept[variable] = std::move(left);
 }
 
-/// Drops choices that some factor never allows.
-bool VectorNetwork::dropImpossible(int variable) {
+/// Drops choices that some of these factors never allow.
+bool VectorNetwork::dropImpossible(int variable, llvm::ArrayRef<int> numbers) {
   std::vector<bool> isPossible(getSize(variable), true);
-  for (const FactorRef &factor : factors) {
+  for (int number : numbers) {
+    const FactorRef &factor = factors[number];
     int place = factor->getPlace(variable);
+    // It may have become indifferent.
     if (place < 0)
       continue;
     Slice slice(*factor, place);

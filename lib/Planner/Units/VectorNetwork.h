@@ -149,7 +149,7 @@ private:
     return static_cast<int>(kept[variable].size());
   }
   std::vector<int> getFactorsOf(int variable) const;
-  bool dropImpossible(int variable);
+  bool dropImpossible(int variable, llvm::ArrayRef<int> numbers);
   bool tryEliminate(int variable);
   double getJointSize(int variable) const;
   void mergeFactors();

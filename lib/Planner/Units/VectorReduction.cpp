@@ -341,14 +341,18 @@ void VectorNetwork::reduce(llvm::ArrayRef<int> fixed) {
   std::vector<bool> isFixed(getVariableCount(), false);
   for (int variable : fixed)
     isFixed[variable] = true;
-  auto dropAll = [&](auto drop) {
+  std::vector<std::vector<int>> factorsOf(getVariableCount());
+  for (auto [number, factor] : llvm::enumerate(factors))
+    for (int variable : factor->variables)
+      factorsOf[variable].push_back(static_cast<int>(number));
+  auto dropAll = [&] {
     bool isChanged = false;
     for (int variable = 0; variable < getVariableCount(); ++variable)
       if (!eliminated[variable] && !isFixed[variable])
-        isChanged |= drop(variable);
+        isChanged |= dropImpossible(variable, factorsOf[variable]);
     return isChanged;
   };
-  while (dropAll([&](int variable) { return dropImpossible(variable); }))
+  while (dropAll())
     if (isImpossible())
       return;
   mergeConstants();
