@@ -193,16 +193,20 @@ struct QueryHash {
 };
 
 /// Every reduced path that was found, for as long as the process runs: values
-/// of all sizes on all meshes have a few thousand in common.
+/// of all sizes on all meshes have a few thousand in common. Threads search at
+/// the same time.
 class ReducedPaths {
 public:
   /// The reference stays valid.
   const ReducedPath &get(Problem &problem) {
+    {
+      std::lock_guard lock(mutex);
+      if (auto known = paths.find(problem.getQuery()); known != paths.end())
+        return known->second;
+    }
+    ReducedPath path = findReducedPath(problem);
     std::lock_guard lock(mutex);
-    auto [known, isNew] = paths.try_emplace(problem.getQuery());
-    if (isNew)
-      known->second = findReducedPath(problem);
-    return known->second;
+    return paths.try_emplace(problem.getQuery(), std::move(path)).first->second;
   }
 
 private:
@@ -249,6 +253,7 @@ struct ReshardQueryHash {
 } // namespace
 
 struct ReshardCache::Storage {
+  std::mutex mutex;
   std::unordered_map<ReshardQuery, ReshardPath, ReshardQueryHash> paths;
 };
 
@@ -259,11 +264,16 @@ ReshardCache::~ReshardCache() = default;
 
 const ReshardPath &ReshardCache::get(llvm::ArrayRef<int64_t> shape,
                                      const Sharding &from, const Sharding &to) {
-  auto [entry, isNew] =
-      storage->paths.try_emplace({{shape.begin(), shape.end()}, from, to});
-  if (isNew)
-    entry->second = findReshardPath(mesh, shape, from, to);
-  return entry->second;
+  ReshardQuery query = {{shape.begin(), shape.end()}, from, to};
+  {
+    std::lock_guard lock(storage->mutex);
+    if (auto known = storage->paths.find(query); known != storage->paths.end())
+      return known->second;
+  }
+  ReshardPath path = findReshardPath(mesh, shape, from, to);
+  std::lock_guard lock(storage->mutex);
+  return storage->paths.try_emplace(std::move(query), std::move(path))
+      .first->second;
 }
 
 //===----------------------------------------------------------------------===//

@@ -32,12 +32,18 @@ public:
   /// Seconds of the path that the evaluator takes; infinity where there is none
   /// or `mayReshard` forbids it.
   double getSeconds(int form, int from, int to);
+  /// Row by row from each to each.
+  std::vector<double> getAllSeconds(int form, llvm::ArrayRef<int> from,
+                                    llvm::ArrayRef<int> to);
 
   /// Bytes of a value on one rank (`getLocalBytes`).
   int64_t getBytes(int form, int layout);
 
 private:
   struct Storage;
+  double findSeconds(const PlanningValue &value, const Sharding &from,
+                     const Sharding &to) const;
+
   Mesh mesh;
   const PlanCosts &costs;
   std::unique_ptr<Storage> storage;

@@ -183,6 +183,12 @@ public:
   }
   /// Null: the space is impossible.
   virtual std::unique_ptr<SpaceModel> make(int space, int64_t count) = 0;
+
+  /// Does the work of every number below `count`, perhaps in several threads.
+  virtual void forEach(size_t count, llvm::function_ref<void(size_t)> work) {
+    for (size_t number = 0; number < count; ++number)
+      work(number);
+  }
 };
 
 } // namespace parplan

@@ -97,6 +97,7 @@ public:
   explicit ReshardCache(Mesh mesh);
   ~ReshardCache();
   const Mesh &getMesh() const { return mesh; }
+  /// Any thread may ask. The reference stays valid.
   const ReshardPath &get(llvm::ArrayRef<int64_t> shape, const Sharding &from,
                          const Sharding &to);
 

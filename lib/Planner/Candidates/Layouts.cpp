@@ -35,7 +35,7 @@ struct LayoutTable::Storage {
   std::unordered_map<Sharding, int, Hash> numbers;
   /// Those that are there stay where they are.
   std::deque<Sharding> layouts;
-  std::vector<Form> forms;
+  std::deque<Form> forms;
 };
 
 LayoutTable::LayoutTable(const Mesh &mesh, const PlanCosts &costs)
@@ -78,22 +78,52 @@ int LayoutTable::getForm(const PlanningValue &value) {
   return static_cast<int>(storage->forms.size()) - 1;
 }
 
-double LayoutTable::getSeconds(int number, int from, int to) {
-  if (from == to)
-    return 0;
-  std::lock_guard guard(storage->lock);
+double LayoutTable::getSeconds(int form, int from, int to) {
+  return getAllSeconds(form, {from}, {to}).front();
+}
+
+std::vector<double> LayoutTable::getAllSeconds(int number,
+                                               llvm::ArrayRef<int> from,
+                                               llvm::ArrayRef<int> to) {
+  struct Unknown {
+    size_t place;
+    std::pair<int, int> layouts;
+    const Sharding &from, &to;
+  };
+  std::vector<Unknown> unknown;
+  std::vector<double> seconds;
+  std::unique_lock guard(storage->lock);
   Storage::Form &form = storage->forms[number];
-  auto [it, isNew] = form.seconds.try_emplace(
-      {from, to}, std::numeric_limits<double>::infinity());
-  const Sharding &layoutFrom = storage->layouts[from],
-                 &layoutTo = storage->layouts[to];
-  if (!isNew || !mayReshard(form.value, mesh, layoutFrom, layoutTo))
-    return it->second;
-  const ReshardPath &path =
-      storage->reshards.get(form.value.shape, layoutFrom, layoutTo);
-  if (path.found)
-    it->second = costs.getPathSeconds(path, mesh, form.value);
-  return it->second;
+  for (int one : from)
+    for (int other : to) {
+      auto known = form.seconds.find({one, other});
+      if (one != other && known == form.seconds.end())
+        unknown.push_back({seconds.size(),
+                           {one, other},
+                           storage->layouts[one],
+                           storage->layouts[other]});
+      seconds.push_back(known != form.seconds.end() ? known->second : 0);
+    }
+  if (unknown.empty())
+    return seconds;
+  // Searching takes long; others may ask meanwhile.
+  guard.unlock();
+  for (const Unknown &pair : unknown)
+    seconds[pair.place] = findSeconds(form.value, pair.from, pair.to);
+  guard.lock();
+  for (const Unknown &pair : unknown)
+    form.seconds.try_emplace(pair.layouts, seconds[pair.place]);
+  return seconds;
+}
+
+double LayoutTable::findSeconds(const PlanningValue &value,
+                                const Sharding &from,
+                                const Sharding &to) const {
+  if (mayReshard(value, mesh, from, to))
+    if (const ReshardPath &path = storage->reshards.get(value.shape, from, to);
+        path.found)
+      return costs.getPathSeconds(path, mesh, value);
+  return std::numeric_limits<double>::infinity();
 }
 
 int64_t LayoutTable::getBytes(int number, int layout) {

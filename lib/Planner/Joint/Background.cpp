@@ -75,8 +75,12 @@ void Background::forEach(size_t count, llvm::function_ref<void(size_t)> work) {
     }
     progress->isDone.notify_all();
   };
-  for (size_t thread = 0; thread < threads.size(); ++thread)
-    add(progress.get(), run);
+  {
+    std::lock_guard guard(lock);
+    for (size_t thread = 0; thread < threads.size(); ++thread)
+      queue.push_front({progress.get(), run});
+  }
+  isWanted.notify_all();
   run();
   std::unique_lock guard(progress->lock);
   progress->isDone.wait(guard, [&] { return progress->done == count; });

@@ -35,6 +35,15 @@ enum class Level {
   plan
 };
 
+static Level getNext(Level level) {
+  return static_cast<Level>(static_cast<int>(level) + 1);
+}
+
+/// What is raised by a state of its own, which no other thread has then.
+static bool isOfState(Level level) {
+  return level >= Level::ops && level < Level::path;
+}
+
 class Search {
 public:
   Search(SpaceSource &source, SpaceStates &states,
@@ -53,10 +62,12 @@ public:
       result.isCutShort = incumbent.isOver();
       if (result.isCutShort)
         break;
-      size_t number = open.begin()->second;
-      open.erase(open.begin());
+      std::vector<size_t> numbers = takeBest();
       lookAhead(open);
-      advance(number);
+      if (numbers.size() > 1)
+        advanceTogether(numbers);
+      else
+        advance(numbers.front());
     }
     certify();
     return std::move(result);
@@ -183,67 +194,135 @@ private:
     }
   }
 
-  /// One level more; false where the configuration is closed by that.
-  bool raise(size_t number) {
-    Node &node = nodes[number];
-    const Configuration &configuration = node.configuration;
-    if (node.level == Level::none) {
-      node.bound =
-          std::max(node.bound, bounds.getLeast(configuration, /*isOwn=*/false,
-                                               incumbent.getCutoff()));
-      node.level = Level::scaled;
-    } else if (node.level < Level::relaxed) {
-      bool isOfKnown = node.level == Level::scaled;
-      node.bound =
-          std::max(node.bound, bounds.getRelaxed(configuration, isOfKnown,
-                                                 incumbent.getCutoff()));
-      node.level = isOfKnown ? Level::known : Level::relaxed;
-    } else if (node.level == Level::relaxed) {
-      node.bound =
-          std::max(node.bound, bounds.getLeast(configuration, /*isOwn=*/true,
-                                               incumbent.getCutoff()));
-      node.level = Level::ops;
-    } else if (states.isTooLongWithFewer(configuration,
-                                         incumbent.getCutoff())) {
-      node.bound = never;
-    } else {
-      SpaceState *state = states.get(configuration);
-      if (!state)
-        return false;
-      if (node.level == Level::blocks && node.bound < incumbent.getCutoff()) {
-        node.bound =
-            std::max(node.bound, state->getMemoryBound(configuration.shape,
-                                                       incumbent.getCutoff()));
-        node.level = Level::memory;
-      } else if (node.level == Level::memory) {
-        node.bound =
-            std::max(node.bound, state->getPathBound(configuration.shape,
-                                                     incumbent.getCutoff()));
-        node.level = Level::path;
-      } else if (node.level == Level::path) {
-        plan(number, *state);
-        return false;
-      } else {
-        node.bound =
-            std::max(node.bound, state->getBlockBound(configuration.shape,
-                                                      incumbent.getCutoff()));
-        node.level = Level::blocks;
+  /// Of what is open the best one and, where states raise it, others that are
+  /// raised at the same time. How many does not depend on threads, and neither
+  /// does what is found.
+  std::vector<size_t> takeBest() {
+    constexpr size_t mostTogether = 4;
+    constexpr int mostSeen = 64;
+    std::vector<size_t> numbers;
+    std::set<std::pair<int, int64_t>> places;
+    int seen = 0;
+    for (auto it = open.begin();
+         it != open.end() && it->first < incumbent.getCutoff() &&
+         numbers.size() < mostTogether && seen < mostSeen;
+         ++seen) {
+      const Node &node = nodes[it->second];
+      bool isFirst = numbers.empty();
+      bool isNew = places
+                       .insert({node.configuration.space,
+                                node.configuration.microBatches})
+                       .second;
+      if (!isFirst && (!isNew || !isOfState(node.level))) {
+        ++it;
+        continue;
       }
+      numbers.push_back(it->second);
+      it = open.erase(it);
+      if (!isOfState(node.level))
+        break;
     }
+    return numbers;
+  }
+
+  /// What a state says of the next level.
+  double getNextBound(const Node &node, SpaceState &state, double cutoff) {
+    const ScheduleShape &shape = node.configuration.shape;
+    switch (node.level) {
+    case Level::ops:
+      return state.getBlockBound(shape, cutoff);
+    case Level::blocks:
+      return state.getMemoryBound(shape, cutoff);
+    case Level::memory:
+      return state.getPathBound(shape, cutoff);
+    default:
+      PARPLAN_UNREACHABLE("a level without states");
+    }
+  }
+
+  /// Null: the configuration is closed, or impossible.
+  SpaceState *findState(size_t number) {
+    const Configuration &configuration = nodes[number].configuration;
+    double cutoff = incumbent.getCutoff();
+    if (!states.isTooLongWithFewer(configuration, cutoff))
+      return states.get(configuration);
+    ++result.evaluations;
+    close(cutoff, number, /*isCutOff=*/true);
+    return nullptr;
+  }
+
+  /// One level more of several that are open no more but for this, each of
+  /// another state. How many are open again.
+  int64_t advanceTogether(llvm::ArrayRef<size_t> numbers) {
+    for (size_t number : numbers)
+      states.prepare(nodes[number].configuration, SpaceSource::Next::model);
+    std::vector<std::pair<size_t, SpaceState *>> tasks;
+    for (size_t number : numbers)
+      if (SpaceState *state = findState(number))
+        tasks.emplace_back(number, state);
+    double cutoff = incumbent.getCutoff();
+    source.forEach(tasks.size(), [&](size_t task) {
+      auto [number, state] = tasks[task];
+      Node &node = nodes[number];
+      node.bound = std::max(node.bound, getNextBound(node, *state, cutoff));
+      node.level = getNext(node.level);
+    });
+    int64_t left = llvm::count_if(
+        tasks, [&](const auto &task) { return finish(task.first); });
+    report();
+    return left;
+  }
+
+  /// After a level more; false where the configuration is closed by that.
+  bool finish(size_t number) {
+    const Node &node = nodes[number];
     ++result.evaluations;
     // What is infinite took longer than the cutoff, or cannot be.
     if (node.bound >= incumbent.getCutoff()) {
       close(incumbent.getCutoff(), number, /*isCutOff=*/true);
       return false;
     }
+    open.insert({node.bound, number});
     return true;
   }
 
-  /// The same for a node that is open no more but for this; true: it is again.
+  /// One level more of what has no state yet.
+  void raise(Node &node) {
+    const Configuration &configuration = node.configuration;
+    double cutoff = incumbent.getCutoff(), bound = 0;
+    switch (node.level) {
+    case Level::none:
+      bound = bounds.getLeast(configuration, /*isOwn=*/false, cutoff);
+      break;
+    case Level::scaled:
+      bound = bounds.getRelaxed(configuration, /*isOfKnown=*/true, cutoff);
+      break;
+    case Level::known:
+      bound = bounds.getRelaxed(configuration, /*isOfKnown=*/false, cutoff);
+      break;
+    case Level::relaxed:
+      bound = bounds.getLeast(configuration, /*isOwn=*/true, cutoff);
+      break;
+    default:
+      PARPLAN_UNREACHABLE("a level of states");
+    }
+    node.bound = std::max(node.bound, bound);
+    node.level = getNext(node.level);
+  }
+
+  /// One level more of one that is open no more but for this; true: it is
+  /// again.
   bool advance(size_t number) {
-    bool isOpen = raise(number);
-    if (isOpen)
-      open.insert({nodes[number].bound, number});
+    Node &node = nodes[number];
+    if (isOfState(node.level))
+      return advanceTogether(number) > 0;
+    bool isOpen = false;
+    if (node.level < Level::ops) {
+      raise(node);
+      isOpen = finish(number);
+    } else if (SpaceState *state = findState(number)) {
+      plan(number, *state);
+    }
     report();
     return isOpen;
   }

@@ -259,11 +259,13 @@ private:
       factor.addVariable(variable, static_cast<int>(getRests(value).size()));
     factor.addVariable(getVariable(maker), std::move(classes));
     factor.reserve(getRests(value).size() * distinct.size());
-    for (int rest : getRests(value))
-      for (int layout : distinct) {
+    llvm::ArrayRef<int> rests = getRests(value);
+    std::vector<double> seconds = tables.layouts.getAllSeconds(
+        tables.forms[value], distinct, rests);
+    for (size_t rest = 0; rest < rests.size(); ++rest)
+      for (auto [number, layout] : llvm::enumerate(distinct)) {
         Components cost{};
-        cost[component] =
-            tables.layouts.getSeconds(tables.forms[value], layout, rest);
+        cost[component] = seconds[number * rests.size() + rest];
         if (lifetimes.isSum(value))
           cost[permanent] += static_cast<double>(
               tables.layouts.getBytes(tables.forms[value], layout));
@@ -365,9 +367,11 @@ private:
                                      llvm::ArrayRef<int> layouts) {
     std::vector<CopyCost> costs;
     int form = tables.forms[value];
-    for (int layout : layouts)
+    std::vector<double> seconds =
+        tables.layouts.getAllSeconds(form, {rest}, layouts);
+    for (auto [layout, ofCopy] : llvm::zip_equal(layouts, seconds))
       costs.push_back(
-          {layout == rest, tables.layouts.getSeconds(form, rest, layout),
+          {layout == rest, ofCopy,
            static_cast<double>(tables.layouts.getBytes(form, layout))});
     return costs;
   }
