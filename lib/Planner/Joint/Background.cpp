@@ -37,7 +37,7 @@ void Background::end() {
 
 bool Background::wantsMore() const {
   std::lock_guard guard(lock);
-  return queue.size() < 4 * threads.size();
+  return queue.size() < mostWaiting * threads.size();
 }
 
 void Background::add(const void *subject, std::function<void()> work) {

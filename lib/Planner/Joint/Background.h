@@ -30,6 +30,8 @@ public:
   /// Waits for what has begun and drops what has not.
   void end();
 
+  /// Per thread: who asks may be long away.
+  static constexpr size_t mostWaiting = 4;
   /// True if threads would soon have nothing to do.
   bool wantsMore() const;
   /// Begun in this order. `subject` is what it is for.

@@ -11,6 +11,16 @@
 
 using namespace parplan;
 
+void KnownMinima::add(const Components &prices, double least) {
+  constexpr size_t most = 128;
+  if (known.size() < most) {
+    known.push_back({prices, least});
+    return;
+  }
+  known[next] = {prices, least};
+  next = (next + 1) % most;
+}
+
 /// The largest multiple of `part` that nowhere exceeds `whole`.
 static double getMultiple(const Components &whole, const Components &part) {
   double multiple = std::numeric_limits<double>::infinity();
@@ -20,17 +30,16 @@ static double getMultiple(const Components &whole, const Components &part) {
   return multiple;
 }
 
-double KnownMinima::getBound(ModeSet modes, const Components &prices) const {
+double KnownMinima::getBound(const Components &prices) const {
   constexpr int mostParts = 3;
-  auto ofModes = known.find(modes);
-  if (ofModes == known.end())
-    return 0;
+  // Sums of the same numbers in another order differ by less.
+  constexpr double tolerance = 1e-9;
   Components rest = prices;
   double bound = 0;
   for (int part = 0; part < mostParts; ++part) {
     const Answer *best = nullptr;
     double most = 0, multiple = 0;
-    for (const Answer &answer : ofModes->second) {
+    for (const Answer &answer : known) {
       double candidate = getMultiple(rest, answer.prices);
       if (candidate * answer.least <= most)
         continue;
@@ -42,8 +51,8 @@ double KnownMinima::getBound(ModeSet modes, const Components &prices) const {
       break;
     bound += most;
     for (int component = 0; component < componentCount; ++component)
-      rest[component] = std::max(
-          0.0, rest[component] - multiple * best->prices[component]);
+      rest[component] =
+          std::max(0.0, rest[component] - multiple * best->prices[component]);
   }
-  return bound;
+  return bound * (1 - tolerance);
 }

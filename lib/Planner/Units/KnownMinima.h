@@ -9,7 +9,6 @@
 
 #include "Components.h"
 
-#include <map>
 #include <vector>
 
 namespace parplan {
@@ -19,19 +18,19 @@ namespace parplan {
 /// and those of higher prices no less: answers bound what has not been asked.
 class KnownMinima {
 public:
-  void add(ModeSet modes, const Components &prices, double least) {
-    known[modes].push_back({prices, least});
-  }
+  /// The last ones are kept.
+  void add(const Components &prices, double least);
   /// A lower bound: prices are taken apart into those that are known, the part
   /// that is worth most first.
-  double getBound(ModeSet modes, const Components &prices) const;
+  double getBound(const Components &prices) const;
 
 private:
   struct Answer {
     Components prices;
     double least;
   };
-  std::map<ModeSet, std::vector<Answer>> known;
+  std::vector<Answer> known;
+  size_t next = 0;
 };
 
 } // namespace parplan

@@ -105,30 +105,61 @@ BoundaryMatrix UnitOracle::minimise(const Weights &weights, ModeSet wanted) {
   return matrix;
 }
 
-BlockOracle::Least UnitOracle::getLeast(const Weights &weights,
-                                        ModeSet wanted) {
-  Components prices = toComponents(weights);
-  Least least;
-  for (Mode *mode : getModes(wanted)) {
-    VectorElimination &elimination = getOverAll(*mode);
-    double value = elimination.minimise(prices).front();
-    if (value >= least.value)
-      continue;
-    least = {value, {}};
-    std::vector<int> places(mode->network.getVariableCount(), -1);
-    elimination.complete(places);
-    if (auto cost = mode->network.complete(prices, places))
-      least.cost = toCost(*cost);
+std::vector<std::pair<double, UnitOracle::Mode *>>
+UnitOracle::getModesByBound(ModeSet wanted, const Components &prices) {
+  std::vector<Mode *> found = getModes(wanted);
+  std::vector<std::pair<double, Mode *>> byBound;
+  for (Mode *mode : found)
+    byBound.emplace_back(found.size() > 1 ? mode->known.getBound(prices) : 0,
+                         mode);
+  llvm::stable_sort(byBound, llvm::less_first());
+  return byBound;
+}
+
+std::pair<double, UnitOracle::Mode *>
+UnitOracle::findLeast(const Components &prices, ModeSet wanted) {
+  std::pair<double, Mode *> least = {BoundaryMatrix::impossible, nullptr};
+  for (auto [bound, mode] : getModesByBound(wanted, prices)) {
+    if (bound >= least.first)
+      break;
+    double value = getOverAll(*mode).minimise(prices).front();
+    mode->known.add(prices, value);
+    // Of equal ones the first.
+    if (value < least.first ||
+        (value == least.first && least.second && mode < least.second))
+      least = {value, mode};
   }
   return least;
 }
 
+BlockOracle::Least UnitOracle::getLeast(const Weights &weights,
+                                        ModeSet wanted) {
+  Components prices = toComponents(weights);
+  auto [value, mode] = findLeast(prices, wanted);
+  Least least;
+  if (!mode)
+    return least;
+  least.value = value;
+  std::vector<int> places(mode->network.getVariableCount(), -1);
+  mode->overAll->complete(places);
+  if (auto cost = mode->network.complete(prices, places))
+    least.cost = toCost(*cost);
+  return least;
+}
+
 double UnitOracle::getLeastValue(const Weights &weights, ModeSet wanted) {
+  return findLeast(toComponents(weights), wanted).first;
+}
+
+double UnitOracle::getKnownValue(const Weights &weights, ModeSet wanted) const {
   Components prices = toComponents(weights);
   double least = BoundaryMatrix::impossible;
-  for (Mode *mode : getModes(wanted))
-    least = std::min(least, getOverAll(*mode).minimise(prices).front());
-  knownMinima.add(wanted, prices, least);
+  for (const Mode &mode : modes) {
+    if ((wanted >> mode.number & 1) == 0 || mode.isImpossible)
+      continue;
+    // Nothing is known of what has not been made.
+    least = std::min(least, mode.isMade ? mode.known.getBound(prices) : 0);
+  }
   return least;
 }
 
@@ -148,10 +179,13 @@ std::optional<BlockPlan> UnitOracle::getPlan(const Weights &weights,
   Mode *best = nullptr;
   double least = BoundaryMatrix::impossible;
   std::vector<int> places;
-  for (Mode *mode : getModes(wanted)) {
+  for (auto [bound, mode] : getModesByBound(wanted, prices)) {
+    if (bound >= least)
+      break;
     VectorElimination &elimination = getByStates(*mode);
     double cost = elimination.minimise(prices)[entry];
-    if (cost >= least)
+    bool isFirst = cost == least && best && mode < best;
+    if (cost >= least && !isFirst)
       continue;
     least = cost;
     best = mode;

@@ -31,9 +31,7 @@ public:
   BoundaryMatrix minimise(const Weights &weights, ModeSet modes) override;
   Least getLeast(const Weights &weights, ModeSet modes) override;
   double getLeastValue(const Weights &weights, ModeSet modes) override;
-  double getKnownValue(const Weights &weights, ModeSet modes) const override {
-    return knownMinima.getBound(modes, toComponents(weights));
-  }
+  double getKnownValue(const Weights &weights, ModeSet modes) const override;
   std::optional<BlockPlan> getPlan(const Weights &weights, ModeSet modes,
                                    int in, int out) override;
 
@@ -66,6 +64,8 @@ private:
     /// By states of both boundaries, and over all of them, whose tables are
     /// smaller: each made when it is first needed.
     std::optional<VectorElimination> byStates, overAll;
+    /// Of all states.
+    KnownMinima known;
   };
 
   void addMode(Mode &mode, UnitNetwork made);
@@ -78,6 +78,12 @@ private:
                                     int out) const;
   /// The modes of a set that have plans at all.
   std::vector<Mode *> getModes(ModeSet wanted);
+  /// Those modes, with what is known to be no more than their minima, the
+  /// least first.
+  std::vector<std::pair<double, Mode *>>
+  getModesByBound(ModeSet wanted, const Components &prices);
+  /// The minimum over all states, and a mode that has it; null: there is none.
+  std::pair<double, Mode *> findLeast(const Components &prices, ModeSet wanted);
   VectorElimination &getByStates(Mode &mode);
   VectorElimination &getOverAll(Mode &mode);
 
@@ -87,7 +93,6 @@ private:
   /// Choices per slot of both boundaries.
   std::vector<int> beforeCounts, behindCounts;
   int inCount = 1, outCount = 1;
-  KnownMinima knownMinima;
 };
 
 } // namespace parplan

@@ -38,14 +38,16 @@ TEST(Background, IsDoneByAnotherThread) {
   EXPECT_NE(worker.get_future().get(), std::this_thread::get_id());
 }
 
-TEST(Background, WantsMoreUntilWorkWaits) {
+TEST(Background, WantsMoreUntilEnoughWorkWaits) {
   Held held;
-  int first = 0, second = 0;
+  int first = 0, others = 0;
   Background background(1);
   background.add(&first, held.getWork());
   held.waitUntilBegun();
-  EXPECT_TRUE(background.wantsMore());
-  background.add(&second, [] {});
+  for (size_t waiting = 0; waiting < Background::mostWaiting; ++waiting) {
+    EXPECT_TRUE(background.wantsMore());
+    background.add(&others, [] {});
+  }
   EXPECT_FALSE(background.wantsMore());
   held.letGo();
 }
@@ -78,5 +80,36 @@ TEST(Background, DoesOtherWorkHereWhileAThreadIsAtWhatIsClaimed) {
   background.add(&second, [&] { worker = std::this_thread::get_id(); });
   background.claim(&first);
   EXPECT_EQ(worker, std::this_thread::get_id());
+  held.letGo();
+}
+
+TEST(Background, DoesEveryNumberOnce) {
+  for (unsigned threads : {0, 1, 3}) {
+    std::vector<std::atomic<int>> times(100);
+    Background(threads).forEach(times.size(),
+                                [&](size_t number) { ++times[number]; });
+    for (const std::atomic<int> &time : times)
+      EXPECT_EQ(time, 1);
+  }
+}
+
+TEST(Background, SharesNumbersWithItsThreads) {
+  // Both are at a number at the same time, or neither ends.
+  std::promise<void> ofFirst, ofSecond;
+  Background background(1);
+  background.forEach(2, [&](size_t number) {
+    (number == 0 ? ofFirst : ofSecond).set_value();
+    (number == 0 ? ofSecond : ofFirst).get_future().wait();
+  });
+}
+
+TEST(Background, DoesNumbersAloneWhileItsThreadsAreBusy) {
+  Held held;
+  int subject = 0, count = 0;
+  Background background(1);
+  background.add(&subject, held.getWork());
+  held.waitUntilBegun();
+  background.forEach(3, [&](size_t) { ++count; });
+  EXPECT_EQ(count, 3);
   held.letGo();
 }

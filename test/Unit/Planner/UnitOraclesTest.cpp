@@ -3,6 +3,7 @@
 #include "Residual.h"
 
 #include "lib/Planner/Exact/MeshProblem.h"
+#include "lib/Planner/Units/Components.h"
 #include "lib/Planner/Units/NearBlock.h"
 
 #include "parplan/Planner/Evaluator.h"
@@ -157,6 +158,34 @@ TEST(UnitOraclesTest, AnswersAreTheSameWhenWorkIsForgotten) {
     EXPECT_EQ(getLeast(kept, mode), getLeast(forgotten, mode)) << mode;
     forgotten.oracles->forget();
   }
+}
+
+TEST(UnitOraclesTest, AnswersAreTheSameWhateverWasAskedBefore) {
+  Divided fresh(makeStep(4, 2), 2, 2), asked(makeStep(4, 2), 2, 2);
+  auto getWeights = [&](double bytePrice) {
+    Weights weights = fresh.getStepWeights();
+    weights.permanentBytes = weights.savedBytes = bytePrice;
+    return weights;
+  };
+  constexpr double prices[] = {0, 1e-9, 1e-6, 1e-5, 1e-3};
+  std::vector<SearchUnit> ofFresh = fresh.oracles->getUnits(),
+                          ofAsked = asked.oracles->getUnits();
+  for (size_t unit = 0; unit < ofAsked.size(); ++unit)
+    for (double price : prices) {
+      BlockOracle &oracle = *ofAsked[unit].oracle;
+      for (double factor : {0.5, 0.9, 1.1, 2.0})
+        oracle.getLeast(getWeights(price * factor), allModes);
+      // What is known of others says something, and not too much.
+      double known = oracle.getKnownValue(getWeights(price), allModes);
+      BlockOracle::Least least = oracle.getLeast(getWeights(price), allModes);
+      EXPECT_LE(known, least.value);
+      EXPECT_GT(known, 0);
+      BlockOracle::Least alone =
+          ofFresh[unit].oracle->getLeast(getWeights(price), allModes);
+      EXPECT_EQ(least.value, alone.value);
+      EXPECT_EQ(toComponents(least.cost), toComponents(alone.cost));
+      EXPECT_EQ(oracle.getLeastValue(getWeights(price), allModes), alone.value);
+    }
 }
 
 TEST(UnitOraclesTest, TheCheapestUnitsAreTheCheapestPlan) {
