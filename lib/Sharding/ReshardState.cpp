@@ -296,6 +296,8 @@ ReshardPath Problem::getPath(llvm::ArrayRef<ReachedState> reached) const {
 // Two terms, and no move lowers both:
 //  * What the rank that lacks most of its goal block must receive. A rank
 //    receives no more than the ring cost counts, and reductions widen no block.
+//    Stored pieces are moved only as a whole block: what is stored in the goal
+//    is the whole block of some rank before, or a dimension is cut so.
 //  * What reductions send. Axes that the goal uses for dimensions or storage
 //    can be scattered first, then the others are reduced:
 //    N (ab + a - 2) elements, a and b being the widths of both.
@@ -314,10 +316,20 @@ void Problem::sampleRanks() {
 }
 
 int64_t Problem::getLackingElements(const State &state) const {
-  size_t rank = blockShape.size();
-  // Pieces of flattened blocks: what is known is how many elements there are.
+  int64_t lacking = getLackingElements(state.dims, goal.dims);
+  if (!goal.storage.empty() && !goal.dims.empty()) {
+    llvm::SmallVector<Axes, 5> viewed = goal.dims;
+    viewed.front().append(goal.storage);
+    lacking = std::min(lacking, getLackingElements(state.dims, viewed));
+  }
+  // Of pieces of flattened blocks it is known how many elements there are.
   if (!state.storage.empty() || !goal.storage.empty())
-    return std::max<int64_t>(0, getLocalCount(goal) - getLocalCount(state));
+    lacking = std::max(lacking, getLocalCount(goal) - getLocalCount(state));
+  return lacking;
+}
+
+int64_t Problem::getLackingElements(llvm::ArrayRef<Axes> present,
+                                    llvm::ArrayRef<Axes> wanted) const {
   auto getBlock = [&](const Axes &axes, size_t dim,
                       const std::array<int32_t, maxAxes> &coordinates) {
     Interval held{0, blockShape[dim]};
@@ -331,19 +343,19 @@ int64_t Problem::getLackingElements(const State &state) const {
   };
   int64_t most = 0;
   for (const auto &coordinates : sampledRanks) {
-    int64_t wanted = 1, present = 1;
-    for (size_t dim = 0; dim < rank; ++dim) {
-      Interval target = getBlock(goal.dims[dim], dim, coordinates);
-      wanted *= target.size();
-      if (state.dims[dim] == goal.dims[dim]) {
-        present *= target.size();
+    int64_t elements = 1, held = 1;
+    for (size_t dim = 0; dim < blockShape.size(); ++dim) {
+      Interval target = getBlock(wanted[dim], dim, coordinates);
+      elements *= target.size();
+      if (present[dim] == wanted[dim]) {
+        held *= target.size();
         continue;
       }
-      Interval held = getBlock(state.dims[dim], dim, coordinates);
-      present *= std::max<int64_t>(0, std::min(held.stop, target.stop) -
-                                          std::max(held.start, target.start));
+      Interval block = getBlock(present[dim], dim, coordinates);
+      held *= std::max<int64_t>(0, std::min(block.stop, target.stop) -
+                                       std::max(block.start, target.start));
     }
-    most = std::max(most, wanted - present);
+    most = std::max(most, elements - held);
   }
   return most;
 }

@@ -152,6 +152,9 @@ private:
   Move getMove(const Step &step, const State &before, const State &after) const;
   void divideBlocks();
   int64_t getLackingElements(const State &state) const;
+  /// Of blocks cut over such axes.
+  int64_t getLackingElements(llvm::ArrayRef<Axes> present,
+                             llvm::ArrayRef<Axes> wanted) const;
 
   const Mesh &mesh;
   /// Axes of the mesh that the reduced axes stand for, in no order.
