@@ -258,7 +258,9 @@ private:
       states.prepare(nodes[number].configuration, SpaceSource::Next::model);
     std::vector<std::pair<size_t, SpaceState *>> tasks;
     for (size_t number : numbers)
-      if (SpaceState *state = findState(number))
+      if (!tasks.empty() && incumbent.isOver())
+        open.insert({nodes[number].bound, number});
+      else if (SpaceState *state = findState(number))
         tasks.emplace_back(number, state);
     double cutoff = incumbent.getCutoff();
     source.forEach(tasks.size(), [&](size_t task) {
