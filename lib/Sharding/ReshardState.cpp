@@ -296,8 +296,9 @@ ReshardPath Problem::getPath(llvm::ArrayRef<ReachedState> reached) const {
 // Two terms, and no move lowers both:
 //  * What the rank that lacks most of its goal block must receive. A rank
 //    receives no more than the ring cost counts, and reductions widen no block.
-//    Stored pieces are moved only as a whole block: what is stored in the goal
-//    is the whole block of some rank before, or a dimension is cut so.
+//    No move changes the blocks of stored pieces: before the goal is stored,
+//    they are those of the goal, or the first dimension is cut over the axes of
+//    its storage, too.
 //  * What reductions send. Axes that the goal uses for dimensions or storage
 //    can be scattered first, then the others are reduced:
 //    N (ab + a - 2) elements, a and b being the widths of both.

@@ -44,8 +44,7 @@ public:
   std::unique_ptr<SpaceModel> make(int space, int64_t count) override;
   std::unique_ptr<SpaceModel> makeRelaxed(int space, int64_t count,
                                           bool isOfKnown) override;
-  void forEach(size_t count,
-               llvm::function_ref<void(size_t)> work) override {
+  void forEach(size_t count, llvm::function_ref<void(size_t)> work) override {
     background.forEach(count, work);
   }
 

@@ -213,8 +213,8 @@ std::unique_ptr<SpaceModel> ReplicaModels::make(const SourceStep &step,
       static_cast<double>(space.mesh.getWidth(getDataAxes(space.mesh)));
   ReplicaShares shares{1, 1 / replicas};
   if (replica != &own) {
-    PartBound parts = boundParts(replica->oracles->getChoices(),
-                                 own.oracles->getChoices());
+    PartBound parts =
+        boundParts(replica->oracles->getChoices(), own.oracles->getChoices());
     if (parts.share == 0)
       return nullptr;
     shares.ofPasses = parts.share *

@@ -260,8 +260,8 @@ private:
     factor.addVariable(getVariable(maker), std::move(classes));
     factor.reserve(getRests(value).size() * distinct.size());
     llvm::ArrayRef<int> rests = getRests(value);
-    std::vector<double> seconds = tables.layouts.getAllSeconds(
-        tables.forms[value], distinct, rests);
+    std::vector<double> seconds =
+        tables.layouts.getAllSeconds(tables.forms[value], distinct, rests);
     for (size_t rest = 0; rest < rests.size(); ++rest)
       for (auto [number, layout] : llvm::enumerate(distinct)) {
         Components cost{};

@@ -299,7 +299,7 @@ std::vector<OpChoices> UnitOracles::getChoices() const {
   std::vector<OpChoices> choices;
   for (auto [op, assignments, seconds] :
        llvm::zip_equal(problem.ops, tables.assignments, tables.opSeconds))
-    choices.push_back({assignments, seconds,
-                       static_cast<double>(getRepeat(problem, op))});
+    choices.push_back(
+        {assignments, seconds, static_cast<double>(getRepeat(problem, op))});
   return choices;
 }

@@ -89,8 +89,7 @@ private:
     for (int choice = 0; choice < count; ++choice) {
       for (auto [entry, user] : llvm::zip_equal(key, users))
         entry = user.classes[choice];
-      auto [it, isNew] =
-          known.try_emplace(key, static_cast<int>(known.size()));
+      auto [it, isNew] = known.try_emplace(key, static_cast<int>(known.size()));
       ofChoices.push_back(it->second);
       if (!isNew)
         continue;
