@@ -13,6 +13,9 @@ using namespace parplan;
 
 void KnownMinima::add(const Components &prices, double least) {
   constexpr size_t most = 128;
+  // Nothing follows from nothing, and what is impossible is left to others.
+  if (least <= 0 || least == std::numeric_limits<double>::infinity())
+    return;
   if (known.size() < most) {
     known.push_back({prices, least});
     return;

@@ -18,7 +18,7 @@ namespace parplan {
 /// and those of higher prices no less: answers bound what has not been asked.
 class KnownMinima {
 public:
-  /// The last ones are kept.
+  /// The last ones are kept, but those that are free or impossible.
   void add(const Components &prices, double least);
   /// A lower bound: prices are taken apart into those that are known, the part
   /// that is worth most first.

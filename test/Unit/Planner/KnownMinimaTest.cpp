@@ -46,6 +46,14 @@ TEST(KnownMinima, SayNothingBeforeAnAnswer) {
   EXPECT_EQ(KnownMinima().getBound(Components{1, 1}), 0);
 }
 
+TEST(KnownMinima, SayNothingAfterWhatIsFreeOrImpossible) {
+  KnownMinima known;
+  known.add({}, 0);
+  known.add({1}, std::numeric_limits<double>::infinity());
+  EXPECT_EQ(known.getBound({0, 1}), 0);
+  EXPECT_EQ(known.getBound({1, 1}), 0);
+}
+
 TEST(KnownMinima, KnowMultiplesOfWhatWasAsked) {
   KnownMinima known;
   known.add({1, 2}, 3);
