@@ -1,5 +1,4 @@
-//===- SourceStep.cpp - What a search is told of one step
-//------------------===//
+//===- SourceStep.cpp - What a search is told of one step -----------------===//
 //
 // Part of parplan. No MLIR in this library.
 //
