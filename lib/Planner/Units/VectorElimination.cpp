@@ -42,9 +42,9 @@ minimiseRow(double *out, int vectorCount, const double *narrow,
   }
 }
 
-/// sums[v] += weight * values[v], without contraction for the same reason.
-__attribute__((target_clones("avx512f", "avx2", "default"),
-               optimize("fp-contract=off"))) void
+/// sums[v] += weight * values[v]. This file is compiled without contraction
+/// (CMakeLists.txt), for the same reason.
+__attribute__((target_clones("avx512f", "avx2", "default"))) void
 addProducts(double *sums, int vectorCount, double weight,
             const double *values) {
   for (int lane = 0; lane < vectorCount; ++lane)
