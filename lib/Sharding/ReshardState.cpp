@@ -118,48 +118,95 @@ Problem::Problem(const Mesh &wholeMesh, llvm::ArrayRef<int64_t> shape,
     isEven.push_back(shape[dim] % width == 0);
     blockShape[dim] = ceilDivide(shape[dim], width); // S3
   }
+  llvm::SmallVector<int, maxAxes> moved;
   for (int axis = 0; axis < mesh.getAxisCount(); ++axis)
     if (used[axis])
-      meshAxes.push_back(axis);
-  PARPLAN_CHECK(meshAxes.size() <= static_cast<size_t>(maxAxes),
-                "a reshard over ", meshAxes.size(), " axes");
-  nameAxes(from, to);
+      moved.push_back(axis);
+  nameAxes(from, to, moved);
   divideBlocks();
   start = reduce(from);
   goal = reduce(to);
 }
 
+namespace {
+
+/// The list of a sharding that an axis is in, and its position. Dimensions come
+/// first, then storage, then pending and replicated axes, which have no order.
+std::pair<size_t, size_t> getPlace(const Sharding &sharding, int axis) {
+  size_t rank = sharding.dims.size();
+  for (size_t list = 0; list <= rank; ++list) {
+    const AxisList &axes = list < rank ? sharding.dims[list] : sharding.storage;
+    auto position = llvm::find(axes, axis) - axes.begin();
+    if (position < static_cast<std::ptrdiff_t>(axes.size()))
+      return {list, position};
+  }
+  return {rank + (llvm::is_contained(sharding.partial, axis) ? 1 : 2), 0};
+}
+
+/// True if `other` comes directly behind `one`, wherever there is an order.
+bool areNeighbours(const Sharding &sharding, int one, int other) {
+  auto [list, position] = getPlace(sharding, one);
+  auto [itsList, itsPosition] = getPlace(sharding, other);
+  bool hasOrder = list <= sharding.dims.size();
+  return list == itsList && (!hasOrder || position + 1 == itsPosition);
+}
+
+} // namespace
+
+/// Per dimension whether some block of it may be padded.
+llvm::SmallVector<bool, 4> Problem::findPadded(const Sharding &from,
+                                               const Sharding &to) const {
+  llvm::SmallVector<bool, 4> padded;
+  for (size_t dim = 0; dim < blockShape.size(); ++dim) {
+    AxisList axes;
+    for (const Sharding *sharding : {&from, &to})
+      for (int axis :
+           llvm::drop_begin(sharding->dims[dim], prefixes[dim].size()))
+        if (!llvm::is_contained(axes, axis))
+          axes.push_back(axis);
+    padded.push_back(blockShape[dim] % mesh.getWidth(axes) != 0);
+  }
+  return padded;
+}
+
 /// Larger axes first; of one size, in the order of their places in `from` and
 /// in `to`.
-void Problem::nameAxes(const Sharding &from, const Sharding &to) {
-  auto getPlace = [](const Sharding &sharding, int axis) {
-    std::pair<size_t, size_t> place;
-    auto isIn = [&](const AxisList &list) {
-      place.second = llvm::find(list, axis) - list.begin();
-      return place.second < list.size();
-    };
-    for (const AxisList &axes : sharding.dims) {
-      if (isIn(axes))
-        return place;
-      ++place.first;
-    }
-    if (isIn(sharding.storage))
-      return place;
-    ++place.first;
-    // Pending axes have no order.
-    if (isIn(sharding.partial))
-      return std::pair(place.first, size_t(0));
-    return std::pair(place.first + 1, size_t(0));
+void Problem::nameAxes(const Sharding &from, const Sharding &to,
+                       llvm::ArrayRef<int> moved) {
+  auto getKey = [&](int axis) {
+    return std::tuple(getPlace(from, axis), getPlace(to, axis));
   };
-  llvm::stable_sort(meshAxes, [&](int one, int other) {
-    auto getKey = [&](int axis) {
-      return std::tuple(-mesh.getAxis(axis).size, getPlace(from, axis),
-                        getPlace(to, axis));
-    };
-    return getKey(one) < getKey(other);
+  llvm::SmallVector<int, maxAxes> ordered(moved);
+  llvm::stable_sort(
+      ordered, [&](int one, int other) { return getKey(one) < getKey(other); });
+  // Cut over one axis after the other, padded blocks have other elements.
+  llvm::SmallVector<bool, 4> padded = findPadded(from, to);
+  auto isPadded = [&](const Sharding &sharding, int axis) {
+    size_t list = getPlace(sharding, axis).first;
+    return list < padded.size() && padded[list];
+  };
+  auto isServer = [&](int axis) {
+    return mesh.getAxis(axis).role == AxisRole::server;
+  };
+  bool areMany = ordered.size() > static_cast<size_t>(maxSingleAxes);
+  for (int axis : ordered) {
+    bool isJoined = areMany && !meshAxes.empty() && !isServer(axis) &&
+                    !isServer(meshAxes.back().back());
+    for (const Sharding *sharding : {&from, &to})
+      isJoined = isJoined && !isPadded(*sharding, axis) &&
+                 areNeighbours(*sharding, meshAxes.back().back(), axis);
+    if (isJoined)
+      meshAxes.back().push_back(axis);
+    else
+      meshAxes.push_back({axis});
+  }
+  llvm::stable_sort(meshAxes, [&](const AxisList &one, const AxisList &other) {
+    return mesh.getWidth(one) > mesh.getWidth(other);
   });
-  for (int axis : meshAxes) {
-    sizes.push_back(mesh.getAxis(axis).size);
+  PARPLAN_CHECK(meshAxes.size() <= static_cast<size_t>(maxAxes),
+                "a reshard over ", meshAxes.size(), " axes");
+  for (const AxisList &axes : meshAxes) {
+    sizes.push_back(mesh.getWidth(axes));
     rankCount *= sizes.back();
   }
 }
@@ -186,19 +233,22 @@ Query Problem::getQuery() const {
 }
 
 State Problem::reduce(const Sharding &sharding) const {
-  auto reduceAxis = [&](int axis) {
-    return static_cast<int>(llvm::find(meshAxes, axis) - meshAxes.begin());
+  // An axis is there with all that it is one with: the first of them counts.
+  auto visit = [&](llvm::ArrayRef<int> list, auto take) {
+    for (int axis : list)
+      for (auto [number, axes] : llvm::enumerate(meshAxes))
+        if (axes.front() == axis)
+          take(static_cast<int>(number));
   };
   State state;
   for (size_t dim = 0; dim < blockShape.size(); ++dim) {
     Axes &axes = state.dims.emplace_back();
-    for (int axis : llvm::drop_begin(sharding.dims[dim], prefixes[dim].size()))
-      axes.push(reduceAxis(axis));
+    visit(llvm::ArrayRef(sharding.dims[dim]).drop_front(prefixes[dim].size()),
+          [&](int axis) { axes.push(axis); });
   }
-  for (int axis : sharding.storage)
-    state.storage.push(reduceAxis(axis));
-  for (int axis : sharding.partial)
-    state.partial |= AxisSet(1) << reduceAxis(axis);
+  visit(sharding.storage, [&](int axis) { state.storage.push(axis); });
+  visit(sharding.partial,
+        [&](int axis) { state.partial |= AxisSet(1) << axis; });
   state.isMax =
       sharding.isPartial() && sharding.reduction == ReductionKind::max;
   return state;
@@ -207,7 +257,7 @@ State Problem::reduce(const Sharding &sharding) const {
 AxisList Problem::expand(const Axes &axes) const {
   AxisList list;
   for (int axis : axes)
-    list.push_back(meshAxes[axis]);
+    list.append(meshAxes[axis].begin(), meshAxes[axis].end());
   return list;
 }
 
@@ -221,7 +271,7 @@ Sharding Problem::expand(const State &state) const {
   sharding.storage = expand(state.storage);
   for (int axis = 0; axis < static_cast<int>(meshAxes.size()); ++axis)
     if (state.partial >> axis & 1)
-      sharding.partial.push_back(meshAxes[axis]);
+      llvm::append_range(sharding.partial, meshAxes[axis]);
   llvm::sort(sharding.partial);
   if (state.isMax)
     sharding.reduction = ReductionKind::max;
@@ -268,7 +318,7 @@ Move Problem::getMove(const Step &step, const State &before,
     move.axes.clear();
     for (size_t axis = 0; axis < meshAxes.size(); ++axis)
       if (changed >> axis & 1)
-        move.axes.push_back(meshAxes[axis]);
+        llvm::append_range(move.axes, meshAxes[axis]);
   }
   // These have no order.
   if (step.kind == MoveKind::send || step.kind == MoveKind::allReduce)

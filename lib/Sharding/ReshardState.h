@@ -4,9 +4,11 @@
 //
 // The search works on a reduced problem: only axes that `from` or `to` use, and
 // without the axes that lead a dimension in both, which stay where they are.
-// What is left of a dimension is divided by what all axes divide evenly anyway,
-// and axes of one size are numbered by where they are: values of other sizes
-// and the same moves of other axes are then the same problem.
+// Where there are many, those that are neighbours in both are one, unless
+// blocks are padded between them. What is left of a dimension is divided by
+// what all axes divide evenly anyway, and axes of one size are numbered by
+// where they are: values of other sizes and the same moves of other axes are
+// then the same problem.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,8 +23,12 @@
 
 namespace parplan::reshard {
 
-/// At most this many axes take part in one reshard.
+/// At most this many reduced axes take part in one reshard.
 constexpr int maxAxes = 16;
+
+/// Up to so many axes are searched one by one: a send may have one of two
+/// neighbours in another's place.
+constexpr int maxSingleAxes = 4;
 
 /// Set of reduced axes, one bit each.
 using AxisSet = uint32_t;
@@ -142,7 +148,10 @@ public:
 private:
   friend class StepGenerator;
 
-  void nameAxes(const Sharding &from, const Sharding &to);
+  void nameAxes(const Sharding &from, const Sharding &to,
+                llvm::ArrayRef<int> moved);
+  llvm::SmallVector<bool, 4> findPadded(const Sharding &from,
+                                        const Sharding &to) const;
   State reduce(const Sharding &sharding) const;
   Sharding expand(const State &state) const;
   AxisList expand(const Axes &axes) const;
@@ -157,8 +166,8 @@ private:
                              llvm::ArrayRef<Axes> wanted) const;
 
   const Mesh &mesh;
-  /// Axes of the mesh that the reduced axes stand for, in no order.
-  llvm::SmallVector<int, maxAxes> meshAxes;
+  /// Axes of the mesh that each reduced axis stands for, major to minor.
+  llvm::SmallVector<AxisList, maxAxes> meshAxes;
   llvm::SmallVector<int64_t, maxAxes> sizes;
   int64_t rankCount = 1;
   /// Axes that lead a dimension in both shardings, whether they divide it, and

@@ -377,6 +377,53 @@ TEST(Reshard, EightAxesStayCheapToSearch) {
   }
 }
 
+/// A sharding of a mesh in which every axis is cut in two.
+Sharding cutAxes(Sharding sharding) {
+  auto cut = [](AxisList &axes) {
+    AxisList halves;
+    for (int axis : axes)
+      halves.append({2 * axis, 2 * axis + 1});
+    axes = std::move(halves);
+  };
+  llvm::for_each(sharding.dims, cut);
+  cut(sharding.partial);
+  cut(sharding.storage);
+  return sharding;
+}
+
+TEST(Reshard, AxesThatStayNeighboursMoveAsOne) {
+  Random random(6);
+  Mesh whole = makeMesh("x=4 y=6 z=4");
+  Mesh cut = makeMesh("x0=2 x1=2 y0=2 y1=3 z0=2 z1=2");
+  llvm::SmallVector<int64_t> shape = {96, 192, 96};
+  RandomShardingOptions options{/*partial=*/true, /*max=*/true,
+                                /*storage=*/true};
+  for (int i = 0; i < 300; ++i) {
+    Sharding from = makeRandomSharding(random, whole, 3, options);
+    Sharding to = makeRandomSharding(random, whole, 3, options);
+    ReshardPath path = findReshardPath(whole, shape, from, to);
+    ReshardPath ofCut = findReshardPath(cut, shape, cutAxes(from), cutAxes(to));
+    ASSERT_EQ(ofCut.found, path.found);
+    EXPECT_LE(ofCut.getRingElementsAllRanks(), path.getRingElementsAllRanks())
+        << toString(from, whole) << " -> " << toString(to, whole) << ": "
+        << print(ofCut, cut);
+    if (!ofCut.moves.empty()) {
+      EXPECT_EQ(ofCut.moves.back().result, cutAxes(to));
+    }
+  }
+}
+
+TEST(Reshard, PaddedNeighboursMoveOneByOne) {
+  // Of 6 elements over 4 ranks two have 3, each of which has 2.
+  Mesh mesh = makeMesh("x=2 y=2 a=2 b=2 c=2");
+  Sharding from = makeSharding("[{x,y}, {a,b,c}]", mesh);
+  Sharding to = makeSharding("[{}, {}]", mesh);
+  EXPECT_EQ(print(findReshardPath(mesh, {6, 64}, from, to), mesh),
+            "all_gather{y} dim 0 size 32 ring 16; "
+            "all_gather{x} dim 0 size 48 ring 24; "
+            "all_gather{a,b,c} dim 1 size 384 ring 336");
+}
+
 TEST(Reshard, HastySearchIsNoDearerThanGatheringEverything) {
   // Eight axes that all move: more states than are searched exactly.
   Mesh mesh = makeMesh("a=2 b=2 c=2 d=2 x=2 y=2 z=2 w=2");
