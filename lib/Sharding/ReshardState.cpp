@@ -356,6 +356,7 @@ ReshardPath Problem::getPath(llvm::ArrayRef<ReachedState> reached) const {
 void Problem::sampleRanks() {
   constexpr int64_t maxSamples = 32;
   int64_t step = std::max<int64_t>(1, rankCount / maxSamples);
+  held.resize(blockShape.size());
   for (int64_t rank = 0; rank < rankCount; rank += step) {
     std::array<int32_t, maxAxes> &coordinates = sampledRanks.emplace_back();
     int64_t rest = rank;
@@ -379,34 +380,42 @@ int64_t Problem::getLackingElements(const State &state) const {
   return lacking;
 }
 
-int64_t Problem::getLackingElements(llvm::ArrayRef<Axes> present,
-                                    llvm::ArrayRef<Axes> wanted) const {
-  auto getBlock = [&](const Axes &axes, size_t dim,
-                      const std::array<int32_t, maxAxes> &coordinates) {
-    Interval held{0, blockShape[dim]};
+const std::vector<Interval> &Problem::getHeld(size_t dim,
+                                              const Axes &axes) const {
+  std::vector<Interval> &intervals = held[dim][axes];
+  if (!intervals.empty())
+    return intervals;
+  for (const auto &coordinates : sampledRanks) {
+    Interval interval{0, blockShape[dim]};
     int64_t block = blockShape[dim];
     for (int axis : axes) {
       block = ceilDivide(block, sizes[axis]);
-      held.start = std::min(held.start + block * coordinates[axis], held.stop);
-      held.stop = std::min(held.stop, held.start + block);
+      interval.start =
+          std::min(interval.start + block * coordinates[axis], interval.stop);
+      interval.stop = std::min(interval.stop, interval.start + block);
     }
-    return held;
-  };
+    intervals.push_back(interval);
+  }
+  return intervals;
+}
+
+int64_t Problem::getLackingElements(llvm::ArrayRef<Axes> present,
+                                    llvm::ArrayRef<Axes> wanted) const {
+  llvm::SmallVector<const Interval *, 5> now, then;
+  for (size_t dim = 0; dim < blockShape.size(); ++dim) {
+    now.push_back(getHeld(dim, present[dim]).data());
+    then.push_back(getHeld(dim, wanted[dim]).data());
+  }
   int64_t most = 0;
-  for (const auto &coordinates : sampledRanks) {
-    int64_t elements = 1, held = 1;
+  for (size_t rank = 0; rank < sampledRanks.size(); ++rank) {
+    int64_t elements = 1, kept = 1;
     for (size_t dim = 0; dim < blockShape.size(); ++dim) {
-      Interval target = getBlock(wanted[dim], dim, coordinates);
+      const Interval &block = now[dim][rank], &target = then[dim][rank];
       elements *= target.size();
-      if (present[dim] == wanted[dim]) {
-        held *= target.size();
-        continue;
-      }
-      Interval block = getBlock(present[dim], dim, coordinates);
-      held *= std::max<int64_t>(0, std::min(block.stop, target.stop) -
+      kept *= std::max<int64_t>(0, std::min(block.stop, target.stop) -
                                        std::max(block.start, target.start));
     }
-    most = std::max(most, elements - held);
+    most = std::max(most, elements - kept);
   }
   return most;
 }

@@ -17,9 +17,11 @@
 
 #include "parplan/Sharding/Reshard.h"
 
+#include "llvm/ADT/Hashing.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 
 #include <array>
+#include <unordered_map>
 
 namespace parplan::reshard {
 
@@ -71,6 +73,12 @@ public:
 private:
   uint8_t count = 0;
   std::array<uint8_t, maxAxes> items = {};
+};
+
+struct AxesHash {
+  size_t operator()(const Axes &axes) const {
+    return llvm::hash_combine_range(axes.begin(), axes.end());
+  }
 };
 
 /// A sharding of the reduced problem.
@@ -164,6 +172,8 @@ private:
   /// Of blocks cut over such axes.
   int64_t getLackingElements(llvm::ArrayRef<Axes> present,
                              llvm::ArrayRef<Axes> wanted) const;
+  /// What each of the sampled ranks holds of a dimension.
+  const std::vector<Interval> &getHeld(size_t dim, const Axes &axes) const;
 
   const Mesh &mesh;
   /// Axes of the mesh that each reduced axis stands for, major to minor.
@@ -180,6 +190,9 @@ private:
   /// Ranks of which the lower bound looks at what they lack, by their
   /// coordinates.
   std::vector<std::array<int32_t, maxAxes>> sampledRanks;
+  /// Per dimension, by the axes that cut it: states have few different ones.
+  mutable std::vector<std::unordered_map<Axes, std::vector<Interval>, AxesHash>>
+      held;
 };
 
 } // namespace parplan::reshard

@@ -142,6 +142,21 @@ public:
     return nullptr;
   }
 
+  /// A model whose bounds of seconds and bytes are bounds of what `make` would
+  /// give: ops apart from each other, with what has no samples. Null: there is
+  /// none.
+  virtual std::unique_ptr<SpaceModel> makeOfVariables(int /*space*/,
+                                                      int64_t /*count*/) {
+    return nullptr;
+  }
+
+  /// About what a rank has of parameters and states that nothing but their
+  /// storage in pieces spreads over data axes: what `makeOfVariables` bounds
+  /// well does not fit so.
+  virtual double getUnspreadBytes(int /*space*/, int64_t /*count*/) {
+    return 0;
+  }
+
   /// A step of `count` micro-batches works at least this share of what one of
   /// `fewer` does, whatever both choose. 0: nothing is known.
   virtual double getLeastShare(int /*space*/, int64_t /*fewer*/,
@@ -174,6 +189,7 @@ public:
     perhapsRelaxed,
     relaxed,
     least,
+    variables,
     model,
   };
   /// What takes long of that may be begun by another thread; answers stay the

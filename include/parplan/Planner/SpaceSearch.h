@@ -12,15 +12,17 @@
 //   2  the best blocks of a relaxed model, most of which meshes share: first by
 //      what is known of a larger one, then its own
 //   3  as 1, of the one mesh
-//   4  the best blocks, whatever memory they need
-//   5  the best blocks within the memory of each position
-//   6  the same by the order of all passes, where times do not change it
-//   7  a plan
+//   4  ops and variables of the one mesh, within the memory of each position:
+//      where variables do not fit unless data axes spread them
+//   5  the best blocks, whatever memory they need
+//   6  the best blocks within the memory of each position
+//   7  the same by the order of all passes, where times do not change it
+//   8  a plan
 //
 // So most configurations end at a level that takes microseconds, and what is
 // left open at the end bounds what could still be found. What closes them is a
 // good plan: the search begins with seeds and climbs from them. Then all that
-// is open rises to level 3 first.
+// is open rises to level 4 first.
 //
 //===----------------------------------------------------------------------===//
 

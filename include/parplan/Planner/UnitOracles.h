@@ -87,9 +87,12 @@ struct PartBound {
 PartBound boundParts(llvm::ArrayRef<OpChoices> whole,
                      llvm::ArrayRef<OpChoices> parts);
 
-/// What the costs of units cover: all ops and values, or those that have
-/// samples.
-enum class UnitScope { all, samples };
+/// What the costs of units cover: all ops and values, those that have samples,
+/// or all ops and what has none. The costs of a part are a bound. Where only
+/// what has no samples connects ops, nothing but their sizes is asked of
+/// activations, and the first mode bounds the others.
+enum class UnitScope { all, samples, variables };
+constexpr int unitScopeCount = 3;
 
 /// What oracles found out about one mesh and may share: costs of reshards, and
 /// what became of equal tables. What has no samples has equal ones whatever the
@@ -105,19 +108,18 @@ public:
   /// `known` is of the mesh of `space`; null: nothing is shared.
   UnitOracles(const UnitModel &model, const PlanRequest &request,
               const PlanSpace &space, const PlanCosts &costs,
-              UnitScope scope = UnitScope::all,
               std::shared_ptr<MeshKnowledge> known = nullptr);
   ~UnitOracles();
 
   /// Makes now what is else made when somebody asks. Any thread may, while the
   /// one that asks goes on.
-  void prepare();
+  void prepare(UnitScope scope);
 
   /// Why there is no plan; nothing else may be asked then.
   std::optional<std::string> getRefusal() const;
 
   /// Runs of equal units are one entry.
-  std::vector<SearchUnit> getUnits();
+  std::vector<SearchUnit> getUnits(UnitScope scope = UnitScope::all);
   /// See `SpaceModel`.
   void forget();
 

@@ -38,6 +38,18 @@ double ConfigurationBounds::getRelaxed(const Configuration &configuration,
   return state ? state->getBlockBound(configuration.shape, cutoff) : 0;
 }
 
+double ConfigurationBounds::getOfVariables(const Configuration &configuration,
+                                           double cutoff) {
+  SpaceState *state = states.getOfVariables(configuration);
+  if (!state)
+    return 0;
+  double bound = state->getBlockBound(configuration.shape, cutoff);
+  return bound >= cutoff
+             ? bound
+             : std::max(bound,
+                        state->getMemoryBound(configuration.shape, cutoff));
+}
+
 double ConfigurationBounds::getEarly(const Configuration &configuration,
                                      double cutoff) {
   double bound = getWork(configuration);

@@ -26,6 +26,8 @@ public:
   /// 0: nothing is known.
   double getRelaxed(const Configuration &configuration, bool isOfKnown,
                     double cutoff);
+  /// Of ops with their parameters, gradients and updates. 0: nothing is known.
+  double getOfVariables(const Configuration &configuration, double cutoff);
   /// Without networks of its own.
   double getEarly(const Configuration &configuration, double cutoff);
   /// Whatever memory there is.

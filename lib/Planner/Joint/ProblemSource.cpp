@@ -8,6 +8,7 @@
 
 #include "SourceModel.h"
 #include "SourceStep.h"
+#include "VariableModel.h"
 #include "lib/Planner/Units/StepUnits.h"
 
 #include "parplan/Planner/SearchSpace.h"
@@ -241,6 +242,17 @@ double ProblemSource::getLeastShare(int space, int64_t fewer, int64_t count) {
                                 parts->second->getChoices());
 }
 
+double ProblemSource::getUnspreadBytes(int space, int64_t count) {
+  const Space &own = spaces[space];
+  SourceStep *step = getStep(count);
+  int64_t experts =
+      own.space.mesh.getWidth(getAxes(own.space.mesh, AxisRole::expert));
+  return step ? step->variableBytes /
+                    static_cast<double>(own.positions * experts *
+                                        getTensorSize(own.space.mesh))
+              : 0;
+}
+
 double ProblemSource::getKeptBytes(int space, int64_t count) {
   SourceStep *step = getStep(count);
   if (!step)
@@ -352,12 +364,16 @@ bool ProblemSource::prepare(int space, int64_t count, Next next) {
   if (!background.wantsMore())
     return false;
   std::shared_ptr<UnitOracles> oracles;
+  UnitScope scope = UnitScope::all;
   bool isWhole = next != Next::least;
-  if (next == Next::least || next == Next::model) {
+  if (next == Next::least || next == Next::variables || next == Next::model) {
+    if (next == Next::variables)
+      scope = UnitScope::variables;
     if (SourceModel *model = begin(space, count))
       oracles = model->getOracles();
   } else if (SourceStep *replica = getReplicaStep(space, count)) {
     const Space &own = spaces[space];
+    scope = UnitScope::samples;
     std::tie(oracles, isWhole) = replicas.begin(
         *getStep(count), *replica, getRequestOf(own.positions), own.space,
         /*isOfKnown=*/next == Next::perhapsRelaxed);
@@ -365,9 +381,9 @@ bool ProblemSource::prepare(int space, int64_t count, Next next) {
   if (!oracles)
     return true;
   const void *subject = oracles.get();
-  background.add(subject, [oracles = std::move(oracles), isWhole, next] {
+  background.add(subject, [oracles = std::move(oracles), isWhole, scope, next] {
     if (isWhole)
-      oracles->prepare();
+      oracles->prepare(scope);
     else if (!oracles->getRefusal() && next == Next::least)
       oracles->getLeastOpCosts();
   });
@@ -386,6 +402,17 @@ std::unique_ptr<SpaceModel> ProblemSource::make(int space, int64_t count) {
   }
   asked.try_emplace({space, count}, std::move(oracles));
   return std::move(begun[{space, count}]);
+}
+
+std::unique_ptr<SpaceModel> ProblemSource::makeOfVariables(int space,
+                                                           int64_t count) {
+  SourceModel *model = begin(space, count);
+  if (!model)
+    return nullptr;
+  background.claim(model->getOracles().get());
+  if (model->getOracles()->getRefusal())
+    return nullptr;
+  return std::make_unique<VariableModel>(model->getOracles());
 }
 
 /// A step that has samples. Null: none is known.

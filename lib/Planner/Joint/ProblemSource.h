@@ -37,6 +37,7 @@ public:
   LeastModel getLeastOfAll(int space, int64_t count) override;
   LeastModel getLeast(int space, int64_t count) override;
   double getLeastShare(int space, int64_t fewer, int64_t count) override;
+  double getUnspreadBytes(int space, int64_t count) override;
   double getKeptBytes(int space, int64_t count) override;
   std::vector<Seed> getSeeds(double memoryLimitBytes) override;
   std::vector<Place> getNeighbours(Place place) override;
@@ -44,6 +45,8 @@ public:
   std::unique_ptr<SpaceModel> make(int space, int64_t count) override;
   std::unique_ptr<SpaceModel> makeRelaxed(int space, int64_t count,
                                           bool isOfKnown) override;
+  std::unique_ptr<SpaceModel> makeOfVariables(int space,
+                                              int64_t count) override;
   void forEach(size_t count, llvm::function_ref<void(size_t)> work) override {
     background.forEach(count, work);
   }

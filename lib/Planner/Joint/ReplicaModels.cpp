@@ -80,7 +80,7 @@ class ReplicaModel : public SpaceModel {
 public:
   ReplicaModel(std::shared_ptr<UnitOracles> given, ReplicaShares givenShares)
       : oracles(std::move(given)), shares(std::move(givenShares)),
-        units(oracles->getUnits()) {
+        units(oracles->getUnits(UnitScope::samples)) {
     PARPLAN_CHECK(shares.lacks.empty() || shares.lacks.size() == units.size(),
                   "replicas of one model have the same units");
     for (auto [number, unit] : llvm::enumerate(units)) {
@@ -152,9 +152,8 @@ ReplicaModels::Replica &ReplicaModels::get(const SourceStep &step,
   PlanRequest own = request;
   own.deviceCount = space.mesh.getRankCount();
   Replica &made = replicas.emplace_back(Replica{&step, std::move(space)});
-  made.oracles = std::make_shared<UnitOracles>(step.units, own, made.space,
-                                               costs, UnitScope::samples,
-                                               meshes.get(made.space.mesh));
+  made.oracles = std::make_shared<UnitOracles>(
+      step.units, own, made.space, costs, meshes.get(made.space.mesh));
   return made;
 }
 

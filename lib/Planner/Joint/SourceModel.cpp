@@ -25,8 +25,7 @@ SourceModel::SourceModel(SourceStep &step, int64_t positions,
     : step(step), mesh(addPipelineAxis(space.mesh, positions)),
       positions(positions), request(request), costs(costs),
       oracles(std::make_shared<UnitOracles>(step.units, request, space, costs,
-                                            UnitScope::all, std::move(known))) {
-}
+                                            std::move(known))) {}
 
 double SourceModel::getLatency(int instance, int state) const {
   if (positions == 1)

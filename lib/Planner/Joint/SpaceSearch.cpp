@@ -29,6 +29,7 @@ enum class Level {
   known,
   relaxed,
   ops,
+  variables,
   blocks,
   memory,
   path,
@@ -41,7 +42,7 @@ static Level getNext(Level level) {
 
 /// What is raised by a state of its own, which no other thread has then.
 static bool isOfState(Level level) {
-  return level >= Level::ops && level < Level::path;
+  return level >= Level::variables && level < Level::path;
 }
 
 class Search {
@@ -104,7 +105,8 @@ private:
   /// end where time is short. Level by level, so that what comes next is known
   /// to other threads.
   void raiseAll() {
-    for (Level level : {Level::scaled, Level::relaxed, Level::ops})
+    for (Level level :
+         {Level::scaled, Level::relaxed, Level::ops, Level::variables})
       raiseAllTo(level);
   }
 
@@ -188,6 +190,7 @@ private:
       Next next = node.level == Level::scaled    ? Next::perhapsRelaxed
                   : node.level == Level::known   ? Next::relaxed
                   : node.level == Level::relaxed ? Next::least
+                  : node.level == Level::ops     ? Next::variables
                                                  : Next::model;
       if (!states.prepare(node.configuration, next))
         break;
@@ -229,7 +232,7 @@ private:
   double getNextBound(const Node &node, SpaceState &state, double cutoff) {
     const ScheduleShape &shape = node.configuration.shape;
     switch (node.level) {
-    case Level::ops:
+    case Level::variables:
       return state.getBlockBound(shape, cutoff);
     case Level::blocks:
       return state.getMemoryBound(shape, cutoff);
@@ -305,6 +308,9 @@ private:
     case Level::relaxed:
       bound = bounds.getLeast(configuration, /*isOwn=*/true, cutoff);
       break;
+    case Level::ops:
+      bound = bounds.getOfVariables(configuration, cutoff);
+      break;
     default:
       PARPLAN_UNREACHABLE("a level of states");
     }
@@ -319,7 +325,7 @@ private:
     if (isOfState(node.level))
       return advanceTogether(number) > 0;
     bool isOpen = false;
-    if (node.level < Level::ops) {
+    if (node.level < Level::variables) {
       raise(node);
       isOpen = finish(number);
     } else if (SpaceState *state = findState(number)) {

@@ -18,7 +18,7 @@ void SpaceStates::setMemoryLimit(double bytes, double spare) {
   for (auto &[key, least] : leasts)
     if (least.state)
       least.state->setMemoryLimit(bytes, spare);
-  for (auto *all : {&states, &relaxed[false], &relaxed[true]})
+  for (auto *all : {&states, &ofVariables, &relaxed[false], &relaxed[true]})
     for (auto &[place, state] : *all)
       if (state)
         state->setMemoryLimit(bytes, spare);
@@ -60,6 +60,10 @@ bool SpaceStates::prepare(const Configuration &configuration,
   case SpaceSource::Next::least:
     isKnown |= leasts.count({space, count, /*isOwn=*/true}) > 0;
     break;
+  case SpaceSource::Next::variables:
+    isKnown |=
+        ofVariables.count({space, count}) > 0 || !mustSpread(configuration);
+    break;
   case SpaceSource::Next::model:
     isKnown |= states.count({space, count}) > 0;
     break;
@@ -79,6 +83,23 @@ SpaceState *SpaceStates::getRelaxed(const Configuration &configuration,
   if (isNew)
     if (auto model = source.makeRelaxed(configuration.space,
                                         configuration.microBatches, isOfKnown))
+      it->second = makeState(std::move(model), configuration);
+  return it->second.get();
+}
+
+bool SpaceStates::mustSpread(const Configuration &configuration) const {
+  return source.getUnspreadBytes(configuration.space,
+                                 configuration.microBatches) > memoryLimitBytes;
+}
+
+SpaceState *SpaceStates::getOfVariables(const Configuration &configuration) {
+  if (!mustSpread(configuration))
+    return nullptr;
+  auto [it, isNew] = ofVariables.try_emplace(
+      std::pair(configuration.space, configuration.microBatches));
+  if (isNew)
+    if (auto model = source.makeOfVariables(configuration.space,
+                                            configuration.microBatches))
       it->second = makeState(std::move(model), configuration);
   return it->second.get();
 }
@@ -135,7 +156,8 @@ bool SpaceStates::isTooLongWithFewer(const Configuration &configuration,
 
 int64_t SpaceStates::getCallCount() const {
   int64_t count = 0;
-  for (const auto *all : {&states, &relaxed[false], &relaxed[true]})
+  for (const auto *all :
+       {&states, &ofVariables, &relaxed[false], &relaxed[true]})
     for (const auto &[place, state] : *all)
       if (state)
         count += state->getCallCount();

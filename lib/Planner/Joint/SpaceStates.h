@@ -48,6 +48,10 @@ public:
   /// What bounds the space, without plans. Null: there is none.
   SpaceState *getRelaxed(const Configuration &configuration, bool isOfKnown);
 
+  /// See `makeOfVariables`. Null: there is none, or it says little because
+  /// variables fit anyway.
+  SpaceState *getOfVariables(const Configuration &configuration);
+
   /// Cut into more micro-batches, the busiest position works hardly less: where
   /// it works too long with a number of them that divides this one, the model
   /// for this one need not be made.
@@ -57,6 +61,7 @@ public:
   int64_t getCallCount() const;
 
 private:
+  bool mustSpread(const Configuration &configuration) const;
   void noteUse(SpaceState *state);
   std::unique_ptr<SpaceState> makeState(std::unique_ptr<SpaceModel> model,
                                         const Configuration &configuration);
@@ -66,7 +71,8 @@ private:
   double spareBytes = 0;
   std::map<std::tuple<int, int64_t, bool>, Least> leasts;
   /// By space and number of micro-batches.
-  std::map<std::pair<int, int64_t>, std::unique_ptr<SpaceState>> states;
+  std::map<std::pair<int, int64_t>, std::unique_ptr<SpaceState>> states,
+      ofVariables;
   /// By whether they are of what was known when they were asked for.
   std::map<std::pair<int, int64_t>, std::unique_ptr<SpaceState>> relaxed[2];
   /// What was begun, by space and number of micro-batches.

@@ -27,9 +27,9 @@ class NetworkBuilder {
 public:
   NetworkBuilder(const UnitSample &sample, const StepUnits &units,
                  UnitTables &tables, int kind, const UnitRemaking &remaking,
-                 std::shared_ptr<FactorPool> pool)
+                 UnitScope scope, std::shared_ptr<FactorPool> pool)
       : sample(sample), problem(sample.problem), units(units), tables(tables),
-        kind(kind), range(sample.kinds[kind]), remaking(remaking),
+        kind(kind), range(sample.kinds[kind]), remaking(remaking), scope(scope),
         readsOf(problem.values.size()), remadeReadsOf(problem.values.size()),
         isRemade(problem.values.size(), false),
         lifetimes(sample, readsOf, remadeReadsOf) {
@@ -41,7 +41,7 @@ public:
     makeRuns();
     addDecisions();
     for (int value = range.firstValue; value < range.endValue; ++value) {
-      if (!isCovered(problem.values[value].batchDimension >= 0))
+      if (!coversValue(problem.values[value]))
         continue;
       if (sample.values[value].part != Part::foreign)
         addValue(value);
@@ -63,8 +63,13 @@ private:
     return tables.rests[value];
   }
 
-  bool isCovered(bool hasSamples) const {
-    return tables.scope == UnitScope::all || hasSamples;
+  bool coversOp(const PlanningOp &op) const {
+    return scope != UnitScope::samples || op.batchFactor >= 0;
+  }
+  bool coversValue(const PlanningValue &value) const {
+    bool hasSamples = value.batchDimension >= 0;
+    return scope == UnitScope::all ||
+           hasSamples == (scope == UnitScope::samples);
   }
 
   void addVariables() {
@@ -152,7 +157,7 @@ private:
     for (const Run &run : runs) {
       auto &ofDecision = costs[getVariable(run.op)];
       ofDecision.resize(getChoiceCount(run.op));
-      if (!isCovered(problem.ops[run.op].batchFactor >= 0))
+      if (!coversOp(problem.ops[run.op]))
         continue;
       for (auto [choice, seconds] : llvm::enumerate(tables.opSeconds[run.op]))
         ofDecision[choice][getComponent(sample, run.op, run.phase)] += seconds;
@@ -434,6 +439,7 @@ private:
   int kind;
   const UnitSample::Range &range;
   const UnitRemaking &remaking;
+  UnitScope scope;
   std::vector<Run> runs;
   std::vector<std::vector<Read>> readsOf, remadeReadsOf;
   std::vector<bool> isRemade;
@@ -446,7 +452,9 @@ private:
 UnitNetwork parplan::makeUnitNetwork(const UnitSample &sample,
                                      const StepUnits &units, UnitTables &tables,
                                      int kind, const UnitRemaking &remaking,
+                                     UnitScope scope,
                                      std::shared_ptr<FactorPool> pool) {
-  return NetworkBuilder(sample, units, tables, kind, remaking, std::move(pool))
+  return NetworkBuilder(sample, units, tables, kind, remaking, scope,
+                        std::move(pool))
       .build();
 }

@@ -33,7 +33,8 @@ struct UnitNetwork {
 };
 
 /// The network of a kind of units in a mode: everything that `evaluatePlan`
-/// counts for the ops and values of a unit, as a sum.
+/// counts for the ops and values of a unit, as a sum; of a smaller scope, a
+/// part of it.
 ///
 /// * A copy is made for its first reader, in the phase of that one; what else
 ///   may read it does.
@@ -49,7 +50,7 @@ struct UnitNetwork {
 ///   too many choices at once cost nothing.
 UnitNetwork makeUnitNetwork(const UnitSample &sample, const StepUnits &units,
                             UnitTables &tables, int kind,
-                            const UnitRemaking &remaking,
+                            const UnitRemaking &remaking, UnitScope scope,
                             std::shared_ptr<FactorPool> pool);
 
 /// What every plan of a kind costs at least, by its ops and parameters alone.

@@ -16,6 +16,7 @@
 #include "llvm/ADT/Sequence.h"
 
 #include <algorithm>
+#include <array>
 #include <mutex>
 
 using namespace parplan;
@@ -105,16 +106,12 @@ struct UnitOracles::Storage {
   PlanRequest request;
   PlanSpace space;
   const PlanCosts &costs;
-  UnitScope scope;
   std::shared_ptr<MeshKnowledge> known;
-  /// Per kind and mode.
-  std::vector<std::vector<UnitRemaking>> remakings;
 
   Storage(const UnitModel::Storage &model, const PlanRequest &request,
-          const PlanSpace &space, const PlanCosts &costs, UnitScope scope,
+          const PlanSpace &space, const PlanCosts &costs,
           std::shared_ptr<MeshKnowledge> given)
       : model(model), request(request), space(space), costs(costs),
-        scope(scope),
         known(given ? std::move(given) : makeMeshKnowledge(space.mesh, costs)) {
   }
 
@@ -128,60 +125,90 @@ struct UnitOracles::Storage {
   UnitTables &getTables() {
     std::call_once(hasTables, [&] {
       tables.emplace(model.sample, model.units, request, space, getChoices(),
-                     scope, known->layouts);
+                     known->layouts);
     });
     return *tables;
   }
 
-  UnitOracle &getOracle(int kind) { return getOracles()[kind]; }
+  UnitOracle &getOracle(int kind) { return getOracles(UnitScope::all)[kind]; }
 
-  std::vector<UnitOracle> &getOracles() {
-    std::call_once(hasOracles, [&] {
+  const UnitRemaking &getRemaking(int kind, int mode) {
+    std::call_once(hasRemakings, [&] {
+      for (size_t number = 0; number < model.units.kinds.size(); ++number)
+        addRemakings(static_cast<int>(number));
+    });
+    return remakings[kind][mode];
+  }
+
+  std::vector<UnitOracle> &getOracles(UnitScope scope) {
+    OfScope &own = ofScopes[static_cast<int>(scope)];
+    std::call_once(own.isMade, [&] {
       if (getChoices().refusal)
         return;
       getTables();
       for (size_t kind = 0; kind < model.units.kinds.size(); ++kind)
-        addKind(static_cast<int>(kind));
+        addKind(own, scope, static_cast<int>(kind));
     });
-    return oracles;
+    return own.oracles;
+  }
+
+  void forget() {
+    known->pool->forget();
+    for (OfScope &own : ofScopes)
+      for (UnitOracle &oracle : own.oracles)
+        oracle.forget();
   }
 
 private:
+  struct OfScope {
+    std::once_flag isMade;
+    /// Kinds that are nearly equal share what is known, as modes do.
+    std::vector<UnitOracle> oracles;
+  };
+
+  void addRemakings(int kind) {
+    std::vector<UnitRemaking> &ofKind = remakings.emplace_back();
+    for (int mode = 0; mode < unitModeCount; ++mode)
+      ofKind.push_back(parplan::getRemaking(model.sample, kind,
+                                            static_cast<UnitMode>(mode)));
+  }
+
   /// Of allowed modes that are equal, as where there is nothing to make again,
   /// the first one is all.
-  void addKind(int kind) {
-    std::vector<UnitRemaking> &ofKind = remakings.emplace_back(), seen;
+  void addKind(OfScope &own, UnitScope scope, int kind) {
+    std::vector<UnitRemaking> seen;
     std::vector<int> modes;
-    for (int mode = 0; mode < unitModeCount; ++mode)
-      ofKind.push_back(
-          getRemaking(model.sample, kind, static_cast<UnitMode>(mode)));
     for (UnitMode mode : getAllowedModes(request)) {
       auto number = static_cast<int>(mode);
-      // Without a backward pass there is nothing to make again.
-      bool isUseful = modes.empty() || isTraining(model.problem);
-      if (!isUseful || llvm::is_contained(seen, ofKind[number]))
+      // Without a backward pass there is nothing to make again, and without
+      // activations there is no reason to.
+      bool isUseful = modes.empty() || (isTraining(model.problem) &&
+                                        scope != UnitScope::variables);
+      const UnitRemaking &remaking = getRemaking(kind, number);
+      if (!isUseful || llvm::is_contained(seen, remaking))
         continue;
-      seen.push_back(ofKind[number]);
+      seen.push_back(remaking);
       modes.push_back(number);
     }
-    oracles.emplace_back(std::move(modes), [this, kind](int mode) {
+    own.oracles.emplace_back(std::move(modes), [this, scope, kind](int mode) {
       return makeUnitNetwork(model.sample, model.units, *tables, kind,
-                             remakings[kind][mode], known->pool);
+                             getRemaking(kind, mode), scope, known->pool);
     });
   }
 
-  std::once_flag hasChoices, hasTables, hasOracles;
+  std::once_flag hasChoices, hasTables, hasRemakings;
   std::optional<UnitChoices> choices;
   std::optional<UnitTables> tables;
-  /// Kinds that are nearly equal share what is known, as modes do.
-  std::vector<UnitOracle> oracles;
+  /// Per kind and mode.
+  std::vector<std::vector<UnitRemaking>> remakings;
+  std::array<OfScope, unitScopeCount> ofScopes;
 };
 
 UnitOracles::UnitOracles(const UnitModel &model, const PlanRequest &request,
                          const PlanSpace &space, const PlanCosts &costs,
-                         UnitScope scope, std::shared_ptr<MeshKnowledge> known)
+                         std::shared_ptr<MeshKnowledge> known)
     : storage(std::make_unique<Storage>(model.get(), request, space, costs,
-                                        scope, std::move(known))) {}
+                                        std::move(known))) {}
 
 UnitOracles::~UnitOracles() = default;
 
@@ -189,10 +216,10 @@ std::optional<std::string> UnitOracles::getRefusal() const {
   return storage->getChoices().refusal;
 }
 
-void UnitOracles::prepare() { storage->getOracles(); }
+void UnitOracles::prepare(UnitScope scope) { storage->getOracles(scope); }
 
-std::vector<SearchUnit> UnitOracles::getUnits() {
-  std::vector<UnitOracle> &oracles = storage->getOracles();
+std::vector<SearchUnit> UnitOracles::getUnits(UnitScope scope) {
+  std::vector<UnitOracle> &oracles = storage->getOracles(scope);
   std::vector<SearchUnit> runs;
   const StepUnits &units = storage->model.units;
   for (size_t number = 0; number < units.units.size(); ++number) {
@@ -205,11 +232,7 @@ std::vector<SearchUnit> UnitOracles::getUnits() {
   return runs;
 }
 
-void UnitOracles::forget() {
-  storage->known->pool->forget();
-  for (UnitOracle &oracle : storage->getOracles())
-    oracle.forget();
-}
+void UnitOracles::forget() { storage->forget(); }
 
 PlanningAnswer UnitOracles::getAnswer(llvm::ArrayRef<BlockPlan> plans) {
   const auto &model = storage->model;
@@ -220,7 +243,7 @@ PlanningAnswer UnitOracles::getAnswer(llvm::ArrayRef<BlockPlan> plans) {
   for (auto [number, plan] : llvm::enumerate(plans)) {
     int kind = model.units.units[number].kind;
     answer.add(static_cast<int>(number), plan, storage->getOracle(kind),
-               storage->remakings[kind][plan.mode]);
+               storage->getRemaking(kind, plan.mode));
   }
   return answer.finish();
 }

@@ -32,9 +32,8 @@ UnitChoices::UnitChoices(const UnitSample &sample, const PlanRequest &request,
 
 UnitTables::UnitTables(const UnitSample &sample, const StepUnits &units,
                        const PlanRequest &request, const PlanSpace &space,
-                       const UnitChoices &choicesOfOps, UnitScope scope,
-                       LayoutTable &layouts)
-    : scope(scope), layouts(layouts), assignments(choicesOfOps.assignments),
+                       const UnitChoices &choicesOfOps, LayoutTable &layouts)
+    : layouts(layouts), assignments(choicesOfOps.assignments),
       opSeconds(choicesOfOps.opSeconds) {
   const PlanningProblem &problem = sample.problem;
   for (const auto &[op, choices] : llvm::zip_equal(problem.ops, assignments)) {

@@ -32,10 +32,8 @@ struct UnitTables {
   /// `choices` are not refused.
   UnitTables(const UnitSample &sample, const StepUnits &units,
              const PlanRequest &request, const PlanSpace &space,
-             const UnitChoices &choices, UnitScope scope, LayoutTable &layouts);
+             const UnitChoices &choices, LayoutTable &layouts);
 
-  /// What networks cover.
-  UnitScope scope;
   LayoutTable &layouts;
   const std::vector<std::vector<FactorAssignment>> &assignments;
   const std::vector<std::vector<double>> &opSeconds;

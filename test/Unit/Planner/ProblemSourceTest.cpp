@@ -68,6 +68,7 @@ TEST_F(ProblemSourceTest, UnitsCostNoLessThanIsSaidBeforeTheyAreMade) {
       LeastSpace own(source.getLeast(space, count));
       auto relaxed = source.makeRelaxed(space, count, /*isOfKnown=*/false);
       auto ofKnown = source.makeRelaxed(space, count, /*isOfKnown=*/true);
+      auto ofVariables = source.makeOfVariables(space, count);
       auto model = source.make(space, count);
       if (!model)
         continue;
@@ -75,7 +76,8 @@ TEST_F(ProblemSourceTest, UnitsCostNoLessThanIsSaidBeforeTheyAreMade) {
                    " micro-batches");
       std::vector<SearchUnit> units = model->getUnits();
       std::vector<SpaceModel *> before = {&ofAll, &own};
-      for (SpaceModel *perhaps : {relaxed.get(), ofKnown.get()})
+      for (SpaceModel *perhaps :
+           {relaxed.get(), ofKnown.get(), ofVariables.get()})
         if (perhaps)
           before.push_back(perhaps);
       for (SpaceModel *least : before)

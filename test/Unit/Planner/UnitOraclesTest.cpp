@@ -383,13 +383,12 @@ TEST(UnitOraclesTest, ThreadsOnOneMeshGiveTheAnswersOfOne) {
     for (const PlanningProblem &step : steps) {
       models.push_back(std::make_unique<UnitModel>(step, foldProblem(step)));
       oracles.push_back(std::make_unique<UnitOracles>(
-          *models.back(), request, PlanSpace{mesh, {}}, costs, UnitScope::all,
-          known));
+          *models.back(), request, PlanSpace{mesh, {}}, costs, known));
     }
     std::vector<std::thread> threads;
     if (usesThreads)
       for (auto &ofStep : oracles)
-        threads.emplace_back([&] { ofStep->prepare(); });
+        threads.emplace_back([&] { ofStep->prepare(UnitScope::all); });
     std::vector<double> answers;
     for (auto &ofStep : oracles)
       for (const SearchUnit &unit : ofStep->getUnits()) {

@@ -1,0 +1,65 @@
+//===- VariableModel.cpp - What variables make of a space -----------------===//
+//
+// Part of parplan. No MLIR in this library.
+//
+//===----------------------------------------------------------------------===//
+
+#include "VariableModel.h"
+
+#include "parplan/Support/Check.h"
+
+#include <map>
+
+using namespace parplan;
+
+/// One mode bounds all, and nothing crosses a boundary.
+class VariableModel::Oracle : public BlockOracle {
+public:
+  explicit Oracle(BlockOracle &oracle) : oracle(oracle) {}
+
+  int getInCount() const override { return 1; }
+  int getOutCount() const override { return 1; }
+  int getModeCount() const override { return unitModeCount; }
+
+  BoundaryMatrix minimise(const Weights &weights, ModeSet modes) override {
+    return {1, 1, {getLeastValue(weights, modes)}};
+  }
+  Least getLeast(const Weights &weights, ModeSet /*modes*/) override {
+    return oracle.getLeast(weights, allModes);
+  }
+  double getLeastValue(const Weights &weights, ModeSet /*modes*/) override {
+    return oracle.getLeastValue(weights, allModes);
+  }
+  double getKnownValue(const Weights &weights,
+                       ModeSet /*modes*/) const override {
+    return oracle.getKnownValue(weights, allModes);
+  }
+  std::optional<BlockPlan> getPlan(const Weights & /*weights*/,
+                                   ModeSet /*modes*/, int /*in*/,
+                                   int /*out*/) override {
+    return std::nullopt;
+  }
+
+private:
+  BlockOracle &oracle;
+};
+
+VariableModel::VariableModel(std::shared_ptr<UnitOracles> given)
+    : oracles(std::move(given)),
+      units(oracles->getUnits(UnitScope::variables)) {
+  std::map<BlockOracle *, Oracle *> known;
+  for (SearchUnit &unit : units) {
+    Oracle *&own = known[unit.oracle];
+    if (!own)
+      own = owned.emplace_back(std::make_unique<Oracle>(*unit.oracle)).get();
+    unit.oracle = own;
+  }
+}
+
+VariableModel::~VariableModel() = default;
+
+JudgedPlan VariableModel::judge(const std::vector<BlockPlan> & /*plans*/,
+                                const StageChoice & /*stages*/,
+                                double /*limitBytes*/) {
+  PARPLAN_UNREACHABLE("variables alone are no plan");
+}
