@@ -6,12 +6,65 @@
 
 #include "ConfigurationBounds.h"
 
+#include "parplan/Support/Check.h"
+
 #include <algorithm>
 #include <limits>
 
 using namespace parplan;
 
 static constexpr double never = std::numeric_limits<double>::infinity();
+
+std::optional<SpaceSource::Next> parplan::getLongWork(BoundLevel level) {
+  using Next = SpaceSource::Next;
+  switch (level) {
+  case BoundLevel::none:
+    return std::nullopt;
+  case BoundLevel::scaled:
+    return Next::perhapsRelaxed;
+  case BoundLevel::known:
+    return Next::relaxed;
+  case BoundLevel::relaxed:
+    return Next::least;
+  case BoundLevel::ops:
+    return Next::variables;
+  default:
+    return Next::model;
+  }
+}
+
+double ConfigurationBounds::getNextBound(const Configuration &configuration,
+                                         BoundLevel level, double cutoff) {
+  switch (level) {
+  case BoundLevel::none:
+    return getLeast(configuration, /*isOwn=*/false, cutoff);
+  case BoundLevel::scaled:
+    return getRelaxed(configuration, /*isOfKnown=*/true, cutoff);
+  case BoundLevel::known:
+    return getRelaxed(configuration, /*isOfKnown=*/false, cutoff);
+  case BoundLevel::relaxed:
+    return getLeast(configuration, /*isOwn=*/true, cutoff);
+  case BoundLevel::ops:
+    return getOfVariables(configuration, cutoff);
+  default:
+    PARPLAN_UNREACHABLE("a level of states");
+  }
+}
+
+double ConfigurationBounds::getNextBound(SpaceState &state,
+                                         const ScheduleShape &shape,
+                                         BoundLevel level, double cutoff) {
+  switch (level) {
+  case BoundLevel::variables:
+    return state.getBlockBound(shape, cutoff);
+  case BoundLevel::blocks:
+    return state.getMemoryBound(shape, cutoff);
+  case BoundLevel::memory:
+    return state.getPathBound(shape, cutoff);
+  default:
+    PARPLAN_UNREACHABLE("a level without states");
+  }
+}
 
 double ConfigurationBounds::getWork(const Configuration &configuration) {
   SpaceStates::Least &least = states.getLeast(configuration, /*isOwn=*/false);

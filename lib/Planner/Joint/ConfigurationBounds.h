@@ -9,7 +9,38 @@
 
 #include "SpaceStates.h"
 
+#include <optional>
+
 namespace parplan {
+
+/// What is known of a configuration; see the levels in SpaceSearch.h. Those
+/// from `variables` on are raised by the state of a space, which no other
+/// thread has then.
+enum class BoundLevel {
+  none,
+  scaled,
+  known,
+  relaxed,
+  ops,
+  variables,
+  blocks,
+  memory,
+  path,
+  plan
+};
+
+inline BoundLevel getNext(BoundLevel level) {
+  return static_cast<BoundLevel>(static_cast<int>(level) + 1);
+}
+
+/// True if a state raises what is at this level.
+inline bool isOfState(BoundLevel level) {
+  return level >= BoundLevel::variables && level < BoundLevel::path;
+}
+
+/// What takes long about raising a configuration from this level. Nullopt: the
+/// search does not wait for it.
+std::optional<SpaceSource::Next> getLongWork(BoundLevel level);
 
 /// Bounds of the step of a configuration, the cheapest first. Infinity: the
 /// space or the schedule is impossible, or the bound is above `cutoff`.
@@ -20,20 +51,27 @@ public:
 
   /// The busiest position works as long as the mean.
   double getWork(const Configuration &configuration);
-  /// What all devices need together, or, of its own, ops on the mesh.
-  double getLeast(const Configuration &configuration, bool isOwn,
-                  double cutoff);
-  /// 0: nothing is known.
-  double getRelaxed(const Configuration &configuration, bool isOfKnown,
-                    double cutoff);
-  /// Of ops with their parameters, gradients and updates. 0: nothing is known.
-  double getOfVariables(const Configuration &configuration, double cutoff);
   /// Without networks of its own.
   double getEarly(const Configuration &configuration, double cutoff);
   /// Whatever memory there is.
   double getBlocks(const Configuration &configuration, double cutoff);
 
+  /// What the level behind this one says; 0: nothing.
+  double getNextBound(const Configuration &configuration, BoundLevel level,
+                      double cutoff);
+  /// The same of a level of states, perhaps beside other states.
+  static double getNextBound(SpaceState &state, const ScheduleShape &shape,
+                             BoundLevel level, double cutoff);
+
 private:
+  /// What all devices need together, or, of its own, ops on the mesh.
+  double getLeast(const Configuration &configuration, bool isOwn,
+                  double cutoff);
+  double getRelaxed(const Configuration &configuration, bool isOfKnown,
+                    double cutoff);
+  /// Of ops with their parameters, gradients and updates.
+  double getOfVariables(const Configuration &configuration, double cutoff);
+
   SpaceStates &states;
 };
 

@@ -22,29 +22,6 @@ static constexpr double never = std::numeric_limits<double>::infinity();
 
 namespace {
 
-/// How much is known of a configuration; see the levels in the header.
-enum class Level {
-  none,
-  scaled,
-  known,
-  relaxed,
-  ops,
-  variables,
-  blocks,
-  memory,
-  path,
-  plan
-};
-
-static Level getNext(Level level) {
-  return static_cast<Level>(static_cast<int>(level) + 1);
-}
-
-/// What is raised by a state of its own, which no other thread has then.
-static bool isOfState(Level level) {
-  return level >= Level::variables && level < Level::path;
-}
-
 class Search {
 public:
   Search(SpaceSource &source, SpaceStates &states,
@@ -75,10 +52,17 @@ public:
   }
 
 private:
+  using Level = BoundLevel;
+
   struct Node {
     Configuration configuration;
     Level level = Level::none;
     double bound = 0;
+
+    void raise(double next) {
+      bound = std::max(bound, next);
+      level = getNext(level);
+    }
   };
 
   /// By bound, then in the order of the source.
@@ -184,15 +168,8 @@ private:
       const Node &node = nodes[number];
       if (++ahead > mostAhead || bound >= incumbent.getCutoff())
         break;
-      if (node.level == Level::none)
-        continue;
-      using Next = SpaceSource::Next;
-      Next next = node.level == Level::scaled    ? Next::perhapsRelaxed
-                  : node.level == Level::known   ? Next::relaxed
-                  : node.level == Level::relaxed ? Next::least
-                  : node.level == Level::ops     ? Next::variables
-                                                 : Next::model;
-      if (!states.prepare(node.configuration, next))
+      std::optional<SpaceSource::Next> next = getLongWork(node.level);
+      if (next && !states.prepare(node.configuration, *next))
         break;
     }
   }
@@ -228,21 +205,6 @@ private:
     return numbers;
   }
 
-  /// What a state says of the next level.
-  double getNextBound(const Node &node, SpaceState &state, double cutoff) {
-    const ScheduleShape &shape = node.configuration.shape;
-    switch (node.level) {
-    case Level::variables:
-      return state.getBlockBound(shape, cutoff);
-    case Level::blocks:
-      return state.getMemoryBound(shape, cutoff);
-    case Level::memory:
-      return state.getPathBound(shape, cutoff);
-    default:
-      PARPLAN_UNREACHABLE("a level without states");
-    }
-  }
-
   /// Null: the configuration is closed, or impossible.
   SpaceState *findState(size_t number) {
     const Configuration &configuration = nodes[number].configuration;
@@ -269,8 +231,8 @@ private:
     source.forEach(tasks.size(), [&](size_t task) {
       auto [number, state] = tasks[task];
       Node &node = nodes[number];
-      node.bound = std::max(node.bound, getNextBound(node, *state, cutoff));
-      node.level = getNext(node.level);
+      node.raise(ConfigurationBounds::getNextBound(
+          *state, node.configuration.shape, node.level, cutoff));
     });
     int64_t left = llvm::count_if(
         tasks, [&](const auto &task) { return finish(task.first); });
@@ -291,33 +253,6 @@ private:
     return true;
   }
 
-  /// One level more of what has no state yet.
-  void raise(Node &node) {
-    const Configuration &configuration = node.configuration;
-    double cutoff = incumbent.getCutoff(), bound = 0;
-    switch (node.level) {
-    case Level::none:
-      bound = bounds.getLeast(configuration, /*isOwn=*/false, cutoff);
-      break;
-    case Level::scaled:
-      bound = bounds.getRelaxed(configuration, /*isOfKnown=*/true, cutoff);
-      break;
-    case Level::known:
-      bound = bounds.getRelaxed(configuration, /*isOfKnown=*/false, cutoff);
-      break;
-    case Level::relaxed:
-      bound = bounds.getLeast(configuration, /*isOwn=*/true, cutoff);
-      break;
-    case Level::ops:
-      bound = bounds.getOfVariables(configuration, cutoff);
-      break;
-    default:
-      PARPLAN_UNREACHABLE("a level of states");
-    }
-    node.bound = std::max(node.bound, bound);
-    node.level = getNext(node.level);
-  }
-
   /// One level more of one that is open no more but for this; true: it is
   /// again.
   bool advance(size_t number) {
@@ -326,7 +261,8 @@ private:
       return advanceTogether(number) > 0;
     bool isOpen = false;
     if (node.level < Level::variables) {
-      raise(node);
+      node.raise(bounds.getNextBound(node.configuration, node.level,
+                                     incumbent.getCutoff()));
       isOpen = finish(number);
     } else if (SpaceState *state = findState(number)) {
       plan(number, *state);
