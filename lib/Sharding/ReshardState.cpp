@@ -153,20 +153,54 @@ bool areNeighbours(const Sharding &sharding, int one, int other) {
 
 } // namespace
 
-/// Per dimension whether some block of it may be padded.
+/// Per dimension whether the axes that cut it in `from` or in `to` leave padded
+/// blocks.
 llvm::SmallVector<bool, 4> Problem::findPadded(const Sharding &from,
                                                const Sharding &to) const {
   llvm::SmallVector<bool, 4> padded;
   for (size_t dim = 0; dim < blockShape.size(); ++dim) {
     AxisList axes;
+    int64_t width = 1;
     for (const Sharding *sharding : {&from, &to})
       for (int axis :
            llvm::drop_begin(sharding->dims[dim], prefixes[dim].size()))
-        if (!llvm::is_contained(axes, axis))
+        if (!llvm::is_contained(axes, axis)) {
           axes.push_back(axis);
-    padded.push_back(blockShape[dim] % mesh.getWidth(axes) != 0);
+          width *= mesh.getAxis(axis).size;
+        }
+    padded.push_back(blockShape[dim] % width != 0);
   }
   return padded;
+}
+
+/// Where there are many, axes that are neighbours in both shardings are one.
+/// Not where they cut a padded dimension: gathered as one, six elements over
+/// x=2, y=2 are four blocks of two; one by one they are two of three before.
+/// Servers are added to other ranks, not multiplied, and join none.
+llvm::SmallVector<AxisList, maxAxes>
+Problem::joinNeighbours(const Sharding &from, const Sharding &to,
+                        llvm::ArrayRef<int> ordered) const {
+  bool areMany = ordered.size() > static_cast<size_t>(maxSingleAxes);
+  llvm::SmallVector<bool, 4> padded = findPadded(from, to);
+  auto mayJoin = [&](int one, int other) {
+    for (int axis : {one, other})
+      if (mesh.getAxis(axis).role == AxisRole::server)
+        return false;
+    for (const Sharding *sharding : {&from, &to}) {
+      size_t list = getPlace(*sharding, one).first;
+      bool isPadded = list < padded.size() && padded[list];
+      if (isPadded || !areNeighbours(*sharding, one, other))
+        return false;
+    }
+    return true;
+  };
+  llvm::SmallVector<AxisList, maxAxes> joined;
+  for (int axis : ordered)
+    if (areMany && !joined.empty() && mayJoin(joined.back().back(), axis))
+      joined.back().push_back(axis);
+    else
+      joined.push_back({axis});
+  return joined;
 }
 
 /// Larger axes first; of one size, in the order of their places in `from` and
@@ -179,27 +213,7 @@ void Problem::nameAxes(const Sharding &from, const Sharding &to,
   llvm::SmallVector<int, maxAxes> ordered(moved);
   llvm::stable_sort(
       ordered, [&](int one, int other) { return getKey(one) < getKey(other); });
-  // Cut over one axis after the other, padded blocks have other elements.
-  llvm::SmallVector<bool, 4> padded = findPadded(from, to);
-  auto isPadded = [&](const Sharding &sharding, int axis) {
-    size_t list = getPlace(sharding, axis).first;
-    return list < padded.size() && padded[list];
-  };
-  auto isServer = [&](int axis) {
-    return mesh.getAxis(axis).role == AxisRole::server;
-  };
-  bool areMany = ordered.size() > static_cast<size_t>(maxSingleAxes);
-  for (int axis : ordered) {
-    bool isJoined = areMany && !meshAxes.empty() && !isServer(axis) &&
-                    !isServer(meshAxes.back().back());
-    for (const Sharding *sharding : {&from, &to})
-      isJoined = isJoined && !isPadded(*sharding, axis) &&
-                 areNeighbours(*sharding, meshAxes.back().back(), axis);
-    if (isJoined)
-      meshAxes.back().push_back(axis);
-    else
-      meshAxes.push_back({axis});
-  }
+  meshAxes = joinNeighbours(from, to, ordered);
   llvm::stable_sort(meshAxes, [&](const AxisList &one, const AxisList &other) {
     return mesh.getWidth(one) > mesh.getWidth(other);
   });

@@ -4,8 +4,8 @@
 //
 // The search works on a reduced problem: only axes that `from` or `to` use, and
 // without the axes that lead a dimension in both, which stay where they are.
-// Where there are many, those that are neighbours in both are one, unless
-// blocks are padded between them. What is left of a dimension is divided by
+// Where there are many, those that are neighbours in both are one, unless they
+// cut a padded dimension. What is left of a dimension is divided by
 // what all axes divide evenly anyway, and axes of one size are numbered by
 // where they are: values of other sizes and the same moves of other axes are
 // then the same problem.
@@ -160,6 +160,9 @@ private:
                 llvm::ArrayRef<int> moved);
   llvm::SmallVector<bool, 4> findPadded(const Sharding &from,
                                         const Sharding &to) const;
+  llvm::SmallVector<AxisList, maxAxes>
+  joinNeighbours(const Sharding &from, const Sharding &to,
+                 llvm::ArrayRef<int> ordered) const;
   State reduce(const Sharding &sharding) const;
   Sharding expand(const State &state) const;
   AxisList expand(const Axes &axes) const;

@@ -142,17 +142,16 @@ public:
     return nullptr;
   }
 
-  /// A model whose bounds of seconds and bytes are bounds of what `make` would
-  /// give: ops apart from each other, with what has no samples. Null: there is
-  /// none.
+  /// A model whose bounds of seconds and of permanent bytes are bounds of what
+  /// `make` would give: ops without activations between them, but with
+  /// parameters, their gradients and states. Null: there is none.
   virtual std::unique_ptr<SpaceModel> makeOfVariables(int /*space*/,
                                                       int64_t /*count*/) {
     return nullptr;
   }
 
-  /// About what a rank has of parameters and states that nothing but their
-  /// storage in pieces spreads over data axes: what `makeOfVariables` bounds
-  /// well does not fit so.
+  /// About what a rank has of parameters and states if no replica stores but a
+  /// piece of its own: `makeOfVariables` says much where that does not fit.
   virtual double getUnspreadBytes(int /*space*/, int64_t /*count*/) {
     return 0;
   }

@@ -87,11 +87,16 @@ struct PartBound {
 PartBound boundParts(llvm::ArrayRef<OpChoices> whole,
                      llvm::ArrayRef<OpChoices> parts);
 
-/// What the costs of units cover: all ops and values, those that have samples,
-/// or all ops and what has none. The costs of a part are a bound. Where only
-/// what has no samples connects ops, nothing but their sizes is asked of
-/// activations, and the first mode bounds the others.
-enum class UnitScope { all, samples, variables };
+/// What the costs of units cover; those of a part are a bound.
+enum class UnitScope {
+  all,
+  /// Ops and values that have samples.
+  samples,
+  /// All ops, and values that have none: parameters, states, their gradients
+  /// and casts. In the first mode that is allowed, which takes no longer than
+  /// the others, but may have more bytes of passes.
+  variables,
+};
 constexpr int unitScopeCount = 3;
 
 /// What oracles found out about one mesh and may share: costs of reshards, and

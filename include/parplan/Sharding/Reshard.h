@@ -84,10 +84,10 @@ struct ReshardPath {
 /// obey S1 and S2. Equal arguments give equal paths. Costs depend on `shape`,
 /// because blocks are padded.
 ///
-/// Axes that lead a dimension in `from` and in `to` stay where they are. Where
-/// more than four others take part, neighbours in both move as one. At most 16
-/// are left then; where more than four of them meet in one dimension, not all
-/// of their orders are tried.
+/// Axes that lead a dimension in `from` and in `to` stay where they are. Up to
+/// four others are exact. Of more, neighbours in both shardings that cut no
+/// padded dimension move as one; at most 16 are left then, and where more than
+/// four of them meet in one dimension, not all of their orders are tried.
 ReshardPath findReshardPath(const Mesh &mesh, llvm::ArrayRef<int64_t> shape,
                             const Sharding &from, const Sharding &to);
 

@@ -28,9 +28,14 @@ std::optional<SpaceSource::Next> parplan::getLongWork(BoundLevel level) {
     return Next::least;
   case BoundLevel::ops:
     return Next::variables;
-  default:
+  case BoundLevel::variables:
+  case BoundLevel::blocks:
+  case BoundLevel::memory:
+  case BoundLevel::path:
+  case BoundLevel::plan:
     return Next::model;
   }
+  PARPLAN_UNREACHABLE("no level");
 }
 
 double ConfigurationBounds::getNextBound(const Configuration &configuration,
@@ -46,14 +51,20 @@ double ConfigurationBounds::getNextBound(const Configuration &configuration,
     return getLeast(configuration, /*isOwn=*/true, cutoff);
   case BoundLevel::ops:
     return getOfVariables(configuration, cutoff);
-  default:
-    PARPLAN_UNREACHABLE("a level of states");
+  case BoundLevel::variables:
+  case BoundLevel::blocks:
+  case BoundLevel::memory:
+  case BoundLevel::path:
+  case BoundLevel::plan:
+    break;
   }
+  PARPLAN_UNREACHABLE("a level of states");
 }
 
-double ConfigurationBounds::getNextBound(SpaceState &state,
-                                         const ScheduleShape &shape,
-                                         BoundLevel level, double cutoff) {
+double ConfigurationBounds::getNextBoundOfState(SpaceState &state,
+                                                const ScheduleShape &shape,
+                                                BoundLevel level,
+                                                double cutoff) {
   switch (level) {
   case BoundLevel::variables:
     return state.getBlockBound(shape, cutoff);
@@ -61,9 +72,16 @@ double ConfigurationBounds::getNextBound(SpaceState &state,
     return state.getMemoryBound(shape, cutoff);
   case BoundLevel::memory:
     return state.getPathBound(shape, cutoff);
-  default:
-    PARPLAN_UNREACHABLE("a level without states");
+  case BoundLevel::none:
+  case BoundLevel::scaled:
+  case BoundLevel::known:
+  case BoundLevel::relaxed:
+  case BoundLevel::ops:
+  case BoundLevel::path:
+  case BoundLevel::plan:
+    break;
   }
+  PARPLAN_UNREACHABLE("a level without states");
 }
 
 double ConfigurationBounds::getWork(const Configuration &configuration) {

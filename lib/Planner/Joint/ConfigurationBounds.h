@@ -56,12 +56,13 @@ public:
   /// Whatever memory there is.
   double getBlocks(const Configuration &configuration, double cutoff);
 
-  /// What the level behind this one says; 0: nothing.
+  /// What the level after `level`, which is not of a state, says; 0: nothing.
   double getNextBound(const Configuration &configuration, BoundLevel level,
                       double cutoff);
   /// The same of a level of states, perhaps beside other states.
-  static double getNextBound(SpaceState &state, const ScheduleShape &shape,
-                             BoundLevel level, double cutoff);
+  static double getNextBoundOfState(SpaceState &state,
+                                    const ScheduleShape &shape,
+                                    BoundLevel level, double cutoff);
 
 private:
   /// What all devices need together, or, of its own, ops on the mesh.

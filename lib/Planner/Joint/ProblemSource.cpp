@@ -407,7 +407,8 @@ std::unique_ptr<SpaceModel> ProblemSource::make(int space, int64_t count) {
 std::unique_ptr<SpaceModel> ProblemSource::makeOfVariables(int space,
                                                            int64_t count) {
   SourceModel *model = begin(space, count);
-  if (!model)
+  // One sample is no dimension: activations would count as variables.
+  if (!model || getStep(count)->batch == 1)
     return nullptr;
   background.claim(model->getOracles().get());
   if (model->getOracles()->getRefusal())

@@ -84,7 +84,7 @@ private:
         open.insert({nodes[number].bound, number});
   }
 
-  /// Of all that is open the bounds that need no networks of its own: together
+  /// Of all that is open the bounds that need no networks of blocks: together
   /// they take less time than a few plans, and are most of what is known in the
   /// end where time is short. Level by level, so that what comes next is known
   /// to other threads.
@@ -231,7 +231,7 @@ private:
     source.forEach(tasks.size(), [&](size_t task) {
       auto [number, state] = tasks[task];
       Node &node = nodes[number];
-      node.raise(ConfigurationBounds::getNextBound(
+      node.raise(ConfigurationBounds::getNextBoundOfState(
           *state, node.configuration.shape, node.level, cutoff));
     });
     int64_t left = llvm::count_if(

@@ -61,8 +61,8 @@ bool SpaceStates::prepare(const Configuration &configuration,
     isKnown |= leasts.count({space, count, /*isOwn=*/true}) > 0;
     break;
   case SpaceSource::Next::variables:
-    isKnown |=
-        ofVariables.count({space, count}) > 0 || !mustSpread(configuration);
+    isKnown |= ofVariables.count({space, count}) > 0 ||
+               !saysOfVariables(configuration);
     break;
   case SpaceSource::Next::model:
     isKnown |= states.count({space, count}) > 0;
@@ -87,13 +87,16 @@ SpaceState *SpaceStates::getRelaxed(const Configuration &configuration,
   return it->second.get();
 }
 
-bool SpaceStates::mustSpread(const Configuration &configuration) const {
-  return source.getUnspreadBytes(configuration.space,
-                                 configuration.microBatches) > memoryLimitBytes;
+/// Of what has a model there are better bounds.
+bool SpaceStates::saysOfVariables(const Configuration &configuration) const {
+  auto [space, count] =
+      std::pair(configuration.space, configuration.microBatches);
+  return states.count({space, count}) == 0 &&
+         source.getUnspreadBytes(space, count) > memoryLimitBytes;
 }
 
 SpaceState *SpaceStates::getOfVariables(const Configuration &configuration) {
-  if (!mustSpread(configuration))
+  if (!saysOfVariables(configuration))
     return nullptr;
   auto [it, isNew] = ofVariables.try_emplace(
       std::pair(configuration.space, configuration.microBatches));

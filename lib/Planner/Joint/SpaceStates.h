@@ -48,8 +48,8 @@ public:
   /// What bounds the space, without plans. Null: there is none.
   SpaceState *getRelaxed(const Configuration &configuration, bool isOfKnown);
 
-  /// See `makeOfVariables`. Null: there is none, or it says little because
-  /// variables fit anyway.
+  /// See `makeOfVariables`. Null: there is none, or it says little, because
+  /// variables fit anyway or there is a model.
   SpaceState *getOfVariables(const Configuration &configuration);
 
   /// Cut into more micro-batches, the busiest position works hardly less: where
@@ -61,7 +61,7 @@ public:
   int64_t getCallCount() const;
 
 private:
-  bool mustSpread(const Configuration &configuration) const;
+  bool saysOfVariables(const Configuration &configuration) const;
   void noteUse(SpaceState *state);
   std::unique_ptr<SpaceState> makeState(std::unique_ptr<SpaceModel> model,
                                         const Configuration &configuration);

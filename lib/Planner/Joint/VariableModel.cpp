@@ -12,7 +12,9 @@
 
 using namespace parplan;
 
-/// One mode bounds all, and nothing crosses a boundary.
+/// Nothing crosses a boundary. The oracles behind have the first mode alone:
+/// others make again, or gather again, for fewer bytes of passes. Those do not
+/// count here, so it costs no more than any of them in what does.
 class VariableModel::Oracle : public BlockOracle {
 public:
   explicit Oracle(BlockOracle &oracle) : oracle(oracle) {}
@@ -25,14 +27,16 @@ public:
     return {1, 1, {getLeastValue(weights, modes)}};
   }
   Least getLeast(const Weights &weights, ModeSet /*modes*/) override {
-    return oracle.getLeast(weights, allModes);
+    Least least = oracle.getLeast(getPrices(weights), allModes);
+    least.cost.savedBytes = least.cost.waitingBytes = 0;
+    return least;
   }
   double getLeastValue(const Weights &weights, ModeSet /*modes*/) override {
-    return oracle.getLeastValue(weights, allModes);
+    return oracle.getLeastValue(getPrices(weights), allModes);
   }
   double getKnownValue(const Weights &weights,
                        ModeSet /*modes*/) const override {
-    return oracle.getKnownValue(weights, allModes);
+    return oracle.getKnownValue(getPrices(weights), allModes);
   }
   std::optional<BlockPlan> getPlan(const Weights & /*weights*/,
                                    ModeSet /*modes*/, int /*in*/,
@@ -41,6 +45,11 @@ public:
   }
 
 private:
+  static Weights getPrices(Weights weights) {
+    weights.savedBytes = weights.waitingBytes = 0;
+    return weights;
+  }
+
   BlockOracle &oracle;
 };
 

@@ -6,7 +6,8 @@
 // states. Without the former, units come apart into small trees that are
 // minimised at once. What is left is all that ops take on a mesh, and what
 // storing variables in pieces, gathering them and reducing gradients costs:
-// that bounds meshes whose memory does not hold a model otherwise.
+// that bounds meshes whose memory does not hold a model otherwise. What passes
+// keep is left out.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +22,8 @@
 
 namespace parplan {
 
-/// Bounds of the seconds and bytes of a space. It has no plans.
+/// Bounds of the seconds and of the permanent bytes of a space. It has no
+/// plans.
 class VariableModel : public SpaceModel {
 public:
   /// Not refused.

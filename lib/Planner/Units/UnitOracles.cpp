@@ -17,6 +17,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <mutex>
 
 using namespace parplan;
@@ -148,6 +149,7 @@ struct UnitOracles::Storage {
       getTables();
       for (size_t kind = 0; kind < model.units.kinds.size(); ++kind)
         addKind(own, scope, static_cast<int>(kind));
+      own.isReady = true;
     });
     return own.oracles;
   }
@@ -155,13 +157,16 @@ struct UnitOracles::Storage {
   void forget() {
     known->pool->forget();
     for (OfScope &own : ofScopes)
-      for (UnitOracle &oracle : own.oracles)
-        oracle.forget();
+      if (own.isReady)
+        for (UnitOracle &oracle : own.oracles)
+          oracle.forget();
   }
 
 private:
   struct OfScope {
     std::once_flag isMade;
+    /// Another thread may be making others.
+    std::atomic<bool> isReady = false;
     /// Kinds that are nearly equal share what is known, as modes do.
     std::vector<UnitOracle> oracles;
   };
@@ -181,7 +186,7 @@ private:
     for (UnitMode mode : getAllowedModes(request)) {
       auto number = static_cast<int>(mode);
       // Without a backward pass there is nothing to make again, and without
-      // activations there is no reason to.
+      // bytes of passes there is no reason to.
       bool isUseful = modes.empty() || (isTraining(model.problem) &&
                                         scope != UnitScope::variables);
       const UnitRemaking &remaking = getRemaking(kind, number);

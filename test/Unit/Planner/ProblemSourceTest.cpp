@@ -6,6 +6,7 @@
 #include "lib/Planner/Joint/LeastSpace.h"
 #include "lib/Planner/Joint/PeakMoments.h"
 #include "lib/Planner/Joint/ProblemSource.h"
+#include "lib/Planner/Joint/SpaceState.h"
 #include "lib/Planner/Joint/StateChoice.h"
 
 #include "llvm/ADT/Sequence.h"
@@ -93,6 +94,53 @@ TEST_F(ProblemSourceTest, UnitsCostNoLessThanIsSaidBeforeTheyAreMade) {
           }
     }
   EXPECT_GT(compared, 1000);
+}
+
+TEST_F(ProblemSourceTest, VariablesAloneTakeNoLongerWithinAnyMemory) {
+  ProblemSource source(steps, request, costs, FindPlanOptions());
+  int compared = 0, decidedByMemory = 0;
+  for (int space : llvm::seq(0, source.getSpaceCount()))
+    for (int64_t count : source.getCounts())
+      for (ScheduleShape shape : source.getShapes(space)) {
+        shape.microBatches = count;
+        if (getRefusal(shape))
+          continue;
+        auto getBound = [&](std::unique_ptr<SpaceModel> model, double limit) {
+          SpaceState state(std::move(model), limit, /*spareBytes=*/0,
+                           source.getLeastMessageSeconds(space, count),
+                           source.getInfo(space));
+          return state.getMemoryBound(shape,
+                                      std::numeric_limits<double>::infinity());
+        };
+        double last = 0;
+        for (double limit : {1e9, 4096.0, 2048.0, 1024.0}) {
+          auto ofVariables = source.makeOfVariables(space, count);
+          auto model = source.make(space, count);
+          if (!ofVariables || !model)
+            continue;
+          double bound = getBound(std::move(ofVariables), limit);
+          EXPECT_LE(bound, getBound(std::move(model), limit) * (1 + 1e-9))
+              << source.getInfo(space).name << ", " << count
+              << " micro-batches, " << limit << " bytes";
+          ++compared;
+          decidedByMemory += last > 0 && bound > last;
+          last = bound;
+        }
+      }
+  EXPECT_GT(compared, 100);
+  EXPECT_GT(decidedByMemory, 10);
+}
+
+TEST_F(ProblemSourceTest,
+       NothingIsSaidOfVariablesWhereActivationsLookLikeThem) {
+  steps.counts = {samples};
+  ProblemSource source(steps, request, costs, FindPlanOptions());
+  int looked = 0;
+  for (int space : llvm::seq(0, source.getSpaceCount())) {
+    EXPECT_EQ(source.makeOfVariables(space, samples), nullptr);
+    looked += source.make(space, samples) != nullptr;
+  }
+  EXPECT_GT(looked, 0);
 }
 
 namespace {

@@ -89,4 +89,17 @@ std::vector<Sharding> getCompleteShardings(const Mesh &mesh, size_t rank) {
   return all;
 }
 
+Sharding cutAxes(Sharding sharding) {
+  auto cut = [](AxisList &axes) {
+    AxisList halves;
+    for (int axis : axes)
+      halves.append({2 * axis, 2 * axis + 1});
+    axes = std::move(halves);
+  };
+  llvm::for_each(sharding.dims, cut);
+  cut(sharding.partial);
+  cut(sharding.storage);
+  return sharding;
+}
+
 } // namespace parplan::test

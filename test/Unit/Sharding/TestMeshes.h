@@ -38,6 +38,9 @@ Sharding makeRandomSharding(Random &random, const Mesh &mesh, size_t rank,
 /// x, y, ... up to `maxAxes` axes of sizes 2 and 3.
 Mesh makeRandomMesh(Random &random, int maxAxes);
 
+/// The same with each axis n cut in two, 2n and 2n + 1.
+Sharding cutAxes(Sharding sharding);
+
 /// All shardings with every axis on a dimension or nowhere, in every order.
 std::vector<Sharding> getCompleteShardings(const Mesh &mesh, size_t rank);
 
