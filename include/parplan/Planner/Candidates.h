@@ -104,21 +104,29 @@ AxisList getAxes(const Mesh &mesh, AxisRole role);
 AxisList getDataAxes(const Mesh &mesh);
 AxisList getTensorAxes(const Mesh &mesh);
 
-/// The axes over which something may be stored: all data axes, or the inner
-/// ones alone (hybrid sharding). Empty without data axes.
+/// Data, expert and context axes, which split samples: ranks on them hold
+/// alike what has none.
+AxisList getBatchAxes(const Mesh &mesh);
+
+/// The axes over which something may be stored that has none of them on a
+/// dimension: those of the batch, or those without the outer data axis (hybrid
+/// sharding). Empty without such axes.
 llvm::SmallVector<AxisList> getStorageLists(const Mesh &mesh);
+
+/// Those that are in no list of `used`.
+AxisList dropAxes(llvm::ArrayRef<int> axes, llvm::ArrayRef<AxisList> used);
 
 /// What a mesh offers to every op.
 struct MeshAxes {
   AxisList data, context, expert, tensor;
+  /// See `getBatchAxes`.
+  AxisList batch;
   /// How many tensor axes one factor may take: all of them, and the most that
   /// still fit every factor of the problem that is smaller than all of them (8
   /// key heads under 64 ranks take 3 axes of size 2). Descending.
   llvm::SmallVector<size_t> counts;
   std::vector<Grid> grids;
 
-  /// The axes that split samples, where an op has no other place for them.
-  AxisList getBatchAxes() const;
 };
 
 /// What the ops of a plan may use: a mesh and cuts of its tensor axes.

@@ -317,7 +317,7 @@ private:
       return lists;
     auto add = [&](size_t count) {
       AxisList first(axes.tensor.begin(), axes.tensor.begin() + count);
-      AxisList both = axes.getBatchAxes();
+      AxisList both = axes.batch;
       llvm::append_range(both, first);
       lists.push_back(std::move(first));
       lists.push_back(std::move(both));
@@ -337,15 +337,9 @@ private:
       for (const AxisList &stored : storageLists)
         for (const AxisList &pending : pendingLists) {
           FactorAssignment assignment = assignments[index];
-          assignment.storage = stored;
-          llvm::copy_if(
-              pending, std::back_inserter(assignment.pending), [&](int axis) {
-                return !llvm::is_contained(stored, axis) &&
-                       llvm::none_of(assignment.axes,
-                                     [&](const AxisList &used) {
-                                       return llvm::is_contained(used, axis);
-                                     });
-              });
+          assignment.storage = dropAxes(stored, assignment.axes);
+          assignment.pending = dropAxes(dropAxes(pending, assignment.axes),
+                                        assignment.storage);
           consider(std::move(assignment));
         }
   }

@@ -56,14 +56,32 @@ AxisList parplan::getTensorAxes(const Mesh &mesh) {
   return getAxes(mesh, AxisRole::tensor);
 }
 
+AxisList parplan::getBatchAxes(const Mesh &mesh) {
+  AxisList axes;
+  for (AxisRole role : {AxisRole::data, AxisRole::expert, AxisRole::context})
+    llvm::append_range(axes, getAxes(mesh, role));
+  return axes;
+}
+
 llvm::SmallVector<AxisList> parplan::getStorageLists(const Mesh &mesh) {
-  AxisList dataAxes = getDataAxes(mesh);
+  AxisList axes = getBatchAxes(mesh);
   llvm::SmallVector<AxisList> lists;
-  if (!dataAxes.empty())
-    lists.push_back(dataAxes);
-  if (dataAxes.size() > 1)
-    lists.push_back({dataAxes.back()});
+  if (!axes.empty())
+    lists.push_back(axes);
+  if (getDataAxes(mesh).size() > 1)
+    lists.push_back(AxisList(llvm::ArrayRef(axes).drop_front()));
   return lists;
+}
+
+AxisList parplan::dropAxes(llvm::ArrayRef<int> axes,
+                           llvm::ArrayRef<AxisList> used) {
+  AxisList free;
+  llvm::copy_if(axes, std::back_inserter(free), [&](int axis) {
+    return llvm::none_of(used, [&](const AxisList &list) {
+      return llvm::is_contained(list, axis);
+    });
+  });
+  return free;
 }
 
 /// The first of all tensor axes that fit the factors of the problem, see
@@ -93,6 +111,7 @@ MeshAxes parplan::getMeshAxes(const PlanningProblem &problem,
                               const PlanSpace &space) {
   MeshAxes axes;
   axes.data = getDataAxes(space.mesh);
+  axes.batch = getBatchAxes(space.mesh);
   axes.context = getAxes(space.mesh, AxisRole::context);
   axes.expert = getAxes(space.mesh, AxisRole::expert);
   axes.tensor = getTensorAxes(space.mesh);
@@ -101,13 +120,6 @@ MeshAxes parplan::getMeshAxes(const PlanningProblem &problem,
   if (!space.hasParts && axes.counts.size() > 1)
     axes.counts.resize(1);
   axes.grids = space.grids;
-  return axes;
-}
-
-AxisList MeshAxes::getBatchAxes() const {
-  AxisList axes = data;
-  llvm::append_range(axes, expert);
-  llvm::append_range(axes, context);
   return axes;
 }
 

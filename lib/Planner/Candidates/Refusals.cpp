@@ -147,10 +147,10 @@ std::optional<std::string> parplan::findImpossibleOnMesh(
   if (auto unsplit = findUnsplitSequence(problem, request, mesh, allowed))
     return unsplit;
   int stage = request.zeroStage.value_or(0);
-  if (stage > 0 && getDataAxes(mesh).empty())
+  if (stage > 0 && getStorageLists(mesh).empty())
     return "zero=" + std::to_string(stage) +
-           " spreads over data-parallel ranks, and there is one; zero=0 is "
-           "possible";
+           " spreads over ranks that split the batch, and there is one; zero=0 "
+           "is possible";
   if (auto unspread = findUnspreadParameter(problem, stage, allowed))
     return unspread;
   return findUnusedKind(problem, request, mesh, allowed);

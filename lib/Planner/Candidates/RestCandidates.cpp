@@ -217,7 +217,7 @@ void storeFrozen(std::vector<Sharding> &list, const Mesh &mesh) {
       for (AxisList &axes : rest.dims)
         llvm::erase_if(
             axes, [&](int axis) { return llvm::is_contained(dataAxes, axis); });
-      rest.storage = storage;
+      rest.storage = dropAxes(storage, rest.dims);
       if (rest.isStored() && !verifySharding(rest, mesh, rest.dims.size()) &&
           !llvm::is_contained(stored, rest))
         stored.push_back(rest);

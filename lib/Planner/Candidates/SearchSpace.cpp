@@ -274,7 +274,7 @@ getGradientPendings(const PlanningProblem &problem, const Decision &decision,
   };
   AxisList batchAxes;
   if (leader.batchFactor < 0)
-    batchAxes = axes.getBatchAxes();
+    batchAxes = axes.batch;
   add(batchAxes);
   for (size_t count : axes.counts) {
     AxisList first(axes.tensor.begin(), axes.tensor.begin() + count);

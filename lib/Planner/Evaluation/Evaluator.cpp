@@ -7,6 +7,7 @@
 #include "VerifyServers.h"
 #include "VerifyStages.h"
 
+#include "parplan/Planner/Candidates.h"
 #include "parplan/Planner/Servers.h"
 
 using namespace parplan;
@@ -62,11 +63,9 @@ static std::vector<std::string> verifyNumbered(const NumberedPlan &plan) {
     else if (!isActivation && rest.isPartial())
       problems.push_back("value '" + value.name +
                          "' is pending: what a rank loads is complete (S8)");
-    else if (llvm::any_of(rest.storage, [&](int axis) {
-               return mesh.getAxis(axis).role != AxisRole::data;
-             }))
+    else if (!dropAxes(rest.storage, {getBatchAxes(mesh)}).empty())
       problems.push_back("value '" + value.name +
-                         "' is stored over an axis without role data");
+                         "' is stored over an axis that splits no samples");
   }
   for (auto [index, op] : llvm::enumerate(problem.ops))
     for (const std::string &fault :
