@@ -22,19 +22,25 @@ getBlocks(int64_t size, llvm::ArrayRef<int> axes, const Mesh &mesh) {
   llvm::SmallVector<int64_t> widths;
   for (int axis : axes)
     widths.push_back(mesh.getAxis(axis).size);
+  int64_t count = mesh.getWidth(axes);
   llvm::SmallVector<Interval> blocks;
-  for (int64_t position = 0; position < mesh.getWidth(axes); ++position)
-    blocks.push_back(getNestedInterval(size, widths, position));
+  for (int64_t position = 0; position < count; ++position)
+    // Of equal blocks no axis has to be looked at.
+    blocks.push_back(size % count == 0
+                         ? Interval{position * (size / count),
+                                    (position + 1) * (size / count)}
+                         : getNestedInterval(size, widths, position));
   return blocks;
 }
 
 llvm::SmallVector<Interval, 8>
 parplan::getPanelIntervals(int64_t size, llvm::ArrayRef<AxisList> axesOfTensors,
                            const Mesh &mesh) {
-  std::set<int64_t> stops = {size};
+  llvm::SmallVector<int64_t> stops = {size};
   for (const AxisList &axes : axesOfTensors)
     for (const Interval &block : getBlocks(size, axes, mesh))
-      stops.insert(block.stop);
+      stops.push_back(block.stop);
+  llvm::sort(stops);
   llvm::SmallVector<Interval, 8> panels;
   int64_t start = 0;
   for (int64_t stop : stops) {

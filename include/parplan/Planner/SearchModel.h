@@ -196,6 +196,10 @@ public:
   virtual bool prepare(int /*space*/, int64_t /*count*/, Next /*next*/) {
     return false;
   }
+  /// The same when other threads have nothing else to do, and no more behind
+  /// `dropLater`.
+  virtual void prepareLater(int /*space*/, int64_t /*count*/, Next /*next*/) {}
+  virtual void dropLater() {}
   /// Null: the space is impossible.
   virtual std::unique_ptr<SpaceModel> make(int space, int64_t count) = 0;
 

@@ -155,26 +155,31 @@ private:
   /// decomposed.
   void removeForbiddenAxes(const PlanningOp &op,
                            FactorAssignment &inferred) const {
-    for (auto [factor, axes] : llvm::enumerate(inferred.axes)) {
-      if (op.rule.factors[factor].kind == FactorKind::coupled)
-        axes.clear();
-      if (static_cast<int>(factor) != op.batchFactor)
-        llvm::erase_if(axes, [&](int axis) {
-          return mesh.getAxis(axis).role == AxisRole::data;
-        });
-    }
+    for (size_t factor = 0; factor < inferred.axes.size(); ++factor)
+      removeForbiddenAxes(op, static_cast<int>(factor), inferred.axes[factor]);
+  }
+  void removeForbiddenAxes(const PlanningOp &op, int factor,
+                           AxisList &axes) const {
+    if (op.rule.factors[factor].kind == FactorKind::coupled)
+      axes.clear();
+    if (factor != op.batchFactor)
+      llvm::erase_if(axes, [&](int axis) {
+        return mesh.getAxis(axis).role == AxisRole::data;
+      });
   }
 
   void takeLeaderAxes(const PlanningOp &op, FactorAssignment &inferred) const {
     for (auto [factor, description] : llvm::enumerate(op.rule.factors)) {
-      std::optional<int> same = findSame(description);
-      if (!inferred.axes[factor].empty() || !same)
+      AxisList &own = inferred.axes[factor];
+      if (!own.empty())
         continue;
-      FactorAssignment extended = inferred;
-      extended.axes[factor] = assignment.axes[*same];
-      removeForbiddenAxes(op, extended);
-      if (!verifyAssignment(op.rule, extended, mesh))
-        inferred = std::move(extended);
+      std::optional<int> same = findSame(description);
+      if (!same)
+        continue;
+      own = assignment.axes[*same];
+      removeForbiddenAxes(op, static_cast<int>(factor), own);
+      if (!own.empty() && verifyAssignment(op.rule, inferred, mesh))
+        own.clear();
     }
   }
 

@@ -28,6 +28,7 @@ void Background::end() {
     std::lock_guard guard(lock);
     isEnding = true;
     queue.clear();
+    later.clear();
   }
   isWanted.notify_all();
   for (std::thread &thread : threads)
@@ -48,12 +49,28 @@ void Background::add(const void *subject, std::function<void()> work) {
   isWanted.notify_one();
 }
 
+void Background::addLater(const void *subject, std::function<void()> work) {
+  if (threads.empty())
+    return;
+  {
+    std::lock_guard guard(lock);
+    later.push_back({subject, std::move(work)});
+  }
+  isWanted.notify_one();
+}
+
+void Background::dropLater() {
+  std::lock_guard guard(lock);
+  later.clear();
+}
+
 void Background::claim(const void *subject) {
   std::unique_lock guard(lock);
-  llvm::erase_if(queue,
-                 [&](const Task &task) { return task.subject == subject; });
+  for (std::deque<Task> *tasks : {&queue, &later})
+    llvm::erase_if(*tasks,
+                   [&](const Task &task) { return task.subject == subject; });
   while (llvm::is_contained(begun, subject) && !queue.empty())
-    runNext(guard);
+    runNext(queue, guard);
 }
 
 void Background::forEach(size_t count, llvm::function_ref<void(size_t)> work) {
@@ -86,9 +103,10 @@ void Background::forEach(size_t count, llvm::function_ref<void(size_t)> work) {
   progress->isDone.wait(guard, [&] { return progress->done == count; });
 }
 
-void Background::runNext(std::unique_lock<std::mutex> &guard) {
-  Task task = std::move(queue.front());
-  queue.pop_front();
+void Background::runNext(std::deque<Task> &tasks,
+                         std::unique_lock<std::mutex> &guard) {
+  Task task = std::move(tasks.front());
+  tasks.pop_front();
   begun.push_back(task.subject);
   guard.unlock();
   task.work();
@@ -101,9 +119,11 @@ void Background::runNext(std::unique_lock<std::mutex> &guard) {
 void Background::run() {
   std::unique_lock guard(lock);
   while (true) {
-    isWanted.wait(guard, [&] { return isEnding || !queue.empty(); });
+    isWanted.wait(guard, [&] {
+      return isEnding || !queue.empty() || !later.empty();
+    });
     if (isEnding)
       return;
-    runNext(guard);
+    runNext(queue.empty() ? later : queue, guard);
   }
 }

@@ -36,6 +36,10 @@ public:
   bool wantsMore() const;
   /// Begun in this order. `subject` is what it is for.
   void add(const void *subject, std::function<void()> work);
+  /// Begun in this order when nothing else is to be done.
+  void addLater(const void *subject, std::function<void()> work);
+  /// Of that what has not begun.
+  void dropLater();
   /// The caller needs what is done for `subject`: it is the caller's own work,
   /// unless a thread is at it. As long as one is, other work is done here;
   /// where there is none, the caller has to wait himself.
@@ -52,12 +56,12 @@ private:
   /// Beside the one that asks; not many, as each may need much memory.
   static unsigned getSpareThreads();
   void run();
-  /// What comes next, done by the thread that has the lock.
-  void runNext(std::unique_lock<std::mutex> &guard);
+  /// What comes next in a queue, done by the thread that has the lock.
+  void runNext(std::deque<Task> &tasks, std::unique_lock<std::mutex> &guard);
 
   mutable std::mutex lock;
   std::condition_variable isWanted;
-  std::deque<Task> queue;
+  std::deque<Task> queue, later;
   /// Subjects that threads are at.
   std::vector<const void *> begun;
   bool isEnding = false;

@@ -360,9 +360,9 @@ SourceModel *ProblemSource::begin(int space, int64_t count) {
   return model.get();
 }
 
-bool ProblemSource::prepare(int space, int64_t count, Next next) {
-  if (!background.wantsMore())
-    return false;
+/// What is to be done now, and for whom; null: nothing.
+std::pair<const void *, std::function<void()>>
+ProblemSource::getWork(int space, int64_t count, Next next) {
   std::shared_ptr<UnitOracles> oracles;
   UnitScope scope = UnitScope::all;
   bool isWhole = next != Next::least;
@@ -379,15 +379,27 @@ bool ProblemSource::prepare(int space, int64_t count, Next next) {
         /*isOfKnown=*/next == Next::perhapsRelaxed);
   }
   if (!oracles)
-    return true;
+    return {nullptr, nullptr};
   const void *subject = oracles.get();
-  background.add(subject, [oracles = std::move(oracles), isWhole, scope, next] {
-    if (isWhole)
-      oracles->prepare(scope);
-    else if (!oracles->getRefusal() && next == Next::least)
-      oracles->getLeastOpCosts();
-  });
+  return {subject, [oracles = std::move(oracles), isWhole, scope, next] {
+            if (isWhole)
+              oracles->prepare(scope);
+            else if (!oracles->getRefusal() && next == Next::least)
+              oracles->getLeastOpCosts();
+          }};
+}
+
+bool ProblemSource::prepare(int space, int64_t count, Next next) {
+  if (!background.wantsMore())
+    return false;
+  if (auto [subject, work] = getWork(space, count, next); subject)
+    background.add(subject, std::move(work));
   return true;
+}
+
+void ProblemSource::prepareLater(int space, int64_t count, Next next) {
+  if (auto [subject, work] = getWork(space, count, next); subject)
+    background.addLater(subject, std::move(work));
 }
 
 std::unique_ptr<SpaceModel> ProblemSource::make(int space, int64_t count) {

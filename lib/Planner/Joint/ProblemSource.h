@@ -14,6 +14,7 @@
 #include "parplan/Planner/FindPlan.h"
 #include "parplan/Planner/UnitOracles.h"
 
+#include <functional>
 #include <map>
 
 namespace parplan {
@@ -42,6 +43,8 @@ public:
   std::vector<Seed> getSeeds(double memoryLimitBytes) override;
   std::vector<Place> getNeighbours(Place place) override;
   bool prepare(int space, int64_t count, Next next) override;
+  void prepareLater(int space, int64_t count, Next next) override;
+  void dropLater() override { background.dropLater(); }
   std::unique_ptr<SpaceModel> make(int space, int64_t count) override;
   std::unique_ptr<SpaceModel> makeRelaxed(int space, int64_t count,
                                           bool isOfKnown) override;
@@ -73,6 +76,9 @@ private:
   void addRefusal(const std::string &refusal);
   /// The model that `make` will give. Null: the space is impossible.
   SourceModel *begin(int space, int64_t count);
+  std::pair<const void *, std::function<void()>> getWork(int space,
+                                                         int64_t count,
+                                                         Next next);
   PlanRequest getRequestOf(int64_t positions) const;
   bool isWanted(const PlanSpace &space) const;
   int64_t getSeedCount(int space, int64_t replicas, double memoryLimitBytes);

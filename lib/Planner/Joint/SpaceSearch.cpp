@@ -33,7 +33,9 @@ public:
 
   SpaceSearchResult run() {
     listConfigurations();
+    prepareLater();
     climb.run();
+    source.dropLater();
     raiseAll();
     startWithPlain();
     while (!open.empty() && open.begin()->first < incumbent.getCutoff()) {
@@ -82,6 +84,20 @@ private:
     for (size_t number = 0; number < nodes.size(); ++number)
       if (nodes[number].bound != never)
         open.insert({nodes[number].bound, number});
+  }
+
+  /// The climb is the work of one thread; what ops do on the meshes of what is
+  /// lowest will be asked for behind it.
+  void prepareLater() {
+    constexpr size_t mostPlaces = 4096;
+    std::set<std::pair<int, int64_t>> places;
+    for (auto [bound, number] : open) {
+      const Configuration &configuration = nodes[number].configuration;
+      auto [space, count] =
+          std::pair(configuration.space, configuration.microBatches);
+      if (places.size() < mostPlaces && places.insert({space, count}).second)
+        source.prepareLater(space, count, SpaceSource::Next::least);
+    }
   }
 
   /// Of all that is open the bounds that need no networks of blocks: together
