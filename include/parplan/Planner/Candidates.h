@@ -104,7 +104,7 @@ AxisList getAxes(const Mesh &mesh, AxisRole role);
 AxisList getDataAxes(const Mesh &mesh);
 AxisList getTensorAxes(const Mesh &mesh);
 
-/// Data, expert and context axes, which split samples: ranks on them hold
+/// Data, context and expert axes, which split samples: ranks on them hold
 /// alike what has none.
 AxisList getBatchAxes(const Mesh &mesh);
 
@@ -126,7 +126,6 @@ struct MeshAxes {
   /// key heads under 64 ranks take 3 axes of size 2). Descending.
   llvm::SmallVector<size_t> counts;
   std::vector<Grid> grids;
-
 };
 
 /// What the ops of a plan may use: a mesh and cuts of its tensor axes.

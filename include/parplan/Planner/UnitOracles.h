@@ -92,9 +92,9 @@ enum class UnitScope {
   all,
   /// Ops and values that have samples.
   samples,
-  /// All ops, and values that have none: parameters, states, their gradients
-  /// and casts. In the first mode that is allowed, which takes no longer than
-  /// the others, but may have more bytes of passes.
+  /// Values that have none: parameters, states, their gradients and casts. In
+  /// the first mode that is allowed, which takes no longer than the others, but
+  /// may have more bytes of passes. Boundaries and choices are of no plan.
   variables,
 };
 constexpr int unitScopeCount = 3;
@@ -106,14 +106,20 @@ struct MeshKnowledge;
 std::shared_ptr<MeshKnowledge> makeMeshKnowledge(const Mesh &mesh,
                                                  const PlanCosts &costs);
 
+/// The mesh on which data and context axes that stand side by side are one: to
+/// what has no samples it is the same.
+Mesh joinBatchAxes(const Mesh &mesh);
+
 /// The oracles of a model on one mesh, which outlives them, as do the costs.
 /// They are made when they are first asked for.
 class UnitOracles {
 public:
-  /// `known` is of the mesh of `space`; null: nothing is shared.
+  /// `known` is of the mesh of `space`, `joined` of that whose axes of the
+  /// batch are joined; null: nothing is shared.
   UnitOracles(const UnitModel &model, const PlanRequest &request,
               const PlanSpace &space, const PlanCosts &costs,
-              std::shared_ptr<MeshKnowledge> known = nullptr);
+              std::shared_ptr<MeshKnowledge> known = nullptr,
+              std::shared_ptr<MeshKnowledge> joined = nullptr);
   ~UnitOracles();
 
   /// Makes now what is else made when somebody asks. Any thread may, while the

@@ -338,8 +338,8 @@ private:
         for (const AxisList &pending : pendingLists) {
           FactorAssignment assignment = assignments[index];
           assignment.storage = dropAxes(stored, assignment.axes);
-          assignment.pending = dropAxes(dropAxes(pending, assignment.axes),
-                                        assignment.storage);
+          assignment.pending =
+              dropAxes(dropAxes(pending, assignment.axes), assignment.storage);
           consider(std::move(assignment));
         }
   }

@@ -58,7 +58,7 @@ AxisList parplan::getTensorAxes(const Mesh &mesh) {
 
 AxisList parplan::getBatchAxes(const Mesh &mesh) {
   AxisList axes;
-  for (AxisRole role : {AxisRole::data, AxisRole::expert, AxisRole::context})
+  for (AxisRole role : {AxisRole::data, AxisRole::context, AxisRole::expert})
     llvm::append_range(axes, getAxes(mesh, role));
   return axes;
 }

@@ -119,9 +119,8 @@ void Background::runNext(std::deque<Task> &tasks,
 void Background::run() {
   std::unique_lock guard(lock);
   while (true) {
-    isWanted.wait(guard, [&] {
-      return isEnding || !queue.empty() || !later.empty();
-    });
+    isWanted.wait(guard,
+                  [&] { return isEnding || !queue.empty() || !later.empty(); });
     if (isEnding)
       return;
     runNext(queue.empty() ? later : queue, guard);

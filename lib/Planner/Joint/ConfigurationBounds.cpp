@@ -118,7 +118,8 @@ double ConfigurationBounds::getOfVariables(const Configuration &configuration,
   return bound >= cutoff
              ? bound
              : std::max(bound,
-                        state->getMemoryBound(configuration.shape, cutoff));
+                        state->getMemoryBound(configuration.shape, cutoff,
+                                              /*countsWaiting=*/false));
 }
 
 double ConfigurationBounds::getEarly(const Configuration &configuration,

@@ -356,7 +356,7 @@ SourceModel *ProblemSource::begin(int space, int64_t count) {
   if (!model)
     model = std::make_unique<SourceModel>(*step, own.positions, own.space,
                                           getRequestOf(own.positions), costs,
-                                          meshes.get(own.space.mesh));
+                                          meshes);
   return model.get();
 }
 

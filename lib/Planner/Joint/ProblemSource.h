@@ -76,9 +76,8 @@ private:
   void addRefusal(const std::string &refusal);
   /// The model that `make` will give. Null: the space is impossible.
   SourceModel *begin(int space, int64_t count);
-  std::pair<const void *, std::function<void()>> getWork(int space,
-                                                         int64_t count,
-                                                         Next next);
+  std::pair<const void *, std::function<void()>>
+  getWork(int space, int64_t count, Next next);
   PlanRequest getRequestOf(int64_t positions) const;
   bool isWanted(const PlanSpace &space) const;
   int64_t getSeedCount(int space, int64_t replicas, double memoryLimitBytes);

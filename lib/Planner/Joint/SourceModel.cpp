@@ -20,12 +20,12 @@ using namespace parplan;
 
 SourceModel::SourceModel(SourceStep &step, int64_t positions,
                          const PlanSpace &space, const PlanRequest &request,
-                         const PlanCosts &costs,
-                         std::shared_ptr<MeshKnowledge> known)
+                         const PlanCosts &costs, KnownMeshes &meshes)
     : step(step), mesh(addPipelineAxis(space.mesh, positions)),
       positions(positions), request(request), costs(costs),
-      oracles(std::make_shared<UnitOracles>(step.units, request, space, costs,
-                                            std::move(known))) {}
+      oracles(std::make_shared<UnitOracles>(
+          step.units, request, space, costs, meshes.get(space.mesh),
+          meshes.get(joinBatchAxes(space.mesh)))) {}
 
 double SourceModel::getLatency(int instance, int state) const {
   if (positions == 1)

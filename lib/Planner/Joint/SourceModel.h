@@ -8,6 +8,7 @@
 #define PARPLAN_LIB_PLANNER_SOURCEMODEL_H
 
 #include "SourceStep.h"
+#include "lib/Planner/Units/KnownMeshes.h"
 
 #include "parplan/Planner/UnitOracles.h"
 
@@ -20,7 +21,7 @@ class SourceModel : public SpaceModel {
 public:
   SourceModel(SourceStep &step, int64_t positions, const PlanSpace &space,
               const PlanRequest &request, const PlanCosts &costs,
-              std::shared_ptr<MeshKnowledge> known);
+              KnownMeshes &meshes);
 
   const std::shared_ptr<UnitOracles> &getOracles() const { return oracles; }
 

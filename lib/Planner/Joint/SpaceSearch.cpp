@@ -89,14 +89,15 @@ private:
   /// The climb is the work of one thread; what ops do on the meshes of what is
   /// lowest will be asked for behind it.
   void prepareLater() {
-    constexpr size_t mostPlaces = 4096;
-    std::set<std::pair<int, int64_t>> places;
-    for (auto [bound, number] : open) {
-      const Configuration &configuration = nodes[number].configuration;
-      auto [space, count] =
-          std::pair(configuration.space, configuration.microBatches);
-      if (places.size() < mostPlaces && places.insert({space, count}).second)
-        source.prepareLater(space, count, SpaceSource::Next::least);
+    using Next = SpaceSource::Next;
+    for (Next next : {Next::least, Next::variables}) {
+      std::set<std::pair<int, int64_t>> places;
+      for (auto [bound, number] : open) {
+        const Configuration &configuration = nodes[number].configuration;
+        if (places.insert({configuration.space, configuration.microBatches})
+                .second)
+          states.prepareLater(configuration, next);
+      }
     }
   }
 

@@ -76,6 +76,12 @@ bool SpaceStates::prepare(const Configuration &configuration,
   return true;
 }
 
+void SpaceStates::prepareLater(const Configuration &configuration,
+                               SpaceSource::Next next) {
+  if (next != SpaceSource::Next::variables || saysOfVariables(configuration))
+    source.prepareLater(configuration.space, configuration.microBatches, next);
+}
+
 SpaceState *SpaceStates::getRelaxed(const Configuration &configuration,
                                     bool isOfKnown) {
   auto [it, isNew] = relaxed[isOfKnown].try_emplace(

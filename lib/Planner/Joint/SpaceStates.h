@@ -36,6 +36,7 @@ public:
 
   /// See `SpaceSource`. False: nothing more is begun now.
   bool prepare(const Configuration &configuration, SpaceSource::Next next);
+  void prepareLater(const Configuration &configuration, SpaceSource::Next next);
 
   /// What is known of a space before there is a model. Null: it is impossible.
   struct Least {

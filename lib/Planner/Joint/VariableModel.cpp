@@ -17,7 +17,8 @@ using namespace parplan;
 /// count here, so it costs no more than any of them in what does.
 class VariableModel::Oracle : public BlockOracle {
 public:
-  explicit Oracle(BlockOracle &oracle) : oracle(oracle) {}
+  Oracle(BlockOracle &oracle, const CostVector &ofOps)
+      : oracle(oracle), ofOps(ofOps) {}
 
   int getInCount() const override { return 1; }
   int getOutCount() const override { return 1; }
@@ -29,14 +30,18 @@ public:
   Least getLeast(const Weights &weights, ModeSet /*modes*/) override {
     Least least = oracle.getLeast(getPrices(weights), allModes);
     least.cost.savedBytes = least.cost.waitingBytes = 0;
+    least.cost += ofOps;
+    least.value += weights.get(ofOps);
     return least;
   }
   double getLeastValue(const Weights &weights, ModeSet /*modes*/) override {
-    return oracle.getLeastValue(getPrices(weights), allModes);
+    return oracle.getLeastValue(getPrices(weights), allModes) +
+           weights.get(ofOps);
   }
   double getKnownValue(const Weights &weights,
                        ModeSet /*modes*/) const override {
-    return oracle.getKnownValue(getPrices(weights), allModes);
+    return oracle.getKnownValue(getPrices(weights), allModes) +
+           weights.get(ofOps);
   }
   std::optional<BlockPlan> getPlan(const Weights & /*weights*/,
                                    ModeSet /*modes*/, int /*in*/,
@@ -51,16 +56,21 @@ private:
   }
 
   BlockOracle &oracle;
+  CostVector ofOps;
 };
 
 VariableModel::VariableModel(std::shared_ptr<UnitOracles> given)
     : oracles(std::move(given)),
       units(oracles->getUnits(UnitScope::variables)) {
   std::map<BlockOracle *, Oracle *> known;
-  for (SearchUnit &unit : units) {
+  for (auto [unit, ofOps] :
+       llvm::zip_equal(units, oracles->getLeastOpCosts())) {
     Oracle *&own = known[unit.oracle];
+    // Bytes of variables are those of their layouts.
+    ofOps.permanentBytes = 0;
     if (!own)
-      own = owned.emplace_back(std::make_unique<Oracle>(*unit.oracle)).get();
+      own = owned.emplace_back(std::make_unique<Oracle>(*unit.oracle, ofOps))
+                .get();
     unit.oracle = own;
   }
 }

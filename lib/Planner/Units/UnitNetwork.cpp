@@ -26,11 +26,13 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 class NetworkBuilder {
 public:
   NetworkBuilder(const UnitSample &sample, const StepUnits &units,
-                 UnitTables &tables, int kind, const UnitRemaking &remaking,
-                 UnitScope scope, std::shared_ptr<FactorPool> pool)
+                 UnitLists &tables, int kind, const UnitRemaking &remaking,
+                 UnitScope scope, SecondsOfOps opSeconds,
+                 std::shared_ptr<FactorPool> pool)
       : sample(sample), problem(sample.problem), units(units), tables(tables),
         kind(kind), range(sample.kinds[kind]), remaking(remaking), scope(scope),
-        readsOf(problem.values.size()), remadeReadsOf(problem.values.size()),
+        opSeconds(opSeconds), readsOf(problem.values.size()),
+        remadeReadsOf(problem.values.size()),
         isRemade(problem.values.size(), false),
         lifetimes(sample, readsOf, remadeReadsOf) {
     made.network = VectorNetwork(std::move(pool));
@@ -41,7 +43,7 @@ public:
     makeRuns();
     addDecisions();
     for (int value = range.firstValue; value < range.endValue; ++value) {
-      if (!coversValue(problem.values[value]))
+      if (!coversValue(value))
         continue;
       if (sample.values[value].part != Part::foreign)
         addValue(value);
@@ -64,12 +66,14 @@ private:
   }
 
   bool coversOp(const PlanningOp &op) const {
-    return scope != UnitScope::samples || op.batchFactor >= 0;
-  }
-  bool coversValue(const PlanningValue &value) const {
-    bool hasSamples = value.batchDimension >= 0;
     return scope == UnitScope::all ||
-           hasSamples == (scope == UnitScope::samples);
+           (scope == UnitScope::samples && op.batchFactor >= 0);
+  }
+  bool coversValue(int value) const {
+    if (scope == UnitScope::variables)
+      return !getRests(value).empty();
+    return scope != UnitScope::samples ||
+           problem.values[value].batchDimension >= 0;
   }
 
   void addVariables() {
@@ -86,8 +90,8 @@ private:
     variables.ofDecision.assign(sample.decisions.all.size(), -1);
     for (auto [number, decision] : llvm::enumerate(sample.decisions.all))
       if (decision.leader >= range.firstOp && decision.leader < range.endOp)
-        variables.ofDecision[number] = made.network.addVariable(
-            static_cast<int>(tables.assignments[decision.leader].size()));
+        variables.ofDecision[number] =
+            made.network.addVariable(tables.choiceCounts[decision.leader]);
     variables.ofValue.assign(problem.values.size(), -1);
     for (int value = range.firstValue; value < range.endValue; ++value) {
       const UnitSample::Value &description = sample.values[value];
@@ -145,9 +149,7 @@ private:
     runs.push_back(run);
   }
 
-  int getChoiceCount(int op) const {
-    return static_cast<int>(tables.assignments[op].size());
-  }
+  int getChoiceCount(int op) const { return tables.choiceCounts[op]; }
   int getVariable(int op) const {
     return made.variables.ofDecision[sample.decisions.ofOp[op]];
   }
@@ -159,7 +161,7 @@ private:
       ofDecision.resize(getChoiceCount(run.op));
       if (!coversOp(problem.ops[run.op]))
         continue;
-      for (auto [choice, seconds] : llvm::enumerate(tables.opSeconds[run.op]))
+      for (auto [choice, seconds] : llvm::enumerate(opSeconds[run.op]))
         ofDecision[choice][getComponent(sample, run.op, run.phase)] += seconds;
     }
     for (auto &[variable, ofChoices] : costs) {
@@ -435,11 +437,12 @@ private:
   const UnitSample &sample;
   const PlanningProblem &problem;
   const StepUnits &units;
-  UnitTables &tables;
+  UnitLists &tables;
   int kind;
   const UnitSample::Range &range;
   const UnitRemaking &remaking;
   UnitScope scope;
+  SecondsOfOps opSeconds;
   std::vector<Run> runs;
   std::vector<std::vector<Read>> readsOf, remadeReadsOf;
   std::vector<bool> isRemade;
@@ -450,11 +453,11 @@ private:
 } // namespace
 
 UnitNetwork parplan::makeUnitNetwork(const UnitSample &sample,
-                                     const StepUnits &units, UnitTables &tables,
+                                     const StepUnits &units, UnitLists &tables,
                                      int kind, const UnitRemaking &remaking,
-                                     UnitScope scope,
+                                     UnitScope scope, SecondsOfOps opSeconds,
                                      std::shared_ptr<FactorPool> pool) {
-  return NetworkBuilder(sample, units, tables, kind, remaking, scope,
+  return NetworkBuilder(sample, units, tables, kind, remaking, scope, opSeconds,
                         std::move(pool))
       .build();
 }

@@ -48,9 +48,11 @@ struct UnitNetwork {
 ///   Copies of other values cost nothing elsewhere.
 /// * Bytes that live in one phase alone are none, and copies for readers with
 ///   too many choices at once cost nothing.
+using SecondsOfOps = llvm::ArrayRef<std::vector<double>>;
 UnitNetwork makeUnitNetwork(const UnitSample &sample, const StepUnits &units,
-                            UnitTables &tables, int kind,
+                            UnitLists &tables, int kind,
                             const UnitRemaking &remaking, UnitScope scope,
+                            SecondsOfOps opSeconds,
                             std::shared_ptr<FactorPool> pool);
 
 /// What every plan of a kind costs at least, by its ops and parameters alone.

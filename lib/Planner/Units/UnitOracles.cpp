@@ -9,6 +9,7 @@
 #include "UnitAgreement.h"
 #include "UnitAnswer.h"
 #include "UnitMessages.h"
+#include "VariableLists.h"
 
 #include "parplan/Support/Check.h"
 
@@ -18,6 +19,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <map>
 #include <mutex>
 
 using namespace parplan;
@@ -89,12 +91,35 @@ int64_t UnitModel::getLeastMessageBytes(int64_t ranks) const {
   return least.value_or(0);
 }
 
+/// The oracles of what has no samples.
+struct VariableOracles {
+  explicit VariableOracles(UnitLists lists) : lists(std::move(lists)) {}
+
+  UnitLists lists;
+  std::once_flag areMade;
+  std::vector<UnitOracle> oracles;
+};
+
 struct parplan::MeshKnowledge {
   MeshKnowledge(const Mesh &mesh, const PlanCosts &costs)
       : layouts(mesh, costs) {}
 
+  /// One for all that have equal lists.
+  std::shared_ptr<VariableOracles> getVariables(VariableLists variables) {
+    std::lock_guard guard(lock);
+    std::shared_ptr<VariableOracles> &oracles =
+        ofVariables[std::move(variables.key)];
+    if (!oracles)
+      oracles = std::make_shared<VariableOracles>(std::move(variables.lists));
+    return oracles;
+  }
+
   LayoutTable layouts;
   std::shared_ptr<FactorPool> pool = std::make_shared<FactorPool>();
+
+private:
+  std::mutex lock;
+  std::map<std::vector<int64_t>, std::shared_ptr<VariableOracles>> ofVariables;
 };
 
 std::shared_ptr<MeshKnowledge>
@@ -107,14 +132,18 @@ struct UnitOracles::Storage {
   PlanRequest request;
   PlanSpace space;
   const PlanCosts &costs;
-  std::shared_ptr<MeshKnowledge> known;
+  std::shared_ptr<MeshKnowledge> known, joined;
 
   Storage(const UnitModel::Storage &model, const PlanRequest &request,
           const PlanSpace &space, const PlanCosts &costs,
-          std::shared_ptr<MeshKnowledge> given)
+          std::shared_ptr<MeshKnowledge> givenKnown,
+          std::shared_ptr<MeshKnowledge> givenJoined)
       : model(model), request(request), space(space), costs(costs),
-        known(given ? std::move(given) : makeMeshKnowledge(space.mesh, costs)) {
-  }
+        known(givenKnown ? std::move(givenKnown)
+                         : makeMeshKnowledge(space.mesh, costs)),
+        joined(givenJoined
+                   ? std::move(givenJoined)
+                   : makeMeshKnowledge(joinBatchAxes(space.mesh), costs)) {}
 
   const UnitChoices &getChoices() {
     std::call_once(hasChoices, [&] {
@@ -142,13 +171,14 @@ struct UnitOracles::Storage {
   }
 
   std::vector<UnitOracle> &getOracles(UnitScope scope) {
+    if (scope == UnitScope::variables)
+      return getVariables();
     OfScope &own = ofScopes[static_cast<int>(scope)];
     std::call_once(own.isMade, [&] {
       if (getChoices().refusal)
         return;
       getTables();
-      for (size_t kind = 0; kind < model.units.kinds.size(); ++kind)
-        addKind(own, scope, static_cast<int>(kind));
+      own.oracles = makeOracles(scope, *tables, *known);
       own.isReady = true;
     });
     return own.oracles;
@@ -171,6 +201,19 @@ private:
     std::vector<UnitOracle> oracles;
   };
 
+  /// Other spaces have them, too.
+  std::vector<UnitOracle> &getVariables() {
+    std::call_once(hasVariables, [&] {
+      variables = joined->getVariables(getVariableLists(
+          model.sample, model.units, getTables(), joined->layouts));
+    });
+    std::call_once(variables->areMade, [&] {
+      variables->oracles =
+          makeOracles(UnitScope::variables, variables->lists, *joined);
+    });
+    return variables->oracles;
+  }
+
   void addRemakings(int kind) {
     std::vector<UnitRemaking> &ofKind = remakings.emplace_back();
     for (int mode = 0; mode < unitModeCount; ++mode)
@@ -178,9 +221,25 @@ private:
                                             static_cast<UnitMode>(mode)));
   }
 
+  /// `lists` and `mesh` outlive them.
+  std::vector<UnitOracle> makeOracles(UnitScope scope, UnitLists &lists,
+                                      MeshKnowledge &mesh) {
+    std::vector<UnitOracle> oracles;
+    for (size_t kind = 0; kind < model.units.kinds.size(); ++kind)
+      oracles.emplace_back(getModes(scope, static_cast<int>(kind)),
+                           [this, scope, kind, &lists, &mesh](int mode) {
+                             return makeUnitNetwork(
+                                 model.sample, model.units, lists,
+                                 static_cast<int>(kind),
+                                 getRemaking(static_cast<int>(kind), mode),
+                                 scope, choices->opSeconds, mesh.pool);
+                           });
+    return oracles;
+  }
+
   /// Of allowed modes that are equal, as where there is nothing to make again,
   /// the first one is all.
-  void addKind(OfScope &own, UnitScope scope, int kind) {
+  std::vector<int> getModes(UnitScope scope, int kind) {
     std::vector<UnitRemaking> seen;
     std::vector<int> modes;
     for (UnitMode mode : getAllowedModes(request)) {
@@ -195,13 +254,11 @@ private:
       seen.push_back(remaking);
       modes.push_back(number);
     }
-    own.oracles.emplace_back(std::move(modes), [this, scope, kind](int mode) {
-      return makeUnitNetwork(model.sample, model.units, *tables, kind,
-                             getRemaking(kind, mode), scope, known->pool);
-    });
+    return modes;
   }
 
-  std::once_flag hasChoices, hasTables, hasRemakings;
+  std::once_flag hasChoices, hasTables, hasRemakings, hasVariables;
+  std::shared_ptr<VariableOracles> variables;
   std::optional<UnitChoices> choices;
   std::optional<UnitTables> tables;
   /// Per kind and mode.
@@ -211,9 +268,10 @@ private:
 
 UnitOracles::UnitOracles(const UnitModel &model, const PlanRequest &request,
                          const PlanSpace &space, const PlanCosts &costs,
-                         std::shared_ptr<MeshKnowledge> known)
+                         std::shared_ptr<MeshKnowledge> known,
+                         std::shared_ptr<MeshKnowledge> joined)
     : storage(std::make_unique<Storage>(model.get(), request, space, costs,
-                                        std::move(known))) {}
+                                        std::move(known), std::move(joined))) {}
 
 UnitOracles::~UnitOracles() = default;
 

@@ -33,7 +33,7 @@ UnitChoices::UnitChoices(const UnitSample &sample, const PlanRequest &request,
 UnitTables::UnitTables(const UnitSample &sample, const StepUnits &units,
                        const PlanRequest &request, const PlanSpace &space,
                        const UnitChoices &choicesOfOps, LayoutTable &layouts)
-    : layouts(layouts), assignments(choicesOfOps.assignments),
+    : UnitLists(layouts), assignments(choicesOfOps.assignments),
       opSeconds(choicesOfOps.opSeconds) {
   const PlanningProblem &problem = sample.problem;
   for (const auto &[op, choices] : llvm::zip_equal(problem.ops, assignments)) {
@@ -46,6 +46,7 @@ UnitTables::UnitTables(const UnitSample &sample, const StepUnits &units,
               getLayout(op.rule, assignment, static_cast<int>(position))));
       return lists;
     };
+    choiceCounts.push_back(static_cast<int>(choices.size()));
     uses.push_back(list(op.operands.size(), getUseSharding));
     makings.push_back(list(op.results.size(), getMadeSharding));
   }

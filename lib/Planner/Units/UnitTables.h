@@ -27,24 +27,32 @@ struct UnitChoices {
   std::vector<std::vector<double>> opSeconds;
 };
 
-/// The candidates of a sample on one mesh, with layouts as numbers.
-struct UnitTables {
+/// What a sample may choose, with layouts as numbers.
+struct UnitLists {
+  explicit UnitLists(LayoutTable &layouts) : layouts(layouts) {}
+
+  LayoutTable &layouts;
+  /// Per op the number of its choices.
+  std::vector<int> choiceCounts;
+  /// Per op, position, choice.
+  std::vector<std::vector<std::vector<int>>> uses, makings;
+  /// Per value its form and the layouts in which it may rest; what crosses a
+  /// boundary has those of its slot. None: it is left out.
+  std::vector<int> forms;
+  std::vector<std::vector<int>> rests;
+  /// Per boundary and slot.
+  std::vector<std::vector<std::vector<int>>> slotRests;
+};
+
+/// The candidates of a sample on one mesh.
+struct UnitTables : UnitLists {
   /// `choices` are not refused.
   UnitTables(const UnitSample &sample, const StepUnits &units,
              const PlanRequest &request, const PlanSpace &space,
              const UnitChoices &choices, LayoutTable &layouts);
 
-  LayoutTable &layouts;
   const std::vector<std::vector<FactorAssignment>> &assignments;
   const std::vector<std::vector<double>> &opSeconds;
-  /// Per op, position, choice.
-  std::vector<std::vector<std::vector<int>>> uses, makings;
-  /// Per value its form and the layouts in which it may rest; what crosses a
-  /// boundary has those of its slot.
-  std::vector<int> forms;
-  std::vector<std::vector<int>> rests;
-  /// Per boundary and slot.
-  std::vector<std::vector<std::vector<int>>> slotRests;
 };
 
 } // namespace parplan
