@@ -173,34 +173,44 @@ llvm::SmallVector<bool, 4> Problem::findPadded(const Sharding &from,
   return padded;
 }
 
-/// Where there are many, axes that are neighbours in both shardings are one.
-/// Not where they cut a padded dimension: gathered as one, six elements over
-/// x=2, y=2 are four blocks of two; one by one they are two of three before.
-/// Servers are added to other ranks, not multiplied, and join none.
+/// Axes that are neighbours in both shardings are one: those that split
+/// samples, so that as many ranks take as long whatever axes they are on, and
+/// others where there are many. Not where they cut a padded dimension: gathered
+/// as one, six elements over x=2, y=2 are four blocks of two; one by one they
+/// are two of three before. Servers are added to other ranks, not multiplied,
+/// and join none.
 llvm::SmallVector<AxisList, maxAxes>
 Problem::joinNeighbours(const Sharding &from, const Sharding &to,
                         llvm::ArrayRef<int> ordered) const {
-  bool areMany = ordered.size() > static_cast<size_t>(maxSingleAxes);
   llvm::SmallVector<bool, 4> padded = findPadded(from, to);
-  auto mayJoin = [&](int one, int other) {
-    for (int axis : {one, other})
-      if (mesh.getAxis(axis).role == AxisRole::server)
-        return false;
-    for (const Sharding *sharding : {&from, &to}) {
-      size_t list = getPlace(*sharding, one).first;
-      bool isPadded = list < padded.size() && padded[list];
-      if (isPadded || !areNeighbours(*sharding, one, other))
-        return false;
-    }
-    return true;
+  auto areOne = [&](int one, int other) {
+    return llvm::all_of(
+        llvm::ArrayRef({&from, &to}), [&](const Sharding *sharding) {
+          size_t list = getPlace(*sharding, one).first;
+          bool isPadded = list < padded.size() && padded[list];
+          return !isPadded && areNeighbours(*sharding, one, other);
+        });
   };
-  llvm::SmallVector<AxisList, maxAxes> joined;
-  for (int axis : ordered)
-    if (areMany && !joined.empty() && mayJoin(joined.back().back(), axis))
-      joined.back().push_back(axis);
-    else
-      joined.push_back({axis});
-  return joined;
+  auto haveRoles = [&](int one, int other, auto isJoined) {
+    return isJoined(mesh.getAxis(one).role) &&
+           isJoined(mesh.getAxis(other).role);
+  };
+  auto join = [&](auto isJoined) {
+    llvm::SmallVector<AxisList, maxAxes> joined;
+    for (int axis : ordered)
+      if (!joined.empty() && haveRoles(joined.back().back(), axis, isJoined) &&
+          areOne(joined.back().back(), axis))
+        joined.back().push_back(axis);
+      else
+        joined.push_back({axis});
+    return joined;
+  };
+  auto joined = join([](AxisRole role) {
+    return role == AxisRole::data || role == AxisRole::context;
+  });
+  if (joined.size() <= static_cast<size_t>(maxSingleAxes))
+    return joined;
+  return join([](AxisRole role) { return role != AxisRole::server; });
 }
 
 /// Larger axes first; of one size, in the order of their places in `from` and

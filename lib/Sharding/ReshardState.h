@@ -4,11 +4,11 @@
 //
 // The search works on a reduced problem: only axes that `from` or `to` use, and
 // without the axes that lead a dimension in both, which stay where they are.
-// Where there are many, those that are neighbours in both are one, unless they
-// cut a padded dimension. What is left of a dimension is divided by
-// what all axes divide evenly anyway, and axes of one size are numbered by
-// where they are: values of other sizes and the same moves of other axes are
-// then the same problem.
+// Those that are neighbours in both are one where they split samples, and
+// otherwise where there are many, unless they cut a padded dimension. What is
+// left of a dimension is divided by what all axes divide evenly anyway, and
+// axes of one size are numbered by where they are: values of other sizes and
+// the same moves of other axes are then the same problem.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,8 +28,8 @@ namespace parplan::reshard {
 /// At most this many reduced axes take part in one reshard.
 constexpr int maxAxes = 16;
 
-/// Up to so many axes are searched one by one: a send may have one of two
-/// neighbours in another's place.
+/// Up to so many axes are searched one by one, but for those of samples: a send
+/// may have one of two neighbours in another's place.
 constexpr int maxSingleAxes = 4;
 
 /// Set of reduced axes, one bit each.

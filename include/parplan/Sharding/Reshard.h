@@ -84,15 +84,15 @@ struct ReshardPath {
 /// obey S1 and S2. Equal arguments give equal paths. Costs depend on `shape`,
 /// because blocks are padded.
 ///
-/// Axes that lead a dimension in `from` and in `to` stay where they are. Up to
-/// four others are exact. Of more, neighbours in both shardings that cut no
-/// padded dimension move as one; at most 16 are left then, and where more than
-/// four of them meet in one dimension, not all of their orders are tried.
+/// Axes that lead a dimension in `from` and in `to` stay where they are. Data
+/// and context axes that are neighbours in both, and cut no padded dimension,
+/// move as one. Up to four axes are exact then. Of more, all such neighbours
+/// move as one; at most 16 are left, and where more than four of them meet in
+/// one dimension, not all of their orders are tried.
 ReshardPath findReshardPath(const Mesh &mesh, llvm::ArrayRef<int64_t> shape,
                             const Sharding &from, const Sharding &to);
 
-/// `findReshardPath`, memoised by (shape, from, to) for one mesh. Not thread
-/// safe.
+/// `findReshardPath`, memoised by (shape, from, to) for one mesh.
 class ReshardCache {
 public:
   explicit ReshardCache(Mesh mesh);

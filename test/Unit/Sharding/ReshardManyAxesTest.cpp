@@ -1,4 +1,4 @@
-//===- ReshardManyAxesTest.cpp - More axes than are searched one by one ---===//
+//===- ReshardManyAxesTest.cpp - Axes that move as one --------------------===//
 //
 // Part of parplan.
 //
@@ -78,6 +78,46 @@ TEST(ReshardManyAxes, AxesThatStayNeighboursMoveAsOne) {
     }
   }
   EXPECT_GT(joined, 100);
+}
+
+TEST(ReshardManyAxes, AxesOfSamplesMoveAsOneHoweverFew) {
+  Random random(8);
+  // As many axes as are searched one by one.
+  Mesh whole({{"x", 4, AxisRole::data}, {"y", 6, AxisRole::context}});
+  Mesh cut({{"x0", 2, AxisRole::data},
+            {"x1", 2, AxisRole::context},
+            {"y0", 2, AxisRole::context},
+            {"y1", 3, AxisRole::context}});
+  llvm::SmallVector<int64_t> shape = {96, 192};
+  RandomShardingOptions options{/*partial=*/true, /*max=*/false,
+                                /*storage=*/true};
+  for (int i = 0; i < 300; ++i) {
+    Sharding from = makeRandomSharding(random, whole, 2, options);
+    Sharding to = makeRandomSharding(random, whole, 2, options);
+    ReshardPath path = findReshardPath(whole, shape, from, to);
+    ReshardPath ofCut = findReshardPath(cut, shape, cutAxes(from), cutAxes(to));
+    ASSERT_EQ(ofCut.found, path.found);
+    if (!hasCommonFront(from, to)) {
+      EXPECT_EQ(ofCut.getRingElementsAllRanks(), path.getRingElementsAllRanks())
+          << toString(from, whole) << " -> " << toString(to, whole);
+      EXPECT_EQ(ofCut.getCallCount(), path.getCallCount());
+    }
+  }
+}
+
+TEST(ReshardManyAxes, OneOfTwoAxesOfSamplesIsNotGatheredAlone) {
+  // On tensor axes a send puts x in the place of a before b is gathered.
+  for (AxisRole role : {AxisRole::tensor, AxisRole::data}) {
+    Mesh mesh({{"a", 2, role},
+               {"b", 2, role},
+               {"x", 2, AxisRole::tensor},
+               {"y", 2, AxisRole::tensor}});
+    ReshardPath path =
+        findReshardPath(mesh, {72}, makeSharding("[{a,b}] stored={y}", mesh),
+                        makeSharding("[{}] stored={x,y}", mesh));
+    EXPECT_EQ(path.getRingElementsAllRanks(),
+              role == AxisRole::tensor ? 720 : 1008);
+  }
 }
 
 TEST(ReshardManyAxes, JoinedAxesAreNamedOneByOne) {
