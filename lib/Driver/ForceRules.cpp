@@ -140,19 +140,21 @@ static std::optional<int64_t> getTensorSize(const ForceOptions &force) {
   return size;
 }
 
-/// ZeRO spreads what replicas would hold alike.
+/// ZeRO spreads what ranks that split samples would hold alike: those of data
+/// and context parallelism. Of experts they hold nothing alike.
 static void checkZero(const ForceOptions &force, int64_t gpus,
                       DiagnosticEngine &engine) {
   if (force.zeroStage.value_or(0) == 0)
     return;
   int64_t others = getTensorSize(force).value_or(1) * getOtherSize(force);
-  if (force.dataSize.value_or(gpus / others) > 1)
+  if (force.dataSize.value_or(gpus / others) > 1 ||
+      force.contextSize.value_or(1) > 1)
     return;
   engine.error(codes::impossibleForce)
           .help(gpus > 1 ? "give dp=2 or more, or zero=0"
                          : "use --gpus 2 or more, or zero=0")
       << "--force: zero=" << *force.zeroStage
-      << " needs data parallelism, and there is one replica";
+      << " needs data or context parallelism, and there is one replica";
 }
 
 /// Sequence parallelism spreads what tensor ranks would hold alike between two
