@@ -43,6 +43,7 @@ JudgedPlan SourceModel::judge(const std::vector<BlockPlan> &plans,
     addStages(judged, stages);
   if (judged.refusal)
     return judged;
+  std::lock_guard guard(step.evaluating);
   for (const std::string &fault : step.evaluator.verify(judged.answer)) {
     judged.refusal = fault;
     return judged;

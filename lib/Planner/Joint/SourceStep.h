@@ -11,6 +11,8 @@
 #include "parplan/Planner/SearchModel.h"
 #include "parplan/Planner/UnitOracles.h"
 
+#include <mutex>
+
 namespace parplan {
 
 /// What there is of one number of micro-batches.
@@ -18,7 +20,9 @@ struct SourceStep {
   PlanningProblem problem;
   Folding folding;
   UnitModel units;
+  /// One thread at a time may ask it.
   PlanEvaluator evaluator;
+  std::mutex evaluating;
   /// Runs of equal units as they are at least on one device.
   std::vector<SpaceSource::LeastUnit> runs;
   int64_t batch = 1;

@@ -191,12 +191,19 @@ private:
     }
   }
 
-  /// Of what is open the best one and, where states raise it, others that are
-  /// raised at the same time. How many does not depend on threads, and neither
-  /// does what is found.
+  /// True if no more than the state of a configuration is needed to go on.
+  static bool isAlone(Level level) {
+    return isOfState(level) || level == Level::path;
+  }
+
+  /// Of what is open the best one and, where its state is all that it needs,
+  /// others that are raised or planned at the same time. How many does not
+  /// depend on threads, and neither does what is found.
   std::vector<size_t> takeBest() {
-    constexpr size_t mostTogether = 4;
+    // A plan takes as long as several bounds.
+    constexpr size_t mostBounds = 4, mostBesidePlans = 12;
     constexpr int mostSeen = 64;
+    size_t mostTogether = mostBounds;
     std::vector<size_t> numbers;
     std::set<std::pair<int, int64_t>> places;
     int seen = 0;
@@ -210,13 +217,15 @@ private:
                        .insert({node.configuration.space,
                                 node.configuration.microBatches})
                        .second;
-      if (!isFirst && (!isNew || !isOfState(node.level))) {
+      if (!isFirst && (!isNew || !isAlone(node.level))) {
         ++it;
         continue;
       }
+      if (node.level == Level::path)
+        mostTogether = mostBesidePlans;
       numbers.push_back(it->second);
       it = open.erase(it);
-      if (!isOfState(node.level))
+      if (!isAlone(node.level))
         break;
     }
     return numbers;
@@ -234,25 +243,40 @@ private:
   }
 
   /// One level more of several that are open no more but for this, each of
-  /// another state. How many are open again.
+  /// another state; perhaps the last one, a plan. How many are open again.
   int64_t advanceTogether(llvm::ArrayRef<size_t> numbers) {
     for (size_t number : numbers)
       states.prepare(nodes[number].configuration, SpaceSource::Next::model);
-    std::vector<std::pair<size_t, SpaceState *>> tasks;
+    struct Task {
+      size_t number;
+      SpaceState *state;
+      std::optional<PlanDrafts::Found> found = {};
+    };
+    std::vector<Task> tasks;
     for (size_t number : numbers)
       if (!tasks.empty() && incumbent.isOver())
         open.insert({nodes[number].bound, number});
       else if (SpaceState *state = findState(number))
-        tasks.emplace_back(number, state);
-    double cutoff = incumbent.getCutoff();
-    source.forEach(tasks.size(), [&](size_t task) {
-      auto [number, state] = tasks[task];
-      Node &node = nodes[number];
-      node.raise(ConfigurationBounds::getNextBoundOfState(
-          *state, node.configuration.shape, node.level, cutoff));
+        tasks.push_back({number, state});
+    double cutoff = incumbent.getCutoff(), best = incumbent.getBest();
+    source.forEach(tasks.size(), [&](size_t place) {
+      Task &task = tasks[place];
+      Node &node = nodes[task.number];
+      const ScheduleShape &shape = node.configuration.shape;
+      if (isOfState(node.level)) {
+        node.raise(ConfigurationBounds::getNextBoundOfState(
+            *task.state, shape, node.level, cutoff));
+      } else {
+        node.level = Level::plan;
+        task.found = task.state->findPlan(shape, best);
+      }
     });
-    int64_t left = llvm::count_if(
-        tasks, [&](const auto &task) { return finish(task.first); });
+    int64_t left = 0;
+    for (Task &task : tasks)
+      if (nodes[task.number].level == Level::plan)
+        finishPlan(task.number, std::move(task.found));
+      else
+        left += finish(task.number);
     report();
     return left;
   }
@@ -274,24 +298,17 @@ private:
   /// again.
   bool advance(size_t number) {
     Node &node = nodes[number];
-    if (isOfState(node.level))
+    if (isAlone(node.level))
       return advanceTogether(number) > 0;
-    bool isOpen = false;
-    if (node.level < Level::variables) {
-      node.raise(bounds.getNextBound(node.configuration, node.level,
-                                     incumbent.getCutoff()));
-      isOpen = finish(number);
-    } else if (SpaceState *state = findState(number)) {
-      plan(number, *state);
-    }
+    node.raise(bounds.getNextBound(node.configuration, node.level,
+                                   incumbent.getCutoff()));
+    bool isOpen = finish(number);
     report();
     return isOpen;
   }
 
-  void plan(size_t number, SpaceState &state) {
-    Node &node = nodes[number];
-    node.level = Level::plan;
-    auto found = state.findPlan(node.configuration.shape, incumbent.getBest());
+  void finishPlan(size_t number, std::optional<PlanDrafts::Found> found) {
+    const Node &node = nodes[number];
     close(node.bound, number, /*isCutOff=*/false);
     if (!found)
       return;
