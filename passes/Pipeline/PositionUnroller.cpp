@@ -10,6 +10,8 @@
 #include "parplan/Support/Check.h"
 #include "passes/Partition/ShardingAccess.h"
 
+#include "mlir/IR/Threading.h"
+
 using namespace mlir;
 
 namespace parplan {
@@ -41,8 +43,10 @@ void PositionUnroller::run() {
   groupOpposite(schedule, edges, cut.latencies, transfers);
   for (auto &writer : writers)
     writer->setNumbering(true);
-  for (int64_t position = 0; position < cut.shape.positions; ++position)
-    writeTable(position, transfers);
+  // In the table each position writes its own program alone.
+  parallelFor(step.getContext(), 0, writers.size(), [&](size_t position) {
+    writeTable(static_cast<int64_t>(position), transfers);
+  });
   for (auto &writer : writers)
     writer->setNumbering(false);
   writeEnd();
@@ -245,8 +249,11 @@ void PositionUnroller::writeTable(int64_t position,
 void PositionUnroller::writePass(int64_t position, size_t index) {
   const Pass &pass = schedule.passes[position][index];
   int64_t stage = parplan::getStage(cut.shape, position, pass.chunk);
-  std::vector<Operation *> ops = passOps[{stage, pass.kind}];
-  llvm::append_range(ops, onceOps[{position, index}]);
+  std::vector<Operation *> ops;
+  if (auto found = passOps.find({stage, pass.kind}); found != passOps.end())
+    ops = found->second;
+  if (auto found = onceOps.find({position, index}); found != onceOps.end())
+    llvm::append_range(ops, found->second);
   llvm::sort(ops, [&](Operation *left, Operation *right) {
     return getOrder(left) < getOrder(right);
   });

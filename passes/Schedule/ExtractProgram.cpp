@@ -8,6 +8,8 @@
 
 #include "passes/Schedule/RankClasses.h"
 
+#include "mlir/IR/Threading.h"
+
 #include <map>
 
 using namespace mlir;
@@ -66,18 +68,13 @@ static_assert(static_cast<int>(exec::StreamKind::storage) ==
                   ProgramStream::storage &&
               exec::streamCount == ProgramStream::count);
 
-/// The programs of the ranks that run one exec.program.
+/// The programs of the ranks that run one exec.program. They have the numbers
+/// of communicators in common; all else may be another thread's.
 class Extractor {
 public:
   Extractor(exec::ProgramOp program, Program &result)
       : program(program), body(program.getBody().front()), result(result),
         opCount(body.getOperations().size()) {
-    findGradients();
-    if (auto bounds =
-            program->getAttrOfType<DenseI64ArrayAttr>(arenaBoundsName))
-      for (auto [tier, bytes] : llvm::enumerate(bounds.asArrayRef()))
-        if (auto each = exec::symbolizeTier(static_cast<uint32_t>(tier)))
-          common.arenaBounds[static_cast<size_t>(getTier(*each))] = bytes;
     // The calls of communicators of the same axes on other streams meet
     // others.
     for (auto communicator : body.getOps<exec::CommunicatorOp>()) {
@@ -85,6 +82,15 @@ public:
       communicators[communicator.getSymNameAttr()] =
           addCommunicator({communicator.getLabel(), *axes});
     }
+  }
+
+  void addBuffers() {
+    findGradients();
+    if (auto bounds =
+            program->getAttrOfType<DenseI64ArrayAttr>(arenaBoundsName))
+      for (auto [tier, bytes] : llvm::enumerate(bounds.asArrayRef()))
+        if (auto each = exec::symbolizeTier(static_cast<uint32_t>(tier)))
+          common.arenaBounds[static_cast<size_t>(getTier(*each))] = bytes;
     for (auto buffer : body.getOps<exec::BufferOp>()) {
       buffers[buffer] = static_cast<int>(common.buffers.size());
       common.buffers.push_back(
@@ -109,13 +115,14 @@ public:
 
   /// Servers without a common step serve one worker after the other in the time
   /// of a step.
-  RankProgram getRank(int64_t rank) {
+  RankProgram getRank(int64_t rank) const {
     RankProgram own = common;
     own.statements.reserve(opCount);
-    bool servesEach = program.getStaleness() && result.mesh.isServer(rank);
-    for (served = 0; served < (servesEach ? result.mesh.getWorkerCount() : 1);
-         ++served)
-      addStatements(rank, own.statements);
+    bool servesEach =
+        exec::ProgramOp(program).getStaleness() && result.mesh.isServer(rank);
+    int64_t count = servesEach ? result.mesh.getWorkerCount() : 1;
+    for (int64_t served = 0; served < count; ++served)
+      addStatements(rank, served, own.statements);
     return own;
   }
 
@@ -162,7 +169,9 @@ private:
                                       : getUseOfKind(buffer.getKind());
   }
 
-  void addStatements(int64_t rank, std::vector<ProgramStatement> &statements) {
+  /// `served` is the worker whose gradients are applied.
+  void addStatements(int64_t rank, int64_t served,
+                     std::vector<ProgramStatement> &statements) const {
     int group = 0;
     for (Operation &op : body) {
       if (auto record = dyn_cast<exec::RecordOp>(op)) {
@@ -182,9 +191,9 @@ private:
         statement.bytes = collective.getBytes();
         statements.push_back(std::move(statement));
       } else if (auto send = dyn_cast<exec::SendOp>(op)) {
-        addMessage(send, CollectiveKind::send, statements);
+        addMessage(send, CollectiveKind::send, served, statements);
       } else if (auto receive = dyn_cast<exec::ReceiveOp>(op)) {
-        addMessage(receive, CollectiveKind::receive, statements);
+        addMessage(receive, CollectiveKind::receive, served, statements);
       } else if (auto transfer = dyn_cast<exec::TransferOp>(op)) {
         ProgramStatement statement = getStatement(transfer);
         statement.kind = StatementKind::transfer;
@@ -218,7 +227,7 @@ private:
   }
 
   /// Of choices every rank marks both arrays: all ranks have the same slots.
-  ProgramStatement getStatement(exec::StatementOpInterface op) {
+  ProgramStatement getStatement(exec::StatementOpInterface op) const {
     ProgramStatement statement;
     statement.stream = static_cast<int>(op.getStreamKind());
     for (Value operand : op->getOperands())
@@ -238,8 +247,8 @@ private:
   }
 
   template <typename Message>
-  void addMessage(Message op, CollectiveKind kind,
-                  std::vector<ProgramStatement> &statements) {
+  void addMessage(Message op, CollectiveKind kind, int64_t served,
+                  std::vector<ProgramStatement> &statements) const {
     ProgramStatement statement = getStatement(op);
     statement.kind = StatementKind::communicate;
     statement.collective = kind;
@@ -254,7 +263,7 @@ private:
 
   /// A send and a receive, or a copy where the block stays.
   void addExchange(exec::ExchangeOp op, int64_t rank, int group,
-                   std::vector<ProgramStatement> &statements) {
+                   std::vector<ProgramStatement> &statements) const {
     int communicator = communicators.lookup(op.getCommunicatorAttr().getAttr());
     int64_t position =
         result.mesh.getIndex(rank, result.communicators[communicator].axes);
@@ -282,8 +291,6 @@ private:
   Program &result;
   size_t opCount;
   RankProgram common;
-  /// The worker whose gradients are applied.
-  int64_t served = 0;
   llvm::DenseMap<Attribute, int> communicators;
   llvm::DenseMap<Operation *, int> buffers;
   llvm::DenseSet<Operation *> gradients;
@@ -297,9 +304,12 @@ Program extractProgram(ArrayRef<exec::ProgramOp> programs) {
   std::vector<Extractor> extractors;
   for (exec::ProgramOp program : programs)
     extractors.emplace_back(program, result);
+  MLIRContext *context = exec::ProgramOp(programs.front()).getContext();
+  parallelForEach(context, extractors,
+                  [](Extractor &extractor) { extractor.addBuffers(); });
   RankClasses classes(programs, result.mesh);
   std::map<std::vector<int64_t>, int64_t> numbers;
-  std::vector<int64_t> programOf;
+  std::vector<int64_t> programOf, firstRanks;
   for (int64_t rank = 0; rank < result.mesh.getRankCount(); ++rank) {
     std::vector<int64_t> key = classes.getKey(rank);
     // Workers and servers speak with each other one by one.
@@ -309,9 +319,13 @@ Program extractProgram(ArrayRef<exec::ProgramOp> programs) {
         std::move(key), static_cast<int64_t>(numbers.size()));
     programOf.push_back(it->second);
     if (isNew)
-      result.ranks.push_back(
-          extractors[classes.getPosition(rank)].getRank(rank));
+      firstRanks.push_back(rank);
   }
+  result.ranks.resize(firstRanks.size());
+  parallelFor(context, 0, firstRanks.size(), [&](size_t number) {
+    int64_t rank = firstRanks[number];
+    result.ranks[number] = extractors[classes.getPosition(rank)].getRank(rank);
+  });
   bool areAlike =
       result.isSameForAllRanks() || result.ranks.size() == programOf.size();
   if (!areAlike)

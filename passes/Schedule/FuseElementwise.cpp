@@ -11,7 +11,10 @@
 #include "passes/Schedule/Variables.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Threading.h"
 #include "llvm/ADT/DenseSet.h"
+
+#include <vector>
 
 using namespace mlir;
 
@@ -184,15 +187,65 @@ struct KernelInfo : llvm::DenseMapInfo<Operation *> {
   }
 };
 
+/// Kernels, each once, in the order of their names.
+class KernelSet {
+public:
+  /// The same kernel as one that exists is dropped.
+  exec::KernelOp share(exec::KernelOp kernel) {
+    auto [known, isNew] = numbers.insert(kernel);
+    if (isNew) {
+      kernel.setSymName("kernel" + std::to_string(numbers.size() - 1));
+      kernels.push_back(kernel);
+    } else {
+      kernel->erase();
+    }
+    return cast<exec::KernelOp>(*known);
+  }
+
+  ArrayRef<exec::KernelOp> get() const { return kernels; }
+
+private:
+  llvm::DenseSet<Operation *, KernelInfo> numbers;
+  SmallVector<exec::KernelOp> kernels;
+};
+
+/// The kernels of one function until the module has them: functions need
+/// nothing of each other.
+class OwnKernels {
+public:
+  explicit OwnKernels(func::FuncOp function)
+      : function(function),
+        module(ModuleOp::create(UnknownLoc::get(function.getContext()))) {}
+
+  OpBuilder getBuilder() { return OpBuilder::atBlockEnd(module->getBody()); }
+  exec::KernelOp share(exec::KernelOp kernel) { return kernels.share(kernel); }
+
+  /// Moves them before the function, but for those that the module has.
+  void moveTo(KernelSet &ofModule) {
+    llvm::DenseMap<Attribute, FlatSymbolRefAttr> symbols;
+    for (exec::KernelOp kernel : kernels.get()) {
+      auto own = FlatSymbolRefAttr::get(kernel.getSymNameAttr());
+      kernel->moveBefore(function);
+      symbols[own] =
+          FlatSymbolRefAttr::get(ofModule.share(kernel).getSymNameAttr());
+    }
+    for (auto map : function.getBody().front().getOps<exec::MapOp>())
+      map.setKernelAttr(symbols.at(map.getKernelAttr()));
+  }
+
+private:
+  func::FuncOp function;
+  OwningOpRef<ModuleOp> module;
+  KernelSet kernels;
+};
+
 /// Replaces the roots of one function by `exec.map`.
 class Fuser {
 public:
-  using Kernels = llvm::DenseSet<Operation *, KernelInfo>;
-
-  /// `kernels` holds the kernels of the module.
-  Fuser(func::FuncOp function, Kernels &kernels)
-      : function(function), decisions(function.getBody().front()),
-        inlined(decisions.getInlined()), kernels(kernels) {}
+  Fuser(func::FuncOp function, OwnKernels &kernels)
+      : function(function), kernels(kernels),
+        decisions(function.getBody().front()), inlined(decisions.getInlined()) {
+  }
 
   void run() {
     SmallVector<Operation *> ops;
@@ -233,26 +286,15 @@ private:
   }
 
   KernelBuilder start(Operation *op, ArrayRef<int64_t> space) {
-    OpBuilder builder(function);
+    OpBuilder builder = kernels.getBuilder();
     return KernelBuilder(builder, op->getLoc(), space, inlined);
-  }
-
-  /// The same kernel as one that exists is dropped.
-  FlatSymbolRefAttr share(exec::KernelOp kernel) {
-    auto [known, isNew] = kernels.insert(kernel);
-    if (isNew)
-      kernel.setSymName("kernel" + std::to_string(kernels.size() - 1));
-    else
-      kernel->erase();
-    return FlatSymbolRefAttr::get(
-        cast<exec::KernelOp>(*known).getSymNameAttr());
   }
 
   Value createMap(Operation *op, KernelBuilder &body, Value into) {
     OpBuilder builder(op);
     RankedTensorType type = getTensorType(op->getResult(0));
-    exec::KernelOp kernel = body.finish(type.getElementType());
-    FlatSymbolRefAttr symbol = share(kernel);
+    exec::KernelOp kernel = kernels.share(body.finish(type.getElementType()));
+    auto symbol = FlatSymbolRefAttr::get(kernel.getSymNameAttr());
     SmallVector<Location> locations;
     SmallVector<Operation *> origins(body.getOrigins());
     origins.push_back(op);
@@ -352,16 +394,21 @@ private:
   }
 
   func::FuncOp function;
+  OwnKernels &kernels;
   Decisions decisions;
   const llvm::DenseSet<Operation *> &inlined;
-  Kernels &kernels;
 };
 
 struct FuseElementwisePass : impl::FuseElementwiseBase<FuseElementwisePass> {
   void runOnOperation() override {
-    Fuser::Kernels kernels;
-    for (auto function : getOperation().getOps<func::FuncOp>())
-      Fuser(function, kernels).run();
+    SmallVector<func::FuncOp> functions(getOperation().getOps<func::FuncOp>());
+    std::vector<OwnKernels> own(functions.begin(), functions.end());
+    parallelFor(&getContext(), 0, functions.size(), [&](size_t number) {
+      Fuser(functions[number], own[number]).run();
+    });
+    KernelSet kernels;
+    for (OwnKernels &ofFunction : own)
+      ofFunction.moveTo(kernels);
   }
 };
 

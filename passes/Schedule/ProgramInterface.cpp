@@ -152,20 +152,26 @@ bool ProgramInterface::isVariable(ParameterOp op) const {
   });
 }
 
+void ProgramInterface::defineData(ConstantOp op) {
+  if (op->use_empty())
+    return;
+  auto [place, isNew] = parts.data.try_emplace(op.getValueAttr());
+  if (!isNew)
+    return;
+  OpBuilder builder(placement.getProgram());
+  std::string name = "data" + std::to_string(parts.data.size() - 1);
+  auto bytes =
+      builder.create<exec::DataOp>(op.getLoc(), name, op.getValueAttr());
+  place->second = FlatSymbolRefAttr::get(bytes.getSymNameAttr());
+}
+
 void ProgramInterface::defineConstant(ConstantOp op) {
   if (op->use_empty())
     return;
-  OpBuilder builder(placement.getProgram());
-  auto [place, isNew] = parts.data.try_emplace(op.getValueAttr());
-  if (isNew) {
-    std::string name = "data" + std::to_string(parts.data.size() - 1);
-    auto bytes =
-        builder.create<exec::DataOp>(op.getLoc(), name, op.getValueAttr());
-    place->second = FlatSymbolRefAttr::get(bytes.getSymNameAttr());
-  }
+  FlatSymbolRefAttr data = parts.data.lookup(op.getValueAttr());
+  PARPLAN_CHECK(data, "a constant has no data");
   RankedTensorType type = getTensorType(op.getResult());
-  exec::BlockAttr block =
-      placement.getBlock(place->second.getValue(), type, {}, place->second);
+  exec::BlockAttr block = placement.getBlock(data.getValue(), type, {}, data);
   placement.map(op.getResult(), placement.createInterface(
                                     exec::BufferKind::parameter, type, block));
 }

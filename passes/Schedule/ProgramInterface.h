@@ -43,6 +43,9 @@ public:
   /// A buffer for an argument, in the tier of new buffers.
   mlir::Value createInput(mlir::BlockArgument argument);
   void defineParameter(ParameterOp op);
+  /// The bytes of a constant, which stand in the module.
+  void defineData(ConstantOp op);
+  /// Behind `defineData`.
   void defineConstant(ConstantOp op);
   /// The buffer of a result becomes an output; what is an input, a parameter, a
   /// part of something or an output already is copied.

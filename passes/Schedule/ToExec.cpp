@@ -34,7 +34,8 @@ RankedTensorType getTensorType(Value value) {
   return cast<RankedTensorType>(value.getType());
 }
 
-/// Translates one function.
+/// Translates one function. Programs stand in the module and its constants are
+/// defined one after the other; then each of them may be another thread's.
 class ProgramTranslator {
 public:
   ProgramTranslator(ModuleOp module, func::FuncOp function, MeshAttr mesh,
@@ -45,6 +46,11 @@ public:
         interface(function, placement, parts), staging(function, placement) {}
 
   Placement &getPlacement() { return placement; }
+
+  void defineData() {
+    for (auto constant : function.getBody().front().getOps<ConstantOp>())
+      interface.defineData(constant);
+  }
 
   LogicalResult run() {
     if (failed(interface.findVariables()))
@@ -298,9 +304,12 @@ struct ToExecPass : impl::ToExecBase<ToExecPass> {
       for (func::FuncOp function : left.take_front(mostAtOnce)) {
         translators.push_back(std::make_unique<ProgramTranslator>(
             module, function, mesh.getMesh(), parts));
-        if (failed(translators.back()->run()))
-          return signalPassFailure();
+        translators.back()->defineData();
       }
+      if (failed(failableParallelForEach(
+              &getContext(), translators,
+              [](const auto &translator) { return translator->run(); })))
+        return signalPassFailure();
       left = left.drop_front(translators.size());
       finish(translators, used, looks);
     }
