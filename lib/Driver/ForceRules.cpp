@@ -140,8 +140,8 @@ static std::optional<int64_t> getTensorSize(const ForceOptions &force) {
   return size;
 }
 
-/// ZeRO spreads what ranks that split samples would hold alike: those of data
-/// and context parallelism. Of experts they hold nothing alike.
+/// ZeRO spreads all that is trained over ranks that split samples. Those of
+/// expert parallelism alone would not do: each has experts of its own.
 static void checkZero(const ForceOptions &force, int64_t gpus,
                       DiagnosticEngine &engine) {
   if (force.zeroStage.value_or(0) == 0)
@@ -151,7 +151,7 @@ static void checkZero(const ForceOptions &force, int64_t gpus,
       force.contextSize.value_or(1) > 1)
     return;
   engine.error(codes::impossibleForce)
-          .help(gpus > 1 ? "give dp=2 or more, or zero=0"
+          .help(gpus > 1 ? "give dp=2 or cp=2 or more, or zero=0"
                          : "use --gpus 2 or more, or zero=0")
       << "--force: zero=" << *force.zeroStage
       << " needs data or context parallelism, and there is one replica";

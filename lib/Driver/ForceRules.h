@@ -38,9 +38,9 @@ void checkWorkers(const ForceOptions &force, DiagnosticEngine &engine);
 bool checkServerPrecision(const CompileOptions &options,
                           DiagnosticEngine &engine);
 
-/// ZeRO needs replicas, sequence parallelism the ranks of tensor parallelism, a
-/// schedule the positions of a pipeline and as many chunks as it says. The
-/// sizes obey `checkProduct`.
+/// ZeRO needs ranks that split samples, sequence parallelism the ranks of
+/// tensor parallelism, a schedule the positions of a pipeline and as many
+/// chunks as it says. The sizes obey `checkProduct`.
 void checkCombinations(const ForceOptions &force, int64_t gpus,
                        DiagnosticEngine &engine);
 

@@ -174,11 +174,11 @@ llvm::SmallVector<bool, 4> Problem::findPadded(const Sharding &from,
 }
 
 /// Axes that are neighbours in both shardings are one: those that split
-/// samples, so that as many ranks take as long whatever axes they are on, and
-/// others where there are many. Not where they cut a padded dimension: gathered
-/// as one, six elements over x=2, y=2 are four blocks of two; one by one they
-/// are two of three before. Servers are added to other ranks, not multiplied,
-/// and join none.
+/// samples, so that to reduce, gather and store over as many ranks takes as
+/// long whatever axes they are on, and others where there are many. Not where
+/// they cut a padded dimension: gathered as one, six elements over x=2, y=2 are
+/// four blocks of two; one by one they are two of three before. Servers are
+/// added to other ranks, not multiplied, and join none.
 llvm::SmallVector<AxisList, maxAxes>
 Problem::joinNeighbours(const Sharding &from, const Sharding &to,
                         llvm::ArrayRef<int> ordered) const {

@@ -261,7 +261,8 @@ Activity getActivity(const ProgramStatement &statement,
   };
   if (std::any_of(axes.begin(), axes.end(), hasRole(AxisRole::pipeline)))
     return pipeline;
-  return std::all_of(axes.begin(), axes.end(), hasRole(AxisRole::data))
+  // Alone or with others, as ZeRO is over data and context axes.
+  return std::any_of(axes.begin(), axes.end(), hasRole(AxisRole::data))
              ? data
              : tensor;
 }

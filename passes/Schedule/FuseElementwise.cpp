@@ -229,14 +229,17 @@ public:
       symbols[own] =
           FlatSymbolRefAttr::get(ofModule.share(kernel).getSymNameAttr());
     }
-    for (auto map : function.getBody().front().getOps<exec::MapOp>())
-      map.setKernelAttr(symbols.at(map.getKernelAttr()));
+    for (exec::MapOp map : maps)
+      map.setKernelAttr(symbols.lookup(map.getKernelAttr()));
   }
+  /// Launches one of them.
+  void add(exec::MapOp map) { maps.push_back(map); }
 
 private:
   func::FuncOp function;
   OwningOpRef<ModuleOp> module;
   KernelSet kernels;
+  SmallVector<exec::MapOp> maps;
 };
 
 /// Replaces the roots of one function by `exec.map`.
@@ -304,6 +307,7 @@ private:
         builder.getFusedLoc(locations), type, symbol, body.getInputs(),
         builder.getArrayAttr(body.getScalars()), into);
     setOrigins(map, origins);
+    kernels.add(map);
     return map.getResult();
   }
 

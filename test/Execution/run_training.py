@@ -43,6 +43,8 @@ STRATEGIES = {
             "node:node_linear_9:summa2d,node:node_linear_10:summa2d,node:node_linear_11:summa2d,node:node_linear_12:summa2d,"
             "node:node_linear_13:summa2d"),
         (4, "cp=4,node:*attention*:ring", "slow_host.json"), (2, "cp=2,micro-batches=2,node:*attention*:ring", "slow_host.json"), (4, "dp=2,cp=2,node:*attention*:all-to-all"),
+        # Variables are stored over data and context axes alike.
+        (2, "cp=2,zero=1"), (4, "dp=2,cp=2,micro-batches=2,zero=2"), (4, "dp=2,cp=2,zero=3"),
         (2, "pp=2,micro-batches=4,schedule=interleaved:2"), (4, "pp=2,dp=2,zero=2,micro-batches=4,schedule=interleaved:2"),
         (4, "pp=2,dp=2,micro-batches=2,zero=3,recompute=selective,offload=activations:cpu"),
         (8, "pp=2,dp=2,tp1d=2,micro-batches=2,zero=1,offload=optimizer:cpu"),
@@ -60,7 +62,7 @@ STRATEGIES = {
     "experts-loop-train": [(2, "ep=2"), (4, "ep=4"), (4, "ep=2,dp=2"), (4, "ep=2,tp1d=2"), (3, "ep=3"),
                            (2, "dp=2,zero=3,offload=parameters:cpu"), (4, "ep=2,dp=2,zero=2,offload=optimizer:cpu"),
                            (4, "pp=2,ep=2,micro-batches=2,schedule=1f1b")],
-    "mixtral-train": [(4, "ep=2,dp=2"), (4, "ep=2,tp1d=2"), (4, "tp2d=2x2"), (2, "cp=2"),
+    "mixtral-train": [(4, "ep=2,dp=2"), (4, "ep=2,dp=2,zero=1"), (4, "ep=2,tp1d=2"), (4, "tp2d=2x2"), (2, "cp=2"),
                       (4, "pp=2,ep=2,micro-batches=2,schedule=1f1b"), (2, "dp=2,zero=3,offload=optimizer:nvme")],
 }
 LOSS_TOLERANCE = 2e-5

@@ -105,7 +105,7 @@ AxisList getDataAxes(const Mesh &mesh);
 AxisList getTensorAxes(const Mesh &mesh);
 
 /// Data, context and expert axes, which split samples: ranks on them hold
-/// alike what has none.
+/// alike what has neither samples nor experts.
 AxisList getBatchAxes(const Mesh &mesh);
 
 /// The axes over which something may be stored that has none of them on a

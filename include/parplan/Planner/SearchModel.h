@@ -143,8 +143,8 @@ public:
   }
 
   /// A model whose bounds of seconds and of permanent bytes are bounds of what
-  /// `make` would give: ops without activations between them, but with
-  /// parameters, their gradients and states. Null: there is none.
+  /// `make` would give: the least that ops take, and what parameters, their
+  /// gradients and states cost. Null: there is none.
   virtual std::unique_ptr<SpaceModel> makeOfVariables(int /*space*/,
                                                       int64_t /*count*/) {
     return nullptr;

@@ -12,8 +12,8 @@
 //   2  the best blocks of a relaxed model, most of which meshes share: first by
 //      what is known of a larger one, then its own
 //   3  as 1, of the one mesh
-//   4  ops and variables of the one mesh, within the memory of each position:
-//      where variables do not fit unless data axes spread them
+//   4  the same with what variables cost, within the memory of each position:
+//      where variables do not fit unless ranks that split samples share them
 //   5  the best blocks, whatever memory they need
 //   6  the best blocks within the memory of each position
 //   7  the same by the order of all passes, where times do not change it

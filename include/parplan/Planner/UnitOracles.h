@@ -101,21 +101,18 @@ constexpr int unitScopeCount = 3;
 
 /// What oracles found out about one mesh and may share: costs of reshards, and
 /// what became of equal tables. What has no samples has equal ones whatever the
-/// number of micro-batches. Any thread may use it.
+/// number of micro-batches. All of them ask about one model. Any thread may use
+/// it.
 struct MeshKnowledge;
 std::shared_ptr<MeshKnowledge> makeMeshKnowledge(const Mesh &mesh,
                                                  const PlanCosts &costs);
-
-/// The mesh on which data and context axes that stand side by side are one: to
-/// what has no samples it is the same.
-Mesh joinBatchAxes(const Mesh &mesh);
 
 /// The oracles of a model on one mesh, which outlives them, as do the costs.
 /// They are made when they are first asked for.
 class UnitOracles {
 public:
-  /// `known` is of the mesh of `space`, `joined` of that whose axes of the
-  /// batch are joined; null: nothing is shared.
+  /// `known` is of the mesh of `space`, `joined` of the mesh `joinReplicaAxes`
+  /// of that; null: nothing is shared.
   UnitOracles(const UnitModel &model, const PlanRequest &request,
               const PlanSpace &space, const PlanCosts &costs,
               std::shared_ptr<MeshKnowledge> known = nullptr,

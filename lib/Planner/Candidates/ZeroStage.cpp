@@ -59,7 +59,7 @@ std::optional<std::string> parplan::findUnspreadParameter(
           llvm::all_of(findAccumulates(problem, parameter, update), mayStore);
     if (!isSpread)
       return "zero=" + std::to_string(stage) + ": parameter '" + value.name +
-             "' cannot be spread over the replicas";
+             "' cannot be spread over the ranks that split the batch";
   }
   return std::nullopt;
 }

@@ -47,6 +47,7 @@ static std::vector<std::string> verifyNumbered(const NumberedPlan &plan) {
   const PlanningProblem &problem = plan.problem;
   const PlanningAnswer &answer = plan.answer;
   const Mesh &mesh = answer.mesh;
+  AxisList batchAxes = getBatchAxes(mesh);
   for (auto [value, rest] : llvm::zip_equal(problem.values, answer.rest)) {
     bool isActivation = value.kind == ValueKind::activation;
     if (auto violation = verifySharding(rest, mesh, value.shape.size()))
@@ -63,9 +64,10 @@ static std::vector<std::string> verifyNumbered(const NumberedPlan &plan) {
     else if (!isActivation && rest.isPartial())
       problems.push_back("value '" + value.name +
                          "' is pending: what a rank loads is complete (S8)");
-    else if (!dropAxes(rest.storage, {getBatchAxes(mesh)}).empty())
-      problems.push_back("value '" + value.name +
-                         "' is stored over an axis that splits no samples");
+    else if (!dropAxes(rest.storage, {batchAxes}).empty())
+      problems.push_back(
+          "value '" + value.name +
+          "' is stored over an axis that splits no samples (S23)");
   }
   for (auto [index, op] : llvm::enumerate(problem.ops))
     for (const std::string &fault :

@@ -50,8 +50,6 @@ void Background::add(const void *subject, std::function<void()> work) {
 }
 
 void Background::addLater(const void *subject, std::function<void()> work) {
-  if (threads.empty())
-    return;
   {
     std::lock_guard guard(lock);
     later.push_back({subject, std::move(work)});

@@ -36,7 +36,8 @@ public:
   bool wantsMore() const;
   /// Begun in this order. `subject` is what it is for.
   void add(const void *subject, std::function<void()> work);
-  /// Begun in this order when nothing else is to be done.
+  bool hasThreads() const { return !threads.empty(); }
+  /// Begun in this order when nothing else is to be done. There are threads.
   void addLater(const void *subject, std::function<void()> work);
   /// Of that what has not begun.
   void dropLater();

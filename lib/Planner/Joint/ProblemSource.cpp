@@ -360,7 +360,7 @@ SourceModel *ProblemSource::begin(int space, int64_t count) {
   return model.get();
 }
 
-/// What is to be done now, and for whom; null: nothing.
+/// What may be done before it is asked for, and for whom; null: nothing.
 std::pair<const void *, std::function<void()>>
 ProblemSource::getWork(int space, int64_t count, Next next) {
   std::shared_ptr<UnitOracles> oracles;
@@ -398,6 +398,8 @@ bool ProblemSource::prepare(int space, int64_t count, Next next) {
 }
 
 void ProblemSource::prepareLater(int space, int64_t count, Next next) {
+  if (!background.hasThreads())
+    return;
   if (auto [subject, work] = getWork(space, count, next); subject)
     background.addLater(subject, std::move(work));
 }

@@ -9,6 +9,7 @@
 #include "lib/Planner/Completion/Completion.h"
 #include "lib/Planner/Completion/StageAssignment.h"
 #include "lib/Planner/Evaluation/StepTime.h"
+#include "lib/Planner/Units/JoinedMesh.h"
 
 #include "parplan/Planner/SearchSpace.h"
 
@@ -25,7 +26,7 @@ SourceModel::SourceModel(SourceStep &step, int64_t positions,
       positions(positions), request(request), costs(costs),
       oracles(std::make_shared<UnitOracles>(
           step.units, request, space, costs, meshes.get(space.mesh),
-          meshes.get(joinBatchAxes(space.mesh)))) {}
+          meshes.get(joinReplicaAxes(space.mesh)))) {}
 
 double SourceModel::getLatency(int instance, int state) const {
   if (positions == 1)

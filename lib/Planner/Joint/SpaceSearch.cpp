@@ -201,15 +201,19 @@ private:
   /// depend on threads, and neither does what is found.
   std::vector<size_t> takeBest() {
     // A plan takes as long as several bounds.
-    constexpr size_t mostBounds = 4, mostBesidePlans = 12;
+    constexpr size_t mostPlans = 4, mostBounds = 4;
     constexpr int mostSeen = 64;
-    size_t mostTogether = mostBounds;
     std::vector<size_t> numbers;
+    size_t plans = 0;
+    auto hasRoom = [&] {
+      return numbers.size() <
+             (plans > 0 ? SpaceStates::mostRecent : mostBounds);
+    };
     std::set<std::pair<int, int64_t>> places;
     int seen = 0;
     for (auto it = open.begin();
-         it != open.end() && it->first < incumbent.getCutoff() &&
-         numbers.size() < mostTogether && seen < mostSeen;
+         it != open.end() && it->first < incumbent.getCutoff() && hasRoom() &&
+         seen < mostSeen;
          ++seen) {
       const Node &node = nodes[it->second];
       bool isFirst = numbers.empty();
@@ -217,12 +221,13 @@ private:
                        .insert({node.configuration.space,
                                 node.configuration.microBatches})
                        .second;
-      if (!isFirst && (!isNew || !isAlone(node.level))) {
+      bool isPlan = node.level == Level::path;
+      if (!isFirst &&
+          (!isNew || !isAlone(node.level) || (isPlan && plans == mostPlans))) {
         ++it;
         continue;
       }
-      if (node.level == Level::path)
-        mostTogether = mostBesidePlans;
+      plans += isPlan;
       numbers.push_back(it->second);
       it = open.erase(it);
       if (!isAlone(node.level))
@@ -243,13 +248,15 @@ private:
   }
 
   /// One level more of several that are open no more but for this, each of
-  /// another state; perhaps the last one, a plan. How many are open again.
+  /// another state; behind the path that level is a plan. As long as there is
+  /// time. How many are open again.
   int64_t advanceTogether(llvm::ArrayRef<size_t> numbers) {
     for (size_t number : numbers)
       states.prepare(nodes[number].configuration, SpaceSource::Next::model);
     struct Task {
       size_t number;
       SpaceState *state;
+      bool isDone = false;
       std::optional<PlanDrafts::Found> found = {};
     };
     std::vector<Task> tasks;
@@ -260,7 +267,10 @@ private:
         tasks.push_back({number, state});
     double cutoff = incumbent.getCutoff(), best = incumbent.getBest();
     source.forEach(tasks.size(), [&](size_t place) {
+      if (place > 0 && incumbent.isOver())
+        return;
       Task &task = tasks[place];
+      task.isDone = true;
       Node &node = nodes[task.number];
       const ScheduleShape &shape = node.configuration.shape;
       if (isOfState(node.level)) {
@@ -273,7 +283,9 @@ private:
     });
     int64_t left = 0;
     for (Task &task : tasks)
-      if (nodes[task.number].level == Level::plan)
+      if (!task.isDone)
+        open.insert({nodes[task.number].bound, task.number});
+      else if (nodes[task.number].level == Level::plan)
         finishPlan(task.number, std::move(task.found));
       else
         left += finish(task.number);

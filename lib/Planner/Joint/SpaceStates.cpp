@@ -6,6 +6,8 @@
 
 #include "SpaceStates.h"
 
+#include "parplan/Support/Check.h"
+
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
@@ -47,38 +49,41 @@ SpaceState *SpaceStates::get(const Configuration &configuration) {
   return state;
 }
 
-bool SpaceStates::prepare(const Configuration &configuration,
-                          SpaceSource::Next next) {
+/// Made, begun or of no use.
+bool SpaceStates::isKnown(const Configuration &configuration,
+                          SpaceSource::Next next) const {
   auto [space, count] =
       std::pair(configuration.space, configuration.microBatches);
-  bool isKnown = prepared.count({space, count, next}) > 0;
+  if (prepared.count({space, count, next}) > 0)
+    return true;
   switch (next) {
   case SpaceSource::Next::perhapsRelaxed:
   case SpaceSource::Next::relaxed:
-    isKnown |= relaxed[false].count({space, count}) > 0;
-    break;
+    return relaxed[false].count({space, count}) > 0;
   case SpaceSource::Next::least:
-    isKnown |= leasts.count({space, count, /*isOwn=*/true}) > 0;
-    break;
+    return leasts.count({space, count, /*isOwn=*/true}) > 0;
   case SpaceSource::Next::variables:
-    isKnown |= ofVariables.count({space, count}) > 0 ||
-               !saysOfVariables(configuration);
-    break;
+    return ofVariables.count({space, count}) > 0 ||
+           !saysOfVariables(configuration);
   case SpaceSource::Next::model:
-    isKnown |= states.count({space, count}) > 0;
-    break;
+    return states.count({space, count}) > 0;
   }
-  if (isKnown)
+  PARPLAN_UNREACHABLE("nothing comes next");
+}
+
+bool SpaceStates::prepare(const Configuration &configuration,
+                          SpaceSource::Next next) {
+  if (isKnown(configuration, next))
     return true;
-  if (!source.prepare(space, count, next))
+  if (!source.prepare(configuration.space, configuration.microBatches, next))
     return false;
-  prepared.insert({space, count, next});
+  prepared.insert({configuration.space, configuration.microBatches, next});
   return true;
 }
 
 void SpaceStates::prepareLater(const Configuration &configuration,
                                SpaceSource::Next next) {
-  if (next != SpaceSource::Next::variables || saysOfVariables(configuration))
+  if (!isKnown(configuration, next))
     source.prepareLater(configuration.space, configuration.microBatches, next);
 }
 
@@ -113,10 +118,8 @@ SpaceState *SpaceStates::getOfVariables(const Configuration &configuration) {
   return it->second.get();
 }
 
-/// States are many and large: only those that were asked last keep what makes
-/// answers sooner.
+/// States are many and large.
 void SpaceStates::noteUse(SpaceState *state) {
-  constexpr size_t mostRecent = 12;
   llvm::erase(recent, state);
   recent.push_back(state);
   if (recent.size() <= mostRecent)

@@ -31,10 +31,13 @@ public:
   /// Of a rank, for all that is asked from here on.
   void setMemoryLimit(double bytes, double spare);
 
+  /// So many states that were asked last keep what makes answers sooner.
+  static constexpr size_t mostRecent = 12;
   /// Null: the space is impossible.
   SpaceState *get(const Configuration &configuration);
 
-  /// See `SpaceSource`. False: nothing more is begun now.
+  /// See `SpaceSource`; nothing is begun twice. False: nothing more is begun
+  /// now.
   bool prepare(const Configuration &configuration, SpaceSource::Next next);
   void prepareLater(const Configuration &configuration, SpaceSource::Next next);
 
@@ -63,6 +66,8 @@ public:
 
 private:
   bool saysOfVariables(const Configuration &configuration) const;
+  bool isKnown(const Configuration &configuration,
+               SpaceSource::Next next) const;
   void noteUse(SpaceState *state);
   std::unique_ptr<SpaceState> makeState(std::unique_ptr<SpaceModel> model,
                                         const Configuration &configuration);

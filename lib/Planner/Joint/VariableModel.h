@@ -3,11 +3,10 @@
 // Part of parplan. No MLIR in this library. Internal to lib/Planner.
 //
 // Ops are connected by activations and by variables: parameters, gradients and
-// states. Without the former, units come apart into small trees that are
-// minimised at once. What is left is all that ops take on a mesh, and what
-// storing variables in pieces, gathering them and reducing gradients costs:
-// that bounds meshes whose memory does not hold a model otherwise. What passes
-// keep is left out.
+// states. Without the former, what is left falls apart into small trees: what
+// storing variables in pieces, gathering them and reducing gradients costs.
+// With what ops take at least that bounds meshes whose memory does not hold a
+// model otherwise. What passes keep is left out.
 //
 //===----------------------------------------------------------------------===//
 

@@ -15,13 +15,13 @@ namespace parplan {
 /// Variables of a unit, of every mode the same.
 struct UnitVariables {
   /// Per slot of the boundary before and behind; their choices are those of
-  /// `UnitTables::slotRests`.
+  /// `UnitLists::slotRests`.
   std::vector<int> before, behind;
-  /// Per decision of the sample, -1: of another kind. Choices are those of
-  /// `UnitTables::assignments`.
+  /// Per decision of the sample, -1: of another kind. Choices are those that
+  /// `UnitLists::choiceCounts` counts.
   std::vector<int> ofDecision;
   /// Per value of the sample, -1: it has one layout, or another unit answers
-  /// for it and it is not tied. Choices are those of `UnitTables::rests`.
+  /// for it and it is not tied. Choices are those of `UnitLists::rests`.
   std::vector<int> ofValue;
   /// Of values that are tied to those of other units.
   std::vector<int> tied;
@@ -32,9 +32,12 @@ struct UnitNetwork {
   UnitVariables variables;
 };
 
+/// Per op, choice: seconds of one run.
+using SecondsOfOps = llvm::ArrayRef<std::vector<double>>;
+
 /// The network of a kind of units in a mode: everything that `evaluatePlan`
 /// counts for the ops and values of a unit, as a sum; of a smaller scope, a
-/// part of it.
+/// part of it. `opSeconds` may be empty where the scope has no ops.
 ///
 /// * A copy is made for its first reader, in the phase of that one; what else
 ///   may read it does.
@@ -48,7 +51,6 @@ struct UnitNetwork {
 ///   Copies of other values cost nothing elsewhere.
 /// * Bytes that live in one phase alone are none, and copies for readers with
 ///   too many choices at once cost nothing.
-using SecondsOfOps = llvm::ArrayRef<std::vector<double>>;
 UnitNetwork makeUnitNetwork(const UnitSample &sample, const StepUnits &units,
                             UnitLists &tables, int kind,
                             const UnitRemaking &remaking, UnitScope scope,

@@ -33,6 +33,9 @@ UnitOracle::UnitOracle(std::vector<int> numbers,
   list(variables.before, beforeCounts, inCount);
   list(variables.behind, behindCounts, outCount);
   addMode(modes.front(), std::move(first));
+  // What it refers to need not stay.
+  if (modes.size() == 1)
+    make = nullptr;
 }
 
 void UnitOracle::addMode(Mode &mode, UnitNetwork made) {

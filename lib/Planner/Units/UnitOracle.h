@@ -22,7 +22,7 @@ namespace parplan {
 class UnitOracle : public BlockOracle {
 public:
   /// `modes` are those that differ; what `make` gives of them has the same
-  /// variables.
+  /// variables. A single one is made at once, others when they are asked for.
   UnitOracle(std::vector<int> modes, std::function<UnitNetwork(int)> make);
 
   int getInCount() const override { return inCount; }

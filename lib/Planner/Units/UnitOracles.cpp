@@ -6,6 +6,7 @@
 
 #include "parplan/Planner/UnitOracles.h"
 
+#include "JoinedMesh.h"
 #include "UnitAgreement.h"
 #include "UnitAnswer.h"
 #include "UnitMessages.h"
@@ -91,16 +92,16 @@ int64_t UnitModel::getLeastMessageBytes(int64_t ranks) const {
   return least.value_or(0);
 }
 
-/// The oracles of what has no samples.
-struct VariableOracles {
-  explicit VariableOracles(UnitLists lists) : lists(std::move(lists)) {}
-
-  UnitLists lists;
-  std::once_flag areMade;
-  std::vector<UnitOracle> oracles;
-};
-
 struct parplan::MeshKnowledge {
+  /// The oracles of what has no samples.
+  struct VariableOracles {
+    explicit VariableOracles(UnitLists lists) : lists(std::move(lists)) {}
+
+    UnitLists lists;
+    std::once_flag areMade;
+    std::vector<UnitOracle> oracles;
+  };
+
   MeshKnowledge(const Mesh &mesh, const PlanCosts &costs)
       : layouts(mesh, costs) {}
 
@@ -141,9 +142,7 @@ struct UnitOracles::Storage {
       : model(model), request(request), space(space), costs(costs),
         known(givenKnown ? std::move(givenKnown)
                          : makeMeshKnowledge(space.mesh, costs)),
-        joined(givenJoined
-                   ? std::move(givenJoined)
-                   : makeMeshKnowledge(joinBatchAxes(space.mesh), costs)) {}
+        joined(std::move(givenJoined)) {}
 
   const UnitChoices &getChoices() {
     std::call_once(hasChoices, [&] {
@@ -203,7 +202,12 @@ private:
 
   /// Other spaces have them, too.
   std::vector<UnitOracle> &getVariables() {
+    // There are none.
+    if (getChoices().refusal)
+      return ofScopes[static_cast<int>(UnitScope::variables)].oracles;
     std::call_once(hasVariables, [&] {
+      if (!joined)
+        joined = makeMeshKnowledge(joinReplicaAxes(space.mesh), costs);
       variables = joined->getVariables(getVariableLists(
           model.sample, model.units, getTables(), joined->layouts));
     });
@@ -221,7 +225,8 @@ private:
                                             static_cast<UnitMode>(mode)));
   }
 
-  /// `lists` and `mesh` outlive them.
+  /// `lists` and `mesh` outlive them. With one mode, as variables have, they
+  /// need nothing of this.
   std::vector<UnitOracle> makeOracles(UnitScope scope, UnitLists &lists,
                                       MeshKnowledge &mesh) {
     std::vector<UnitOracle> oracles;
@@ -258,7 +263,7 @@ private:
   }
 
   std::once_flag hasChoices, hasTables, hasRemakings, hasVariables;
-  std::shared_ptr<VariableOracles> variables;
+  std::shared_ptr<MeshKnowledge::VariableOracles> variables;
   std::optional<UnitChoices> choices;
   std::optional<UnitTables> tables;
   /// Per kind and mode.

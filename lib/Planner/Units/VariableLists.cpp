@@ -6,95 +6,15 @@
 
 #include "VariableLists.h"
 
-#include "parplan/Planner/Candidates.h"
+#include "JoinedMesh.h"
 
-#include <map>
+#include "parplan/Support/Check.h"
+
 #include <set>
 
 using namespace parplan;
 
-/// Per axis of the joined mesh those that it stands for. The outer of several
-/// data axes stays alone: hybrid sharding stores over the others.
-static llvm::SmallVector<AxisList> getJoinedAxes(const Mesh &mesh) {
-  AxisList batch = getDataAxes(mesh);
-  llvm::SmallVector<AxisList> joined;
-  if (batch.size() > 1) {
-    joined.push_back({batch.front()});
-    batch.erase(batch.begin());
-  }
-  llvm::append_range(batch, getAxes(mesh, AxisRole::context));
-  if (!batch.empty())
-    joined.push_back(batch);
-  for (int axis = 0; axis < mesh.getAxisCount(); ++axis)
-    if (AxisRole role = mesh.getAxis(axis).role;
-        role != AxisRole::data && role != AxisRole::context)
-      joined.push_back({axis});
-  return joined;
-}
-
-Mesh parplan::joinBatchAxes(const Mesh &mesh) {
-  std::vector<MeshAxis> axes;
-  for (const AxisList &joined : getJoinedAxes(mesh)) {
-    MeshAxis axis = mesh.getAxis(joined.front());
-    axis.size = mesh.getWidth(joined);
-    if (axis.role == AxisRole::data || axis.role == AxisRole::context) {
-      axis.role = AxisRole::data;
-      axis.name = "dp" + std::to_string(axes.size());
-    }
-    axes.push_back(std::move(axis));
-  }
-  return Mesh(std::move(axes));
-}
-
 namespace {
-
-/// Layouts of a mesh as those of the joined one.
-class LayoutJoiner {
-public:
-  LayoutJoiner(LayoutTable &layouts, LayoutTable &joined)
-      : layouts(layouts), joined(joined),
-        axes(getJoinedAxes(layouts.getMesh())) {}
-
-  std::optional<int> join(int layout) {
-    auto [known, isNew] = numbers.try_emplace(layout, std::nullopt);
-    if (isNew)
-      if (auto sharding = join(layouts.get(layout)))
-        known->second = joined.intern(*sharding);
-    return known->second;
-  }
-
-private:
-  std::optional<Sharding> join(Sharding sharding) const {
-    for (AxisList &list : sharding.dims)
-      if (!replace(list))
-        return std::nullopt;
-    if (!replace(sharding.storage) || !replace(sharding.partial))
-      return std::nullopt;
-    return sharding;
-  }
-
-  /// False if axes that are one do not stand together.
-  bool replace(AxisList &list) const {
-    AxisList numbersOfAxes;
-    llvm::ArrayRef<int> left = list;
-    while (!left.empty()) {
-      const auto *found = llvm::find_if(axes, [&](const AxisList &joinedAxes) {
-        return joinedAxes.front() == left.front();
-      });
-      if (found == axes.end() || left.size() < found->size() ||
-          left.take_front(found->size()) != llvm::ArrayRef(*found))
-        return false;
-      numbersOfAxes.push_back(static_cast<int>(found - axes.begin()));
-      left = left.drop_front(found->size());
-    }
-    list = std::move(numbersOfAxes);
-    return true;
-  }
-
-  LayoutTable &layouts, &joined;
-  llvm::SmallVector<AxisList> axes;
-  std::map<int, std::optional<int>> numbers;
-};
 
 class VariableListsBuilder {
 public:
@@ -115,13 +35,26 @@ public:
   }
 
 private:
-  int join(int layout) { return joiner.join(layout).value_or(nowhere); }
+  int join(int layout) {
+    std::optional<int> joined = joiner.join(layout);
+    PARPLAN_CHECK(joined, "a layout of what is covered is joined");
+    return *joined;
+  }
 
-  /// What has no samples, and no layout that takes axes apart: tables of
-  /// positions have context axes alone on their sequence.
+  /// Outputs of a micro-batch stay for the step: what they cost depends on how
+  /// many there are.
+  bool isPerMicroBatchOutput(size_t value) const {
+    int maker = sample.values[value].maker;
+    return sample.problem.values[value].isOutput && maker >= 0 &&
+           sample.problem.ops[maker].perMicroBatch;
+  }
+
+  /// What has no samples, and no layout that cannot be joined: tables of
+  /// positions have context axes on their sequence.
   void findCovered() {
-    for (const PlanningValue &value : sample.problem.values)
-      isCovered.push_back(value.batchDimension < 0);
+    for (auto [index, value] : llvm::enumerate(sample.problem.values))
+      isCovered.push_back(value.batchDimension < 0 &&
+                          !isPerMicroBatchOutput(index));
     auto check = [&](int value, llvm::ArrayRef<int> layouts) {
       if (isCovered[value])
         isCovered[value] = llvm::all_of(
@@ -218,7 +151,7 @@ private:
       }
   }
 
-  /// All that costs depend on.
+  /// All that costs depend on that steps of one model may differ in.
   void addKey() {
     std::vector<int64_t> &key = made.key;
     auto addAll = [&](const auto &list) {

@@ -70,6 +70,42 @@ TEST(Background, LeavesWhatIsClaimedToTheClaimer) {
   EXPECT_FALSE(isDone);
 }
 
+TEST(Background, BeginsLaterWorkBehindAllOther) {
+  Held held;
+  int subject = 0;
+  std::vector<int> order;
+  std::promise<void> last;
+  Background background(1);
+  background.add(&subject, held.getWork());
+  held.waitUntilBegun();
+  background.addLater(&subject, [&] {
+    order.push_back(2);
+    last.set_value();
+  });
+  background.add(&subject, [&] { order.push_back(1); });
+  held.letGo();
+  last.get_future().wait();
+  EXPECT_EQ(order, (std::vector<int>{1, 2}));
+}
+
+TEST(Background, DropsLaterWorkAndWhatIsClaimedOfIt) {
+  Held held;
+  int first = 0, second = 0, third = 0;
+  std::atomic<bool> isDone = false;
+  std::promise<void> last;
+  Background background(1);
+  background.add(&first, held.getWork());
+  held.waitUntilBegun();
+  background.addLater(&second, [&] { isDone = true; });
+  background.claim(&second);
+  background.addLater(&third, [&] { isDone = true; });
+  background.dropLater();
+  background.addLater(&first, [&] { last.set_value(); });
+  held.letGo();
+  last.get_future().wait();
+  EXPECT_FALSE(isDone);
+}
+
 TEST(Background, DoesOtherWorkHereWhileAThreadIsAtWhatIsClaimed) {
   Held held;
   int first = 0, second = 0;

@@ -23,6 +23,20 @@ TEST(MakeMesh, HasNoAxesForOneRank) {
   EXPECT_EQ(makeMesh(1, 1).getAxisCount(), 0);
 }
 
+TEST(StorageLists, AreOfAllAxesThatSplitSamplesAndOfThoseWithoutTheOuterOne) {
+  MeshSizes sizes;
+  sizes.data = 8;
+  sizes.innerData = 2;
+  sizes.context = 2;
+  sizes.expert = 2;
+  sizes.tensor = {2};
+  Mesh mesh = makeMesh(sizes);
+  EXPECT_EQ(getStorageLists(mesh),
+            (llvm::SmallVector<AxisList>{{0, 1, 2, 3}, {1, 2, 3}}));
+  EXPECT_EQ(getStorageLists(makeMesh(4, 2)), llvm::SmallVector<AxisList>{{0}});
+  EXPECT_TRUE(getStorageLists(makeMesh(1, 2)).empty());
+}
+
 TEST(Assignments, PutDataAxesOnTheBatchAndTensorAxesElsewhere) {
   PlanningProblem mlp = makeMlp(8, 16, 32);
   Mesh mesh = makeMesh(2, 2);

@@ -114,6 +114,15 @@ TEST(Evaluator, RefusesAPendingOutput) {
   EXPECT_NE(problems[0].find("pending"), std::string::npos);
 }
 
+TEST(Evaluator, RefusesStorageOverTensorAxes) {
+  MegatronMlp mlp;
+  mlp.answer.rest[1].dims[1] = {};
+  mlp.answer.rest[1].storage = {0};
+  auto problems = verifyAnswer(mlp.problem, mlp.answer);
+  ASSERT_FALSE(problems.empty());
+  EXPECT_NE(problems[0].find("S23"), std::string::npos) << problems[0];
+}
+
 TEST(Evaluator, RefusesDataAxesBesideTheBatch) {
   PlanningProblem problem = makeMlp(8, 16, 32);
   PlanningAnswer answer;

@@ -206,7 +206,8 @@ TEST(Training, RefusesStagesThatCannotSpreadAParameter) {
         ASSERT_EQ(result.refusals.size(), 1u);
         EXPECT_EQ(result.refusals[0],
                   "zero=" + std::to_string(stage) +
-                      ": parameter 'v1' cannot be spread over the replicas");
+                      ": parameter 'v1' cannot be spread over the ranks that "
+                      "split the batch");
       }
       // The sum of the gradients is on whole blocks only.
       problem = makeTrainedLayer(microBatches);

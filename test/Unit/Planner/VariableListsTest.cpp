@@ -2,6 +2,8 @@
 
 #include "Residual.h"
 
+#include "lib/Planner/Units/JoinedMesh.h"
+
 #include "parplan/Cluster/Presets.h"
 #include "parplan/Planner/Candidates.h"
 #include "parplan/Planner/ClusterCosts.h"
@@ -10,6 +12,8 @@
 #include "parplan/Planner/UnitOracles.h"
 
 #include <gtest/gtest.h>
+
+#include <random>
 
 using namespace parplan;
 using namespace parplan::test;
@@ -41,8 +45,11 @@ public:
   }
 
   std::vector<BlockOracle *> getVariables() {
+    return get(UnitScope::variables);
+  }
+  std::vector<BlockOracle *> get(UnitScope scope) {
     std::vector<BlockOracle *> list;
-    for (const SearchUnit &unit : oracles->getUnits(UnitScope::variables))
+    for (const SearchUnit &unit : oracles->getUnits(scope))
       list.push_back(unit.oracle);
     return list;
   }
@@ -62,11 +69,27 @@ private:
   std::optional<UnitOracles> oracles;
 };
 
-TEST(VariableListsTest, AxesOfTheBatchAreOneButTheOuterOfTwoDataAxes) {
-  EXPECT_EQ(joinBatchAxes(makeContextMesh(4, 1, 4, 2)), makeMesh(16, 2));
-  EXPECT_EQ(joinBatchAxes(makeContextMesh(4, 2, 4, 2)), makeMesh(16, 2, 8));
-  EXPECT_EQ(joinBatchAxes(makeContextMesh(1, 1, 4, 2)), makeMesh(4, 2));
-  EXPECT_EQ(joinBatchAxes(makeMesh(4, 2)), makeMesh(4, 2));
+TEST(JoinedMeshTest, DataAndContextAxesAreOneButTheOuterOfTwoDataAxes) {
+  EXPECT_EQ(joinReplicaAxes(makeContextMesh(4, 1, 4, 2)), makeMesh(16, 2));
+  EXPECT_EQ(joinReplicaAxes(makeContextMesh(4, 2, 4, 2)), makeMesh(16, 2, 8));
+  EXPECT_EQ(joinReplicaAxes(makeContextMesh(1, 1, 4, 2)), makeMesh(4, 2));
+  EXPECT_EQ(joinReplicaAxes(makeMesh(4, 2)), makeMesh(4, 2));
+}
+
+TEST(JoinedMeshTest, LayoutsWithSeveralJoinedAxesOnADimensionHaveNoOther) {
+  SimpleCosts costs;
+  Mesh mesh = makeContextMesh(2, 1, 2, 2);
+  LayoutTable layouts(mesh, costs), joined(joinReplicaAxes(mesh), costs);
+  LayoutJoiner joiner(layouts, joined);
+  auto isJoined = [&](const char *text) {
+    return joiner.join(layouts.intern(*parseSharding(text, mesh))).has_value();
+  };
+  EXPECT_TRUE(isJoined("[{tp0}, {}] stored={dp0,cp0}"));
+  EXPECT_TRUE(isJoined("[{tp0}, {}] partial=sum{dp0,cp0}"));
+  // Alone, or where they may pad a dimension otherwise than one axis does.
+  EXPECT_FALSE(isJoined("[{cp0}, {}]"));
+  EXPECT_FALSE(isJoined("[{dp0,cp0}, {}]"));
+  EXPECT_FALSE(isJoined("[{tp0}, {}] stored={dp0}"));
 }
 
 TEST(VariableListsTest, MeshesWithAsManyRanksForTheBatchShareOracles) {
@@ -77,6 +100,31 @@ TEST(VariableListsTest, MeshesWithAsManyRanksForTheBatchShareOracles) {
   OnMesh third(/*data=*/4, /*context=*/2, /*microBatches=*/4, joined, costs);
   EXPECT_EQ(first.getVariables(), second.getVariables());
   EXPECT_EQ(first.getVariables(), third.getVariables());
+}
+
+TEST(VariableListsTest, VariablesCostNoMoreThanWhatTheyArePartOf) {
+  SimpleCosts costs;
+  auto joined = makeMeshKnowledge(makeMesh(8, 2), costs);
+  // The second one has the oracles of the first.
+  OnMesh first(/*data=*/8, /*context=*/1, /*microBatches=*/2, joined, costs);
+  OnMesh second(/*data=*/2, /*context=*/4, /*microBatches=*/4, joined, costs);
+  std::mt19937 random(4);
+  std::uniform_real_distribution<double> price(0, 1);
+  first.getVariables();
+  auto variables = second.getVariables(), all = second.get(UnitScope::all);
+  ASSERT_EQ(variables.size(), all.size());
+  for (auto [part, whole] : llvm::zip_equal(variables, all))
+    for (int time = 0; time < 20; ++time) {
+      Weights weights;
+      weights.forward = price(random);
+      weights.inputGradient = price(random);
+      weights.weightGradient = price(random);
+      weights.meeting = price(random);
+      weights.ends = price(random);
+      weights.permanentBytes = 1e-3 * price(random);
+      EXPECT_LE(part->getLeastValue(weights, allModes),
+                whole->getLeastValue(weights, keepMode) * (1 + 1e-9) + 1e-12);
+    }
 }
 
 TEST(VariableListsTest, AStepWithoutSumsOverMicroBatchesIsAnother) {
@@ -122,7 +170,7 @@ TEST(VariableListsTest, MovesOverAxesOfTheBatchTakeAsLongAsOverOne) {
           {8, 1, 2, 8},
           {6, 2, 4, 2}}) {
       Mesh mesh = makeContextMesh(data, inner, context, tensor);
-      Mesh joined = joinBatchAxes(mesh);
+      Mesh joined = joinReplicaAxes(mesh);
       DiagnosticEngine engine;
       CostModel model(
           *makeCluster(*findPreset(preset), mesh.getRankCount(), engine),

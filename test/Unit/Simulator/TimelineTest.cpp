@@ -55,6 +55,16 @@ TEST(Timeline, communicationBetweenEventsIsExposed) {
   EXPECT_DOUBLE_EQ(prediction.breakdown.idle, 0);
 }
 
+TEST(Timeline, communicationOverDataAxesAndOthersIsOfData) {
+  Program program = makeProgram();
+  program.ranks[0].statements = {call(CollectiveKind::allGather, 2, giga)};
+  Prediction prediction = run(program);
+  EXPECT_GT(prediction.stepSeconds, 0);
+  EXPECT_DOUBLE_EQ(prediction.breakdown.dataCommunication,
+                   prediction.stepSeconds);
+  EXPECT_DOUBLE_EQ(prediction.breakdown.tensorCommunication, 0);
+}
+
 TEST(Timeline, communicationBesideComputationIsNotFree) {
   Program program = makeProgram();
   program.ranks[0].statements = {call(CollectiveKind::allGather, 0, giga),
@@ -71,12 +81,6 @@ TEST(Timeline, whatComputationDoesNotCoverIsExposed) {
   program.ranks[0].statements = {call(CollectiveKind::allGather, 0, giga),
                                  launch(0.5)};
   EXPECT_DOUBLE_EQ(run(program).stepSeconds, gatherSeconds + 0.25 * 0.5);
-}
-
-TEST(Timeline, axesOfBothRolesAreTensorCommunication) {
-  Program program = makeProgram();
-  program.ranks[0].statements = {call(CollectiveKind::allGather, 2, giga)};
-  EXPECT_GT(run(program).breakdown.tensorCommunication, 0);
 }
 
 TEST(Timeline, aWaitIsForTheLastRecordBeforeIt) {
