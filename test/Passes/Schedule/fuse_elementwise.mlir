@@ -1,4 +1,6 @@
 // RUN: parplan-opt %s -parplan-fuse-elementwise -split-input-file | FileCheck %s
+// What is fused stays as it is.
+// RUN: parplan-opt %s -parplan-fuse-elementwise -parplan-fuse-elementwise -split-input-file | FileCheck %s
 
 parplan.mesh @mesh <["tp0"=2 tensor]>
 
@@ -247,4 +249,27 @@ func.func @micro_batches(%a: tensor<8xf32>, %b: tensor<8xf32>, %c: tensor<8xf32>
   // CHECK-NEXT: return
   %1 = parplan.add %0, %c {parplan.role = "gradient_sum"} : tensor<8xf32>, tensor<8xf32>
   return %1 : tensor<8xf32>
+}
+
+// -----
+
+parplan.mesh @mesh <["tp0"=2 tensor]>
+
+// Functions share kernels, which are numbered in the order of the functions.
+// CHECK: exec.kernel @kernel0 space [8] inputs [f32, f32]
+// CHECK-LABEL: func.func @first
+func.func @first(%x: tensor<8xf32>, %y: tensor<8xf32>) -> tensor<8xf32> {
+  // CHECK-NEXT: exec.map @kernel0(
+  %0 = parplan.add %x, %y : tensor<8xf32>, tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+// CHECK: exec.kernel @kernel1 space [8] inputs [f32]
+// CHECK-NOT: exec.kernel
+// CHECK-LABEL: func.func @second
+func.func @second(%x: tensor<8xf32>, %y: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+  // CHECK-NEXT: exec.map @kernel1(
+  %0 = parplan.gelu %x : tensor<8xf32>
+  // CHECK-NEXT: exec.map @kernel0(
+  %1 = parplan.add %x, %y : tensor<8xf32>, tensor<8xf32>
+  return %0, %1 : tensor<8xf32>, tensor<8xf32>
 }
