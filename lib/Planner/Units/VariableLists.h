@@ -2,9 +2,10 @@
 //
 // Part of parplan. No MLIR in this library. Internal to lib/Planner.
 //
-// Of what ops may choose only what they want of values without samples. On
-// joined meshes (`JoinedMesh.h`) steps in any number of micro-batches and
-// meshes with as many ranks for the batch mostly have equal lists.
+// What is left of the choices of ops is what they want of values without
+// samples. On joined meshes (`JoinedMesh.h`) steps in any number of
+// micro-batches and meshes with as many ranks for the batch mostly have equal
+// lists.
 //
 //===----------------------------------------------------------------------===//
 
