@@ -16,6 +16,11 @@ using namespace parplan;
 
 static constexpr double never = std::numeric_limits<double>::infinity();
 
+/// What takes as long as a cutoff is still looked at.
+static bool isLess(double seconds, double best, bool isFound) {
+  return seconds < best || (seconds == best && seconds < never && !isFound);
+}
+
 static Weights toWeights(const PassWeights &passes, double scale) {
   Weights weights;
   weights.forward = passes.forward * scale;
@@ -113,7 +118,7 @@ CutBound::getCutSums(const std::vector<Weights> &weights) {
       continue;
     const Prefix &prefix = getPrefix(weights[chunk]);
     for (int64_t count = 1; count <= perChunk; ++count) {
-      UnitRange range = chain.getContent(shape, 0, count)[chunk];
+      UnitRange range = chain.getContent(shape, 0, count, chunk);
       sumsOfCuts[count] += prefix[range.end] - prefix[range.first];
     }
   }
@@ -142,23 +147,29 @@ double CutBound::getOthers(int64_t position, size_t form, int64_t before,
          (*sum.behind)[end] + (sum.meetsFirst ? meetingOfFirst : 0);
 }
 
-double CutBound::getBound(int64_t position, int64_t before, int64_t count,
-                          double *withoutRaise) const {
+double CutBound::getFrom(const Sums &sum, int64_t before) const {
+  return sum.constant + (sum.meetsFirst ? meetingOfFirst : 0) +
+         (*sum.before)[before] -
+         (*sum.centre)[before] * static_cast<double>(shape.microBatches);
+}
+
+double CutBound::getUntil(const Sums &sum, int64_t end) const {
+  return (*sum.centre)[end] * static_cast<double>(shape.microBatches) +
+         sum.behind->back() - (*sum.behind)[end];
+}
+
+double CutBound::getBound(int64_t position, int64_t before,
+                          int64_t count) const {
   const RaisedPlaces::Values *known = raised.find(position, before, count);
-  double worst = 0, plain = 0;
+  double worst = 0;
   int64_t end = before + count;
-  auto batches = static_cast<double>(shape.microBatches);
   for (size_t form = 0; form < sums[position].size(); ++form) {
-    const CutSums &sum = *sums[position][form].centre;
-    double centre = (sum[end] - sum[before]) * batches;
-    double others = getOthers(position, form, before, count);
-    plain = std::max(plain, others + centre);
+    const Sums &sum = sums[position][form];
+    worst = std::max(worst, getFrom(sum, before) + getUntil(sum, end));
     if (known)
-      centre = std::max(centre, (*known)[form][count]);
-    worst = std::max(worst, others + centre);
+      worst = std::max(worst, getOthers(position, form, before, count) +
+                                  (*known)[form][count]);
   }
-  if (withoutRaise)
-    *withoutRaise = plain;
   return worst;
 }
 
@@ -188,28 +199,34 @@ CutPath CutBound::find(double cutoff) {
   }
   if (shape.positions == 1)
     return best.counts.empty() ? CutPath() : best;
-  if (!asksFirst) {
-    meetingOfFirst = (*firstMeeting)[1];
-    CutPath found = findFrom(0, best.seconds);
-    if (!found.counts.empty() && found.seconds <= best.seconds)
-      best = std::move(found);
-  } else {
-    // From the equal share outwards, so that the best cut comes early.
-    int64_t most = perChunk - shape.positions + 1;
-    int64_t middle = std::min(most, perChunk / shape.positions);
-    for (int64_t step = 0; step < 2 * most; ++step) {
-      int64_t first = middle + (step % 2 == 0 ? -step / 2 : step / 2 + 1);
-      if (first < 1 || first > most)
-        continue;
-      meetingOfFirst = (*firstMeeting)[first];
-      if (getBound(0, 0, first) > best.seconds)
-        continue;
-      CutPath found = findFrom(first, best.seconds);
-      if (!found.counts.empty() &&
-          (found.seconds < best.seconds || best.counts.empty()))
-        best = std::move(found);
+  // Of each number of blocks of the first position; what that does before
+  // meeting counts at least for those that have more.
+  std::vector<double> least(perChunk - shape.positions + 2, 0);
+  least[0] = never;
+  auto most = static_cast<int64_t>(least.size()) - 1;
+  int64_t first = 1;
+  do {
+    meetingOfFirst = (*firstMeeting)[first];
+    Completions rest = getCompletions(best.seconds);
+    for (int64_t more = first; more <= most; ++more)
+      least[more] =
+          std::max({least[more], getBound(0, 0, more), rest.seconds[1][more]});
+    if (!asksFirst)
+      first = llvm::min_element(least) - least.begin();
+    if (isLess(least[first], best.seconds, !best.counts.empty())) {
+      best.seconds = least[first];
+      best.counts = {first};
+      for (int64_t position = 1, before = first; position < shape.positions;
+           ++position) {
+        int64_t end = rest.ends[position][before];
+        best.counts.push_back(end - before);
+        before = end;
+      }
     }
-  }
+    least[first] = never;
+    first = llvm::min_element(least) - least.begin();
+  } while (asksFirst &&
+           isLess(least[first], best.seconds, !best.counts.empty()));
   if (best.counts.empty())
     return {};
   if (asksFirst)
@@ -253,58 +270,77 @@ std::vector<std::vector<CutBound::Place>> CutBound::getPlaces(double cutoff) {
   return places;
 }
 
-/// With so many blocks in the first position; 0: any number.
-CutPath CutBound::findFrom(int64_t first, double cutoff) {
-  int64_t positions = shape.positions;
+CutBound::Completions CutBound::getCompletions(double cutoff) const {
   int64_t most = getMostBlocks(cutoff);
-  if (most < 1)
-    return {};
-  std::vector<double> least(perChunk + 1, never);
-  std::vector<std::vector<int>> from(positions,
-                                     std::vector<int>(perChunk + 1, -1));
-  least[0] = 0;
-  for (int64_t position = 0; position < positions; ++position) {
-    std::vector<double> next(perChunk + 1, never);
-    int64_t behind = positions - 1 - position;
-    // What is left fits the positions behind.
-    int64_t low = std::max<int64_t>(position + 1, perChunk - behind * most);
-    int64_t high = perChunk - behind;
-    if (position + 1 == positions)
-      low = perChunk;
-    for (int64_t before = position; before < high; ++before) {
-      if (least[before] > cutoff)
-        continue;
-      int64_t begin = std::max(low, before + 1);
-      int64_t end = std::min(high, before + most);
-      if (position == 0 && first > 0) {
-        if (first < begin || first > end)
-          continue;
-        begin = end = first;
-      }
-      for (int64_t after = begin; after <= end; ++after) {
-        double plain = 0;
-        double bound = getBound(position, before, after - before, &plain);
-        if (plain > cutoff)
-          break;
-        bound = std::max(bound, least[before]);
-        if (bound > cutoff || bound >= next[after])
-          continue;
-        next[after] = bound;
-        from[position][after] = static_cast<int>(before);
-      }
-    }
-    least = std::move(next);
+  std::vector<double> none(perChunk + 1, never);
+  Completions all;
+  all.seconds.assign(shape.positions + 1, none);
+  all.ends.assign(shape.positions, std::vector<int64_t>(perChunk + 1, -1));
+  all.seconds[shape.positions][perChunk] = 0;
+  for (int64_t position = shape.positions; position-- > 1;)
+    complete(position, most, cutoff, all);
+  return all;
+}
+
+void CutBound::complete(int64_t position, int64_t most, double cutoff,
+                        Completions &all) const {
+  const std::vector<double> &behind = all.seconds[position + 1];
+  // What is left fits the positions behind, what is before those before.
+  int64_t others = shape.positions - 1 - position;
+  int64_t lowEnd = std::max(position + 1, perChunk - others * most);
+  int64_t highEnd = perChunk - others;
+  int64_t lowBefore = std::max(position, perChunk - (others + 1) * most);
+  int64_t highBefore = std::min(highEnd - 1, position * most);
+  // The positions behind with that end or an earlier one, the centre with that
+  // end or a later one.
+  std::vector<double> leastBehind(behind);
+  for (int64_t end = lowEnd + 1; end <= highEnd; ++end)
+    leastBehind[end] = std::min(leastBehind[end], leastBehind[end - 1]);
+  std::vector<std::vector<double>> leastCentres;
+  for (const Sums &sum : sums[position]) {
+    auto &least = leastCentres.emplace_back(perChunk + 2, never);
+    for (int64_t end = highEnd; end >= lowEnd; --end)
+      least[end] = std::min(getUntil(sum, end), least[end + 1]);
   }
-  CutPath path;
-  if (least[perChunk] == never)
-    return path;
-  path.seconds = least[perChunk];
-  path.counts.resize(positions);
-  auto after = static_cast<int>(perChunk);
-  for (int64_t position = positions; position-- > 0;) {
-    int before = from[position][after];
-    path.counts[position] = after - before;
-    after = before;
+  int64_t likely = highEnd;
+  for (int64_t before = highBefore; before >= lowBefore; --before) {
+    int64_t low = std::max(lowEnd, before + 1);
+    int64_t high = std::min(highEnd, before + most);
+    if (low > high)
+      continue;
+    double best = cutoff;
+    int64_t bestEnd = -1;
+    auto isBetter = [&](double seconds) {
+      return isLess(seconds, best, bestEnd >= 0);
+    };
+    auto tryEnd = [&](int64_t end) {
+      if (!isBetter(behind[end]))
+        return;
+      double bound =
+          std::max(behind[end], getBound(position, before, end - before));
+      if (!isBetter(bound))
+        return;
+      best = bound;
+      bestEnd = end;
+    };
+    auto isBetterBehind = [&](int64_t end) {
+      for (auto [sum, least] : llvm::zip_equal(sums[position], leastCentres))
+        if (!isBetter(getFrom(sum, before) + least[end]))
+          return false;
+      return true;
+    };
+    // Near the best end of the neighbour: with more blocks the centre takes
+    // longer, with fewer the positions behind do.
+    likely = std::clamp(likely - 1, low, high);
+    for (int64_t end = likely; end <= high && isBetterBehind(end); ++end)
+      tryEnd(end);
+    for (int64_t end = likely - 1; end >= low && isBetter(leastBehind[end]);
+         --end)
+      tryEnd(end);
+    if (bestEnd < 0)
+      continue;
+    likely = bestEnd;
+    all.seconds[position][before] = best;
+    all.ends[position][before] = bestEnd;
   }
-  return path;
 }

@@ -97,10 +97,23 @@ private:
   const Prefix &getPrefix(const Weights &weights);
   /// The most blocks per chunk of a position within `cutoff`.
   int64_t getMostBlocks(double cutoff) const;
+  /// Their sum is the bound of the step with a centre, without what is raised:
+  /// what depends on the blocks before it, and on those until its end.
+  double getFrom(const Sums &sum, int64_t before) const;
+  double getUntil(const Sums &sum, int64_t end) const;
   /// The bound of the step with a centre.
-  double getBound(int64_t position, int64_t before, int64_t count,
-                  double *withoutRaise = nullptr) const;
-  CutPath findFrom(int64_t first, double cutoff);
+  double getBound(int64_t position, int64_t before, int64_t count) const;
+  /// Per position and number of blocks before it what it and those behind it
+  /// take at least, and where its own blocks end then. Infinity: longer than
+  /// the cutoff.
+  struct Completions {
+    std::vector<std::vector<double>> seconds;
+    std::vector<std::vector<int64_t>> ends;
+  };
+  /// Of all positions but the first.
+  Completions getCompletions(double cutoff) const;
+  void complete(int64_t position, int64_t most, double cutoff,
+                Completions &all) const;
   CutPath getEqual();
 
   const UnitChain &chain;
