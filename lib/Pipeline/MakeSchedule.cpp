@@ -183,8 +183,9 @@ PassList repeatBlock(const BlockStarts &starts, int64_t microBatches) {
   return order;
 }
 
-/// Everything but weight gradients of schedules that split.
-PipelineSchedule makeBase(const ScheduleShape &shape) {
+} // namespace
+
+PipelineSchedule parplan::makeOrder(const ScheduleShape &shape) {
   PipelineSchedule schedule{shape, {}};
   std::vector<BlockStarts> block;
   if (shape.kind == ScheduleKind::vHalf)
@@ -213,8 +214,6 @@ PipelineSchedule makeBase(const ScheduleShape &shape) {
   return schedule;
 }
 
-} // namespace
-
 PipelineSchedule parplan::makeSchedule(const ScheduleShape &shape,
                                        const StageTimes &times,
                                        const Latencies &latencies) {
@@ -223,7 +222,7 @@ PipelineSchedule parplan::makeSchedule(const ScheduleShape &shape,
   PARPLAN_CHECK(static_cast<int64_t>(times.size()) == shape.getStageCount(),
                 "times of ", times.size(), " stages, not ",
                 shape.getStageCount());
-  PipelineSchedule base = makeBase(shape);
+  PipelineSchedule base = makeOrder(shape);
   return splitsBackward(shape.kind)
              ? fillWeightGradients(base, times, latencies)
              : base;

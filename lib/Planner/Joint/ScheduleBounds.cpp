@@ -33,7 +33,7 @@ public:
         known.try_emplace({static_cast<int64_t>(shape.kind), shape.positions,
                            shape.microBatches, shape.chunks});
     if (isNew) {
-      PipelineSchedule schedule = makeSchedule(shape);
+      PipelineSchedule schedule = makeOrder(shape);
       for (auto [each, passes] : llvm::enumerate(schedule.passes))
         it->second.push_back(count(shape, static_cast<int64_t>(each), passes));
     }

@@ -26,28 +26,28 @@ int64_t UnitChain::getBlocksPerChunk(const ScheduleShape &shape) const {
   return blocks / shape.chunks;
 }
 
+UnitRange UnitChain::getContent(const ScheduleShape &shape, int64_t before,
+                                int64_t count, int64_t chunk) const {
+  int64_t perChunk = getBlockCount() / shape.chunks;
+  int64_t end = before + count;
+  bool isBack = chunk == 1 && isVee(shape.kind);
+  int64_t low = isBack ? 2 * perChunk - end : chunk * perChunk + before;
+  int64_t high = isBack ? 2 * perChunk - before : chunk * perChunk + end;
+  UnitRange range = {head + static_cast<int>(low),
+                     head + static_cast<int>(high)};
+  if (low == 0)
+    range.first = 0;
+  if (high == shape.chunks * perChunk)
+    range.end += tail;
+  return range;
+}
+
 std::vector<UnitRange> UnitChain::getContent(const ScheduleShape &shape,
                                              int64_t before,
                                              int64_t count) const {
   std::vector<UnitRange> ranges;
-  auto perChunk = static_cast<int>(getBlockCount() / shape.chunks);
-  auto low = static_cast<int>(before), high = static_cast<int>(before + count);
-  for (int chunk = 0; chunk < shape.chunks; ++chunk) {
-    bool isLastChunk = chunk + 1 == shape.chunks;
-    UnitRange range;
-    if (chunk == 1 && isVee(shape.kind)) {
-      range = {head + 2 * perChunk - high, head + 2 * perChunk - low};
-      if (before == 0)
-        range.end += tail;
-    } else {
-      range = {head + chunk * perChunk + low, head + chunk * perChunk + high};
-      if (chunk == 0 && before == 0)
-        range.first = 0;
-      if (isLastChunk && high == perChunk)
-        range.end += tail;
-    }
-    ranges.push_back(range);
-  }
+  for (int64_t chunk = 0; chunk < shape.chunks; ++chunk)
+    ranges.push_back(getContent(shape, before, count, chunk));
   return ranges;
 }
 

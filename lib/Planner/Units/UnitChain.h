@@ -40,6 +40,9 @@ public:
   /// `before` of the positions before it.
   std::vector<UnitRange> getContent(const ScheduleShape &shape, int64_t before,
                                     int64_t count) const;
+  /// Of one chunk.
+  UnitRange getContent(const ScheduleShape &shape, int64_t before,
+                       int64_t count, int64_t chunk) const;
 
   /// The first instance of every virtual stage.
   std::vector<int> getCuts(const ScheduleShape &shape,
