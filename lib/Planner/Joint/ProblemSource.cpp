@@ -18,6 +18,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <condition_variable>
+#include <mutex>
 #include <tuple>
 
 using namespace parplan;
@@ -64,14 +66,35 @@ ProblemSource::~ProblemSource() = default;
 
 /// Those of all numbers of micro-batches that may be searched.
 void ProblemSource::makeSteps() {
-  std::vector<std::optional<PlanningProblem>> given;
-  for (int64_t count : problems.counts)
-    given.push_back(problems.get(count));
-  std::vector<std::unique_ptr<SourceStep>> made(given.size());
-  background.forEach(given.size(), [&](size_t number) {
+  size_t stepCount = problems.counts.size();
+  std::vector<std::optional<PlanningProblem>> given(stepCount);
+  std::vector<std::unique_ptr<SourceStep>> made(stepCount);
+  std::mutex lock;
+  std::condition_variable isGiven;
+  size_t givenCount = 0;
+  auto giveAll = [&] {
+    for (auto [problem, count] : llvm::zip_equal(given, problems.counts)) {
+      problem = problems.get(count);
+      std::lock_guard guard(lock);
+      ++givenCount;
+      isGiven.notify_all();
+    }
+  };
+  auto make = [&](size_t number) {
+    {
+      std::unique_lock guard(lock);
+      isGiven.wait(guard, [&] { return givenCount > number; });
+    }
     if (given[number])
       made[number] = std::make_unique<SourceStep>(std::move(*given[number]),
                                                   request, costs);
+  };
+  // Whoever begins first gives one step after the other.
+  background.forEach(stepCount + 1, [&](size_t number) {
+    if (number == 0)
+      giveAll();
+    else
+      make(number - 1);
   });
   for (auto [count, step] : llvm::zip_equal(problems.counts, made)) {
     if (!step)
