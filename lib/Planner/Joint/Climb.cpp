@@ -32,9 +32,9 @@ void Climb::run() {
     before = incumbent.getBest();
     Configuration best = incumbent.getConfiguration();
     trySchedules({{best.space, best.microBatches}});
-    for (int64_t count : source.getCounts())
-      if (count <= 2 * best.microBatches && best.microBatches <= 2 * count)
-        trySchedules({{best.space, count}});
+    for (SpaceSource::Place place :
+         getOtherCounts({best.space, best.microBatches}))
+      trySchedules(place);
     if (incumbent.getBest() == before)
       trySchedules(source.getNeighbours({best.space, best.microBatches}));
   }
@@ -76,12 +76,27 @@ void Climb::startWithSeeds() {
       if (!states.prepare({next.space, next.shape.microBatches, next.shape},
                           SpaceSource::Next::perhapsRelaxed))
         break;
-    if (planSeed({seed.space, seed.shape.microBatches, seed.shape},
-                 /*isQuick=*/true)) {
-      seeds.push_back({seed.space, seed.shape.microBatches});
-      ++plans;
-    }
+    if (!planSeed({seed.space, seed.shape.microBatches, seed.shape},
+                  /*isQuick=*/true))
+      continue;
+    seeds.push_back({seed.space, seed.shape.microBatches});
+    ++plans;
+    // There are no schedules to try, and the model of another space takes
+    // longer to make.
+    if (seed.shape.positions == 1)
+      for (SpaceSource::Place place : getOtherCounts(seeds.back()))
+        trySchedules(place);
   }
+}
+
+std::vector<SpaceSource::Place>
+Climb::getOtherCounts(const SpaceSource::Place &place) const {
+  std::vector<SpaceSource::Place> others;
+  for (int64_t count : source.getCounts())
+    if (count != place.microBatches && count <= 2 * place.microBatches &&
+        place.microBatches <= 2 * count)
+      others.push_back({place.space, count});
+  return others;
 }
 
 void Climb::trySchedules(llvm::ArrayRef<SpaceSource::Place> places) {

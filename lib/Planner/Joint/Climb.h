@@ -40,6 +40,9 @@ private:
   bool isClimbOver() const;
   /// Of those that seem as good the ones with the lowest bounds first.
   std::vector<SpaceSource::Seed> getSeeds();
+  /// Of the same space with up to twice as many micro-batches, or half as many.
+  std::vector<SpaceSource::Place>
+  getOtherCounts(const SpaceSource::Place &place) const;
   /// Of equal cuts alone; seeds stay open.
   void startWithSeeds();
   /// The places with the lowest bounds first, and of a place the schedules:

@@ -133,6 +133,9 @@ double ConfigurationBounds::getEarly(const Configuration &configuration,
 
 double ConfigurationBounds::getBlocks(const Configuration &configuration,
                                       double cutoff) {
+  double bound = getLeast(configuration, /*isOwn=*/true, cutoff);
+  if (bound >= cutoff)
+    return bound;
   SpaceState *state = states.get(configuration);
   return state ? state->getBlockBound(configuration.shape, cutoff) : never;
 }
