@@ -6,8 +6,132 @@
 
 #include <gtest/gtest.h>
 
+#include <deque>
+#include <random>
+
 using namespace parplan;
 using namespace parplan::test;
+
+namespace {
+
+/// Blocks of a few random kinds in a row.
+class RandomChain {
+public:
+  explicit RandomChain(std::minstd_rand &random) {
+    auto draw = [&](int least, int most) {
+      return std::uniform_int_distribution(least, most)(random);
+    };
+    int kinds = draw(1, 3);
+    for (int kind = 0; kind < kinds; ++kind) {
+      BlockPlan plan;
+      plan.cost.forward = draw(1, 4);
+      plan.cost.inputGradient = draw(1, 4);
+      plan.cost.weightGradient = draw(1, 4);
+      plan.cost.meeting = draw(0, 9);
+      plan.cost.ends = draw(0, 9);
+      kindsOfBlocks.emplace_back(/*inCount=*/1, /*outCount=*/1,
+                                 std::vector<BlockPlan>{plan});
+    }
+    for (ListOracle &kind : kindsOfBlocks)
+      pointers.push_back(&kind);
+    int blocks = 2 * draw(2, 6);
+    for (int block = 0; block < blocks; ++block) {
+      types.push_back(draw(0, kinds - 1));
+      chain.add(types.back(), /*count=*/1, /*isEnd=*/false);
+    }
+  }
+
+  UnitChain chain;
+  std::vector<int> types;
+  std::deque<ListOracle> kindsOfBlocks;
+  std::vector<BlockOracle *> pointers;
+};
+
+/// Calls `visit` with all ways to give each of so many positions a share.
+void forEachCut(int64_t blocks, int64_t positions, std::vector<int64_t> &counts,
+                llvm::function_ref<void()> visit) {
+  if (positions == 1) {
+    counts.push_back(blocks);
+    visit();
+    counts.pop_back();
+    return;
+  }
+  for (int64_t own = 1; own <= blocks - positions + 1; ++own) {
+    counts.push_back(own);
+    forEachCut(blocks - own, positions - 1, counts, visit);
+    counts.pop_back();
+  }
+}
+
+} // namespace
+
+TEST(CutBound, IsTheLeastOverAllCutsOfTheirWorstCentre) {
+  std::minstd_rand random(1);
+  constexpr double never = std::numeric_limits<double>::infinity();
+  int foundBelowCutoff = 0;
+  for (int round = 0; round < 400; ++round) {
+    RandomChain own(random);
+    AskedOracles oracles(own.pointers, allModes);
+    constexpr ScheduleKind kinds[] = {
+        ScheduleKind::gpipe, ScheduleKind::oneForwardOneBackward,
+        ScheduleKind::interleaved, ScheduleKind::zbH1, ScheduleKind::zbV};
+    ScheduleShape shape{kinds[random() % std::size(kinds)],
+                        /*positions=*/2 + static_cast<int64_t>(random() % 3),
+                        /*microBatches=*/8};
+    if (shape.kind == ScheduleKind::interleaved ||
+        shape.kind == ScheduleKind::zbV)
+      shape.chunks = 2;
+    int64_t perChunk = own.chain.getBlocksPerChunk(shape);
+    if (perChunk == 0 || getRefusal(shape))
+      continue;
+    CutBound::Options options;
+    options.effort = CutBound::Effort::all;
+    options.leastMessageSeconds = 0.5;
+    CutBound bound(own.chain, shape, oracles, options);
+    for (int raise = 0; raise < 3; ++raise) {
+      auto position = static_cast<int64_t>(random() % shape.positions);
+      auto before = static_cast<int64_t>(random() % perChunk);
+      auto count = static_cast<int64_t>(1 + random() % (perChunk - before));
+      bound.raiseCentre(position, random() % bound.getForms(position).size(),
+                        before, count, 100.0 + random() % 200);
+    }
+    // What the first position does before meeting, by the blocks it has.
+    Weights weights = MemoryDual::getNoWeights();
+    weights.meeting = 1;
+    const CutBound::CutSums &meeting =
+        bound.getCutSums(std::vector<Weights>(shape.chunks, weights));
+
+    CutPath all = bound.find(never);
+    double meetingOfFound = meeting[all.counts.front()];
+    double least = never;
+    std::vector<int64_t> counts;
+    forEachCut(perChunk, shape.positions, counts, [&] {
+      double worst = 0;
+      int64_t before = 0;
+      for (int64_t position = 0; position < shape.positions; ++position) {
+        const auto &forms = bound.getForms(position);
+        for (size_t form = 0; form < forms.size(); ++form) {
+          double seconds =
+              bound.getCentre(position, form, before, counts[position]) +
+              bound.getOthers(position, form, before, counts[position]);
+          if (position > 0 && forms[form].bound.meetingPosition == 0)
+            seconds += meeting[counts.front()] - meetingOfFound;
+          worst = std::max(worst, seconds);
+        }
+        before += counts[position];
+      }
+      least = std::min(least, worst);
+      if (counts == all.counts) {
+        EXPECT_NEAR(all.seconds, worst, 1e-9 * worst);
+      }
+    });
+    EXPECT_NEAR(all.seconds, least, 1e-9 * least)
+        << printScheduleName(shape) << " on " << shape.positions;
+    EXPECT_TRUE(bound.find(least * 0.99).counts.empty());
+    foundBelowCutoff += !bound.find(least * 1.01).counts.empty();
+  }
+  EXPECT_GT(foundBelowCutoff, 200);
+}
 
 TEST(CutBound, LooksBeyondAnEqualCutThatDoesNotFit) {
   BlockPlan plan;
