@@ -52,8 +52,12 @@ private:
     double difference;
   };
 
-  template <typename Visit>
-  static void visitSizes(PlanningProblem &problem, Visit visit);
+  template <typename Problem, typename Visit>
+  static void visitSizes(Problem &problem, Visit visit);
+  /// All that may grow, in the order of visits.
+  static std::vector<double> getSizes(const PlanningProblem &problem);
+  static void setSizes(PlanningProblem &problem,
+                       const std::vector<double> &sizes);
 
   PlanningProblem base;
   int64_t first = 1, distance = 1;

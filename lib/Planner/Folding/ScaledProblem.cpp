@@ -11,6 +11,7 @@
 #include "parplan/Support/Check.h"
 
 #include <cmath>
+#include <utility>
 
 using namespace parplan;
 
@@ -22,8 +23,8 @@ static constexpr int64_t someMicroBatches = 2;
 
 /// Calls `visit(place, entry, position, size)` for all that may grow, in an
 /// order that depends on the structure alone.
-template <typename Visit>
-void AffineProblem::visitSizes(PlanningProblem &problem, Visit visit) {
+template <typename Problem, typename Visit>
+void AffineProblem::visitSizes(Problem &problem, Visit visit) {
   for (auto [entry, value] : llvm::enumerate(problem.values))
     for (auto [position, size] : llvm::enumerate(value.shape))
       visit(Place::shape, entry, position, size);
@@ -37,6 +38,22 @@ void AffineProblem::visitSizes(PlanningProblem &problem, Visit visit) {
   }
 }
 
+std::vector<double> AffineProblem::getSizes(const PlanningProblem &problem) {
+  std::vector<double> sizes;
+  visitSizes(problem, [&](Place, size_t, size_t, auto size) {
+    sizes.push_back(static_cast<double>(size));
+  });
+  return sizes;
+}
+
+void AffineProblem::setSizes(PlanningProblem &problem,
+                             const std::vector<double> &sizes) {
+  auto next = sizes.begin();
+  visitSizes(problem, [&](Place, size_t, size_t, auto &size) {
+    size = static_cast<std::remove_reference_t<decltype(size)>>(*next++);
+  });
+}
+
 std::optional<AffineProblem> AffineProblem::make(PlanningProblem one,
                                                  int64_t first,
                                                  const PlanningProblem &other,
@@ -45,29 +62,24 @@ std::optional<AffineProblem> AffineProblem::make(PlanningProblem one,
   AffineProblem made;
   made.first = first;
   made.distance = second - first;
-  // With the sizes of the other one, the first one is the other one.
-  std::vector<double> sizes;
-  PlanningProblem exchanged = other;
-  visitSizes(exchanged, [&](Place, size_t, size_t, auto size) {
-    sizes.push_back(static_cast<double>(size));
-  });
+  std::vector<double> sizes = getSizes(one), others = getSizes(other);
+  others.resize(sizes.size());
   size_t next = 0;
-  exchanged = one;
-  visitSizes(
-      exchanged, [&](Place place, size_t entry, size_t position, auto &size) {
-        double wanted = next < sizes.size() ? sizes[next] : 0;
-        ++next;
-        double difference = wanted - static_cast<double>(size);
-        if (difference != 0)
-          made.growths.push_back({place, static_cast<int>(entry),
-                                  static_cast<int>(position), difference});
-        size = static_cast<std::remove_reference_t<decltype(size)>>(wanted);
-      });
-  exchanged.microBatches = other.microBatches;
-  if (auto difference = findDifference(exchanged, other)) {
+  visitSizes(one, [&](Place place, size_t entry, size_t position, auto size) {
+    double difference = others[next++] - static_cast<double>(size);
+    if (difference != 0)
+      made.growths.push_back({place, static_cast<int>(entry),
+                              static_cast<int>(position), difference});
+  });
+  // With the sizes of the other one, the first one is the other one.
+  int64_t microBatches = std::exchange(one.microBatches, other.microBatches);
+  setSizes(one, others);
+  if (auto difference = findDifference(one, other)) {
     reason = *difference;
     return std::nullopt;
   }
+  setSizes(one, sizes);
+  one.microBatches = microBatches;
   made.base = std::move(one);
   return made;
 }
