@@ -67,6 +67,8 @@ public:
   std::vector<std::string> verify(const PlanningAnswer &answer);
   PlanEvaluation evaluate(const PlanningAnswer &answer);
   MemoryPeak getMemoryPeak(const PlanningAnswer &answer);
+  /// Gives a plan with a pipeline the times by which its passes are ordered.
+  void setPipelineTimes(PlanningAnswer &answer);
 
 private:
   struct Tables;

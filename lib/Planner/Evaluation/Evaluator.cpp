@@ -325,6 +325,10 @@ PlanEvaluation PlanEvaluator::evaluate(const PlanningAnswer &answer) {
   return evaluateNumbered({tables->get(answer.mesh), answer});
 }
 
+void PlanEvaluator::setPipelineTimes(PlanningAnswer &answer) {
+  parplan::setPipelineTimes({tables->get(answer.mesh), answer}, answer);
+}
+
 MemoryPeak PlanEvaluator::getMemoryPeak(const PlanningAnswer &answer) {
   return parplan::getMemoryPeak({tables->get(answer.mesh), answer});
 }

@@ -248,9 +248,13 @@ StepWork parplan::getStepWork(const NumberedPlan &plan,
 
 void parplan::setPipelineTimes(const PlanningProblem &problem,
                                const PlanCosts &costs, PlanningAnswer &answer) {
-  if (!answer.pipeline)
-    return;
-  StepWork work = getStepWork(problem, answer, costs);
+  if (answer.pipeline)
+    setPipelineTimes(OwnTables(problem, answer, &costs).get(), answer);
+}
+
+void parplan::setPipelineTimes(const NumberedPlan &plan,
+                               PlanningAnswer &answer) {
+  StepWork work = getStepWork(plan, getExecution(plan));
   answer.pipeline->times = work.getTimes();
   answer.pipeline->latencies = work.latencies;
 }

@@ -84,6 +84,8 @@ findMeetings(const PlanningProblem &problem, llvm::ArrayRef<int> placeOf,
 /// take.
 void setPipelineTimes(const PlanningProblem &problem, const PlanCosts &costs,
                       PlanningAnswer &answer);
+/// The same of a plan with a pipeline, whose answer it is.
+void setPipelineTimes(const NumberedPlan &plan, PlanningAnswer &answer);
 
 /// The axis with the role `pipeline`, or -1.
 int findPipelineAxis(const Mesh &mesh);

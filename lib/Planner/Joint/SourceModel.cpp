@@ -45,6 +45,8 @@ JudgedPlan SourceModel::judge(const std::vector<BlockPlan> &plans,
   if (judged.refusal)
     return judged;
   std::lock_guard guard(step.evaluating);
+  if (positions > 1)
+    step.evaluator.setPipelineTimes(judged.answer);
   for (const std::string &fault : step.evaluator.verify(judged.answer)) {
     judged.refusal = fault;
     return judged;
@@ -76,7 +78,6 @@ void SourceModel::addStages(JudgedPlan &judged, const StageChoice &choice) {
   answer.stages = spreadStages(step.problem, parts, stageOfPart);
   answer.pipeline = PipelineChoice{
       choice.shape, StageTimes(choice.shape.getStageCount()), {}};
-  setPipelineTimes(step.problem, costs, answer);
 }
 
 /// The axis of the pipeline comes before all others.
