@@ -57,6 +57,12 @@ double getLayoutSeconds(const PlanningProblem &problem,
 
 struct MemoryPeak;
 
+/// What is illegal about a plan; if nothing, what it takes.
+struct PlanJudgement {
+  std::vector<std::string> faults;
+  PlanEvaluation evaluation;
+};
+
 /// The same of many plans of one problem: what their parts take and hold is
 /// found once per mesh. Problem and costs outlive it. Not thread safe.
 class PlanEvaluator {
@@ -67,8 +73,9 @@ public:
   std::vector<std::string> verify(const PlanningAnswer &answer);
   PlanEvaluation evaluate(const PlanningAnswer &answer);
   MemoryPeak getMemoryPeak(const PlanningAnswer &answer);
-  /// Gives a plan with a pipeline the times by which its passes are ordered.
-  void setPipelineTimes(PlanningAnswer &answer);
+  /// Gives a plan without servers the times by which the passes of its pipeline
+  /// are ordered, verifies and evaluates it.
+  PlanJudgement judge(PlanningAnswer &answer);
 
 private:
   struct Tables;

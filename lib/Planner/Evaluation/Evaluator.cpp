@@ -9,6 +9,7 @@
 
 #include "parplan/Planner/Candidates.h"
 #include "parplan/Planner/Servers.h"
+#include "parplan/Support/Check.h"
 
 using namespace parplan;
 
@@ -233,15 +234,19 @@ double parplan::getLayoutSeconds(const PlanningProblem &problem,
   return evaluation.stepTimeSeconds;
 }
 
-static PlanEvaluation evaluateNumbered(const NumberedPlan &plan) {
+static PlanEvaluation evaluateStages(const NumberedPlan &plan,
+                                     const Execution &execution) {
   PlanEvaluation evaluation;
-  if (!isPlain(plan.answer)) {
-    Execution execution = getExecution(plan);
-    PipelineSchedule schedule = makeSchedule(plan);
-    addStepTime(getStepWork(plan, execution), schedule, evaluation);
-    addStageMemory(getStageMemory(plan, execution, schedule), evaluation);
-    return evaluation;
-  }
+  PipelineSchedule schedule = makeSchedule(plan);
+  addStepTime(getStepWork(plan, execution), schedule, evaluation);
+  addStageMemory(getStageMemory(plan, execution, schedule), evaluation);
+  return evaluation;
+}
+
+static PlanEvaluation evaluateNumbered(const NumberedPlan &plan) {
+  if (!isPlain(plan.answer))
+    return evaluateStages(plan, getExecution(plan));
+  PlanEvaluation evaluation;
   addLayouts(plan, evaluation);
   for (auto [index, value] : llvm::enumerate(plan.problem.values)) {
     int64_t bytes = plan.getBytes(static_cast<int>(index));
@@ -325,8 +330,22 @@ PlanEvaluation PlanEvaluator::evaluate(const PlanningAnswer &answer) {
   return evaluateNumbered({tables->get(answer.mesh), answer});
 }
 
-void PlanEvaluator::setPipelineTimes(PlanningAnswer &answer) {
-  parplan::setPipelineTimes({tables->get(answer.mesh), answer}, answer);
+PlanJudgement PlanEvaluator::judge(PlanningAnswer &answer) {
+  if (auto fault = verifySizes(tables->problem, answer))
+    return {{*fault}, {}};
+  PARPLAN_CHECK(!answer.servers, "plans with servers are evaluated alone");
+  NumberedPlan plan{tables->get(answer.mesh), answer};
+  std::optional<Execution> execution;
+  if (answer.pipeline) {
+    execution = getExecution(plan);
+    setPipelineTimes(plan, *execution, answer);
+  }
+  PlanJudgement judgement;
+  judgement.faults = verifyNumbered(plan);
+  if (judgement.faults.empty())
+    judgement.evaluation =
+        execution ? evaluateStages(plan, *execution) : evaluateNumbered(plan);
+  return judgement;
 }
 
 MemoryPeak PlanEvaluator::getMemoryPeak(const PlanningAnswer &answer) {

@@ -248,13 +248,16 @@ StepWork parplan::getStepWork(const NumberedPlan &plan,
 
 void parplan::setPipelineTimes(const PlanningProblem &problem,
                                const PlanCosts &costs, PlanningAnswer &answer) {
-  if (answer.pipeline)
-    setPipelineTimes(OwnTables(problem, answer, &costs).get(), answer);
+  if (!answer.pipeline)
+    return;
+  OwnTables tables(problem, answer, &costs);
+  setPipelineTimes(tables.get(), getExecution(tables.get()), answer);
 }
 
 void parplan::setPipelineTimes(const NumberedPlan &plan,
+                               const Execution &execution,
                                PlanningAnswer &answer) {
-  StepWork work = getStepWork(plan, getExecution(plan));
+  StepWork work = getStepWork(plan, execution);
   answer.pipeline->times = work.getTimes();
   answer.pipeline->latencies = work.latencies;
 }

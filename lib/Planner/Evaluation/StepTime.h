@@ -84,8 +84,9 @@ findMeetings(const PlanningProblem &problem, llvm::ArrayRef<int> placeOf,
 /// take.
 void setPipelineTimes(const PlanningProblem &problem, const PlanCosts &costs,
                       PlanningAnswer &answer);
-/// The same of a plan with a pipeline, whose answer it is.
-void setPipelineTimes(const NumberedPlan &plan, PlanningAnswer &answer);
+/// The same of a plan with a pipeline, whose answer and execution they are.
+void setPipelineTimes(const NumberedPlan &plan, const Execution &execution,
+                      PlanningAnswer &answer);
 
 /// The axis with the role `pipeline`, or -1.
 int findPipelineAxis(const Mesh &mesh);

@@ -8,7 +8,6 @@
 
 #include "lib/Planner/Completion/Completion.h"
 #include "lib/Planner/Completion/StageAssignment.h"
-#include "lib/Planner/Evaluation/StepTime.h"
 #include "lib/Planner/Units/JoinedMesh.h"
 
 #include "parplan/Planner/SearchSpace.h"
@@ -41,17 +40,14 @@ JudgedPlan SourceModel::judge(const std::vector<BlockPlan> &plans,
   JudgedPlan judged;
   judged.answer = oracles->getAnswer(plans);
   if (positions > 1)
-    addStages(judged, stages);
-  if (judged.refusal)
-    return judged;
+    addStages(judged.answer, stages);
   std::lock_guard guard(step.evaluating);
-  if (positions > 1)
-    step.evaluator.setPipelineTimes(judged.answer);
-  for (const std::string &fault : step.evaluator.verify(judged.answer)) {
-    judged.refusal = fault;
+  PlanJudgement judgement = step.evaluator.judge(judged.answer);
+  if (!judgement.faults.empty()) {
+    judged.refusal = judgement.faults.front();
     return judged;
   }
-  judged.evaluation = step.evaluator.evaluate(judged.answer);
+  judged.evaluation = std::move(judgement.evaluation);
   judged.excessBytes = static_cast<int64_t>(std::max(
       static_cast<double>(judged.evaluation.peakBytes) - limitBytes, -1e18));
   if (auto tier = findSmallTier(request, judged.evaluation))
@@ -59,8 +55,8 @@ JudgedPlan SourceModel::judge(const std::vector<BlockPlan> &plans,
   return judged;
 }
 
-void SourceModel::addStages(JudgedPlan &judged, const StageChoice &choice) {
-  PlanningAnswer &answer = judged.answer;
+void SourceModel::addStages(PlanningAnswer &answer,
+                            const StageChoice &choice) const {
   shiftAxes(answer);
   StageUnits parts = getStageUnits(step.problem, answer, costs);
   // A part is where the unit of its first op is, and never before the one

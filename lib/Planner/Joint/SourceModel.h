@@ -37,7 +37,7 @@ public:
                    const StageChoice &stages, double limitBytes) override;
 
 private:
-  void addStages(JudgedPlan &judged, const StageChoice &choice);
+  void addStages(PlanningAnswer &answer, const StageChoice &choice) const;
   void shiftAxes(PlanningAnswer &answer) const;
 
   SourceStep &step;
