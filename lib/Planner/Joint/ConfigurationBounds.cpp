@@ -133,9 +133,12 @@ double ConfigurationBounds::getEarly(const Configuration &configuration,
 
 double ConfigurationBounds::getBlocks(const Configuration &configuration,
                                       double cutoff) {
-  double bound = getLeast(configuration, /*isOwn=*/true, cutoff);
-  if (bound >= cutoff)
-    return bound;
+  // Without a plan nothing is closed, and no bound within the memory ends soon.
+  if (cutoff < never) {
+    double bound = getLeast(configuration, /*isOwn=*/true, cutoff);
+    if (bound >= cutoff)
+      return bound;
+  }
   SpaceState *state = states.get(configuration);
   return state ? state->getBlockBound(configuration.shape, cutoff) : never;
 }

@@ -53,7 +53,8 @@ public:
   double getWork(const Configuration &configuration);
   /// Without networks of its own.
   double getEarly(const Configuration &configuration, double cutoff);
-  /// Whatever memory there is.
+  /// With a cutoff what ops take within the memory; where that is less, what
+  /// networks of blocks take whatever memory there is.
   double getBlocks(const Configuration &configuration, double cutoff);
 
   /// What the level after `level`, which is not of a state, says; 0: nothing.
