@@ -186,6 +186,8 @@ PassList repeatBlock(const BlockStarts &starts, int64_t microBatches) {
 } // namespace
 
 PipelineSchedule parplan::makeOrder(const ScheduleShape &shape) {
+  std::optional<std::string> refusal = getRefusal(shape);
+  PARPLAN_CHECK(!refusal, *refusal);
   PipelineSchedule schedule{shape, {}};
   std::vector<BlockStarts> block;
   if (shape.kind == ScheduleKind::vHalf)
@@ -217,12 +219,10 @@ PipelineSchedule parplan::makeOrder(const ScheduleShape &shape) {
 PipelineSchedule parplan::makeSchedule(const ScheduleShape &shape,
                                        const StageTimes &times,
                                        const Latencies &latencies) {
-  std::optional<std::string> refusal = getRefusal(shape);
-  PARPLAN_CHECK(!refusal, *refusal);
+  PipelineSchedule base = makeOrder(shape);
   PARPLAN_CHECK(static_cast<int64_t>(times.size()) == shape.getStageCount(),
                 "times of ", times.size(), " stages, not ",
                 shape.getStageCount());
-  PipelineSchedule base = makeOrder(shape);
   return splitsBackward(shape.kind)
              ? fillWeightGradients(base, times, latencies)
              : base;

@@ -180,8 +180,9 @@ PipelineSchedule makeSchedule(const ScheduleShape &shape,
                               const Latencies &latencies = {});
 /// With equal passes.
 PipelineSchedule makeSchedule(const ScheduleShape &shape);
-/// What all schedules of a shape have in common: the order of their passes,
-/// without the weight gradients of those that split the backward pass.
+/// What all schedules of a shape that is not refused have in common: the order
+/// of their passes, without the weight gradients of those that split the
+/// backward pass, which are no complete schedules so.
 PipelineSchedule makeOrder(const ScheduleShape &shape);
 
 /// Chunks whose forward pass has run and whose weight gradient has not, at most

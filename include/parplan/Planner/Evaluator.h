@@ -49,6 +49,12 @@ PlanEvaluation evaluatePlan(const PlanningProblem &problem,
                             const PlanningAnswer &answer,
                             const PlanCosts &costs);
 
+/// What is illegal about a plan; if nothing, what it takes.
+struct PlanJudgement {
+  std::vector<std::string> faults;
+  PlanEvaluation evaluation;
+};
+
 /// The seconds of the layouts of a plan alone: of all its ops, reshards and
 /// copies on one position, with everything kept on the device. That is what a
 /// search of layouts adds up, so both must agree.
@@ -56,12 +62,6 @@ double getLayoutSeconds(const PlanningProblem &problem,
                         const PlanningAnswer &answer, const PlanCosts &costs);
 
 struct MemoryPeak;
-
-/// What is illegal about a plan; if nothing, what it takes.
-struct PlanJudgement {
-  std::vector<std::string> faults;
-  PlanEvaluation evaluation;
-};
 
 /// The same of many plans of one problem: what their parts take and hold is
 /// found once per mesh. Problem and costs outlive it. Not thread safe.
@@ -73,9 +73,10 @@ public:
   std::vector<std::string> verify(const PlanningAnswer &answer);
   PlanEvaluation evaluate(const PlanningAnswer &answer);
   MemoryPeak getMemoryPeak(const PlanningAnswer &answer);
-  /// Gives a plan without servers the times by which the passes of its pipeline
-  /// are ordered, verifies and evaluates it.
-  PlanJudgement judge(PlanningAnswer &answer);
+  /// Verifies a plan without servers, gives a legal one the times by which the
+  /// passes of its pipeline are ordered, and evaluates it. Whatever the times
+  /// are before, there is one for each stage.
+  PlanJudgement timeAndJudge(PlanningAnswer &answer);
 
 private:
   struct Tables;

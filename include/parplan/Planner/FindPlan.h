@@ -18,7 +18,8 @@ namespace parplan {
 struct StepProblems {
   /// Those that the step can have, ascending.
   std::vector<int64_t> counts;
-  /// The same whenever it is asked; nullopt: it cannot be had after all.
+  /// The same whenever it is asked, for one count at a time, by any thread;
+  /// nullopt: it cannot be had after all.
   std::function<std::optional<PlanningProblem>(int64_t count)> get;
   /// The same with the ops that there are for several samples in each
   /// micro-batch, also where there is but one (`ScaledProblem::getPart`), of

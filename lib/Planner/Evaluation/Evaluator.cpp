@@ -235,17 +235,20 @@ double parplan::getLayoutSeconds(const PlanningProblem &problem,
 }
 
 static PlanEvaluation evaluateStages(const NumberedPlan &plan,
-                                     const Execution &execution) {
+                                     const Execution &execution,
+                                     const StepWork &work) {
   PlanEvaluation evaluation;
   PipelineSchedule schedule = makeSchedule(plan);
-  addStepTime(getStepWork(plan, execution), schedule, evaluation);
+  addStepTime(work, schedule, evaluation);
   addStageMemory(getStageMemory(plan, execution, schedule), evaluation);
   return evaluation;
 }
 
 static PlanEvaluation evaluateNumbered(const NumberedPlan &plan) {
-  if (!isPlain(plan.answer))
-    return evaluateStages(plan, getExecution(plan));
+  if (!isPlain(plan.answer)) {
+    Execution execution = getExecution(plan);
+    return evaluateStages(plan, execution, getStepWork(plan, execution));
+  }
   PlanEvaluation evaluation;
   addLayouts(plan, evaluation);
   for (auto [index, value] : llvm::enumerate(plan.problem.values)) {
@@ -330,22 +333,19 @@ PlanEvaluation PlanEvaluator::evaluate(const PlanningAnswer &answer) {
   return evaluateNumbered({tables->get(answer.mesh), answer});
 }
 
-PlanJudgement PlanEvaluator::judge(PlanningAnswer &answer) {
+PlanJudgement PlanEvaluator::timeAndJudge(PlanningAnswer &answer) {
   if (auto fault = verifySizes(tables->problem, answer))
     return {{*fault}, {}};
   PARPLAN_CHECK(!answer.servers, "plans with servers are evaluated alone");
   NumberedPlan plan{tables->get(answer.mesh), answer};
-  std::optional<Execution> execution;
-  if (answer.pipeline) {
-    execution = getExecution(plan);
-    setPipelineTimes(plan, *execution, answer);
-  }
-  PlanJudgement judgement;
-  judgement.faults = verifyNumbered(plan);
-  if (judgement.faults.empty())
-    judgement.evaluation =
-        execution ? evaluateStages(plan, *execution) : evaluateNumbered(plan);
-  return judgement;
+  if (std::vector<std::string> faults = verifyNumbered(plan); !faults.empty())
+    return {std::move(faults), {}};
+  if (!answer.pipeline)
+    return {{}, evaluateNumbered(plan)};
+  Execution execution = getExecution(plan);
+  StepWork work = getStepWork(plan, execution);
+  setPipelineTimes(work, answer);
+  return {{}, evaluateStages(plan, execution, work)};
 }
 
 MemoryPeak PlanEvaluator::getMemoryPeak(const PlanningAnswer &answer) {

@@ -248,16 +248,11 @@ StepWork parplan::getStepWork(const NumberedPlan &plan,
 
 void parplan::setPipelineTimes(const PlanningProblem &problem,
                                const PlanCosts &costs, PlanningAnswer &answer) {
-  if (!answer.pipeline)
-    return;
-  OwnTables tables(problem, answer, &costs);
-  setPipelineTimes(tables.get(), getExecution(tables.get()), answer);
+  if (answer.pipeline)
+    setPipelineTimes(getStepWork(problem, answer, costs), answer);
 }
 
-void parplan::setPipelineTimes(const NumberedPlan &plan,
-                               const Execution &execution,
-                               PlanningAnswer &answer) {
-  StepWork work = getStepWork(plan, execution);
+void parplan::setPipelineTimes(const StepWork &work, PlanningAnswer &answer) {
   answer.pipeline->times = work.getTimes();
   answer.pipeline->latencies = work.latencies;
 }

@@ -84,9 +84,8 @@ findMeetings(const PlanningProblem &problem, llvm::ArrayRef<int> placeOf,
 /// take.
 void setPipelineTimes(const PlanningProblem &problem, const PlanCosts &costs,
                       PlanningAnswer &answer);
-/// The same of a plan with a pipeline, whose answer and execution they are.
-void setPipelineTimes(const NumberedPlan &plan, const Execution &execution,
-                      PlanningAnswer &answer);
+/// The same of a plan with a pipeline, whose work is known.
+void setPipelineTimes(const StepWork &work, PlanningAnswer &answer);
 
 /// The axis with the role `pipeline`, or -1.
 int findPipelineAxis(const Mesh &mesh);

@@ -45,7 +45,8 @@ public:
   /// unless a thread is at it. As long as one is, other work is done here;
   /// where there is none, the caller has to wait himself.
   void claim(const void *subject);
-  /// Does the work of every number below `count`, here and in the threads.
+  /// Does the work of every number below `count`, here and in the threads. It
+  /// is begun in ascending order: one may wait for what came before it.
   void forEach(size_t count, llvm::function_ref<void(size_t)> work);
 
 private:

@@ -16,12 +16,15 @@ using namespace parplan;
 
 static constexpr double never = std::numeric_limits<double>::infinity();
 
+/// Of the time, for all of the climb, and for its seeds once there is a plan.
+static constexpr double climbShare = 0.5, seedShare = 0.25;
+
 void Climb::sortBySeconds(Timed &configurations) {
   llvm::stable_sort(configurations, llvm::less_first());
 }
 
 bool Climb::isClimbOver() const {
-  return incumbent.isOver(options.timeBudgetSeconds / 2);
+  return incumbent.isOver(climbShare * options.timeBudgetSeconds);
 }
 
 void Climb::run() {
@@ -32,9 +35,7 @@ void Climb::run() {
     before = incumbent.getBest();
     Configuration best = incumbent.getConfiguration();
     trySchedules({{best.space, best.microBatches}});
-    for (SpaceSource::Place place :
-         getOtherCounts({best.space, best.microBatches}))
-      trySchedules(place);
+    tryOtherCounts({best.space, best.microBatches}, climbShare);
     if (incumbent.getBest() == before)
       trySchedules(source.getNeighbours({best.space, best.microBatches}));
   }
@@ -67,7 +68,7 @@ void Climb::startWithSeeds() {
   std::vector<SpaceSource::Seed> all = getSeeds();
   for (auto [number, seed] : llvm::enumerate(all)) {
     // Without a plan there is nothing to climb from.
-    double share = plans == 0 ? 0.5 : 0.25;
+    double share = plans == 0 ? climbShare : seedShare;
     if (incumbent.isOver(share * options.timeBudgetSeconds) ||
         plans == mostPlans)
       break;
@@ -83,20 +84,20 @@ void Climb::startWithSeeds() {
     ++plans;
     // There are no schedules to try, and the model of another space takes
     // longer to make.
-    if (seed.shape.positions == 1)
-      for (SpaceSource::Place place : getOtherCounts(seeds.back()))
-        trySchedules(place);
+    if (seed.shape.positions == 1) {
+      tried.insert({seed.space, seed.shape.microBatches});
+      tryOtherCounts(seeds.back(), seedShare);
+    }
   }
 }
 
-std::vector<SpaceSource::Place>
-Climb::getOtherCounts(const SpaceSource::Place &place) const {
-  std::vector<SpaceSource::Place> others;
-  for (int64_t count : source.getCounts())
-    if (count != place.microBatches && count <= 2 * place.microBatches &&
-        place.microBatches <= 2 * count)
-      others.push_back({place.space, count});
-  return others;
+void Climb::tryOtherCounts(SpaceSource::Place place, double share) {
+  for (int64_t count : source.getCounts()) {
+    if (incumbent.isOver(share * options.timeBudgetSeconds))
+      return;
+    if (count <= 2 * place.microBatches && place.microBatches <= 2 * count)
+      trySchedules({{place.space, count}});
+  }
 }
 
 void Climb::trySchedules(llvm::ArrayRef<SpaceSource::Place> places) {

@@ -40,10 +40,11 @@ private:
   bool isClimbOver() const;
   /// Of those that seem as good the ones with the lowest bounds first.
   std::vector<SpaceSource::Seed> getSeeds();
-  /// Of the same space with up to twice as many micro-batches, or half as many.
-  std::vector<SpaceSource::Place>
-  getOtherCounts(const SpaceSource::Place &place) const;
-  /// Of equal cuts alone; seeds stay open.
+  /// The same space with up to twice as many micro-batches, or half as many, as
+  /// long as that share of the time is not over.
+  void tryOtherCounts(SpaceSource::Place place, double share);
+  /// Of equal cuts alone; seeds stay open. On one position other numbers of
+  /// micro-batches follow at once.
   void startWithSeeds();
   /// The places with the lowest bounds first, and of a place the schedules:
   /// their plans close others.

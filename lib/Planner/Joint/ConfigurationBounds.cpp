@@ -96,11 +96,13 @@ double ConfigurationBounds::getWork(const Configuration &configuration) {
 }
 
 double ConfigurationBounds::getLeast(const Configuration &configuration,
-                                     bool isOwn, double cutoff) {
+                                     bool isOwn, double cutoff,
+                                     bool countsWaiting) {
   SpaceStates::Least &least = states.getLeast(configuration, isOwn);
   if (!least.state)
     return never;
-  return least.state->getMemoryBound(configuration.shape, cutoff);
+  return least.state->getMemoryBound(configuration.shape, cutoff,
+                                     countsWaiting);
 }
 
 double ConfigurationBounds::getRelaxed(const Configuration &configuration,
@@ -134,11 +136,14 @@ double ConfigurationBounds::getEarly(const Configuration &configuration,
 double ConfigurationBounds::getBlocks(const Configuration &configuration,
                                       double cutoff) {
   // Without a plan nothing is closed, and no bound within the memory ends soon.
-  if (cutoff < never) {
-    double bound = getLeast(configuration, /*isOwn=*/true, cutoff);
-    if (bound >= cutoff)
-      return bound;
-  }
+  double bound = 0;
+  if (cutoff < never)
+    bound = getLeast(configuration, /*isOwn=*/true, cutoff,
+                     /*countsWaiting=*/false);
+  if (bound >= cutoff)
+    return bound;
   SpaceState *state = states.get(configuration);
-  return state ? state->getBlockBound(configuration.shape, cutoff) : never;
+  return state ? std::max(bound,
+                          state->getBlockBound(configuration.shape, cutoff))
+               : never;
 }

@@ -67,8 +67,9 @@ public:
 
 private:
   /// What all devices need together, or, of its own, ops on the mesh.
-  double getLeast(const Configuration &configuration, bool isOwn,
-                  double cutoff);
+  /// `countsWaiting` as in `raiseCut`.
+  double getLeast(const Configuration &configuration, bool isOwn, double cutoff,
+                  bool countsWaiting = true);
   double getRelaxed(const Configuration &configuration, bool isOfKnown,
                     double cutoff);
   /// Of ops with their parameters, gradients and updates.

@@ -16,8 +16,9 @@ using namespace parplan;
 
 static constexpr double never = std::numeric_limits<double>::infinity();
 
-/// What takes as long as a cutoff is still looked at.
-static bool isLess(double seconds, double best, bool isFound) {
+/// Than the best so far; where none is found, also what is as long as the
+/// cutoff.
+static bool isBetter(double seconds, double best, bool isFound) {
   return seconds < best || (seconds == best && seconds < never && !isFound);
 }
 
@@ -213,7 +214,7 @@ CutPath CutBound::find(double cutoff) {
           std::max({least[more], getBound(0, 0, more), rest.seconds[1][more]});
     if (!asksFirst)
       first = llvm::min_element(least) - least.begin();
-    if (isLess(least[first], best.seconds, !best.counts.empty())) {
+    if (isBetter(least[first], best.seconds, !best.counts.empty())) {
       best.seconds = least[first];
       best.counts = {first};
       for (int64_t position = 1, before = first; position < shape.positions;
@@ -226,7 +227,7 @@ CutPath CutBound::find(double cutoff) {
     least[first] = never;
     first = llvm::min_element(least) - least.begin();
   } while (asksFirst &&
-           isLess(least[first], best.seconds, !best.counts.empty()));
+           isBetter(least[first], best.seconds, !best.counts.empty()));
   if (best.counts.empty())
     return {};
   if (asksFirst)
@@ -310,31 +311,31 @@ void CutBound::complete(int64_t position, int64_t most, double cutoff,
       continue;
     double best = cutoff;
     int64_t bestEnd = -1;
-    auto isBetter = [&](double seconds) {
-      return isLess(seconds, best, bestEnd >= 0);
+    auto improves = [&](double seconds) {
+      return isBetter(seconds, best, bestEnd >= 0);
     };
     auto tryEnd = [&](int64_t end) {
-      if (!isBetter(behind[end]))
+      if (!improves(behind[end]))
         return;
       double bound =
           std::max(behind[end], getBound(position, before, end - before));
-      if (!isBetter(bound))
+      if (!improves(bound))
         return;
       best = bound;
       bestEnd = end;
     };
-    auto isBetterBehind = [&](int64_t end) {
+    auto improvesBehind = [&](int64_t end) {
       for (auto [sum, least] : llvm::zip_equal(sums[position], leastCentres))
-        if (!isBetter(getFrom(sum, before) + least[end]))
+        if (!improves(getFrom(sum, before) + least[end]))
           return false;
       return true;
     };
     // Near the best end of the neighbour: with more blocks the centre takes
     // longer, with fewer the positions behind do.
     likely = std::clamp(likely - 1, low, high);
-    for (int64_t end = likely; end <= high && isBetterBehind(end); ++end)
+    for (int64_t end = likely; end <= high && improvesBehind(end); ++end)
       tryEnd(end);
-    for (int64_t end = likely - 1; end >= low && isBetter(leastBehind[end]);
+    for (int64_t end = likely - 1; end >= low && improves(leastBehind[end]);
          --end)
       tryEnd(end);
     if (bestEnd < 0)

@@ -42,7 +42,7 @@ JudgedPlan SourceModel::judge(const std::vector<BlockPlan> &plans,
   if (positions > 1)
     addStages(judged.answer, stages);
   std::lock_guard guard(step.evaluating);
-  PlanJudgement judgement = step.evaluator.judge(judged.answer);
+  PlanJudgement judgement = step.evaluator.timeAndJudge(judged.answer);
   if (!judgement.faults.empty()) {
     judged.refusal = judgement.faults.front();
     return judged;

@@ -231,3 +231,17 @@ TEST(RandomSchedule, swappedNeighboursAreRefusedIfTheyDeadlock) {
   EXPECT_GT(accepted, 100);
   EXPECT_GT(refused, 50);
 }
+
+TEST(RandomSchedule, hasTheOrderOfItsShapeButForWeightGradients) {
+  for (int64_t seed = 0; seed != runs; ++seed) {
+    RandomSchedule drawn(seed);
+    SCOPED_TRACE(describe(drawn.shape) + " seed " + std::to_string(seed));
+    PipelineSchedule order = drawn.schedule;
+    if (splitsBackward(drawn.shape.kind))
+      for (std::vector<Pass> &passes : order.passes)
+        std::erase_if(passes, [](const Pass &pass) {
+          return pass.kind == PassKind::weightGradient;
+        });
+    EXPECT_EQ(makeOrder(drawn.shape), order);
+  }
+}

@@ -139,6 +139,18 @@ TEST(Background, SharesNumbersWithItsThreads) {
   });
 }
 
+TEST(Background, BeginsNumbersInAscendingOrder) {
+  // Each waits for the one before it.
+  for (unsigned threads : {0, 1, 3}) {
+    std::vector<std::promise<void>> isDone(20);
+    Background(threads).forEach(isDone.size(), [&](size_t number) {
+      if (number > 0)
+        isDone[number - 1].get_future().wait();
+      isDone[number].set_value();
+    });
+  }
+}
+
 TEST(Background, DoesNumbersAloneWhileItsThreadsAreBusy) {
   Held held;
   int subject = 0, count = 0;

@@ -47,6 +47,35 @@ TEST(Pipeline, TakesGPipeByItsFormula) {
               expected - 5 * times[1].getSeconds(), 2e-3);
 }
 
+TEST(Pipeline, IsTimedAndJudgedAsItIsEvaluated) {
+  PlanningProblem problem = makeChain({4, 8, 4, 16, 4}, /*microBatches=*/5);
+  FreeMessages costs;
+  PlanResult result =
+      solveChecked(problem, makeRequest(2, ScheduleKind::gpipe), costs);
+  PlanningAnswer answer = cutAt(problem, *result.answer, {0, 2}, costs);
+  PlanningAnswer untimed = answer;
+  untimed.pipeline->times.assign(2, PassTimes{0, 0, 0});
+  PlanEvaluator evaluator(problem, costs);
+  PlanJudgement judgement = evaluator.timeAndJudge(untimed);
+  EXPECT_TRUE(judgement.faults.empty());
+  EXPECT_EQ(untimed.pipeline->times[1].forwardSeconds,
+            answer.pipeline->times[1].forwardSeconds);
+  EXPECT_EQ(judgement.evaluation.stepTimeSeconds,
+            evaluatePlan(problem, answer, costs).stepTimeSeconds);
+}
+
+TEST(Pipeline, IsNotTimedIfItIsIllegal) {
+  PlanningProblem problem = makeChain({4, 8, 4, 16, 4}, /*microBatches=*/5);
+  FreeMessages costs;
+  PlanResult result =
+      solveChecked(problem, makeRequest(2, ScheduleKind::gpipe), costs);
+  PlanningAnswer answer = cutAt(problem, *result.answer, {0, 2}, costs);
+  // No mesh has so many axes.
+  answer.assignments[0].axes[0] = {9};
+  EXPECT_FALSE(
+      PlanEvaluator(problem, costs).timeAndJudge(answer).faults.empty());
+}
+
 TEST(Pipeline, Takes1F1BOfEqualStagesByItsFormula) {
   for (int64_t positions : {2, 4})
     for (int64_t microBatches : {1, 4, 9}) {
