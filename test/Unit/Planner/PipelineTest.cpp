@@ -22,13 +22,22 @@ double getMost(const StageTimes &times,
   return most;
 }
 
-TEST(Pipeline, TakesGPipeByItsFormula) {
-  // Σt + (m−1)(max f + max b), and the updates of the position with most.
+/// Four products, two on each of two positions.
+struct CutChain {
   PlanningProblem problem = makeChain({4, 8, 4, 16, 4}, /*microBatches=*/5);
   FreeMessages costs;
-  PlanResult result =
-      solveChecked(problem, makeRequest(2, ScheduleKind::gpipe), costs);
-  PlanningAnswer answer = cutAt(problem, *result.answer, {0, 2}, costs);
+  PlanningAnswer answer;
+
+  CutChain() {
+    PlanResult result =
+        solveChecked(problem, makeRequest(2, ScheduleKind::gpipe), costs);
+    answer = cutAt(problem, *result.answer, {0, 2}, costs);
+  }
+};
+
+TEST(Pipeline, TakesGPipeByItsFormula) {
+  // Σt + (m−1)(max f + max b), and the updates of the position with most.
+  auto [problem, costs, answer] = CutChain();
   const StageTimes &times = answer.pipeline->times;
   // Products of 8 rows, and the sum of their gradients.
   EXPECT_NEAR(times[0].forwardSeconds, 2 * 8 * 32 * 2 / 1000.0, 1e-12);
@@ -48,11 +57,7 @@ TEST(Pipeline, TakesGPipeByItsFormula) {
 }
 
 TEST(Pipeline, IsTimedAndJudgedAsItIsEvaluated) {
-  PlanningProblem problem = makeChain({4, 8, 4, 16, 4}, /*microBatches=*/5);
-  FreeMessages costs;
-  PlanResult result =
-      solveChecked(problem, makeRequest(2, ScheduleKind::gpipe), costs);
-  PlanningAnswer answer = cutAt(problem, *result.answer, {0, 2}, costs);
+  auto [problem, costs, answer] = CutChain();
   PlanningAnswer untimed = answer;
   untimed.pipeline->times.assign(2, PassTimes{0, 0, 0});
   PlanEvaluator evaluator(problem, costs);
@@ -65,11 +70,7 @@ TEST(Pipeline, IsTimedAndJudgedAsItIsEvaluated) {
 }
 
 TEST(Pipeline, IsNotTimedIfItIsIllegal) {
-  PlanningProblem problem = makeChain({4, 8, 4, 16, 4}, /*microBatches=*/5);
-  FreeMessages costs;
-  PlanResult result =
-      solveChecked(problem, makeRequest(2, ScheduleKind::gpipe), costs);
-  PlanningAnswer answer = cutAt(problem, *result.answer, {0, 2}, costs);
+  auto [problem, costs, answer] = CutChain();
   // No mesh has so many axes.
   answer.assignments[0].axes[0] = {9};
   EXPECT_FALSE(
