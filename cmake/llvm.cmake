@@ -12,10 +12,4 @@ target_include_directories(ParplanMLIR SYSTEM INTERFACE ${LLVM_INCLUDE_DIRS} ${M
 target_compile_definitions(ParplanMLIR INTERFACE ${definitions})
 target_link_libraries(ParplanMLIR INTERFACE MLIR LLVM)
 
-# MLIR's headers, not optimisation, are the cost of a file of MLIR code: parsed once, a pass compiles in a quarter of the time.
-if(PARPLAN_PRECOMPILED_HEADERS)
-  add_library(ParplanPrecompiledHeaders OBJECT ${PROJECT_SOURCE_DIR}/cmake/precompiled/Anchor.cpp)
-  target_link_libraries(ParplanPrecompiledHeaders PRIVATE parplan::mlir)
-  target_compile_options(ParplanPrecompiledHeaders PRIVATE -fno-exceptions -fpch-preprocess)
-  target_precompile_headers(ParplanPrecompiledHeaders PRIVATE ${PROJECT_SOURCE_DIR}/cmake/precompiled/MLIR.h)
-endif()
+parplan_precompile(MLIR)

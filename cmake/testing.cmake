@@ -1,6 +1,11 @@
 # GoogleTest, lit, and a Python with numpy and jsonschema.
 
 find_package(GTest REQUIRED)
+if(PARPLAN_BUILD_COMPILER)
+  parplan_precompile(TEST)
+  parplan_precompile(MLIR TEST)
+  parplan_precompile(MLIR EXCEPTIONS TEST)
+endif()
 
 # Tests compare arrays in Python. A Python earlier in PATH need not be the one that has them.
 foreach(candidate python3 /usr/bin/python3)
