@@ -185,7 +185,7 @@ static std::optional<Report> search(const Options &options,
   std::vector<int64_t> counts = getMicroBatchCounts(*model);
   if (compile.force.microBatches)
     counts = {*compile.force.microBatches};
-  ModelSteps steps(*context, *model, request, counts);
+  ModelSteps steps(*model, request, counts);
   StepProblems problems = steps.getProblems();
   for (int64_t count : problems.counts)
     problems.get(count);

@@ -136,9 +136,13 @@ ModelCandidates::Joint &ModelCandidates::getJoint(int64_t zigzag) {
     return joint;
   FrontendOptions ofOrder = request;
   ofOrder.zigzag = zigzag;
+  const Finished &first = finish({least.microBatches, zigzag});
+  std::optional<PlanningProblem> known;
+  if (first.frontend)
+    known = first.frontend->graph.problem;
   joint.steps = std::make_unique<ModelSteps>(
-      context, *models.at(least.microBatches).model, std::move(ofOrder),
-      counts);
+      *models.at(least.microBatches).model, std::move(ofOrder), counts,
+      std::move(known));
   StepProblems problems = joint.steps->getProblems();
   joint.getStep = [this, make = problems.get](int64_t count) {
     Stopwatch time;

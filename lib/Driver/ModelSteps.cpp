@@ -6,9 +6,11 @@
 
 using namespace parplan;
 
-ModelSteps::ModelSteps(mlir::MLIRContext &context, const SimplifiedModel &model,
-                       FrontendOptions options, std::vector<int64_t> counts)
-    : context(context), options(std::move(options)),
+ModelSteps::ModelSteps(const SimplifiedModel &model, FrontendOptions options,
+                       std::vector<int64_t> counts,
+                       std::optional<PlanningProblem> given)
+    : options(std::move(options)), known(std::move(given)),
+      globalBatch(model.globalBatch),
       batchSymbol(model.model.info->batchSymbol),
       scaled(model.globalBatch, std::move(counts),
              /*isFree=*/!batchSymbol.empty(),
@@ -24,9 +26,14 @@ StepProblems ModelSteps::getProblems() {
                               }}};
 }
 
-/// What is wrong with a step says who imports it to be planned alone.
+/// What is wrong with a step says who imports it to be planned alone. In a
+/// context of its own, whose diagnostics are this step's.
 std::optional<PlanningProblem> ModelSteps::extract(int64_t count,
-                                                   int64_t samples) {
+                                                   int64_t samples) const {
+  bool isOfBatch = count * samples == globalBatch;
+  if (known && isOfBatch && known->microBatches == count)
+    return known;
+  std::unique_ptr<mlir::MLIRContext> context = makeContext();
   FrontendOptions step = options;
   step.microBatches = count;
   if (!batchSymbol.empty()) {
@@ -36,7 +43,7 @@ std::optional<PlanningProblem> ModelSteps::extract(int64_t count,
   DiagnosticEngine ignored;
   IRDumper silent("", ignored);
   std::optional<SimplifiedModel> model =
-      simplifyModel(context, step, silent, ignored);
+      simplifyModel(*context, step, silent, ignored);
   if (!model)
     return std::nullopt;
   std::optional<Frontend> frontend =

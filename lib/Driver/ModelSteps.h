@@ -20,9 +20,10 @@ class ModelSteps {
 public:
   /// Of a model that was imported as `options` say, whose step can be cut into
   /// `counts` micro-batches, ascending. `options` says in which order its
-  /// sequence lies.
-  ModelSteps(mlir::MLIRContext &context, const SimplifiedModel &model,
-             FrontendOptions options, std::vector<int64_t> counts);
+  /// sequence lies. `known`: one of the steps, which need not be made again.
+  ModelSteps(const SimplifiedModel &model, FrontendOptions options,
+             std::vector<int64_t> counts,
+             std::optional<PlanningProblem> known = std::nullopt);
   ModelSteps(const ModelSteps &) = delete;
 
   /// Refers to this.
@@ -34,10 +35,11 @@ public:
   }
 
 private:
-  std::optional<PlanningProblem> extract(int64_t count, int64_t samples);
+  std::optional<PlanningProblem> extract(int64_t count, int64_t samples) const;
 
-  mlir::MLIRContext &context;
   FrontendOptions options;
+  std::optional<PlanningProblem> known;
+  int64_t globalBatch;
   /// Empty: the model has so many samples as it has.
   std::string batchSymbol;
   ScaledProblem scaled;

@@ -30,6 +30,12 @@ struct Decisions {
 /// first op.
 Decisions getDecisions(const PlanningProblem &problem);
 
+/// Per decision the first one that is equal to it: what the ops of one may do
+/// on any mesh, those of the other may, in their order. They may differ in
+/// names and nodes.
+std::vector<int> findFirstEqual(const PlanningProblem &problem,
+                                const Decisions &decisions);
+
 /// The assignments of all members that follow from one of the leader (S13), in
 /// their order.
 ///

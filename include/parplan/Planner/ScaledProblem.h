@@ -68,7 +68,7 @@ private:
 class ScaledProblem {
 public:
   /// The step of so many micro-batches of so many samples; nullopt where there
-  /// is none. It is asked at most once for each.
+  /// is none. It is asked at most once for each, and for several at once.
   using Extract = std::function<std::optional<PlanningProblem>(
       int64_t microBatches, int64_t samples)>;
 

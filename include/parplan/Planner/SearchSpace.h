@@ -7,6 +7,7 @@
 #ifndef PARPLAN_PLANNER_SEARCHSPACE_H
 #define PARPLAN_PLANNER_SEARCHSPACE_H
 
+#include "parplan/Planner/Decisions.h"
 #include "parplan/Planner/PlanRequest.h"
 
 #include <map>
@@ -55,6 +56,11 @@ std::vector<std::vector<FactorAssignment>>
 getAllowedAssignments(const PlanningProblem &problem,
                       const PlanRequest &request, const PlanSpace &space,
                       std::optional<std::string> &refusal);
+/// With `getDecisions` and `findFirstEqual` of the problem.
+std::vector<std::vector<FactorAssignment>> getAllowedAssignments(
+    const PlanningProblem &problem, const Decisions &decisions,
+    llvm::ArrayRef<int> firstEqual, const PlanRequest &request,
+    const PlanSpace &space, std::optional<std::string> &refusal);
 
 /// The layouts at rest that are considered for every value: as made, completed,
 /// and as any op reads it; where that op is a product on a grid, also spread

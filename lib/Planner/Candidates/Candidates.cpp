@@ -92,14 +92,16 @@ static llvm::SmallVector<size_t> getAxisCounts(const PlanningProblem &problem,
   llvm::SmallVector<size_t> counts;
   if (!axes.empty())
     counts.push_back(axes.size());
+  // Of the first axes, ascending.
+  llvm::SmallVector<int64_t> widths;
+  for (size_t count = 1; count <= axes.size(); ++count)
+    widths.push_back(mesh.getWidth(llvm::ArrayRef(axes).take_front(count)));
   for (const PlanningOp &op : problem.ops)
     for (const Factor &factor : op.rule.factors) {
       if (op.role != OpRole::forward)
         break;
-      size_t count = axes.size();
-      while (count > 0 && mesh.getWidth(llvm::ArrayRef(axes).take_front(
-                              count)) > factor.size)
-        --count;
+      auto count = static_cast<size_t>(llvm::upper_bound(widths, factor.size) -
+                                       widths.begin());
       if (count > 0 && !llvm::is_contained(counts, count))
         counts.push_back(count);
     }

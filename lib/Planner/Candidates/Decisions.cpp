@@ -2,6 +2,10 @@
 
 #include "parplan/Planner/Decisions.h"
 
+#include "lib/Planner/Problem/Contents.h"
+
+#include "llvm/ADT/SmallVector.h"
+
 #include <map>
 
 using namespace parplan;
@@ -22,6 +26,33 @@ Decisions parplan::getDecisions(const PlanningProblem &problem) {
     decisions.ofOp.push_back(number);
   }
   return decisions;
+}
+
+std::vector<int> parplan::findFirstEqual(const PlanningProblem &problem,
+                                         const Decisions &decisions) {
+  Contents contents = getContents(problem, {});
+  std::vector<bool> storable = findStorable(problem);
+  std::map<llvm::SmallVector<int, 32>, int> known;
+  std::vector<int> first;
+  for (auto [number, decision] : llvm::enumerate(decisions.all)) {
+    llvm::SmallVector<int, 32> key = {storable[decision.leader]};
+    llvm::SmallVector<int, 16> values;
+    auto append = [&](int value) {
+      auto place = llvm::find(values, value) - values.begin();
+      if (place == static_cast<std::ptrdiff_t>(values.size()))
+        values.push_back(value);
+      key.push_back(static_cast<int>(place));
+    };
+    for (int member : decision.members) {
+      const PlanningOp &op = problem.ops[member];
+      key.append({contents.ofOp[member], isUpdate(problem, op)});
+      llvm::for_each(op.operands, append);
+      llvm::for_each(op.results, append);
+    }
+    first.push_back(known.try_emplace(std::move(key), static_cast<int>(number))
+                        .first->second);
+  }
+  return first;
 }
 
 namespace {

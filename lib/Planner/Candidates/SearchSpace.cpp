@@ -295,31 +295,58 @@ static bool isLegal(const PlanningProblem &problem, const Decision &decision,
       });
 }
 
+/// What all members of a decision may do together.
+static std::vector<Assignments> getChoices(const PlanningProblem &problem,
+                                           const Decision &decision,
+                                           AllowedAssignments &ofLeaders,
+                                           const Mesh &mesh) {
+  std::vector<Assignments> choices;
+  for (const FactorAssignment &assignment : ofLeaders.get(decision.leader))
+    for (const AxisList &pending : getGradientPendings(
+             problem, decision, assignment, ofLeaders.getAxes())) {
+      auto choice = inferMembers(problem, decision, assignment, pending,
+                                 ofLeaders.getAxes(), mesh);
+      if (isLegal(problem, decision, choice, mesh) &&
+          !llvm::is_contained(choices, choice))
+        choices.push_back(std::move(choice));
+    }
+  return choices;
+}
+
 std::vector<std::vector<FactorAssignment>> parplan::getAllowedAssignments(
     const PlanningProblem &problem, const PlanRequest &request,
     const PlanSpace &space, std::optional<std::string> &refusal) {
+  Decisions decisions = getDecisions(problem);
+  return getAllowedAssignments(problem, decisions,
+                               findFirstEqual(problem, decisions), request,
+                               space, refusal);
+}
+
+std::vector<std::vector<FactorAssignment>> parplan::getAllowedAssignments(
+    const PlanningProblem &problem, const Decisions &decisions,
+    llvm::ArrayRef<int> firstEqual, const PlanRequest &request,
+    const PlanSpace &space, std::optional<std::string> &refusal) {
   std::vector<Assignments> allowed(problem.ops.size());
-  const Mesh &mesh = space.mesh;
   AllowedAssignments ofLeaders(problem, request, space);
-  for (const Decision &decision : getDecisions(problem).all) {
-    std::vector<Assignments> choices;
-    for (const FactorAssignment &assignment : ofLeaders.get(decision.leader))
-      for (const AxisList &pending : getGradientPendings(
-               problem, decision, assignment, ofLeaders.getAxes())) {
-        auto choice = inferMembers(problem, decision, assignment, pending,
-                                   ofLeaders.getAxes(), mesh);
-        if (isLegal(problem, decision, choice, mesh) &&
-            !llvm::is_contained(choices, choice))
-          choices.push_back(std::move(choice));
-      }
-    for (const Assignments &choice : choices)
+  for (auto [number, decision] : llvm::enumerate(decisions.all)) {
+    // What is forced is forced by name, which equal decisions differ in.
+    int first = firstEqual[number];
+    if (request.forcedAlgorithms.empty() && first < static_cast<int>(number)) {
+      for (auto [member, other] :
+           llvm::zip_equal(decision.members, decisions.all[first].members))
+        allowed[member] = allowed[other];
+      continue;
+    }
+    for (const Assignments &choice :
+         getChoices(problem, decision, ofLeaders, space.mesh))
       for (auto [member, assignment] :
            llvm::zip_equal(decision.members, choice))
         allowed[member].push_back(assignment);
   }
   if (ofLeaders.getRefusal())
     refusal = ofLeaders.getRefusal();
-  else if (auto fault = findImpossibleOnMesh(problem, request, mesh, allowed))
+  else if (auto fault =
+               findImpossibleOnMesh(problem, request, space.mesh, allowed))
     refusal = fault;
   return allowed;
 }

@@ -11,6 +11,8 @@
 #include "parplan/Support/Check.h"
 
 #include <cmath>
+#include <future>
+#include <tuple>
 #include <utility>
 
 using namespace parplan;
@@ -138,19 +140,20 @@ void ScaledProblem::prepare() {
     obstacle = "the batch can be cut in too few ways";
     return;
   }
-  std::vector<PlanningProblem> steps;
-  for (auto [count, samples] : bases) {
-    std::optional<PlanningProblem> step = extract(count, samples);
+  auto [one, other] = std::pair(bases[0], bases[1]);
+  std::future<std::optional<PlanningProblem>> asked =
+      std::async(std::launch::async, extract, other.first, other.second);
+  std::optional<PlanningProblem> first = extract(one.first, one.second);
+  std::optional<PlanningProblem> second = asked.get();
+  for (auto &[step, base] : {std::tie(first, one), std::tie(second, other)})
     if (!step) {
-      obstacle = "there is no step of " + std::to_string(samples) +
+      obstacle = "there is no step of " + std::to_string(base.second) +
                  " samples a micro-batch";
       return;
     }
-    steps.push_back(std::move(*step));
-  }
   std::string reason;
-  affine = AffineProblem::make(std::move(steps[0]), bases[0].second, steps[1],
-                               bases[1].second, reason);
+  affine = AffineProblem::make(std::move(*first), one.second, *second,
+                               other.second, reason);
   if (!affine)
     obstacle = reason;
 }

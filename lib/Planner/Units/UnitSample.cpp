@@ -163,5 +163,6 @@ UnitSample parplan::makeUnitSample(const PlanningProblem &problem,
   }
   TieFinder(problem, units, sample).run();
   sample.decisions = getDecisions(sample.problem);
+  sample.firstEqual = findFirstEqual(sample.problem, sample.decisions);
   return sample;
 }

@@ -46,6 +46,8 @@ struct UnitSample {
   std::vector<Phase> phases;
   std::vector<bool> isBeforeMeeting;
   Decisions decisions;
+  /// Per decision.
+  std::vector<int> firstEqual;
   /// Per value that is tied, the units that have it, in their order, each with
   /// its sample of it.
   std::vector<std::vector<std::pair<int, int>>> tied;

@@ -14,8 +14,9 @@ using Part = StepUnits::Part;
 
 UnitChoices::UnitChoices(const UnitSample &sample, const PlanRequest &request,
                          const PlanSpace &space, const PlanCosts &costs)
-    : assignments(
-          getAllowedAssignments(sample.problem, request, space, refusal)) {
+    : assignments(getAllowedAssignments(sample.problem, sample.decisions,
+                                        sample.firstEqual, request, space,
+                                        refusal)) {
   if (refusal)
     return;
   const PlanningProblem &problem = sample.problem;

@@ -62,8 +62,7 @@ TEST(ModelSteps, EqualTheStepsOfModelsImportedForThem) {
     ASSERT_TRUE(imported.model) << imported.engine.render();
     std::vector<int64_t> counts = getMicroBatchCounts(*imported.model);
     EXPECT_EQ(counts, (std::vector<int64_t>{1, 2, 4, 8}));
-    ModelSteps steps(*imported.context, *imported.model, imported.options,
-                     counts);
+    ModelSteps steps(*imported.model, imported.options, counts);
     for (int64_t count : counts) {
       auto expected = imported.getStep(count);
       auto found = steps.getProblems().get(count);
@@ -80,7 +79,7 @@ TEST(ModelSteps, HaveTheOrderThatIsAskedFor) {
   ASSERT_TRUE(imported.model) << imported.engine.render();
   FrontendOptions options = imported.options;
   options.zigzag = 2;
-  ModelSteps steps(*imported.context, *imported.model, options, {1, 2, 4});
+  ModelSteps steps(*imported.model, options, {1, 2, 4});
   std::optional<PlanningProblem> step = steps.getProblems().get(2);
   ASSERT_TRUE(step);
   EXPECT_TRUE(llvm::any_of(
