@@ -46,8 +46,8 @@ PlanChoice ModelCandidates::choose(SimplifiedModel first, DiagnosticEngine said,
                  plain->graph.problem.getVariableBytes() <=
                      memoryLimitBytes / separateMemoryShare;
   // Bounds of a joint search know nothing of processors that ranks share.
-  bool isJoint = options.force.isOpen() && options.gpus > 1 && !isSmall &&
-                 costs.getSharing() == 1;
+  bool isJoint = options.force.isOfJointSearch() && options.gpus > 1 &&
+                 !isSmall && costs.getSharing() == 1;
   // It says which numbers of micro-batches are too many for all.
   if (isJoint)
     (void)getJoint(/*zigzag=*/1);
@@ -57,7 +57,8 @@ PlanChoice ModelCandidates::choose(SimplifiedModel first, DiagnosticEngine said,
   // Other orders matter where ranks share a sequence, which few samples alone
   // are worth.
   if (isJoint)
-    rounds.insert(rounds.begin(), listJointCandidates(/*orders=*/1));
+    rounds.insert(rounds.begin(), listJointCandidates(
+                                      /*orders=*/1, options.force.isPlan()));
   return choosePlan(rounds, memoryLimitBytes,
                     options.timeBudgetSeconds - time.getSeconds(), *this);
 }

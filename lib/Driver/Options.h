@@ -60,11 +60,17 @@ struct ForceOptions {
   std::optional<ServerChoice> servers;
   std::vector<ForcedAlgorithm> nodes;
 
-  /// All that a plan says is open, but perhaps the number of micro-batches.
-  bool isOpen() const {
-    return !dataSize && !tensorSize && !grid && !contextSize && !expertSize &&
-           !pipelineSize && !sequenceParallel && !schedule && !zeroStage &&
-           !recompute && !offload && !servers && nodes.empty();
+  /// More than the number of micro-batches.
+  bool isPlan() const {
+    return dataSize || tensorSize || grid || contextSize || expertSize ||
+           pipelineSize || sequenceParallel || schedule || zeroStage ||
+           recompute || offload || servers || !nodes.empty();
+  }
+  /// A joint search looks at what is asked for: layouts of every block, in the
+  /// model's order of the sequence, of what lies on devices.
+  bool isOfJointSearch() const {
+    return contextSize.value_or(1) == 1 && !servers && nodes.empty() &&
+           (!offload || offload->isNone());
   }
 };
 

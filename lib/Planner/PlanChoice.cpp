@@ -53,10 +53,14 @@ parplan::listCandidates(llvm::ArrayRef<int64_t> counts,
   return rounds;
 }
 
-CandidateRound parplan::listJointCandidates(llvm::ArrayRef<int64_t> orders) {
+CandidateRound parplan::listJointCandidates(llvm::ArrayRef<int64_t> orders,
+                                            bool isForced) {
   CandidateRound round;
   for (int64_t zigzag : orders)
     round.push_back({PlanCandidate::any, zigzag});
+  for (int64_t zigzag : orders)
+    if (isForced)
+      round.push_back({PlanCandidate::asFound, zigzag});
   return round;
 }
 
@@ -82,6 +86,8 @@ struct Trial {
   PlanResult found;
   double boundSeconds = std::numeric_limits<double>::infinity();
   int64_t budgetBytes = 0;
+  /// That the first search took.
+  double searchSeconds = 0;
   /// What the last plan that was lowered seemed to need.
   int64_t loweredBytes = PlanChoice::unknown;
   int attempts = 0;
@@ -147,7 +153,7 @@ public:
 
 private:
   using Clock = std::chrono::steady_clock;
-  static constexpr double leastOfSearch = 0.01;
+  static constexpr double leastOfSearch = 0.01, leastOfCompared = 10;
 
   double getSecondsLeft() const {
     if (oracle.isStopped())
@@ -200,13 +206,35 @@ private:
       }
       if (candidate.microBatches >= impossibleCount)
         continue;
-      if (oracle.prepare(candidate))
+      if (candidate.isAsFound() || oracle.prepare(candidate))
         possible.push_back(candidate);
       else if (candidate.zigzag == 1 && !candidate.isJoint())
         // Nor can it be cut into more.
         impossibleCount = candidate.microBatches;
     }
     return possible;
+  }
+
+  /// What the plan of a joint search is compared with, and the seconds that the
+  /// search took.
+  std::vector<std::pair<PlanCandidate, double>>
+  listCompared(int64_t zigzag) const {
+    // More than a joint search closes.
+    constexpr double largeGap = 0.01;
+    std::vector<std::pair<PlanCandidate, double>> compared;
+    for (const Trial &joint : trials) {
+      if (!joint.candidate.isJoint() || joint.candidate.zigzag != zigzag ||
+          !joint.hasPlan())
+        continue;
+      const PlanResult &found = joint.found;
+      if (found.answer->pipeline)
+        compared.push_back({{found.microBatches, zigzag}, joint.searchSeconds});
+      int64_t ofBound = found.boundMicroBatches;
+      bool isKnown = found.answer->pipeline && ofBound == found.microBatches;
+      if (found.certificate.getGap() > largeGap && ofBound > 0 && !isKnown)
+        compared.push_back({{ofBound, zigzag}, joint.searchSeconds});
+    }
+    return compared;
   }
 
   /// Searches candidates as long as there is time. Of several, and of a
@@ -223,16 +251,30 @@ private:
         return;
       }
       double shares = static_cast<double>(possible.size() - index) + rest;
-      Trial &trial = trials.emplace_back();
-      trial.candidate = candidate;
-      search(trial, limitBytes, left / shares);
-      trial.boundSeconds = trial.found.boundWithoutLimitSeconds;
-      if (!trial.hasPlan())
+      if (!candidate.isAsFound()) {
+        tryCandidate(candidate, left / shares);
         continue;
-      trial.boundSeconds = std::min(trial.boundSeconds,
-                                    trial.found.certificate.lowerBoundSeconds);
-      choice.seconds[candidate] = trial.getSeconds();
+      }
+      for (auto [compared, jointSeconds] : listCompared(candidate.zigzag))
+        if (oracle.prepare(compared))
+          tryCandidate(
+              compared,
+              std::min(left / shares, std::max(leastOfCompared, jointSeconds)));
     }
+  }
+
+  void tryCandidate(const PlanCandidate &candidate, double seconds) {
+    double left = getSecondsLeft();
+    Trial &trial = trials.emplace_back();
+    trial.candidate = candidate;
+    search(trial, limitBytes, seconds);
+    trial.searchSeconds = left - getSecondsLeft();
+    trial.boundSeconds = trial.found.boundWithoutLimitSeconds;
+    if (!trial.hasPlan())
+      return;
+    trial.boundSeconds =
+        std::min(trial.boundSeconds, trial.found.certificate.lowerBoundSeconds);
+    choice.seconds[candidate] = trial.getSeconds();
   }
 
   /// The fastest plan; where nothing fits by its estimate, the smallest.
@@ -341,7 +383,7 @@ private:
     for (const CandidateRound &round : rounds)
       for (const PlanCandidate &candidate : round) {
         if (candidate.effort > effort || candidate.isJoint() ||
-            isOutside(candidate, false) ||
+            candidate.isAsFound() || isOutside(candidate, false) ||
             candidate.microBatches >= impossibleCount)
           continue;
         bound = std::min(bound,

@@ -20,11 +20,15 @@ struct PlanCandidate {
   /// `any`: the search chooses it, and whether there is a pipeline.
   int64_t microBatches = 1;
   static constexpr int64_t any = 0;
+  /// As a joint search before it found in this order: as many as a pipeline of
+  /// it has, and, where its gap is large, as its bound is of.
+  static constexpr int64_t asFound = -1;
   /// In zig-zag order over so many ranks; 1: in the model's order.
   int64_t zigzag = 1;
   SearchEffort effort = SearchEffort::usual;
 
   bool isJoint() const { return microBatches == any; }
+  bool isAsFound() const { return microBatches == asFound; }
   auto operator<=>(const PlanCandidate &) const = default;
 };
 
@@ -43,8 +47,11 @@ std::vector<CandidateRound> listCandidates(llvm::ArrayRef<int64_t> counts,
 
 /// A round that stands before these: one search over all numbers of
 /// micro-batches and positions in each order. Whatever keeps it from a plan,
-/// the other rounds follow; where it is memory, last resorts first.
-CandidateRound listJointCandidates(llvm::ArrayRef<int64_t> orders);
+/// the other rounds follow; where it is memory, last resorts first. If
+/// `isForced`, its plan is compared with what it does not look at: pipelines
+/// that are cut inside of blocks, and plans one by one where memory is short.
+CandidateRound listJointCandidates(llvm::ArrayRef<int64_t> orders,
+                                   bool isForced = false);
 
 /// What a program needs, which is known only when it is there.
 struct ProgramNeed {
@@ -118,8 +125,9 @@ struct PlanChoice {
 /// are outside too.
 ///
 /// `seconds` are for all searches together; the first candidate is searched in
-/// any case, and where the program of a joint search is too large that search
-/// has some seconds more.
+/// any case, what is as a joint search has found takes about as long as that,
+/// and where the program of a joint search is too large that search has some
+/// seconds more.
 PlanChoice choosePlan(llvm::ArrayRef<CandidateRound> rounds, int64_t limitBytes,
                       double seconds, CandidateOracle &oracle);
 

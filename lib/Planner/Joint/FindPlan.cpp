@@ -54,6 +54,7 @@ FoundPlan PlanFinder::find(const SpaceSearchOptions &options) {
   if (found.plan) {
     result.answer = std::move(found.plan->answer);
     result.microBatches = found.configuration.microBatches;
+    result.boundMicroBatches = found.boundMicroBatches;
     result.evaluation = found.plan->evaluation;
     result.objectiveSeconds = result.evaluation.stepTimeSeconds;
     result.smallestBytes = result.evaluation.peakBytes;

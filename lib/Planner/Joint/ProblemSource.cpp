@@ -110,7 +110,8 @@ void ProblemSource::makeSteps() {
 
 /// What is forced is wanted.
 bool ProblemSource::isWanted(const PlanSpace &space) const {
-  bool isNarrow = options.mostTensorRanks == 0 ||
+  bool isNarrow = options.mostTensorRanks == 0 || request.tensorSize ||
+                  request.grid ||
                   getTensorSize(space.mesh) <= options.mostTensorRanks;
   bool isPlain = space.grids.empty() || request.grid;
   return isNarrow && (isPlain || options.hasGrids);

@@ -383,6 +383,8 @@ private:
     }
     result.boundSource =
         source ? describe(nodes[*source].configuration) : "the plan";
+    result.boundMicroBatches =
+        source ? nodes[*source].configuration.microBatches : 0;
     certificate.upperBoundSeconds = result.plan ? best : 0;
     certificate.lowerBoundSeconds = bound;
     certificate.exact = result.plan && bound == best;

@@ -28,8 +28,11 @@ public:
     std::string refusal;
     /// Of every plan, where none is found for that.
     int64_t leastBytes = PlanChoice::unknown;
-    /// Of the plans of a joint search.
-    int64_t microBatches = 0;
+    /// Of the plans of a joint search, and of its bound, which is that of each
+    /// plan where no other is said.
+    int64_t microBatches = 0, boundMicroBatches = 0;
+    std::optional<double> lowerBoundSeconds = std::nullopt;
+    bool isPipeline = false;
   };
   std::map<PlanCandidate, Entry> entries;
   std::vector<PlanCandidate> searched, lowered;
@@ -65,9 +68,13 @@ public:
         continue;
       result.answer.emplace();
       result.microBatches = entry.microBatches;
+      result.boundMicroBatches = entry.boundMicroBatches;
+      if (entry.isPipeline)
+        result.answer->pipeline.emplace();
       result.evaluation.stepTimeSeconds = price.seconds;
       result.evaluation.peakBytes = price.estimate;
-      result.certificate = {price.seconds, price.seconds, /*exact=*/true, 1, 0};
+      double lower = entry.lowerBoundSeconds.value_or(price.seconds);
+      result.certificate = {price.seconds, lower, lower == price.seconds, 1, 0};
     }
     return result;
   }
@@ -372,6 +379,12 @@ TEST(ListCandidates, HasOneJointCandidatePerOrder) {
   EXPECT_EQ(listJointCandidates({1, 4}), CandidateRound({{0, 1}, {0, 4}}));
 }
 
+TEST(ListCandidates, ComparesAForcedPlanInEveryOrder) {
+  constexpr int64_t found = PlanCandidate::asFound;
+  EXPECT_EQ(listJointCandidates({1, 4}, /*isForced=*/true),
+            CandidateRound({{0, 1}, {0, 4}, {found, 1}, {found, 4}}));
+}
+
 /// A search over all numbers of micro-batches, whose plan has four.
 void addJoint(GivenPrices &prices, std::vector<Price> plans) {
   prices.add({PlanCandidate::any}, std::move(plans));
@@ -391,6 +404,71 @@ TEST(ChoosePlan, TakesTheNumberOfAJointSearch) {
   // Its bound is that of all numbers.
   EXPECT_EQ(prices.searched.size(), 1u);
   EXPECT_TRUE(choice.plan.certificate.exact);
+}
+
+/// The same, in a pipeline.
+void addJointPipeline(GivenPrices &prices, std::vector<Price> plans) {
+  addJoint(prices, std::move(plans));
+  prices.entries[{PlanCandidate::any}].isPipeline = true;
+}
+
+TEST(ChoosePlan, TakesACutThatIsFasterThanAJointPipeline) {
+  GivenPrices prices;
+  addJointPipeline(prices, {{3, 10, 10}});
+  prices.entries[{4}].plans = {{2, 20, 20}};
+  PlanChoice choice = prices.choose({listJointCandidates(1, true), {{1}}});
+  EXPECT_EQ(choice.candidate, PlanCandidate({4}));
+  EXPECT_EQ(choice.searched, PlanCandidate({4}));
+  // What the joint search bounds are other cuts.
+  EXPECT_EQ(choice.plan.certificate.lowerBoundSeconds, 2);
+}
+
+TEST(ChoosePlan, KeepsAJointPipelineThatIsFasterThanOtherCuts) {
+  GivenPrices prices;
+  addJointPipeline(prices, {{3, 10, 10}});
+  prices.entries[{4}].plans = {{5, 10, 10}};
+  PlanChoice choice = prices.choose({listJointCandidates(1, true), {{1}}});
+  EXPECT_EQ(choice.searched, PlanCandidate({PlanCandidate::any}));
+  EXPECT_EQ(choice.plan.certificate.lowerBoundSeconds, 3);
+}
+
+TEST(ChoosePlan, ComparesNoCutsWithoutAPipeline) {
+  GivenPrices prices;
+  addJoint(prices, {{3, 10, 10}});
+  prices.entries[{4}].plans = {{2, 10, 10}};
+  PlanChoice choice = prices.choose({listJointCandidates(1, true), {{1}}});
+  EXPECT_EQ(choice.searched, PlanCandidate({PlanCandidate::any}));
+  EXPECT_EQ(prices.searched.size(), 1u);
+}
+
+TEST(ChoosePlan, LooksOneByOneWhereTheBoundIsFarBelowAJointPlan) {
+  for (auto [bound, isLooked] : {std::pair(2.98, false), std::pair(2.0, true)}) {
+    GivenPrices prices;
+    addJoint(prices, {{3, 10, 10}});
+    GivenPrices::Entry &joint = prices.entries[{PlanCandidate::any}];
+    joint.boundMicroBatches = 2;
+    joint.lowerBoundSeconds = bound;
+    prices.add({2}, {{2.5, 20, 20}});
+    PlanChoice choice = prices.choose({listJointCandidates(1, true), {{1}}});
+    EXPECT_EQ(choice.candidate, PlanCandidate({isLooked ? 2 : 4}));
+  }
+}
+
+TEST(ChoosePlan, ComparesNothingWithoutAJointPlan) {
+  GivenPrices prices;
+  addJointPipeline(prices, {});
+  prices.add({1}, {{6, 10, 10}});
+  PlanChoice choice = prices.choose({listJointCandidates(1, true), {{1}}});
+  EXPECT_EQ(choice.candidate, PlanCandidate({1}));
+}
+
+TEST(ChoosePlan, ComparesAJointPlanAboutAsLongAsItTook) {
+  GivenPrices prices;
+  addJointPipeline(prices, {{3, 10, 10}});
+  prices.choose({listJointCandidates(1, true)}, /*seconds=*/90);
+  EXPECT_NEAR(prices.budgets[0], 30, 1);
+  // That took no time; ten seconds are worth a look.
+  EXPECT_NEAR(prices.budgets[1], 10, 1e-9);
 }
 
 TEST(ChoosePlan, SearchesJointlyWithLessWhereAProgramIsTooLarge) {
