@@ -48,12 +48,8 @@ macro(_parplan_apply_flags name)
     target_link_libraries(${name} PUBLIC parplan::mlir)
   endif()
   if(ARG_TEST)
-    # What a test itself does takes no time; to optimise it does.
+    # A test compiles in less time, and runs in about the same.
     target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
-    if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-      # Of a precompiled std::string, GCC 12 reports overflows that are none.
-      target_compile_options(${name} PRIVATE -Wno-array-bounds -Wno-stringop-overflow -Wno-restrict)
-    endif()
   endif()
 endmacro()
 
@@ -73,6 +69,10 @@ function(_parplan_configure_target name)
   if(TARGET ${headers})
     target_precompile_headers(${name} REUSE_FROM ${headers})
     target_compile_options(${name} PRIVATE -fpch-preprocess) # ccache asks for it
+    if(ARG_TEST AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+      # Of a precompiled std::string, GCC 12 reports overflows that are none.
+      target_compile_options(${name} PRIVATE -Wno-array-bounds -Wno-stringop-overflow -Wno-restrict)
+    endif()
   endif()
 endfunction()
 

@@ -17,9 +17,10 @@
 
 using namespace parplan;
 
-std::unique_ptr<mlir::MLIRContext> parplan::makeContext() {
+std::unique_ptr<mlir::MLIRContext> parplan::makeContext(bool hasThreads) {
+  using Threading = mlir::MLIRContext::Threading;
   auto context = std::make_unique<mlir::MLIRContext>(
-      mlir::MLIRContext::Threading::ENABLED);
+      hasThreads ? Threading::ENABLED : Threading::DISABLED);
   // Users know nodes of their model, not our ops.
   context->printOpOnDiagnostic(false);
   context->loadDialect<mlir::func::FuncDialect, ParplanDialect,

@@ -25,7 +25,8 @@ class IRDumper;
 
 /// Creates a context with the dialects of parplan. Its threads verify functions
 /// and run what passes do to them side by side.
-std::unique_ptr<mlir::MLIRContext> makeContext();
+/// Without threads it is for one caller among several.
+std::unique_ptr<mlir::MLIRContext> makeContext(bool hasThreads = true);
 
 /// What the frontend makes of a model.
 struct FrontendOptions {

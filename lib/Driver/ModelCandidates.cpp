@@ -57,8 +57,7 @@ PlanChoice ModelCandidates::choose(SimplifiedModel first, DiagnosticEngine said,
   // Other orders matter where ranks share a sequence, which few samples alone
   // are worth.
   if (isJoint)
-    rounds.insert(rounds.begin(), listJointCandidates(
-                                      /*orders=*/1, options.force.isPlan()));
+    rounds.insert(rounds.begin(), listJointCandidates(/*orders=*/1));
   return choosePlan(rounds, memoryLimitBytes,
                     options.timeBudgetSeconds - time.getSeconds(), *this);
 }
@@ -104,6 +103,28 @@ PlanResult ModelCandidates::search(const PlanCandidate &candidate,
   if (!result.answer && finished.refusals.empty())
     finished.refusals = result.refusals;
   return result;
+}
+
+/// Meshes one by one, whose pipelines may be cut inside of blocks, and whose
+/// plans are visited where memory is short. A search of these has a pipeline
+/// only if one is forced.
+std::vector<PlanCandidate>
+ModelCandidates::listCompared(const PlanCandidate &joint,
+                              const PlanResult &found) {
+  // Twice what a joint search leaves out.
+  constexpr double largeGap = 0.01;
+  std::vector<PlanCandidate> compared;
+  if (!options.force.hasMoreThanCounts())
+    return compared;
+  int64_t positions = options.force.pipelineSize.value_or(1);
+  if (positions > 1 && found.answer->pipeline)
+    compared.push_back({found.microBatches, joint.zigzag});
+  PlanCandidate ofBound = {found.boundMicroBatches, joint.zigzag};
+  if (found.certificate.getGap() > largeGap &&
+      found.boundPositions == positions &&
+      !llvm::is_contained(compared, ofBound))
+    compared.push_back(ofBound);
+  return compared;
 }
 
 PlanResult ModelCandidates::searchJointly(int64_t zigzag, int64_t limitBytes,

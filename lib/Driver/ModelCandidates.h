@@ -37,6 +37,8 @@ public:
   }
   PlanResult search(const PlanCandidate &candidate, int64_t limitBytes,
                     double seconds) override;
+  std::vector<PlanCandidate> listCompared(const PlanCandidate &joint,
+                                          const PlanResult &found) override;
   /// There is no program: the estimate of memory is taken for it.
   std::optional<ProgramNeed> lower(const PlanCandidate &,
                                    const PlanResult &plan) override {

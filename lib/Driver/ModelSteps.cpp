@@ -33,7 +33,8 @@ std::optional<PlanningProblem> ModelSteps::extract(int64_t count,
   bool isOfBatch = count * samples == globalBatch;
   if (known && isOfBatch && known->microBatches == count)
     return known;
-  std::unique_ptr<mlir::MLIRContext> context = makeContext();
+  std::unique_ptr<mlir::MLIRContext> context =
+      makeContext(/*hasThreads=*/false);
   FrontendOptions step = options;
   step.microBatches = count;
   if (!batchSymbol.empty()) {

@@ -60,8 +60,8 @@ struct ForceOptions {
   std::optional<ServerChoice> servers;
   std::vector<ForcedAlgorithm> nodes;
 
-  /// More than the number of micro-batches.
-  bool isPlan() const {
+  /// Something is fixed beside the number of micro-batches.
+  bool hasMoreThanCounts() const {
     return dataSize || tensorSize || grid || contextSize || expertSize ||
            pipelineSize || sequenceParallel || schedule || zeroStage ||
            recompute || offload || servers || !nodes.empty();

@@ -53,14 +53,10 @@ parplan::listCandidates(llvm::ArrayRef<int64_t> counts,
   return rounds;
 }
 
-CandidateRound parplan::listJointCandidates(llvm::ArrayRef<int64_t> orders,
-                                            bool isForced) {
+CandidateRound parplan::listJointCandidates(llvm::ArrayRef<int64_t> orders) {
   CandidateRound round;
   for (int64_t zigzag : orders)
     round.push_back({PlanCandidate::any, zigzag});
-  for (int64_t zigzag : orders)
-    if (isForced)
-      round.push_back({PlanCandidate::asFound, zigzag});
   return round;
 }
 
@@ -86,8 +82,8 @@ struct Trial {
   PlanResult found;
   double boundSeconds = std::numeric_limits<double>::infinity();
   int64_t budgetBytes = 0;
-  /// That the first search took.
-  double searchSeconds = 0;
+  /// With a joint search, whose plan is at hand.
+  bool isCompared = false;
   /// What the last plan that was lowered seemed to need.
   int64_t loweredBytes = PlanChoice::unknown;
   int attempts = 0;
@@ -153,7 +149,7 @@ public:
 
 private:
   using Clock = std::chrono::steady_clock;
-  static constexpr double leastOfSearch = 0.01, leastOfCompared = 10;
+  static constexpr double leastOfSearch = 0.01;
 
   double getSecondsLeft() const {
     if (oracle.isStopped())
@@ -180,8 +176,9 @@ private:
 
   /// Whether some candidate was searched that is searched in any case.
   bool hasLooked() const {
-    return llvm::any_of(
-        trials, [](const Trial &trial) { return !trial.candidate.isJoint(); });
+    return llvm::any_of(trials, [](const Trial &trial) {
+      return !trial.candidate.isJoint() && !trial.isCompared;
+    });
   }
 
   void search(Trial &trial, int64_t budgetBytes, double seconds) {
@@ -206,35 +203,13 @@ private:
       }
       if (candidate.microBatches >= impossibleCount)
         continue;
-      if (candidate.isAsFound() || oracle.prepare(candidate))
+      if (oracle.prepare(candidate))
         possible.push_back(candidate);
       else if (candidate.zigzag == 1 && !candidate.isJoint())
         // Nor can it be cut into more.
         impossibleCount = candidate.microBatches;
     }
     return possible;
-  }
-
-  /// What the plan of a joint search is compared with, and the seconds that the
-  /// search took.
-  std::vector<std::pair<PlanCandidate, double>>
-  listCompared(int64_t zigzag) const {
-    // More than a joint search closes.
-    constexpr double largeGap = 0.01;
-    std::vector<std::pair<PlanCandidate, double>> compared;
-    for (const Trial &joint : trials) {
-      if (!joint.candidate.isJoint() || joint.candidate.zigzag != zigzag ||
-          !joint.hasPlan())
-        continue;
-      const PlanResult &found = joint.found;
-      if (found.answer->pipeline)
-        compared.push_back({{found.microBatches, zigzag}, joint.searchSeconds});
-      int64_t ofBound = found.boundMicroBatches;
-      bool isKnown = found.answer->pipeline && ofBound == found.microBatches;
-      if (found.certificate.getGap() > largeGap && ofBound > 0 && !isKnown)
-        compared.push_back({{ofBound, zigzag}, joint.searchSeconds});
-    }
-    return compared;
   }
 
   /// Searches candidates as long as there is time. Of several, and of a
@@ -251,24 +226,33 @@ private:
         return;
       }
       double shares = static_cast<double>(possible.size() - index) + rest;
-      if (!candidate.isAsFound()) {
-        tryCandidate(candidate, left / shares);
-        continue;
-      }
-      for (auto [compared, jointSeconds] : listCompared(candidate.zigzag))
-        if (oracle.prepare(compared))
-          tryCandidate(
-              compared,
-              std::min(left / shares, std::max(leastOfCompared, jointSeconds)));
+      tryCandidate(candidate, left / shares, /*isCompared=*/false);
+      if (candidate.isJoint() && trials.back().hasPlan())
+        compare(candidate, left - getSecondsLeft());
     }
   }
 
-  void tryCandidate(const PlanCandidate &candidate, double seconds) {
-    double left = getSecondsLeft();
+  /// Of a joint search that has taken so many seconds to find a plan.
+  void compare(const PlanCandidate &joint, double jointSeconds) {
+    constexpr double least = 10;
+    for (const PlanCandidate &compared :
+         oracle.listCompared(joint, trials.back().found)) {
+      double left = getSecondsLeft();
+      if (left <= 0)
+        return;
+      if (oracle.prepare(compared))
+        tryCandidate(compared,
+                     std::min(left / 2, std::max(least, jointSeconds)),
+                     /*isCompared=*/true);
+    }
+  }
+
+  void tryCandidate(const PlanCandidate &candidate, double seconds,
+                    bool isCompared) {
     Trial &trial = trials.emplace_back();
     trial.candidate = candidate;
+    trial.isCompared = isCompared;
     search(trial, limitBytes, seconds);
-    trial.searchSeconds = left - getSecondsLeft();
     trial.boundSeconds = trial.found.boundWithoutLimitSeconds;
     if (!trial.hasPlan())
       return;
@@ -313,8 +297,10 @@ private:
     else
       choice.leastProgramBytes =
           std::min(choice.leastProgramBytes, need.peakBytes);
-    trial.isClosed =
-        need.refusal || trial.isSmallest || ++trial.attempts == mostAttempts;
+    // What is compared is not worth the time of the plan that it is compared
+    // with.
+    trial.isClosed = need.refusal || trial.isSmallest || trial.isCompared ||
+                     ++trial.attempts == mostAttempts;
     if (trial.isClosed)
       return;
     // The next plan must be smaller, by the estimate too.
@@ -335,6 +321,7 @@ private:
     choice.searched = trial.candidate;
     choice.plan = std::move(trial.found);
     double bound = trial.candidate.isJoint() ? getJointBound()
+                   : trial.isCompared        ? getComparedBound()
                                              : getBound(trial.candidate.effort);
     Certificate &certificate = choice.plan.certificate;
     if (certificate.upperBoundSeconds <= bound * (1 + 1e-9))
@@ -350,6 +337,15 @@ private:
     double bound = std::numeric_limits<double>::infinity();
     for (const Trial &trial : trials)
       if (trial.candidate.isJoint())
+        bound = std::min(bound, trial.boundSeconds);
+    return bound;
+  }
+
+  /// Of these and of what they were compared with.
+  double getComparedBound() const {
+    double bound = getJointBound();
+    for (const Trial &trial : trials)
+      if (trial.isCompared)
         bound = std::min(bound, trial.boundSeconds);
     return bound;
   }
@@ -373,9 +369,10 @@ private:
     };
     for (const Trial &trial : trials) {
       // A joint search without a plan says nothing of others, and what it
-      // bounds counts with it.
-      if (trial.candidate.isJoint() ? trial.boundSeconds == never
-                                    : isOutside(trial.candidate, true))
+      // bounds counts with it, but for what it was compared with.
+      if (trial.candidate.isJoint()
+              ? trial.boundSeconds == never
+              : !trial.isCompared && isOutside(trial.candidate, true))
         continue;
       bound = std::min(bound, trial.boundSeconds);
       counted.push_back(trial.candidate);
@@ -383,7 +380,7 @@ private:
     for (const CandidateRound &round : rounds)
       for (const PlanCandidate &candidate : round) {
         if (candidate.effort > effort || candidate.isJoint() ||
-            candidate.isAsFound() || isOutside(candidate, false) ||
+            isOutside(candidate, false) ||
             candidate.microBatches >= impossibleCount)
           continue;
         bound = std::min(bound,

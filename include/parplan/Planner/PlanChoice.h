@@ -20,15 +20,11 @@ struct PlanCandidate {
   /// `any`: the search chooses it, and whether there is a pipeline.
   int64_t microBatches = 1;
   static constexpr int64_t any = 0;
-  /// As a joint search before it found in this order: as many as a pipeline of
-  /// it has, and, where its gap is large, as its bound is of.
-  static constexpr int64_t asFound = -1;
   /// In zig-zag order over so many ranks; 1: in the model's order.
   int64_t zigzag = 1;
   SearchEffort effort = SearchEffort::usual;
 
   bool isJoint() const { return microBatches == any; }
-  bool isAsFound() const { return microBatches == asFound; }
   auto operator<=>(const PlanCandidate &) const = default;
 };
 
@@ -47,11 +43,8 @@ std::vector<CandidateRound> listCandidates(llvm::ArrayRef<int64_t> counts,
 
 /// A round that stands before these: one search over all numbers of
 /// micro-batches and positions in each order. Whatever keeps it from a plan,
-/// the other rounds follow; where it is memory, last resorts first. If
-/// `isForced`, its plan is compared with what it does not look at: pipelines
-/// that are cut inside of blocks, and plans one by one where memory is short.
-CandidateRound listJointCandidates(llvm::ArrayRef<int64_t> orders,
-                                   bool isForced = false);
+/// the other rounds follow; where it is memory, last resorts first.
+CandidateRound listJointCandidates(llvm::ArrayRef<int64_t> orders);
 
 /// What a program needs, which is known only when it is there.
 struct ProgramNeed {
@@ -73,6 +66,12 @@ public:
   /// a candidate of any number of micro-batches, that number, too.
   virtual PlanResult search(const PlanCandidate &candidate, int64_t limitBytes,
                             double seconds) = 0;
+  /// What the plan of a joint search is compared with, for about as long as
+  /// that took: what such a search does not look at.
+  virtual std::vector<PlanCandidate>
+  listCompared(const PlanCandidate & /*joint*/, const PlanResult & /*found*/) {
+    return {};
+  }
   /// Makes the program of a plan of a candidate, whose number of micro-batches
   /// is that of the plan. Nothing after a fault that ends everything.
   virtual std::optional<ProgramNeed> lower(const PlanCandidate &candidate,
@@ -122,12 +121,13 @@ struct PlanChoice {
 /// long as something else fits, and multiples of a number of micro-batches that
 /// counts. The bound of a search over any number is one of all of them, of
 /// plans that fit by their estimate; where its plan is the choice, other orders
-/// are outside too.
+/// are outside too. Where one that is compared with it is, the bound is the
+/// least of both.
 ///
 /// `seconds` are for all searches together; the first candidate is searched in
-/// any case, what is as a joint search has found takes about as long as that,
-/// and where the program of a joint search is too large that search has some
-/// seconds more.
+/// any case, what a joint plan is compared with has ten seconds, or as long as
+/// that search took, and where the program of a joint search is too large that
+/// search has some seconds more.
 PlanChoice choosePlan(llvm::ArrayRef<CandidateRound> rounds, int64_t limitBytes,
                       double seconds, CandidateOracle &oracle);
 

@@ -20,8 +20,9 @@ struct PlanResult {
   std::optional<PlanningAnswer> answer;
   /// Of `answer`, where the search chose it (`findPlan`); else 0.
   int64_t microBatches = 0;
-  /// Of what the lower bound is of, there; 0: of the answer itself.
-  int64_t boundMicroBatches = 0;
+  /// Micro-batches and positions of what the lower bound is of, there; 0: it is
+  /// of the answer itself.
+  int64_t boundMicroBatches = 0, boundPositions = 0;
   PlanEvaluation evaluation;
   /// The seconds of the layouts of the answer as the search added them up: they
   /// must agree with `getLayoutSeconds`, which adds them up from the answer

@@ -76,8 +76,8 @@ struct SpaceSearchResult {
   Certificate certificate;
   /// What the lower bound is the bound of: a configuration, or the plan.
   std::string boundSource;
-  /// Its number of micro-batches; 0: that of the plan.
-  int64_t boundMicroBatches = 0;
+  /// Its micro-batches and positions; 0: the bound is that of the plan.
+  int64_t boundMicroBatches = 0, boundPositions = 0;
   /// Bounds that were worked out, of any level; plans that were judged.
   int64_t evaluations = 0, plans = 0, oracleCalls = 0;
   /// The least that any plan exceeds the memory by, of those that were made.

@@ -45,6 +45,8 @@ FoundPlan PlanFinder::find(const SpaceSearchOptions &options) {
   result.certificate.exact &= !source->leavesOut;
   result.isCutShort = found.isCutShort;
   result.refusals = source->refusals;
+  if (plan.spaces == 0)
+    result.refusals.push_back("no mesh is looked at jointly");
   for (const std::string &refusal : found.refusals)
     if (!llvm::is_contained(result.refusals, refusal))
       result.refusals.push_back(refusal);
@@ -55,6 +57,7 @@ FoundPlan PlanFinder::find(const SpaceSearchOptions &options) {
     result.answer = std::move(found.plan->answer);
     result.microBatches = found.configuration.microBatches;
     result.boundMicroBatches = found.boundMicroBatches;
+    result.boundPositions = found.boundPositions;
     result.evaluation = found.plan->evaluation;
     result.objectiveSeconds = result.evaluation.stepTimeSeconds;
     result.smallestBytes = result.evaluation.peakBytes;

@@ -110,8 +110,9 @@ void ProblemSource::makeSteps() {
 
 /// What is forced is wanted.
 bool ProblemSource::isWanted(const PlanSpace &space) const {
-  bool isNarrow = options.mostTensorRanks == 0 || request.tensorSize ||
-                  request.grid ||
+  bool isForced = request.tensorSize || request.grid ||
+                  (request.dataSize && request.pipelineSize);
+  bool isNarrow = options.mostTensorRanks == 0 || isForced ||
                   getTensorSize(space.mesh) <= options.mostTensorRanks;
   bool isPlain = space.grids.empty() || request.grid;
   return isNarrow && (isPlain || options.hasGrids);

@@ -383,8 +383,11 @@ private:
     }
     result.boundSource =
         source ? describe(nodes[*source].configuration) : "the plan";
-    result.boundMicroBatches =
-        source ? nodes[*source].configuration.microBatches : 0;
+    if (source) {
+      const Configuration &configuration = nodes[*source].configuration;
+      result.boundMicroBatches = configuration.microBatches;
+      result.boundPositions = configuration.shape.positions;
+    }
     certificate.upperBoundSeconds = result.plan ? best : 0;
     certificate.lowerBoundSeconds = bound;
     certificate.exact = result.plan && bound == best;

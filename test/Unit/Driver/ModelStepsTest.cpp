@@ -74,6 +74,19 @@ TEST(ModelSteps, EqualTheStepsOfModelsImportedForThem) {
   }
 }
 
+TEST(ModelSteps, TakeAStepThatIsKnown) {
+  Imported imported("gpt2-dynamic", {{"batch", 8}, {"sequence", 32}},
+                    /*isTraining=*/true);
+  ASSERT_TRUE(imported.model) << imported.engine.render();
+  std::optional<PlanningProblem> known = imported.getStep(1);
+  ASSERT_TRUE(known);
+  known->fixedBytes = 1234;
+  ModelSteps steps(*imported.model, imported.options, {1, 2, 4}, known);
+  auto find = [&](int64_t count) { return steps.getProblems().get(count); };
+  EXPECT_EQ(find(1)->fixedBytes, 1234);
+  EXPECT_EQ(findDifference(*find(2), *imported.getStep(2)), std::nullopt);
+}
+
 TEST(ModelSteps, HaveTheOrderThatIsAskedFor) {
   Imported imported("llama-train", {{"batch", 8}}, /*isTraining=*/true);
   ASSERT_TRUE(imported.model) << imported.engine.render();

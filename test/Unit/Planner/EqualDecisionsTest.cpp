@@ -53,11 +53,17 @@ TEST(EqualDecisions, MayDoTheSame) {
     shape.microBatches = microBatches;
     PlanningProblem problem = Residual(shape).makeTraining();
     for (auto [data, tensor] : {std::pair(2, 4), std::pair(1, 8)}) {
-      PlanRequest request;
-      request.deviceCount = 8;
       PlanSpace space{makeMesh(data, tensor), {}};
-      EXPECT_EQ(getShared(problem, request, space),
-                getEach(problem, request, space));
+      PlanRequest open;
+      open.deviceCount = 8;
+      std::vector<PlanRequest> requests(6, open);
+      requests[1].tensorSize = tensor;
+      requests[2].sequenceParallel = false;
+      for (int stage = 1; stage <= 3; ++stage)
+        requests[stage + 2].zeroStage = stage;
+      for (const PlanRequest &request : requests)
+        EXPECT_EQ(getShared(problem, request, space),
+                  getEach(problem, request, space));
     }
   }
 }

@@ -184,6 +184,29 @@ TEST(FindPlan, LeavesOutMeshesWithMoreTensorRanks) {
   }
 }
 
+TEST(FindPlan, HasAsManyTensorRanksAsAreForced) {
+  FindPlanOptions options;
+  options.mostTensorRanks = 1;
+  StepProblems steps = getSteps();
+  PlanRequest forced = makeRequest(4), implied = forced;
+  forced.tensorSize = 4;
+  implied.dataSize = implied.pipelineSize = 1;
+  for (const PlanRequest &request : {forced, implied}) {
+    PlanResult found = findPlan(steps, request, SimpleCosts(), options).result;
+    ASSERT_TRUE(found.answer);
+    EXPECT_EQ(getTensorAxes(found.answer->mesh).size(), 2u);
+  }
+}
+
+TEST(FindPlan, SaysWhereNoMeshIsLookedAt) {
+  PlanRequest request = makeRequest(64);
+  request.pipelineSize = 64;
+  PlanResult found = findPlan(getSteps(), request, SimpleCosts()).result;
+  EXPECT_FALSE(found.answer);
+  EXPECT_EQ(found.refusals,
+            std::vector<std::string>{"no mesh is looked at jointly"});
+}
+
 TEST(FindPlan, LeavesOutGrids) {
   FindPlanOptions options;
   options.hasGrids = false;

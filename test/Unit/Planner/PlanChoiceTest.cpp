@@ -28,16 +28,19 @@ public:
     std::string refusal;
     /// Of every plan, where none is found for that.
     int64_t leastBytes = PlanChoice::unknown;
-    /// Of the plans of a joint search, and of its bound, which is that of each
-    /// plan where no other is said.
-    int64_t microBatches = 0, boundMicroBatches = 0;
+    /// Of the plans of a joint search.
+    int64_t microBatches = 0;
+    /// Nothing: as long as each plan.
     std::optional<double> lowerBoundSeconds = std::nullopt;
-    bool isPipeline = false;
   };
   std::map<PlanCandidate, Entry> entries;
   std::vector<PlanCandidate> searched, lowered;
   std::vector<double> budgets;
   std::optional<std::string> tierRefusal;
+  /// With the plan of a joint search.
+  std::vector<PlanCandidate> compared;
+  /// Stopped as soon as something was searched.
+  bool isEnding = false;
   bool fails = false;
 
   void add(PlanCandidate candidate, std::vector<Price> plans) {
@@ -68,9 +71,6 @@ public:
         continue;
       result.answer.emplace();
       result.microBatches = entry.microBatches;
-      result.boundMicroBatches = entry.boundMicroBatches;
-      if (entry.isPipeline)
-        result.answer->pipeline.emplace();
       result.evaluation.stepTimeSeconds = price.seconds;
       result.evaluation.peakBytes = price.estimate;
       double lower = entry.lowerBoundSeconds.value_or(price.seconds);
@@ -78,6 +78,13 @@ public:
     }
     return result;
   }
+
+  std::vector<PlanCandidate> listCompared(const PlanCandidate &,
+                                          const PlanResult &) override {
+    return compared;
+  }
+
+  bool isStopped() const override { return isEnding && !searched.empty(); }
 
   std::optional<ProgramNeed> lower(const PlanCandidate &candidate,
                                    const PlanResult &plan) override {
@@ -379,12 +386,6 @@ TEST(ListCandidates, HasOneJointCandidatePerOrder) {
   EXPECT_EQ(listJointCandidates({1, 4}), CandidateRound({{0, 1}, {0, 4}}));
 }
 
-TEST(ListCandidates, ComparesAForcedPlanInEveryOrder) {
-  constexpr int64_t found = PlanCandidate::asFound;
-  EXPECT_EQ(listJointCandidates({1, 4}, /*isForced=*/true),
-            CandidateRound({{0, 1}, {0, 4}, {found, 1}, {found, 4}}));
-}
-
 /// A search over all numbers of micro-batches, whose plan has four.
 void addJoint(GivenPrices &prices, std::vector<Price> plans) {
   prices.add({PlanCandidate::any}, std::move(plans));
@@ -406,69 +407,87 @@ TEST(ChoosePlan, TakesTheNumberOfAJointSearch) {
   EXPECT_TRUE(choice.plan.certificate.exact);
 }
 
-/// The same, in a pipeline.
-void addJointPipeline(GivenPrices &prices, std::vector<Price> plans) {
-  addJoint(prices, std::move(plans));
-  prices.entries[{PlanCandidate::any}].isPipeline = true;
-}
+const PlanCandidate joint = {PlanCandidate::any};
 
-TEST(ChoosePlan, TakesACutThatIsFasterThanAJointPipeline) {
+TEST(ChoosePlan, TakesWhatIsFasterThanAJointPlan) {
   GivenPrices prices;
-  addJointPipeline(prices, {{3, 10, 10}});
+  addJoint(prices, {{3, 10, 10}});
   prices.entries[{4}].plans = {{2, 20, 20}};
-  PlanChoice choice = prices.choose({listJointCandidates(1, true), {{1}}});
+  prices.compared = {{4}};
+  PlanChoice choice = prices.choose({{joint}, {{1}}});
   EXPECT_EQ(choice.candidate, PlanCandidate({4}));
   EXPECT_EQ(choice.searched, PlanCandidate({4}));
-  // What the joint search bounds are other cuts.
+  // The joint search bounds other plans.
   EXPECT_EQ(choice.plan.certificate.lowerBoundSeconds, 2);
 }
 
-TEST(ChoosePlan, KeepsAJointPipelineThatIsFasterThanOtherCuts) {
+TEST(ChoosePlan, BoundsWhatIsComparedByTheLeastOfBothSearches) {
   GivenPrices prices;
-  addJointPipeline(prices, {{3, 10, 10}});
+  addJoint(prices, {{3, 10, 10}});
+  prices.entries[joint].lowerBoundSeconds = 1;
+  prices.entries[{4}].plans = {{2, 20, 20}};
+  prices.compared = {{4}};
+  PlanChoice choice = prices.choose({{joint}, {{1}}});
+  EXPECT_EQ(choice.searched, PlanCandidate({4}));
+  EXPECT_EQ(choice.plan.certificate.lowerBoundSeconds, 1);
+}
+
+TEST(ChoosePlan, KeepsAJointPlanThatIsFasterThanWhatItIsComparedWith) {
+  GivenPrices prices;
+  addJoint(prices, {{3, 10, 10}});
   prices.entries[{4}].plans = {{5, 10, 10}};
-  PlanChoice choice = prices.choose({listJointCandidates(1, true), {{1}}});
-  EXPECT_EQ(choice.searched, PlanCandidate({PlanCandidate::any}));
+  prices.compared = {{4}};
+  PlanChoice choice = prices.choose({{joint}, {{1}}});
+  EXPECT_EQ(choice.searched, joint);
   EXPECT_EQ(choice.plan.certificate.lowerBoundSeconds, 3);
 }
 
-TEST(ChoosePlan, ComparesNoCutsWithoutAPipeline) {
+TEST(ChoosePlan, FallsBackOnTheJointPlanWhereAComparedProgramIsTooLarge) {
   GivenPrices prices;
   addJoint(prices, {{3, 10, 10}});
-  prices.entries[{4}].plans = {{2, 10, 10}};
-  PlanChoice choice = prices.choose({listJointCandidates(1, true), {{1}}});
-  EXPECT_EQ(choice.searched, PlanCandidate({PlanCandidate::any}));
-  EXPECT_EQ(prices.searched.size(), 1u);
+  prices.entries[{4}].plans = {{2, 90, 110}, {2.5, 80, 80}, {3, 10, 10}};
+  prices.compared = {{4}};
+  EXPECT_EQ(prices.choose({{joint}, {{1}}}).searched, joint);
+  EXPECT_EQ(prices.searched.size(), 2u);
 }
 
-TEST(ChoosePlan, LooksOneByOneWhereTheBoundIsFarBelowAJointPlan) {
-  for (auto [bound, isLooked] : {std::pair(2.98, false), std::pair(2.0, true)}) {
-    GivenPrices prices;
-    addJoint(prices, {{3, 10, 10}});
-    GivenPrices::Entry &joint = prices.entries[{PlanCandidate::any}];
-    joint.boundMicroBatches = 2;
-    joint.lowerBoundSeconds = bound;
-    prices.add({2}, {{2.5, 20, 20}});
-    PlanChoice choice = prices.choose({listJointCandidates(1, true), {{1}}});
-    EXPECT_EQ(choice.candidate, PlanCandidate({isLooked ? 2 : 4}));
-  }
+TEST(ChoosePlan, CountsWhatWasComparedWhereAnotherRoundFits) {
+  GivenPrices prices;
+  addJoint(prices, {{3, 10, 1000}});
+  prices.entries[{4}].plans = {{2, 90, 110}, {3, 10, 1000}};
+  prices.compared = {{4}};
+  prices.add({8}, {{6, 10, 10}});
+  PlanChoice choice = prices.choose({{joint}, {{8}}});
+  EXPECT_EQ(choice.candidate, PlanCandidate({8}));
+  EXPECT_EQ(choice.plan.certificate.lowerBoundSeconds, 2);
 }
 
 TEST(ChoosePlan, ComparesNothingWithoutAJointPlan) {
   GivenPrices prices;
-  addJointPipeline(prices, {});
+  addJoint(prices, {});
+  prices.compared = {{4}};
   prices.add({1}, {{6, 10, 10}});
-  PlanChoice choice = prices.choose({listJointCandidates(1, true), {{1}}});
+  PlanChoice choice = prices.choose({{joint}, {{1}}});
   EXPECT_EQ(choice.candidate, PlanCandidate({1}));
 }
 
 TEST(ChoosePlan, ComparesAJointPlanAboutAsLongAsItTook) {
   GivenPrices prices;
-  addJointPipeline(prices, {{3, 10, 10}});
-  prices.choose({listJointCandidates(1, true)}, /*seconds=*/90);
-  EXPECT_NEAR(prices.budgets[0], 30, 1);
+  addJoint(prices, {{3, 10, 10}});
+  prices.compared = {{4}};
+  prices.choose({{joint}}, /*seconds=*/90);
+  EXPECT_NEAR(prices.budgets[0], 45, 1);
   // That took no time; ten seconds are worth a look.
   EXPECT_NEAR(prices.budgets[1], 10, 1e-9);
+}
+
+TEST(ChoosePlan, ComparesNothingWhenTimeIsOver) {
+  GivenPrices prices;
+  addJoint(prices, {{3, 10, 10}});
+  prices.compared = {{4}};
+  prices.isEnding = true;
+  EXPECT_EQ(prices.choose({{joint}}).searched, joint);
+  EXPECT_EQ(prices.searched.size(), 1u);
 }
 
 TEST(ChoosePlan, SearchesJointlyWithLessWhereAProgramIsTooLarge) {
