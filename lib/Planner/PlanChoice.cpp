@@ -291,16 +291,16 @@ private:
 
   /// After a program that did not fit.
   void shrink(Trial &trial, const ProgramNeed &need) {
-    constexpr int mostAttempts = 8;
+    constexpr int mostAttempts = 8, mostOfCompared = 3;
     if (need.refusal)
       choice.tierRefusal = need.refusal;
     else
       choice.leastProgramBytes =
           std::min(choice.leastProgramBytes, need.peakBytes);
-    // What is compared is not worth the time of the plan that it is compared
-    // with.
-    trial.isClosed = need.refusal || trial.isSmallest || trial.isCompared ||
-                     ++trial.attempts == mostAttempts;
+    // There is another plan at hand than one that is compared with it.
+    int most = trial.isCompared ? mostOfCompared : mostAttempts;
+    trial.isClosed =
+        need.refusal || trial.isSmallest || ++trial.attempts == most;
     if (trial.isClosed)
       return;
     // The next plan must be smaller, by the estimate too.
@@ -308,7 +308,7 @@ private:
     int64_t excess = need.peakBytes - limitBytes;
     double seconds = getSecondsLeft();
     // There must be time for the next one.
-    if (trial.candidate.isJoint())
+    if (trial.candidate.isJoint() || trial.isCompared)
       seconds /= 2;
     search(trial,
            std::max<int64_t>(

@@ -442,13 +442,15 @@ TEST(ChoosePlan, KeepsAJointPlanThatIsFasterThanWhatItIsComparedWith) {
   EXPECT_EQ(choice.plan.certificate.lowerBoundSeconds, 3);
 }
 
-TEST(ChoosePlan, FallsBackOnTheJointPlanWhereAComparedProgramIsTooLarge) {
+TEST(ChoosePlan, FallsBackOnTheJointPlanWhereComparedProgramsAreTooLarge) {
   GivenPrices prices;
   addJoint(prices, {{3, 10, 10}});
-  prices.entries[{4}].plans = {{2, 90, 110}, {2.5, 80, 80}, {3, 10, 10}};
+  prices.entries[{4}].plans = {
+      {2, 90, 101}, {2.1, 89, 101}, {2.2, 88, 101}, {2.3, 87, 87}, {3, 10, 10}};
   prices.compared = {{4}};
   EXPECT_EQ(prices.choose({{joint}, {{1}}}).searched, joint);
-  EXPECT_EQ(prices.searched.size(), 2u);
+  // The fourth would have been smaller.
+  EXPECT_EQ(prices.searched.size(), 4u);
 }
 
 TEST(ChoosePlan, CountsWhatWasComparedWhereAnotherRoundFits) {
