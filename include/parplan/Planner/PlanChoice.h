@@ -121,8 +121,8 @@ struct PlanChoice {
 /// long as something else fits, and multiples of a number of micro-batches that
 /// counts. The bound of a search over any number is one of all of them, of
 /// plans that fit by their estimate; where its plan is the choice, other orders
-/// are outside too. Where one that is compared with it is, the bound is the
-/// least of both.
+/// are outside too. Where one that is compared with it is 0.5 % faster, that is
+/// the choice, and the bound is the least of both.
 ///
 /// `seconds` are for all searches together; the first candidate is searched in
 /// any case, what a joint plan is compared with has ten seconds, or as long as

@@ -442,6 +442,17 @@ TEST(ChoosePlan, KeepsAJointPlanThatIsFasterThanWhatItIsComparedWith) {
   EXPECT_EQ(choice.plan.certificate.lowerBoundSeconds, 3);
 }
 
+TEST(ChoosePlan, KeepsTheBoundOfAJointPlanThatIsHardlySlower) {
+  GivenPrices prices;
+  addJoint(prices, {{3, 10, 10}});
+  prices.compared = {{4}};
+  for (auto [seconds, isTaken] : {std::pair(2.99, false), {2.98, true}}) {
+    prices.entries[{4}].plans = {{seconds, 20, 20}, {3, 10, 10}};
+    EXPECT_EQ(prices.choose({{joint}}).searched,
+              isTaken ? PlanCandidate({4}) : joint);
+  }
+}
+
 TEST(ChoosePlan, FallsBackOnTheJointPlanWhereComparedProgramsAreTooLarge) {
   GivenPrices prices;
   addJoint(prices, {{3, 10, 10}});
