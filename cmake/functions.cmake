@@ -10,7 +10,7 @@ endfunction()
 
 # parplan_precompile([MLIR] [EXCEPTIONS] [TEST])
 # Precompiles headers for all targets of these flags that are declared later: MLIR's, and what unit tests include.
-# Parsing is most of what such files cost: a pass compiles in a quarter of the time, a test in half of it.
+# Parsing is most of what such files cost: a pass compiles in a quarter of the time, a test in 60 %.
 function(parplan_precompile)
   if(NOT PARPLAN_PRECOMPILED_HEADERS)
     return()

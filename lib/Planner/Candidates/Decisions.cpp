@@ -4,8 +4,6 @@
 
 #include "lib/Planner/Problem/Contents.h"
 
-#include "llvm/ADT/SmallVector.h"
-
 #include <map>
 
 using namespace parplan;
