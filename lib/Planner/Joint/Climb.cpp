@@ -176,9 +176,11 @@ bool Climb::planSeed(const Configuration &configuration, bool isQuick) {
 bool Climb::planWithin(const Configuration &configuration, bool isQuick) {
   SpaceState *state = states.get(configuration);
   double cutoff = incumbent.getCutoff();
-  if (state->getMemoryBound(configuration.shape, cutoff,
-                            /*countsWaiting=*/false) >= cutoff)
-    return false;
+  // What may wait takes longer to say.
+  for (bool countsWaiting : {false, splitsBackward(configuration.shape.kind)})
+    if (state->getMemoryBound(configuration.shape, cutoff, countsWaiting) >=
+        cutoff)
+      return false;
   auto found =
       state->findPlan(configuration.shape, incumbent.getBest(), isQuick);
   if (!found)

@@ -91,14 +91,15 @@ double SpaceState::getPathBound(const ScheduleShape &shape, double cutoff) {
   return PathBound(bound, path, chain, shape, dual, options).find(cutoff);
 }
 
-std::vector<std::vector<int64_t>>
-SpaceState::getCuts(const ScheduleShape &shape, bool isQuick) {
-  std::vector<std::vector<int64_t>> cuts;
+PlanDrafts::Cuts SpaceState::getCuts(const ScheduleShape &shape,
+                                     double knownSeconds, bool isQuick) {
+  PlanDrafts::Cuts cuts;
   if (!isQuick) {
     CutBound bound = makeBound(shape, CutBound::Effort::all);
-    CutPath path = raiseCut(bound, shape, chain, dual, freeBytes, never);
-    if (!path.counts.empty())
-      cuts.push_back(path.counts);
+    CutPath path = raiseCut(bound, shape, chain, dual, freeBytes, knownSeconds);
+    if (path.counts.empty())
+      return {};
+    cuts.push_back(path.counts);
   }
   int64_t perChunk = chain.getBlocksPerChunk(shape);
   std::vector<int64_t> equal;
@@ -115,5 +116,8 @@ SpaceState::findPlan(const ScheduleShape &shape, double knownSeconds,
                      bool isQuick) {
   if (chain.getBlocksPerChunk(shape) == 0)
     return std::nullopt;
-  return drafts.find(shape, getCuts(shape, isQuick), knownSeconds, isQuick);
+  PlanDrafts::Cuts cuts = getCuts(shape, knownSeconds, isQuick);
+  if (cuts.empty())
+    return std::nullopt;
+  return drafts.find(shape, cuts, knownSeconds, isQuick);
 }

@@ -53,9 +53,10 @@ public:
   int64_t getCallCount() const { return oracles.getCallCount(); }
 
 private:
-  /// Those of the bound, unless it must be quick, and equal ones.
-  std::vector<std::vector<int64_t>> getCuts(const ScheduleShape &shape,
-                                            bool isQuick);
+  /// Those of the bound, unless it must be quick, and equal ones. None: all
+  /// take longer than what is known.
+  PlanDrafts::Cuts getCuts(const ScheduleShape &shape, double knownSeconds,
+                           bool isQuick);
   CutBound makeBound(const ScheduleShape &shape, CutBound::Effort effort,
                      bool isOfKnown = false);
 
