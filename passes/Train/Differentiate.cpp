@@ -148,9 +148,11 @@ private:
     return success();
   }
 
+  /// Directly behind what makes the gradient, which no pass has to keep then.
   Value accumulate(Value gradient) {
     if (!accumulates)
       return gradient;
+    OpBuilder::InsertionGuard guard(builder);
     Operation *op = gradient.getDefiningOp();
     Location location = gradient.getLoc();
     if (!op || !op->hasAttr(attributes::perMicroBatch)) {
@@ -160,6 +162,7 @@ private:
       setRole(copy, roles::gradientSum);
       gradient = copy;
     }
+    builder.setInsertionPointAfter(gradient.getDefiningOp());
     auto sum = builder.create<AccumulateOp>(location, gradient);
     setRole(sum, roles::gradientSum);
     return sum;

@@ -136,8 +136,8 @@ def Differentiate : Pass<"parplan-differentiate", "::mlir::ModuleOp"> {
   let description = [{
     Numbers the forward ops (`parplan.group`) and says which run once per
     micro-batch. Adds the backward ops, with the numbers of their forward ops,
-    and one `parplan.accumulate` per gradient. The gradients become results with
-    `parplan.variable`, the parameter that they belong to. A parameter that the
+    and one `parplan.accumulate` per gradient, directly behind what makes it.
+    The gradients become results with `parplan.variable`, the parameter that they belong to. A parameter that the
     loss does not depend on gets none and is frozen.
   }];
 }

@@ -67,3 +67,23 @@ func.func @main(%ids: tensor<4xi64> {parplan.batch}) -> (tensor<f32> {parplan.na
   %loss = parplan.accumulate %r : tensor<f32>
   return %loss : tensor<f32>
 }
+
+// -----
+
+// A gradient is added up before the next one is made.
+parplan.initializer @first "first" : tensor<3x3xf32> in "" at 0 length 36 {parplan.trained = "it is"}
+parplan.initializer @second "second" : tensor<3x2xf32> in "" at 36 length 24 {parplan.trained = "it is"}
+// CHECK-LABEL: func.func @main
+func.func @main(%x: tensor<4x3xf32> {parplan.batch}) -> (tensor<f32> {parplan.name = "loss"}) attributes {parplan.micro_batches = 2 : i64} {
+  // CHECK: %[[SECOND:.*]] = parplan.matmul {{.*}} parplan.role = "weight_gradient"} : tensor<4x3xf32>, tensor<4x2xf32>
+  // CHECK-NEXT: parplan.accumulate %[[SECOND]]
+  // CHECK: %[[FIRST:.*]] = parplan.matmul {{.*}} parplan.role = "weight_gradient"} : tensor<4x3xf32>, tensor<4x3xf32>
+  // CHECK-NEXT: parplan.accumulate %[[FIRST]]
+  %first = parplan.parameter @first : tensor<3x3xf32>
+  %second = parplan.parameter @second : tensor<3x2xf32>
+  %h = parplan.matmul "sk,kn->sn" %x, %first : tensor<4x3xf32>, tensor<3x3xf32>
+  %y = parplan.matmul "sk,kn->sn" %h, %second : tensor<4x3xf32>, tensor<3x2xf32>
+  %r = parplan.reduce sum %y dims [0, 1] : tensor<4x2xf32>
+  %loss = parplan.accumulate %r : tensor<f32>
+  return %loss : tensor<f32>
+}
