@@ -181,6 +181,8 @@ bool Climb::planWithin(const Configuration &configuration, bool isQuick) {
     if (state->getMemoryBound(configuration.shape, cutoff, countsWaiting) >=
         cutoff)
       return false;
+  if (!isQuick)
+    planned.push_back(configuration);
   auto found =
       state->findPlan(configuration.shape, incumbent.getBest(), isQuick);
   if (!found)

@@ -10,6 +10,8 @@
 #include "ConfigurationBounds.h"
 #include "Incumbent.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 #include <set>
 
 namespace parplan {
@@ -30,6 +32,11 @@ public:
   /// meshes, then, near the best, other numbers of micro-batches, and other
   /// meshes; and at last other cuts.
   void run();
+
+  /// True if its plan was looked for with all cuts, too.
+  bool hasPlanned(const Configuration &configuration) const {
+    return llvm::is_contained(planned, configuration);
+  }
 
 private:
   /// With the seconds of a bound or a plan.
@@ -69,6 +76,8 @@ private:
   std::vector<SpaceSource::Place> seeds;
   /// Plans that fit and began from equal cuts.
   Timed climbed;
+  /// Where others were looked for, too.
+  std::vector<Configuration> planned;
 };
 
 } // namespace parplan

@@ -26,9 +26,8 @@ Weights MemoryDual::getNoWeights() {
 Weights MemoryDual::addPrice(Weights weights, double price,
                              const PositionPart &part, size_t chunk) {
   weights.permanentBytes = price;
-  weights.savedBytes = price * static_cast<double>(part.moment.inFlight[chunk]);
-  weights.waitingBytes =
-      price * static_cast<double>(part.moment.waiting[chunk]);
+  weights.savedBytes = price * part.moment.inFlight[chunk];
+  weights.waitingBytes = price * part.moment.waiting[chunk];
   return weights;
 }
 
@@ -99,8 +98,7 @@ MemoryDual::Family MemoryDual::getFamily(const PositionPart &part) {
     family.insert(family.end(),
                   {weights.forward, weights.inputGradient,
                    weights.weightGradient, weights.meeting, weights.ends,
-                   static_cast<double>(part.moment.inFlight[chunk]),
-                   static_cast<double>(part.moment.waiting[chunk])});
+                   part.moment.inFlight[chunk], part.moment.waiting[chunk]});
   }
   return family;
 }

@@ -23,9 +23,8 @@ struct PositionPart {
 
   /// What a unit of a chunk has then.
   double getBytes(size_t chunk, const CostVector &cost) const {
-    return cost.permanentBytes +
-           static_cast<double>(moment.inFlight[chunk]) * cost.savedBytes +
-           static_cast<double>(moment.waiting[chunk]) * cost.waitingBytes;
+    return cost.permanentBytes + moment.inFlight[chunk] * cost.savedBytes +
+           moment.waiting[chunk] * cost.waitingBytes;
   }
 };
 

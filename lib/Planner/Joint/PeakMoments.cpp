@@ -11,8 +11,9 @@
 using namespace parplan;
 
 Moment parplan::getFirstBackward(const ScheduleShape &shape, int64_t position) {
-  return {getLeastInFlight(shape, position),
-          std::vector<int64_t>(shape.chunks, 0)};
+  std::vector<int64_t> inFlight = getLeastInFlight(shape, position);
+  return {{inFlight.begin(), inFlight.end()},
+          std::vector<double>(shape.chunks, 0)};
 }
 
 std::vector<Moment>
@@ -21,7 +22,7 @@ parplan::findPeakMoments(const PipelineSchedule &schedule,
   const ScheduleShape &shape = schedule.shape;
   std::vector<Moment> moments;
   for (int64_t position = 0; position < shape.positions; ++position) {
-    std::vector<int64_t> none(shape.chunks, 0);
+    std::vector<double> none(shape.chunks, 0);
     Moment now{none, none}, peak = now;
     double bytes = 0, most = -1;
     auto note = [&] {
@@ -53,4 +54,15 @@ parplan::findPeakMoments(const PipelineSchedule &schedule,
     moments.push_back(std::move(peak));
   }
   return moments;
+}
+
+void parplan::addToMean(Moment &mean, const Moment &moment, int64_t count) {
+  auto add = [&](std::vector<double> &means,
+                 const std::vector<double> &values) {
+    for (size_t chunk = 0; chunk < means.size(); ++chunk)
+      means[chunk] +=
+          (values[chunk] - means[chunk]) / static_cast<double>(count + 1);
+  };
+  add(mean.inFlight, moment.inFlight);
+  add(mean.waiting, moment.waiting);
 }

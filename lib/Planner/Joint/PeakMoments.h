@@ -13,9 +13,10 @@
 namespace parplan {
 
 /// Per chunk the micro-batches of a position that wait for their backward pass,
-/// and those that wait for their weight gradients.
+/// and those that wait for their weight gradients; or the mean of several
+/// moments, at one of which a position has no fewer bytes.
 struct Moment {
-  std::vector<int64_t> inFlight, waiting;
+  std::vector<double> inFlight, waiting;
   bool operator==(const Moment &other) const = default;
 };
 
@@ -27,6 +28,9 @@ Moment getFirstBackward(const ScheduleShape &shape, int64_t position);
 /// have of each micro-batch.
 std::vector<Moment> findPeakMoments(const PipelineSchedule &schedule,
                                     const std::vector<CostVector> &ofStages);
+
+/// The mean of `count` moments becomes that of one more.
+void addToMean(Moment &mean, const Moment &moment, int64_t count);
 
 } // namespace parplan
 

@@ -151,7 +151,9 @@ bool PlanDrafts::complete(const ScheduleShape &shape, const Limits &limits,
 /// Moves blocks between neighbours as long as that helps.
 void PlanDrafts::improve(const ScheduleShape &shape, const Limits &limits,
                          Draft &draft) {
-  double passes = 3.0 * static_cast<double>(shape.getStageCount()) *
+  // Where weight gradients go is found by simulating several times.
+  double simulations = splitsBackward(shape.kind) ? 15 : 3;
+  double passes = simulations * static_cast<double>(shape.getStageCount()) *
                   static_cast<double>(shape.microBatches);
   auto tries = static_cast<int64_t>(std::clamp(
       1e6 / passes, 4.0, 8.0 * static_cast<double>(shape.positions)));
@@ -244,17 +246,19 @@ std::optional<PlanDrafts::Found> PlanDrafts::find(ScheduleShape shape,
                                                   const Cuts &cuts,
                                                   double knownSeconds,
                                                   bool isQuick) {
+  std::optional<double> lateness;
   if (!splitsBackward(shape.kind))
     return findOfShape(shape, cuts, getLimits(shape), std::nullopt,
-                       knownSeconds, isQuick);
+                       knownSeconds, isQuick, lateness);
   std::optional<Found> best;
   int64_t judged = 0;
   for (Waiting &waiting : draftWaiting(shape, cuts, knownSeconds)) {
     if (waiting.draft.seconds >= knownSeconds)
       break;
     shape.waitingHalves = waiting.halves;
-    auto found = findOfShape(shape, cuts, std::move(waiting.limits),
-                             std::move(waiting.draft), knownSeconds, isQuick);
+    auto found =
+        findOfShape(shape, cuts, std::move(waiting.limits),
+                    std::move(waiting.draft), knownSeconds, isQuick, lateness);
     if (!found)
       continue;
     judged += found->judged;
@@ -332,7 +336,8 @@ std::vector<PlanDrafts::Waiting> PlanDrafts::draftWaiting(ScheduleShape shape,
 std::optional<PlanDrafts::Found>
 PlanDrafts::findOfShape(const ScheduleShape &shape, const Cuts &cuts,
                         Limits limits, std::optional<Draft> best,
-                        double knownSeconds, bool isQuick) {
+                        double knownSeconds, bool isQuick,
+                        std::optional<double> &lateness) {
   constexpr int rounds = 5;
   std::vector<double> &budgets = limits.budgets;
   std::vector<double> leftOut(shape.positions, 0);
@@ -349,7 +354,7 @@ PlanDrafts::findOfShape(const ScheduleShape &shape, const Cuts &cuts,
       break;
     if (!isQuick)
       improve(shape, limits, *best);
-    if (best->seconds >= knownSeconds)
+    if (best->seconds + lateness.value_or(0) >= knownSeconds)
       break;
     std::vector<double> bytes;
     for (const StageMix &mix : best->mixes)
@@ -358,8 +363,14 @@ PlanDrafts::findOfShape(const ScheduleShape &shape, const Cuts &cuts,
       break;
     JudgedPlan plan = judge(shape, *best);
     ++judged;
-    if (splitsBackward(shape.kind))
-      limits.moments = estimator.getPeakMoments(shape, *best);
+    lateness = std::min(
+        lateness.value_or(never),
+        std::max(0.0, plan.evaluation.stepTimeSeconds - best->seconds));
+    // Less at one moment may be more at another one: both count.
+    if (shape.chunks > 1 || splitsBackward(shape.kind))
+      for (auto [mean, moment] : llvm::zip_equal(
+               limits.moments, estimator.getPeakMoments(shape, *best)))
+        addToMean(mean, moment, judged);
     std::vector<double> estimates = getBytes(shape, *best, limits.moments);
     // Sums are estimates. What they left out at most is left free until a plan
     // fits; then positions that have more to spare get it back.
@@ -387,7 +398,7 @@ PlanDrafts::findOfShape(const ScheduleShape &shape, const Cuts &cuts,
     bool isRefused = plan.refusal.has_value();
     if (!found || isBetter(plan, found->plan))
       found = Found{std::move(plan), 0};
-    if (isRefused || (!isOver && (isClose || !isLimited)))
+    if (isRefused || (!isOver && (isQuick || isClose || !isLimited)))
       break;
   }
   if (found)

@@ -42,13 +42,13 @@ public:
   /// exceeds the memory least; nullopt: not even that, or nothing seems to take
   /// less time than what is known. Where the backward pass is split, with as
   /// much waiting for weight gradients as is best. Quickly: blocks stay where
-  /// the cuts have them.
+  /// the cuts have them, and the first plan that fits will do.
   std::optional<Found> find(ScheduleShape shape, const Cuts &cuts,
                             double knownSeconds, bool isQuick);
 
 private:
   /// What a draft has to keep, per position: the bytes for what units have at
-  /// one moment.
+  /// one moment, or at the mean of several.
   struct Limits {
     std::vector<double> budgets;
     std::vector<Moment> moments;
@@ -70,10 +70,12 @@ private:
   std::vector<Waiting> draftWaiting(ScheduleShape shape, const Cuts &cuts,
                                     double knownSeconds);
   /// With as much waiting for weight gradients as the shape says. Begins with
-  /// the stages and states of `best`, if any.
+  /// the stages and states of `best`, if any. `lateness`: by how much plans that
+  /// were judged were slower than their drafts, at least.
   std::optional<Found> findOfShape(const ScheduleShape &shape, const Cuts &cuts,
                                    Limits limits, std::optional<Draft> best,
-                                   double knownSeconds, bool isQuick);
+                                   double knownSeconds, bool isQuick,
+                                   std::optional<double> &lateness);
   /// The parts of all positions, whose passes count once, and what is once per
   /// step its share of a micro-batch.
   std::vector<PositionPart> getParts(const ScheduleShape &shape,

@@ -278,7 +278,8 @@ private:
             *task.state, shape, node.level, cutoff));
       } else {
         node.level = Level::plan;
-        task.found = task.state->findPlan(shape, best);
+        if (!climb.hasPlanned(node.configuration))
+          task.found = task.state->findPlan(shape, best);
       }
     });
     int64_t left = 0;

@@ -25,7 +25,8 @@ double WaitingBound::getLeast(int64_t position, PositionPart part,
   if (least >= enough)
     return least;
   part.moment.inFlight.assign(part.moment.inFlight.size(), 0);
-  part.moment.waiting = countWaiting(shape, position, fewest).waiting;
+  std::vector<int64_t> waiting = countWaiting(shape, position, fewest).waiting;
+  part.moment.waiting.assign(waiting.begin(), waiting.end());
   return std::max(least, dual.solve(part, freeBytes, enough).value);
 }
 

@@ -31,7 +31,7 @@ protected:
     chain.add(/*type=*/0, /*count=*/8, /*isEnd=*/false);
   }
 
-  static PositionPart makePart(int blocks, int64_t inFlight,
+  static PositionPart makePart(int blocks, double inFlight,
                                double forward = 1) {
     Weights weights;
     weights.forward = forward;

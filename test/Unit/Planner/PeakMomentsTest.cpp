@@ -27,8 +27,9 @@ TEST(PeakMoments, AreBeforeTheFirstBackwardPassWhereThatIsOne) {
     ScheduleShape shape{kind, /*positions=*/4, /*microBatches=*/8};
     auto moments = findMoments(shape, /*saved=*/1, /*waiting=*/100);
     for (int64_t position = 0; position < shape.positions; ++position) {
-      EXPECT_EQ(moments[position].inFlight, getLeastInFlight(shape, position));
-      EXPECT_EQ(moments[position].waiting, std::vector<int64_t>{0});
+      EXPECT_EQ(moments[position].inFlight,
+                getFirstBackward(shape, position).inFlight);
+      EXPECT_EQ(moments[position].waiting, std::vector<double>{0});
     }
   }
 }
@@ -36,15 +37,15 @@ TEST(PeakMoments, AreBeforeTheFirstBackwardPassWhereThatIsOne) {
 TEST(PeakMoments, AreThereTooWhereWhatWaitsNeedsLittle) {
   ScheduleShape shape{ScheduleKind::zbH1, /*positions=*/4, /*microBatches=*/8};
   for (const Moment &moment : findMoments(shape, /*saved=*/1, /*waiting=*/0))
-    EXPECT_EQ(moment.waiting, std::vector<int64_t>{0});
+    EXPECT_EQ(moment.waiting, std::vector<double>{0});
 }
 
 TEST(PeakMoments, AreInTheDrainWhereWhatWaitsNeedsMore) {
   ScheduleShape shape{ScheduleKind::zbH1, /*positions=*/4, /*microBatches=*/8};
   auto moments = findMoments(shape, /*saved=*/1, /*waiting=*/10);
   // The last position runs all its input gradients in a row at last.
-  EXPECT_EQ(moments.back().inFlight, std::vector<int64_t>{0});
-  EXPECT_EQ(moments.back().waiting, std::vector<int64_t>{4});
+  EXPECT_EQ(moments.back().inFlight, std::vector<double>{0});
+  EXPECT_EQ(moments.back().waiting, std::vector<double>{4});
 }
 
 TEST(PeakMoments, FewerWaitWhereThatCountsMore) {
@@ -52,4 +53,11 @@ TEST(PeakMoments, FewerWaitWhereThatCountsMore) {
   shape.waitingHalves = 12;
   auto moments = findMoments(shape, /*saved=*/1, /*waiting=*/10);
   EXPECT_LE(moments.back().waiting.front(), 1);
+}
+
+TEST(PeakMoments, HaveAMeanInWhichAllCountAlike) {
+  Moment mean{{4, 0}, {0, 2}};
+  addToMean(mean, {{0, 2}, {0, 0}}, /*count=*/1);
+  addToMean(mean, {{2, 1}, {3, 1}}, /*count=*/2);
+  EXPECT_EQ(mean, (Moment{{2, 1}, {1, 1}}));
 }

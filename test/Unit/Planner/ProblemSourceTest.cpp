@@ -229,10 +229,8 @@ TEST_F(ProblemSourceTest, PositionsNeedNoLessThanTheirUnitsAtAnyMoment) {
             const CostVector &cost =
                 ofStages[getStage(schedule, position, chunk)];
             bytes += cost.permanentBytes +
-                     static_cast<double>(moments[position].inFlight[chunk]) *
-                         cost.savedBytes +
-                     static_cast<double>(moments[position].waiting[chunk]) *
-                         cost.waitingBytes;
+                     moments[position].inFlight[chunk] * cost.savedBytes +
+                     moments[position].waiting[chunk] * cost.waitingBytes;
           }
           auto peak = static_cast<double>(
               plan.judged.evaluation.positionPeakBytes[position]);

@@ -34,7 +34,8 @@ protected:
 
   /// Seconds of all micro-batches until the last input gradient.
   double getSeconds(double freeBytes, double ignored = 0) {
-    PositionPart part{{{0, 1}}, {Weights()}, {{shape.positions}, {0}}};
+    PositionPart part{
+        {{0, 1}}, {Weights()}, getFirstBackward(shape, /*position=*/0)};
     auto batches = static_cast<double>(shape.microBatches);
     return WaitingBound(shape, dual, freeBytes)
                .find(/*position=*/0, part, /*mostWaiting=*/4, never,
