@@ -87,9 +87,6 @@ struct BlockPlan {
   /// What the oracle needs to expand it.
   std::vector<int> choices;
   CostVector cost;
-  /// Highest within the block beyond what `cost` counts; for plans, never for
-  /// bounds.
-  double transientBytes = 0;
 
   bool operator==(const BlockPlan &other) const = default;
 };

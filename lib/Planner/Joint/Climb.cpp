@@ -17,7 +17,7 @@ using namespace parplan;
 static constexpr double never = std::numeric_limits<double>::infinity();
 
 /// Of the time, for all of the climb, and for its seeds once there is a plan.
-static constexpr double climbShare = 0.5, seedShare = 0.25;
+static constexpr double climbShare = 0.6, seedShare = 0.25;
 
 void Climb::sortBySeconds(Timed &configurations) {
   llvm::stable_sort(configurations, llvm::less_first());

@@ -43,7 +43,7 @@ private:
   using Timed = std::vector<std::pair<double, Configuration>>;
   static void sortBySeconds(Timed &configurations);
 
-  /// Half of the time is for bounds.
+  /// The rest of the time is for bounds.
   bool isClimbOver() const;
   /// Of those that seem as good the ones with the lowest bounds first.
   std::vector<SpaceSource::Seed> getSeeds();

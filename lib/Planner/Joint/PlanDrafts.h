@@ -52,6 +52,9 @@ private:
   struct Limits {
     std::vector<double> budgets;
     std::vector<Moment> moments;
+    /// Per position the most that estimates of plans left out. Empty: none is
+    /// known.
+    std::vector<double> leftOut = {};
   };
   /// All of the memory, before the first backward pass.
   Limits getLimits(const ScheduleShape &shape) const;
@@ -69,9 +72,19 @@ private:
   /// The fastest first; nothing that cannot fit. None: all takes too long.
   std::vector<Waiting> draftWaiting(ScheduleShape shape, const Cuts &cuts,
                                     double knownSeconds);
+  /// What a plan says of its draft: it exceeds the memory, some position could
+  /// be faster with more of it, and those that could have next to none left.
+  struct Lesson {
+    bool isOver = false, isLimited = false, isClose = true;
+  };
+  /// Sums are estimates. What they left out at most is left free until a plan
+  /// fits; then positions that have more to spare get it back. `judged`: how
+  /// many plans there were with this one.
+  Lesson learn(const ScheduleShape &shape, const Draft &draft,
+               const JudgedPlan &plan, int64_t judged, Limits &limits) const;
   /// With as much waiting for weight gradients as the shape says. Begins with
-  /// the stages and states of `best`, if any. `lateness`: by how much plans that
-  /// were judged were slower than their drafts, at least.
+  /// the stages and states of `best`, if any. `lateness`: by how much plans
+  /// that were judged were slower than their drafts, at least.
   std::optional<Found> findOfShape(const ScheduleShape &shape, const Cuts &cuts,
                                    Limits limits, std::optional<Draft> best,
                                    double knownSeconds, bool isQuick,

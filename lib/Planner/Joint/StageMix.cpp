@@ -9,7 +9,6 @@
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
-#include <set>
 #include <tuple>
 
 using namespace parplan;
@@ -50,8 +49,7 @@ void StageMixer::collect(const PositionPart &part, const ChainStates &states,
       const BlockPlan *plan =
           oracles.getPlan(group.type, priced, modes, group.in, group.out);
       if (plan && llvm::none_of(known, [&](const BlockPlan *other) {
-            return other->cost == plan->cost &&
-                   other->transientBytes == plan->transientBytes;
+            return other->cost == plan->cost;
           }))
         known.push_back(plan);
     };
@@ -270,46 +268,18 @@ std::optional<StageMix> StageMixer::find(const PositionPart &part,
                                          const ChainStates &states,
                                          double freeBytes) {
   std::vector<Group> groups = getGroups(part, states);
-  std::vector<std::vector<Candidate>> candidates;
-  std::set<double, std::greater<>> transients;
+  std::vector<std::vector<Option>> mixes;
   for (const Group &group : groups) {
-    candidates.push_back(getCandidates(group, part));
-    if (candidates.back().empty())
+    mixes.push_back(mix(getCandidates(group, part),
+                        static_cast<int64_t>(group.units.size())));
+    if (mixes.back().empty())
       return std::nullopt;
-    for (const Candidate &candidate : candidates.back())
-      transients.insert(candidate.plan->transientBytes);
   }
-  struct Best {
-    double cost = 0, bytes = 0;
-    std::vector<Option> perGroup;
-  };
-  std::optional<Best> best;
-  // With what is highest within a unit limited, plans are sums.
-  for (double transient : transients) {
-    std::vector<std::vector<Option>> mixes;
-    for (size_t index = 0; index < groups.size(); ++index) {
-      std::vector<Candidate> small;
-      for (const Candidate &candidate : candidates[index])
-        if (candidate.plan->transientBytes <= transient)
-          small.push_back(candidate);
-      mixes.push_back(
-          mix(small, static_cast<int64_t>(groups[index].units.size())));
-    }
-    if (llvm::any_of(mixes,
-                     [](const auto &options) { return options.empty(); }))
-      break;
-    // Which option of each group a sum has.
-    std::vector<Sum> sums = {{}};
-    for (const std::vector<Option> &options : llvm::ArrayRef(mixes).drop_back())
-      sums = addOptions<Option>(sums, options, mostOptions);
-    auto found =
-        findCheapest<Option>(sums, mixes.back(), freeBytes - transient);
-    if (!found || (best && found->cost >= best->cost))
-      continue;
-    best = Best{found->cost, found->bytes + transient, {}};
-    for (auto [options, chosen] : llvm::zip_equal(mixes, found->chosen))
-      best->perGroup.push_back(options[chosen]);
-  }
+  // Which option of each group a sum has.
+  std::vector<Sum> sums = {{}};
+  for (const std::vector<Option> &options : llvm::ArrayRef(mixes).drop_back())
+    sums = addOptions<Option>(sums, options, mostOptions);
+  auto best = findCheapest<Option>(sums, mixes.back(), freeBytes);
   if (!best)
     return std::nullopt;
   StageMix result;
@@ -319,7 +289,7 @@ std::optional<StageMix> StageMixer::find(const PositionPart &part,
     result.plans.emplace_back(range.end - range.first, nullptr);
   for (size_t index = 0; index < groups.size(); ++index) {
     auto unit = groups[index].units.begin();
-    for (auto [plan, count] : best->perGroup[index].parts)
+    for (auto [plan, count] : mixes[index][best->chosen[index]].parts)
       for (int64_t time = 0; time < count; ++time, ++unit)
         result.plans[groups[index].chunk]
                     [*unit - part.ranges[groups[index].chunk].first] = plan;

@@ -24,7 +24,7 @@ struct StageMix {
   /// Per chunk, unit by unit.
   std::vector<std::vector<const BlockPlan *>> plans;
   double weighted = 0;
-  /// What is there for the whole step, in flight, and highest besides.
+  /// What is there for the whole step and in flight.
   double bytes = 0;
 };
 

@@ -61,7 +61,6 @@ public:
     plan.cost.permanentBytes = real(1, 4);
     plan.cost.savedBytes = real(1, 3);
     plan.cost.waitingBytes = real(1, 4);
-    plan.transientBytes = number(0, 1) * real(0, 1);
     return plan;
   }
 
@@ -80,7 +79,6 @@ public:
           other.mode = mode;
           other.cost.inputGradient += real(0.2, 1);
           other.cost.savedBytes *= real(0.1, 0.6);
-          other.transientBytes += number(0, 1) * real(0, 2);
           all.push_back(other);
         }
     return all;
@@ -104,7 +102,6 @@ BlockPlan divide(BlockPlan plan, int64_t count, const StubOptions &options) {
     *seconds *= overhead / parts;
   plan.cost.savedBytes /= parts;
   plan.cost.waitingBytes /= parts;
-  plan.transientBytes /= parts;
   return plan;
 }
 
@@ -164,7 +161,9 @@ public:
         permanent[at] += cost.permanentBytes;
         beforeMeeting[at] += cost.meeting;
         ends[at] += cost.ends;
-        transient[at] = std::max(transient[at], plans[unit].transientBytes);
+        // A unit at a time; no cost counts that.
+        transient[at] =
+            std::max(transient[at], cost.waitingBytes - cost.savedBytes);
       }
       if (!isLast)
         latencies.push_back(getLatency(end - 1, plans[end - 1].out));
