@@ -148,7 +148,7 @@ private:
     return success();
   }
 
-  /// Directly behind what makes the gradient, which no pass has to keep then.
+  /// Directly behind what makes the gradient, so that its bytes are free.
   Value accumulate(Value gradient) {
     if (!accumulates)
       return gradient;

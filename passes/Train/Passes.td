@@ -137,8 +137,9 @@ def Differentiate : Pass<"parplan-differentiate", "::mlir::ModuleOp"> {
     Numbers the forward ops (`parplan.group`) and says which run once per
     micro-batch. Adds the backward ops, with the numbers of their forward ops,
     and one `parplan.accumulate` per gradient, directly behind what makes it.
-    The gradients become results with `parplan.variable`, the parameter that they belong to. A parameter that the
-    loss does not depend on gets none and is frozen.
+    The gradients become results with `parplan.variable`, the parameter that
+    they belong to. A parameter that the loss does not depend on gets none and
+    is frozen.
   }];
 }
 

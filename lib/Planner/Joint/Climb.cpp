@@ -164,6 +164,14 @@ void Climb::planNearBest() {
       planSeed(configuration, /*isQuick=*/false);
 }
 
+std::optional<double>
+Climb::getPlanned(const Configuration &configuration) const {
+  for (const auto &[seconds, known] : planned)
+    if (known == configuration)
+      return seconds;
+  return std::nullopt;
+}
+
 bool Climb::planSeed(const Configuration &configuration, bool isQuick) {
   // What takes too long is sooner known than a plan is found.
   return bounds.getEarly(configuration, incumbent.getCutoff()) <
@@ -176,22 +184,29 @@ bool Climb::planSeed(const Configuration &configuration, bool isQuick) {
 bool Climb::planWithin(const Configuration &configuration, bool isQuick) {
   SpaceState *state = states.get(configuration);
   double cutoff = incumbent.getCutoff();
-  // What may wait takes longer to say.
-  for (bool countsWaiting : {false, splitsBackward(configuration.shape.kind)})
-    if (state->getMemoryBound(configuration.shape, cutoff, countsWaiting) >=
-        cutoff)
-      return false;
-  if (!isQuick)
-    planned.push_back(configuration);
+  auto isTooLong = [&](bool countsWaiting) {
+    return state->getMemoryBound(configuration.shape, cutoff, countsWaiting) >=
+           cutoff;
+  };
+  // What may wait takes far longer to say, and closes nothing without a plan.
+  bool asksWaiting = splitsBackward(configuration.shape.kind) && cutoff < never;
+  if (isTooLong(/*countsWaiting=*/false) ||
+      (asksWaiting && isTooLong(/*countsWaiting=*/true)))
+    return false;
   auto found =
       state->findPlan(configuration.shape, incumbent.getBest(), isQuick);
+  double seconds = never;
+  if (found && !found->plan.refusal && found->plan.excessBytes <= 0)
+    seconds = found->plan.evaluation.stepTimeSeconds;
+  if (!isQuick)
+    planned.emplace_back(seconds, configuration);
   if (!found)
     return false;
   incumbent.countPlans(found->judged);
-  if (found->plan.refusal || found->plan.excessBytes > 0)
+  if (seconds == never)
     return false;
   if (isQuick)
-    climbed.emplace_back(found->plan.evaluation.stepTimeSeconds, configuration);
+    climbed.emplace_back(seconds, configuration);
   incumbent.keepBetter(std::move(found->plan), configuration);
   return true;
 }

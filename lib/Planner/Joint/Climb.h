@@ -10,8 +10,7 @@
 #include "ConfigurationBounds.h"
 #include "Incumbent.h"
 
-#include "llvm/ADT/STLExtras.h"
-
+#include <optional>
 #include <set>
 
 namespace parplan {
@@ -33,10 +32,9 @@ public:
   /// meshes; and at last other cuts.
   void run();
 
-  /// True if its plan was looked for with all cuts, too.
-  bool hasPlanned(const Configuration &configuration) const {
-    return llvm::is_contained(planned, configuration);
-  }
+  /// What a plan takes that was looked for with other cuts than equal ones,
+  /// too; infinity: none fits. Nullopt: it was not.
+  std::optional<double> getPlanned(const Configuration &configuration) const;
 
 private:
   /// With the seconds of a bound or a plan.
@@ -76,8 +74,8 @@ private:
   std::vector<SpaceSource::Place> seeds;
   /// Plans that fit and began from equal cuts.
   Timed climbed;
-  /// Where others were looked for, too.
-  std::vector<Configuration> planned;
+  /// Where others were looked for, too; infinity: no plan fits.
+  Timed planned;
 };
 
 } // namespace parplan

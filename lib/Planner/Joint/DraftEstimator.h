@@ -41,10 +41,11 @@ public:
   double getSeconds(const ScheduleShape &shape, const Draft &draft) const;
   std::vector<Moment> getPeakMoments(const ScheduleShape &shape,
                                      const Draft &draft) const;
-
-private:
+  /// What the units of a stage cost together, stage by stage.
   std::vector<CostVector> getStageCosts(const ScheduleShape &shape,
                                         const Draft &draft) const;
+
+private:
   /// Of the boundaries between stages.
   std::vector<double> getLatencies(const ScheduleShape &shape,
                                    const Draft &draft) const;

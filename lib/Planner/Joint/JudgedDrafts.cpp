@@ -1,4 +1,4 @@
-//===- JudgedDrafts.cpp - What drafts leave out ---------------------------===//
+//===- JudgedDrafts.cpp - Plans that fit, from drafts ---------------------===//
 //
 // Part of parplan. No MLIR in this library.
 //
@@ -6,13 +6,10 @@
 
 #include "PlanDrafts.h"
 
-#include "parplan/Planner/ScheduleBounds.h"
-
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
 #include <limits>
-#include <set>
 #include <tuple>
 
 using namespace parplan;
@@ -36,8 +33,8 @@ bool isBetter(const JudgedPlan &plan, const JudgedPlan &other) {
 
 } // namespace
 
-PlanDrafts::Limits PlanDrafts::getLimits(const ScheduleShape &shape) const {
-  Limits limits;
+DraftLimits PlanDrafts::getLimits(const ScheduleShape &shape) const {
+  DraftLimits limits;
   limits.budgets.assign(shape.positions, freeBytes);
   for (int64_t position = 0; position < shape.positions; ++position)
     limits.moments.push_back(getFirstBackward(shape, position));
@@ -48,19 +45,17 @@ std::optional<PlanDrafts::Found> PlanDrafts::find(ScheduleShape shape,
                                                   const Cuts &cuts,
                                                   double knownSeconds,
                                                   bool isQuick) {
-  std::optional<double> lateness;
   if (!splitsBackward(shape.kind))
     return findOfShape(shape, cuts, getLimits(shape), std::nullopt,
-                       knownSeconds, isQuick, lateness);
+                       knownSeconds, isQuick);
   std::optional<Found> best;
   int64_t judged = 0;
   for (Waiting &waiting : draftWaiting(shape, cuts, knownSeconds)) {
     if (waiting.draft.seconds >= knownSeconds)
       break;
     shape.waitingHalves = waiting.halves;
-    auto found =
-        findOfShape(shape, cuts, std::move(waiting.limits),
-                    std::move(waiting.draft), knownSeconds, isQuick, lateness);
+    auto found = findOfShape(shape, cuts, std::move(waiting.limits),
+                             std::move(waiting.draft), knownSeconds, isQuick);
     if (!found)
       continue;
     judged += found->judged;
@@ -80,13 +75,12 @@ std::optional<PlanDrafts::Found> PlanDrafts::find(ScheduleShape shape,
 std::vector<double>
 PlanDrafts::getBytes(const ScheduleShape &shape, const Draft &draft,
                      const std::vector<Moment> &moments) const {
+  std::vector<CostVector> costs = estimator.getStageCosts(shape, draft);
   std::vector<double> bytes(shape.positions, 0);
-  std::vector<PositionPart> parts = getParts(shape, draft.counts, moments);
-  for (size_t position = 0; position < parts.size(); ++position) {
-    for (size_t chunk = 0; chunk < parts[position].ranges.size(); ++chunk)
-      for (const BlockPlan *plan : draft.mixes[position].plans[chunk])
-        bytes[position] += parts[position].getBytes(chunk, plan->cost);
-  }
+  for (int64_t position = 0; position < shape.positions; ++position)
+    for (int64_t chunk = 0; chunk < shape.chunks; ++chunk)
+      bytes[position] += moments[position].getBytes(
+          chunk, costs[getStage(shape, position, chunk)]);
   return bytes;
 }
 
@@ -131,86 +125,74 @@ std::vector<PlanDrafts::Waiting> PlanDrafts::draftWaiting(ScheduleShape shape,
   return all;
 }
 
-PlanDrafts::Lesson PlanDrafts::learn(const ScheduleShape &shape,
-                                     const Draft &draft, const JudgedPlan &plan,
-                                     int64_t judged, Limits &limits) const {
-  constexpr double share = 0.01;
-  // Less at one moment may be more at another one: both count.
-  if (shape.chunks > 1 || splitsBackward(shape.kind))
-    for (auto [mean, moment] : llvm::zip_equal(
-             limits.moments, estimator.getPeakMoments(shape, draft)))
-      addToMean(mean, moment, judged);
-  std::vector<double> estimates = getBytes(shape, draft, limits.moments);
-  Lesson lesson;
-  lesson.isOver = plan.excessBytes > 0;
-  limits.leftOut.resize(limits.budgets.size(), 0);
-  for (size_t position = 0; position < limits.budgets.size(); ++position) {
-    double &budget = limits.budgets[position];
-    double &leftOut = limits.leftOut[position];
-    const auto &peaks = plan.evaluation.positionPeakBytes;
-    double over = position < peaks.size()
-                      ? static_cast<double>(peaks[position]) - memoryLimitBytes
-                      : static_cast<double>(plan.excessBytes);
-    bool isOwnLimited = draft.prices[position] > 0;
-    lesson.isLimited |= isOwnLimited;
-    lesson.isClose &= !isOwnLimited || over > -share * memoryLimitBytes;
-    leftOut = std::max(leftOut, over + freeBytes - estimates[position]);
-    if (lesson.isOver)
-      budget = std::min(budget, freeBytes - leftOut);
-    else if (isOwnLimited)
-      budget = std::max(budget, estimates[position] - (1 - share) * over);
+DraftBudgets::Plan PlanDrafts::describe(const ScheduleShape &shape,
+                                        const Draft &draft,
+                                        const JudgedPlan &plan) const {
+  // With one chunk and one backward pass it is known when a position has most.
+  bool isKnown = shape.chunks == 1 && !splitsBackward(shape.kind);
+  std::vector<Moment> peaks =
+      isKnown ? draft.moments : estimator.getPeakMoments(shape, draft);
+  std::vector<CostVector> costs = estimator.getStageCosts(shape, draft);
+  const std::vector<int64_t> &bytes = plan.evaluation.positionPeakBytes;
+  DraftBudgets::Plan positions(shape.positions);
+  for (auto [number, position] : llvm::enumerate(positions)) {
+    for (int64_t chunk = 0; chunk < shape.chunks; ++chunk)
+      position.chunks.push_back(
+          costs[getStage(shape, static_cast<int64_t>(number), chunk)]);
+    position.excessBytes =
+        number < bytes.size()
+            ? static_cast<double>(bytes[number]) - memoryLimitBytes
+            : static_cast<double>(plan.excessBytes);
+    position.isLimited = draft.prices[number] > 0;
+    position.peak = peaks[number];
   }
-  return lesson;
+  return positions;
 }
 
 std::optional<PlanDrafts::Found>
 PlanDrafts::findOfShape(const ScheduleShape &shape, const Cuts &cuts,
-                        Limits limits, std::optional<Draft> best,
-                        double knownSeconds, bool isQuick,
-                        std::optional<double> &lateness) {
-  constexpr int rounds = 5;
-  /// Budgets that drafts kept.
-  std::vector<double> kept;
+                        DraftLimits limits, std::optional<Draft> best,
+                        double knownSeconds, bool isQuick) {
+  constexpr size_t mostPlans = 5;
+  DraftBudgets budgets(std::move(limits), freeBytes);
+  // What stages cost: other budgets need not give other plans.
+  std::vector<std::vector<CostVector>> judged;
+  // By how much plans were slower than their drafts, at least: those of
+  // neighbours will hardly be less so.
+  double lateness = 0;
   std::optional<Found> found;
-  int64_t judged = 0;
-  // By seconds and bytes: other budgets need not give other plans.
-  std::set<std::pair<double, std::vector<double>>> judgedDrafts;
-  for (int round = 0; round < rounds; ++round) {
+  while (judged.size() < mostPlans) {
     if (best)
-      best = draftAgain(shape, *best, limits);
+      best = draftAgain(shape, *best, budgets.getLimits());
     if (!best)
-      best = draft(shape, cuts, limits);
-    if (!best && !kept.empty() && knownSeconds == never) {
-      // Of smaller plans less may be left out.
-      for (auto [budget, before] : llvm::zip_equal(limits.budgets, kept))
-        budget = (budget + before) / 2;
+      best = draft(shape, cuts, budgets.getLimits());
+    if (!best) {
+      bool isKnown = knownSeconds < never || (found && fits(found->plan));
+      if (isKnown || !budgets.relax())
+        break;
       continue;
     }
-    if (!best)
-      break;
-    kept = limits.budgets;
     if (!isQuick)
-      improve(shape, limits, *best);
-    if (best->seconds + lateness.value_or(0) >= knownSeconds)
+      improve(shape, budgets.getLimits(), *best);
+    if (best->seconds + lateness >= knownSeconds)
       break;
-    std::vector<double> bytes;
-    for (const StageMix &mix : best->mixes)
-      bytes.push_back(mix.bytes);
-    if (!judgedDrafts.emplace(best->seconds, std::move(bytes)).second)
+    std::vector<CostVector> costs = estimator.getStageCosts(shape, *best);
+    if (llvm::is_contained(judged, costs))
       break;
+    judged.push_back(std::move(costs));
     JudgedPlan plan = judge(shape, *best);
-    lateness = std::min(
-        lateness.value_or(never),
-        std::max(0.0, plan.evaluation.stepTimeSeconds - best->seconds));
-    Lesson lesson = learn(shape, *best, plan, ++judged, limits);
     bool isRefused = plan.refusal.has_value();
+    bool isEnough = isRefused || !budgets.learn(describe(shape, *best, plan)) ||
+                    (isQuick && fits(plan));
+    double late = plan.evaluation.stepTimeSeconds - best->seconds;
+    lateness = judged.size() == 1 ? std::max(0.0, late)
+                                  : std::clamp(late, 0.0, lateness);
     if (!found || isBetter(plan, found->plan))
       found = Found{std::move(plan), 0};
-    bool isEnough = isQuick || lesson.isClose || !lesson.isLimited;
-    if (isRefused || (!lesson.isOver && isEnough))
+    if (isEnough)
       break;
   }
   if (found)
-    found->judged = judged;
+    found->judged = static_cast<int64_t>(judged.size());
   return found;
 }

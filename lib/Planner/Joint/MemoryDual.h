@@ -23,8 +23,7 @@ struct PositionPart {
 
   /// What a unit of a chunk has then.
   double getBytes(size_t chunk, const CostVector &cost) const {
-    return cost.permanentBytes + moment.inFlight[chunk] * cost.savedBytes +
-           moment.waiting[chunk] * cost.waitingBytes;
+    return moment.getBytes(chunk, cost);
   }
 };
 

@@ -14,9 +14,22 @@ namespace parplan {
 
 /// Per chunk the micro-batches of a position that wait for their backward pass,
 /// and those that wait for their weight gradients; or the mean of several
-/// moments, at one of which a position has no fewer bytes.
+/// moments, of which a position has no fewer bytes at one.
 struct Moment {
   std::vector<double> inFlight, waiting;
+
+  /// What units of a chunk have then.
+  double getBytes(size_t chunk, const CostVector &cost) const {
+    return cost.permanentBytes + inFlight[chunk] * cost.savedBytes +
+           waiting[chunk] * cost.waitingBytes;
+  }
+  /// What all units have, with the sums of each chunk.
+  double getBytes(const std::vector<CostVector> &chunks) const {
+    double bytes = 0;
+    for (size_t chunk = 0; chunk < chunks.size(); ++chunk)
+      bytes += getBytes(chunk, chunks[chunk]);
+    return bytes;
+  }
   bool operator==(const Moment &other) const = default;
 };
 

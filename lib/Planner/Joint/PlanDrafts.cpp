@@ -8,8 +8,6 @@
 
 #include "StateChoice.h"
 
-#include "parplan/Planner/ScheduleBounds.h"
-
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
@@ -80,7 +78,7 @@ PlanDrafts::getPrices(const std::vector<PositionPart> &parts,
 
 std::optional<Draft> PlanDrafts::draft(const ScheduleShape &shape,
                                        const std::vector<int64_t> &counts,
-                                       const Limits &limits) {
+                                       const DraftLimits &limits) {
   std::vector<PositionPart> parts = getParts(shape, counts, limits.moments);
   auto prices = getPrices(parts, limits.budgets);
   if (!prices)
@@ -103,7 +101,7 @@ std::optional<Draft> PlanDrafts::draft(const ScheduleShape &shape,
 
 std::optional<Draft> PlanDrafts::draftAgain(const ScheduleShape &shape,
                                             const Draft &draft,
-                                            const Limits &limits) {
+                                            const DraftLimits &limits) {
   auto prices =
       getPrices(getParts(shape, draft.counts, limits.moments), limits.budgets);
   if (!prices)
@@ -116,7 +114,7 @@ std::optional<Draft> PlanDrafts::draftAgain(const ScheduleShape &shape,
   return again;
 }
 
-bool PlanDrafts::complete(const ScheduleShape &shape, const Limits &limits,
+bool PlanDrafts::complete(const ScheduleShape &shape, const DraftLimits &limits,
                           const std::vector<double> &prices, Draft &draft) {
   constexpr double shares[] = {1, 0.93, 0.8};
   const std::vector<double> &budgets = limits.budgets;
@@ -147,11 +145,12 @@ bool PlanDrafts::complete(const ScheduleShape &shape, const Limits &limits,
 }
 
 /// Moves blocks between neighbours as long as that helps.
-void PlanDrafts::improve(const ScheduleShape &shape, const Limits &limits,
+void PlanDrafts::improve(const ScheduleShape &shape, const DraftLimits &limits,
                          Draft &draft) {
-  // Where weight gradients go is found by simulating several times.
-  double simulations = splitsBackward(shape.kind) ? 15 : 3;
-  double passes = simulations * static_cast<double>(shape.getStageCount()) *
+  // To find where weight gradients go takes about as long as four simulations.
+  double simulations = splitsBackward(shape.kind) ? 5 : 1;
+  double passes = simulations * 3.0 *
+                  static_cast<double>(shape.getStageCount()) *
                   static_cast<double>(shape.microBatches);
   auto tries = static_cast<int64_t>(std::clamp(
       1e6 / passes, 4.0, 8.0 * static_cast<double>(shape.positions)));
@@ -189,7 +188,8 @@ void PlanDrafts::improve(const ScheduleShape &shape, const Limits &limits,
 }
 
 std::optional<Draft> PlanDrafts::draft(const ScheduleShape &shape,
-                                       const Cuts &cuts, const Limits &limits) {
+                                       const Cuts &cuts,
+                                       const DraftLimits &limits) {
   std::optional<Draft> best;
   for (const std::vector<int64_t> &counts : cuts)
     if (auto candidate = draft(shape, counts, limits);

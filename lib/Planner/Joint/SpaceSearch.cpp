@@ -278,7 +278,7 @@ private:
             *task.state, shape, node.level, cutoff));
       } else {
         node.level = Level::plan;
-        if (!climb.hasPlanned(node.configuration))
+        if (!climb.getPlanned(node.configuration))
           task.found = task.state->findPlan(shape, best);
       }
     });
@@ -323,6 +323,8 @@ private:
   void finishPlan(size_t number, std::optional<PlanDrafts::Found> found) {
     const Node &node = nodes[number];
     close(node.bound, number, /*isCutOff=*/false);
+    if (auto seconds = climb.getPlanned(node.configuration))
+      checkBound(node, *seconds);
     if (!found)
       return;
     result.plans += found->judged;
@@ -338,10 +340,14 @@ private:
       return;
     }
     double seconds = plan.evaluation.stepTimeSeconds;
-    PARPLAN_CHECK(node.bound <= seconds * (1 + 1e-9), "the bound ", node.bound,
-                  " of ", describe(node.configuration),
-                  " is above its plan of ", seconds, " s");
+    checkBound(node, seconds);
     incumbent.keepBetter(std::move(plan), node.configuration);
+  }
+
+  void checkBound(const Node &node, double planSeconds) const {
+    PARPLAN_CHECK(node.bound <= planSeconds * (1 + 1e-9), "the bound ",
+                  node.bound, " of ", describe(node.configuration),
+                  " is above its plan of ", planSeconds, " s");
   }
 
   /// Whatever the configuration has takes at least so long.

@@ -24,7 +24,7 @@ struct StageMix {
   /// Per chunk, unit by unit.
   std::vector<std::vector<const BlockPlan *>> plans;
   double weighted = 0;
-  /// What is there for the whole step and in flight.
+  /// Those of all units at the moment of the position.
   double bytes = 0;
 };
 

@@ -87,3 +87,21 @@ func.func @main(%x: tensor<4x3xf32> {parplan.batch}) -> (tensor<f32> {parplan.na
   %loss = parplan.accumulate %r : tensor<f32>
   return %loss : tensor<f32>
 }
+
+// -----
+
+// One that is read twice is added up behind its second part.
+parplan.initializer @shared "shared" : tensor<3x3xf32> in "" at 0 length 36 {parplan.trained = "it is"}
+// CHECK-LABEL: func.func @main
+func.func @main(%x: tensor<4x3xf32> {parplan.batch}) -> (tensor<f32> {parplan.name = "loss"}) attributes {parplan.micro_batches = 2 : i64} {
+  // CHECK: %[[LATER:.*]] = parplan.matmul {{.*}} parplan.role = "weight_gradient"}
+  // CHECK: %[[EARLIER:.*]] = parplan.matmul {{.*}} parplan.role = "weight_gradient"}
+  // CHECK: %[[BOTH:.*]] = parplan.sum %[[LATER]], %[[EARLIER]] {parplan.per_micro_batch, parplan.role = "gradient_sum"}
+  // CHECK-NEXT: parplan.accumulate %[[BOTH]]
+  %shared = parplan.parameter @shared : tensor<3x3xf32>
+  %h = parplan.matmul "sk,kn->sn" %x, %shared : tensor<4x3xf32>, tensor<3x3xf32>
+  %y = parplan.matmul "sk,kn->sn" %h, %shared : tensor<4x3xf32>, tensor<3x3xf32>
+  %r = parplan.reduce sum %y dims [0, 1] : tensor<4x3xf32>
+  %loss = parplan.accumulate %r : tensor<f32>
+  return %loss : tensor<f32>
+}

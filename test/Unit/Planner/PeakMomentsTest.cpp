@@ -1,7 +1,6 @@
 //===- PeakMomentsTest.cpp - When positions have most bytes ---------------===//
 
 #include "lib/Planner/Joint/PeakMoments.h"
-#include "parplan/Planner/ScheduleBounds.h"
 
 #include <gtest/gtest.h>
 

@@ -1,0 +1,92 @@
+//===- DraftBudgetsTest.cpp - What a draft may have -----------------------===//
+
+#include "lib/Planner/Joint/DraftBudgets.h"
+
+#include <gtest/gtest.h>
+
+using namespace parplan;
+
+namespace {
+
+/// One position of one chunk, with four micro-batches in flight and 100 bytes.
+class DraftBudgetsTest : public testing::Test {
+protected:
+  DraftBudgetsTest() : budgets({{100}, {moment}}, /*freeBytes=*/100) {}
+
+  /// Of units that keep so much of each micro-batch.
+  static DraftBudgets::Plan makePlan(double savedBytes, double excessBytes,
+                                     bool isLimited = true) {
+    CostVector cost;
+    cost.savedBytes = savedBytes;
+    return {{{cost}, excessBytes, isLimited, moment}};
+  }
+  double getBudget() const { return budgets.getLimits().budgets.front(); }
+
+  static inline const Moment moment{{4}, {0}};
+  DraftBudgets budgets;
+};
+
+} // namespace
+
+TEST_F(DraftBudgetsTest, WhatWasLeftOutIsLeftFree) {
+  // 80 bytes were expected, and 110 needed.
+  EXPECT_TRUE(budgets.learn(makePlan(20, 10)));
+  EXPECT_EQ(getBudget(), 70);
+}
+
+TEST_F(DraftBudgetsTest, TheMostThatWasLeftOutCounts) {
+  budgets.learn(makePlan(20, 10));
+  EXPECT_TRUE(budgets.learn(makePlan(15, 5)));
+  EXPECT_EQ(getBudget(), 55);
+  EXPECT_TRUE(budgets.learn(makePlan(10, 5)));
+  EXPECT_EQ(getBudget(), 35);
+  EXPECT_TRUE(budgets.learn(makePlan(24, 5)));
+  EXPECT_EQ(getBudget(), 35);
+}
+
+TEST_F(DraftBudgetsTest, APlanThatFitsGetsBackWhatItHasToSpare) {
+  budgets.learn(makePlan(20, 10));
+  // 60 bytes of the units, and 20 to spare.
+  EXPECT_TRUE(budgets.learn(makePlan(15, -20)));
+  EXPECT_GT(getBudget(), 79);
+  EXPECT_LT(getBudget(), 80);
+}
+
+TEST_F(DraftBudgetsTest, NothingIsGainedByAFullMemoryOrWithoutAPrice) {
+  EXPECT_FALSE(budgets.learn(makePlan(20, -0.5)));
+  EXPECT_FALSE(budgets.learn(makePlan(20, -50, /*isLimited=*/false)));
+}
+
+TEST_F(DraftBudgetsTest, WhereNoDraftIsFoundLessIsLeftFree) {
+  budgets.learn(makePlan(20, 20));
+  EXPECT_EQ(getBudget(), 60);
+  EXPECT_TRUE(budgets.relax());
+  EXPECT_EQ(getBudget(), 80);
+  // That was too little.
+  EXPECT_TRUE(budgets.learn(makePlan(20, 10)));
+  EXPECT_EQ(getBudget(), 70);
+}
+
+TEST_F(DraftBudgetsTest, NothingIsRelaxedBeforeAPlanOrForEver) {
+  EXPECT_FALSE(budgets.relax());
+  budgets.learn(makePlan(20, 20));
+  int count = 0;
+  while (budgets.relax())
+    ++count;
+  EXPECT_EQ(count, 4);
+}
+
+TEST(DraftBudgets, AreForTheMeanOfTheMomentsWithMost) {
+  // Before the first backward pass the first chunk has most in flight, later
+  // the second one.
+  Moment early{{4, 0}, {0, 0}}, late{{0, 4}, {0, 0}};
+  CostVector small, large;
+  small.savedBytes = 5;
+  large.savedBytes = 30;
+  DraftBudgets budgets({{100}, {early}}, /*freeBytes=*/100);
+  EXPECT_TRUE(budgets.learn({{{small, large}, 20, true, late}}));
+  const DraftLimits &limits = budgets.getLimits();
+  EXPECT_EQ(limits.moments.front(), (Moment{{2, 2}, {0, 0}}));
+  // 120 bytes at the peak are 70 at the mean.
+  EXPECT_EQ(limits.budgets.front(), 50);
+}
