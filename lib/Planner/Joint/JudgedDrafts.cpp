@@ -157,8 +157,8 @@ PlanDrafts::findOfShape(const ScheduleShape &shape, const Cuts &cuts,
   DraftBudgets budgets(std::move(limits), freeBytes);
   // What stages cost: other budgets need not give other plans.
   std::vector<std::vector<CostVector>> judged;
-  // By how much plans were slower than their drafts, at least: those of
-  // neighbours will hardly be less so.
+  // Quickly: by how much plans were slower than their drafts, at least. Those
+  // of neighbours are mostly no less so, but some are.
   double lateness = 0;
   std::optional<Found> found;
   while (judged.size() < mostPlans) {
@@ -184,9 +184,10 @@ PlanDrafts::findOfShape(const ScheduleShape &shape, const Cuts &cuts,
     bool isRefused = plan.refusal.has_value();
     bool isEnough = isRefused || !budgets.learn(describe(shape, *best, plan)) ||
                     (isQuick && fits(plan));
-    double late = plan.evaluation.stepTimeSeconds - best->seconds;
-    lateness = judged.size() == 1 ? std::max(0.0, late)
-                                  : std::clamp(late, 0.0, lateness);
+    double late =
+        std::max(0.0, plan.evaluation.stepTimeSeconds - best->seconds);
+    if (isQuick)
+      lateness = judged.size() == 1 ? late : std::min(late, lateness);
     if (!found || isBetter(plan, found->plan))
       found = Found{std::move(plan), 0};
     if (isEnough)

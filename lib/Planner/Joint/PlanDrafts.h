@@ -41,7 +41,8 @@ public:
   /// exceeds the memory least; nullopt: not even that, or nothing seems to take
   /// less time than what is known. Where the backward pass is split, with as
   /// much waiting for weight gradients as is best. Quickly: blocks stay where
-  /// the cuts have them, and what a plan that fits leaves free stays free.
+  /// the cuts have them, what a plan that fits leaves free stays free, and
+  /// drafts have to be better by what plans took longer than theirs.
   std::optional<Found> find(ScheduleShape shape, const Cuts &cuts,
                             double knownSeconds, bool isQuick);
 
