@@ -309,7 +309,7 @@ PlanResult JointPlanner::search(int64_t memoryLimitBytes, double seconds,
   search.memoryLimitBytes = static_cast<double>(memoryLimitBytes);
   // To lower plan after plan takes longer than a little memory is worth: few
   // arenas have more gaps than that.
-  constexpr double spareShare = 0.005;
+  constexpr double spareShare = 0.01;
   search.spareBytes = spareShare * search.memoryLimitBytes;
   search.timeBudgetSeconds = seconds;
   // To have no plan is worse than to be late.
