@@ -34,9 +34,10 @@ void DraftBudgets::setBudgets() {
 }
 
 bool DraftBudgets::learn(Plan plan) {
-  auto before = static_cast<int64_t>(plans.size()) + 1;
+  // With the one that budgets began with.
+  auto count = static_cast<int64_t>(plans.size()) + 1;
   for (auto [moment, position] : llvm::zip_equal(limits.moments, plan))
-    addToMean(moment, position.peak, before);
+    addToMean(moment, position.peak, count);
   plans.push_back(std::move(plan));
   const Plan &last = plans.back();
   if (llvm::any_of(last, [](const Position &position) {

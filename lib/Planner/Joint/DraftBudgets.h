@@ -1,4 +1,4 @@
-//===- DraftBudgets.h - What a draft may have ------------------*- C++ -*-===//
+//===- DraftBudgets.h - What a draft may have -------------------*- C++ -*-===//
 //
 // Part of parplan. No MLIR in this library. Internal to lib/Planner.
 //
