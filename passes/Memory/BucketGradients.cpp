@@ -18,6 +18,22 @@ namespace {
 
 using Bucket = SmallVector<const UpdateLane *>;
 
+/// Whether all that one pass contributes to the lanes is there before the next
+/// one contributes. Else the bucket would hold what one chunk of a position has
+/// made until the other one has, which are many micro-batches apart.
+bool keepStep(ArrayRef<const UpdateLane *> bucket, const UpdateLane &lane) {
+  auto isBefore = [](Value one, Value other) {
+    Operation *first = one.getDefiningOp(), *second = other.getDefiningOp();
+    return !first || (second && first->isBeforeInBlock(second));
+  };
+  for (size_t next = 1; next < lane.leaves.size(); ++next)
+    for (const UpdateLane *member : bucket)
+      if (!isBefore(member->leaves[next - 1], lane.leaves[next]) ||
+          !isBefore(lane.leaves[next - 1], member->leaves[next]))
+        return false;
+  return true;
+}
+
 /// Equal lanes in order, each as long as it fits into `limit`.
 std::vector<Bucket> divide(ArrayRef<UpdateLane> lanes, int64_t limit,
                            const ShardingAccess &access) {
@@ -33,7 +49,8 @@ std::vector<Bucket> divide(ArrayRef<UpdateLane> lanes, int64_t limit,
         type.getNumElements() * getElementBytes(type.getElementType());
     auto [found, isNew] = open.try_emplace(lane.signature);
     Open &current = found->second;
-    if (isNew || current.bytes + bytes > limit) {
+    if (isNew || current.bytes + bytes > limit ||
+        !keepStep(buckets[current.bucket], lane)) {
       current = {buckets.size()};
       buckets.emplace_back();
     }

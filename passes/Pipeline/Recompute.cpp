@@ -82,8 +82,11 @@ private:
     Operation *copy = builder.clone(*op, operands);
     copy->removeAttr(attributes::recompute);
     copy->removeAttr(attributes::tier);
+    // A move is made for whoever reads it, perhaps for gradients of weights
+    // alone: in between it would take the most bytes.
     copy->setAttr(attributes::role,
-                  builder.getStringAttr(roles::inputGradient));
+                  builder.getStringAttr(isMove(op) ? roles::weightGradient
+                                                   : roles::inputGradient));
     return copy;
   }
 

@@ -85,3 +85,78 @@ func.func @stored(%ga: tensor<4x5xf32>, %gb: tensor<3xf32>, %rate: tensor<f32>)
     {parplan.global_type = tensor<3xf32>, parplan.shardings = [#parplan.sharding<@mesh, [{}], stored = {"dp0"}>]} : tensor<2xf32>, tensor<2xf32>, tensor<f32>
   return %na, %nb, %reada, %readb : tensor<10xf32>, tensor<2xf32>, tensor<4x5xf32>, tensor<3xf32>
 }
+
+// -----
+
+parplan.mesh @mesh <["dp0"=2 data]>
+parplan.initializer @a "a" : tensor<4xf32> in "" at 0 length 16
+parplan.initializer @b "b" : tensor<4xf32> in "" at 16 length 16
+
+// Reduced for every micro-batch: one call for what a pass makes.
+// CHECK-LABEL: func.func @of_one_chunk
+// CHECK-COUNT-2: parplan.reduce_scatter {{.*}} tensor<32xf32> -> tensor<16xf32>
+// CHECK-NOT: parplan.reduce_scatter
+// CHECK: return
+func.func @of_one_chunk(%ga0: tensor<4xf32>, %ga1: tensor<4xf32>, %gb0: tensor<4xf32>, %gb1: tensor<4xf32>, %rate: tensor<f32>)
+    -> (tensor<2xf32> {parplan.variable = #parplan.variable<@a>, parplan.global_type = tensor<4xf32>, parplan.sharding = #parplan.sharding<@mesh, [{}], stored = {"dp0"}>},
+        tensor<2xf32> {parplan.variable = #parplan.variable<@b>, parplan.global_type = tensor<4xf32>, parplan.sharding = #parplan.sharding<@mesh, [{}], stored = {"dp0"}>},
+        tensor<4xf32>, tensor<4xf32>) {
+  %a = parplan.parameter @a {parplan.global_type = tensor<4xf32>, parplan.shardings = [#parplan.sharding<@mesh, [{}], stored = {"dp0"}>]} : tensor<2xf32>
+  %b = parplan.parameter @b {parplan.global_type = tensor<4xf32>, parplan.shardings = [#parplan.sharding<@mesh, [{}], stored = {"dp0"}>]} : tensor<2xf32>
+  %wa = parplan.all_gather %a axes <"dp0"> dim -1 to <@mesh, [{}]> {parplan.block = 0 : i64, parplan.global_type = tensor<4xf32>} : tensor<2xf32> -> tensor<4xf32>
+  %reada = parplan.neg %wa : tensor<4xf32>
+  %wb = parplan.all_gather %b axes <"dp0"> dim -1 to <@mesh, [{}]> {parplan.block = 0 : i64, parplan.global_type = tensor<4xf32>} : tensor<2xf32> -> tensor<4xf32>
+  %readb = parplan.neg %wb : tensor<4xf32>
+  %pa0 = parplan.neg %ga0 {parplan.shardings = [#parplan.sharding<@mesh, [{}], partial = sum{"dp0"}>]} : tensor<4xf32>
+  %ra0 = parplan.reduce_scatter sum %pa0 axes <"dp0"> dim -1 to <@mesh, [{}], stored = {"dp0"}> {parplan.global_type = tensor<4xf32>} : tensor<4xf32> -> tensor<2xf32>
+  %pb0 = parplan.neg %gb0 {parplan.shardings = [#parplan.sharding<@mesh, [{}], partial = sum{"dp0"}>]} : tensor<4xf32>
+  %rb0 = parplan.reduce_scatter sum %pb0 axes <"dp0"> dim -1 to <@mesh, [{}], stored = {"dp0"}> {parplan.global_type = tensor<4xf32>} : tensor<4xf32> -> tensor<2xf32>
+  %pa1 = parplan.neg %ga1 {parplan.shardings = [#parplan.sharding<@mesh, [{}], partial = sum{"dp0"}>]} : tensor<4xf32>
+  %ra1 = parplan.reduce_scatter sum %pa1 axes <"dp0"> dim -1 to <@mesh, [{}], stored = {"dp0"}> {parplan.global_type = tensor<4xf32>} : tensor<4xf32> -> tensor<2xf32>
+  %pb1 = parplan.neg %gb1 {parplan.shardings = [#parplan.sharding<@mesh, [{}], partial = sum{"dp0"}>]} : tensor<4xf32>
+  %rb1 = parplan.reduce_scatter sum %pb1 axes <"dp0"> dim -1 to <@mesh, [{}], stored = {"dp0"}> {parplan.global_type = tensor<4xf32>} : tensor<4xf32> -> tensor<2xf32>
+  %sa = parplan.add %ra0, %ra1 {parplan.global_type = tensor<4xf32>, parplan.shardings = [#parplan.sharding<@mesh, [{}], stored = {"dp0"}>]} : tensor<2xf32>, tensor<2xf32>
+  %sb = parplan.add %rb0, %rb1 {parplan.global_type = tensor<4xf32>, parplan.shardings = [#parplan.sharding<@mesh, [{}], stored = {"dp0"}>]} : tensor<2xf32>, tensor<2xf32>
+  %na = parplan.optimizer_update sgd %a, %sa learning_rate %rate betas 0.9, 0.999 epsilon 1.0e-8 weight_decay 0.0 momentum 0.0
+    {parplan.global_type = tensor<4xf32>, parplan.shardings = [#parplan.sharding<@mesh, [{}], stored = {"dp0"}>]} : tensor<2xf32>, tensor<2xf32>, tensor<f32>
+  %nb = parplan.optimizer_update sgd %b, %sb learning_rate %rate betas 0.9, 0.999 epsilon 1.0e-8 weight_decay 0.0 momentum 0.0
+    {parplan.global_type = tensor<4xf32>, parplan.shardings = [#parplan.sharding<@mesh, [{}], stored = {"dp0"}>]} : tensor<2xf32>, tensor<2xf32>, tensor<f32>
+  return %na, %nb, %reada, %readb : tensor<2xf32>, tensor<2xf32>, tensor<4xf32>, tensor<4xf32>
+}
+
+// -----
+
+parplan.mesh @mesh <["dp0"=2 data]>
+parplan.initializer @a "a" : tensor<4xf32> in "" at 0 length 16
+parplan.initializer @b "b" : tensor<4xf32> in "" at 16 length 16
+
+// Two chunks of a position make theirs in passes far from each other.
+// CHECK-LABEL: func.func @of_two_chunks
+// CHECK-COUNT-4: parplan.reduce_scatter {{.*}} tensor<4xf32> -> tensor<2xf32>
+// CHECK: return
+func.func @of_two_chunks(%ga0: tensor<4xf32>, %ga1: tensor<4xf32>, %gb0: tensor<4xf32>, %gb1: tensor<4xf32>, %rate: tensor<f32>)
+    -> (tensor<2xf32> {parplan.variable = #parplan.variable<@a>, parplan.global_type = tensor<4xf32>, parplan.sharding = #parplan.sharding<@mesh, [{}], stored = {"dp0"}>},
+        tensor<2xf32> {parplan.variable = #parplan.variable<@b>, parplan.global_type = tensor<4xf32>, parplan.sharding = #parplan.sharding<@mesh, [{}], stored = {"dp0"}>},
+        tensor<4xf32>, tensor<4xf32>) {
+  %a = parplan.parameter @a {parplan.global_type = tensor<4xf32>, parplan.shardings = [#parplan.sharding<@mesh, [{}], stored = {"dp0"}>]} : tensor<2xf32>
+  %b = parplan.parameter @b {parplan.global_type = tensor<4xf32>, parplan.shardings = [#parplan.sharding<@mesh, [{}], stored = {"dp0"}>]} : tensor<2xf32>
+  %wa = parplan.all_gather %a axes <"dp0"> dim -1 to <@mesh, [{}]> {parplan.block = 0 : i64, parplan.global_type = tensor<4xf32>} : tensor<2xf32> -> tensor<4xf32>
+  %reada = parplan.neg %wa : tensor<4xf32>
+  %wb = parplan.all_gather %b axes <"dp0"> dim -1 to <@mesh, [{}]> {parplan.block = 0 : i64, parplan.global_type = tensor<4xf32>} : tensor<2xf32> -> tensor<4xf32>
+  %readb = parplan.neg %wb : tensor<4xf32>
+  %pa0 = parplan.neg %ga0 {parplan.shardings = [#parplan.sharding<@mesh, [{}], partial = sum{"dp0"}>]} : tensor<4xf32>
+  %ra0 = parplan.reduce_scatter sum %pa0 axes <"dp0"> dim -1 to <@mesh, [{}], stored = {"dp0"}> {parplan.global_type = tensor<4xf32>} : tensor<4xf32> -> tensor<2xf32>
+  %pa1 = parplan.neg %ga1 {parplan.shardings = [#parplan.sharding<@mesh, [{}], partial = sum{"dp0"}>]} : tensor<4xf32>
+  %ra1 = parplan.reduce_scatter sum %pa1 axes <"dp0"> dim -1 to <@mesh, [{}], stored = {"dp0"}> {parplan.global_type = tensor<4xf32>} : tensor<4xf32> -> tensor<2xf32>
+  %pb0 = parplan.neg %gb0 {parplan.shardings = [#parplan.sharding<@mesh, [{}], partial = sum{"dp0"}>]} : tensor<4xf32>
+  %rb0 = parplan.reduce_scatter sum %pb0 axes <"dp0"> dim -1 to <@mesh, [{}], stored = {"dp0"}> {parplan.global_type = tensor<4xf32>} : tensor<4xf32> -> tensor<2xf32>
+  %pb1 = parplan.neg %gb1 {parplan.shardings = [#parplan.sharding<@mesh, [{}], partial = sum{"dp0"}>]} : tensor<4xf32>
+  %rb1 = parplan.reduce_scatter sum %pb1 axes <"dp0"> dim -1 to <@mesh, [{}], stored = {"dp0"}> {parplan.global_type = tensor<4xf32>} : tensor<4xf32> -> tensor<2xf32>
+  %sa = parplan.add %ra0, %ra1 {parplan.global_type = tensor<4xf32>, parplan.shardings = [#parplan.sharding<@mesh, [{}], stored = {"dp0"}>]} : tensor<2xf32>, tensor<2xf32>
+  %sb = parplan.add %rb0, %rb1 {parplan.global_type = tensor<4xf32>, parplan.shardings = [#parplan.sharding<@mesh, [{}], stored = {"dp0"}>]} : tensor<2xf32>, tensor<2xf32>
+  %na = parplan.optimizer_update sgd %a, %sa learning_rate %rate betas 0.9, 0.999 epsilon 1.0e-8 weight_decay 0.0 momentum 0.0
+    {parplan.global_type = tensor<4xf32>, parplan.shardings = [#parplan.sharding<@mesh, [{}], stored = {"dp0"}>]} : tensor<2xf32>, tensor<2xf32>, tensor<f32>
+  %nb = parplan.optimizer_update sgd %b, %sb learning_rate %rate betas 0.9, 0.999 epsilon 1.0e-8 weight_decay 0.0 momentum 0.0
+    {parplan.global_type = tensor<4xf32>, parplan.shardings = [#parplan.sharding<@mesh, [{}], stored = {"dp0"}>]} : tensor<2xf32>, tensor<2xf32>, tensor<f32>
+  return %na, %nb, %reada, %readb : tensor<2xf32>, tensor<2xf32>, tensor<4xf32>, tensor<4xf32>
+}

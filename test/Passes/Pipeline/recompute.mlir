@@ -83,3 +83,19 @@ func.func @gathered_of_remade(%x: tensor<2xf32> {parplan.batch}) -> tensor<4xf32
   %sum = parplan.accumulate %c : tensor<4xf32>
   return %sum : tensor<4xf32>
 }
+
+// What gathers it alone may wait for the gradients of weights that read it.
+// CHECK-LABEL: func.func @gathered_for_weights
+func.func @gathered_for_weights(%x: tensor<2xf32> {parplan.batch}) -> tensor<4xf32> attributes {parplan.micro_batches = 2 : i64} {
+  %h = parplan.neg %x {parplan.per_micro_batch, parplan.recompute} : tensor<2xf32>
+  // CHECK: parplan.all_gather
+  %forward = parplan.all_gather %h axes <"x"> dim 0 to <@mesh, [{}]> {parplan.per_micro_batch, parplan.recompute} : tensor<2xf32> -> tensor<4xf32>
+  // CHECK-NEXT: %[[DX:.*]] = parplan.exp
+  %dx = parplan.exp %x {parplan.per_micro_batch, parplan.role = "input_gradient"} : tensor<2xf32>
+  // CHECK-NEXT: %[[H:.*]] = parplan.neg %{{.*}} {parplan.per_micro_batch, parplan.role = "input_gradient"}
+  // CHECK-NEXT: %[[G:.*]] = parplan.all_gather %[[H]] axes {{.*}} {parplan.per_micro_batch, parplan.role = "weight_gradient"}
+  // CHECK-NEXT: parplan.mul %[[G]], %[[G]] {parplan.per_micro_batch, parplan.role = "weight_gradient"}
+  %dw = parplan.mul %forward, %forward {parplan.per_micro_batch, parplan.role = "weight_gradient"} : tensor<4xf32>, tensor<4xf32>
+  %sum = parplan.accumulate %dw : tensor<4xf32>
+  return %sum : tensor<4xf32>
+}
