@@ -178,10 +178,11 @@ void ProgramWriter::addUp(Value value, int64_t before, int64_t index) {
   PARPLAN_CHECK(maker->getNumResults() == 1, "an op with ",
                 maker->getNumResults(), " results is added up in a visit");
   for (StringRef name :
-       {attributes::node, attributes::block, attributes::role,
-        attributes::stage, attributes::microBatch, attributes::globalType})
+       {attributes::node, attributes::block, attributes::stage,
+        attributes::microBatch, attributes::globalType})
     if (Attribute attribute = maker->getAttr(name))
       sum->setAttr(name, attribute);
+  sum->setAttr(attributes::role, builder.getStringAttr(roles::gradientSum));
   // Moves say it as their own.
   if (ShardingAttr sharding = getSharding(maker->getResult(0)))
     sum->setAttr(attributes::shardings, builder.getArrayAttr({sharding}));

@@ -7,11 +7,11 @@
 #include "StageMemory.h"
 
 #include "Offload.h"
+#include "PassBuckets.h"
+#include "ReceivedBytes.h"
 #include "StageTimeline.h"
 #include "StepTime.h"
-#include "Traffic.h"
 
-#include "parplan/Pipeline/Transfers.h"
 #include "parplan/Pipeline/Visits.h"
 #include "parplan/Planner/Evaluator.h"
 #include "parplan/Planner/Panels.h"
@@ -21,8 +21,6 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
-#include <tuple>
 
 using namespace parplan;
 
@@ -35,6 +33,7 @@ public:
       : plan(plan), problem(plan.problem), answer(plan.answer),
         shape(schedule.shape), schedule(schedule), execution(execution),
         newValues(plan.facts.newValues), producers(plan.facts.producers),
+        visitCounts(getVisitCounts(problem, answer)),
         persistent(shape.getStageCount()),
         waitingBytes(shape.getStageCount(), 0), positions(shape.positions) {
     timelines = StageTimeline::makeAll(execution, shape.getStageCount(),
@@ -44,7 +43,7 @@ public:
   }
 
   StageMemory count() {
-    received = getReceiveBytes();
+    received = getReceivedBytes(plan, execution, schedule);
     addVisits();
     addRuns();
     for (size_t index = 0; index < execution.instances.size(); ++index)
@@ -73,19 +72,42 @@ private:
   int getTime(int run) const { return times[run]; }
   StageTimeline &getTimeline(int stage) { return timelines[stage]; }
 
+  /// Whether every pass brings what it makes to where its sum lies, in a bucket
+  /// of the program.
+  bool isReducedPerPass(int value, const PlanningOp &op, int made) const {
+    return op.perMicroBatch && isGradient(value) &&
+           problem.values[value].bucketBytes > 0 && visitCounts[value] == 0 &&
+           llvm::any_of(plan.getChangeToRest(value, made).path->moves,
+                        [](const Move &move) { return !move.isLocal(); });
+  }
+
+  /// What makes gradients of weights.
+  Phase getReducingPhase() const {
+    return splitsBackward(shape.kind) ? Phase::weightGradient
+                                      : Phase::inputGradient;
+  }
+
   void addRuns() {
+    buckets.resize(shape.getStageCount());
     for (auto [index, run] : llvm::enumerate(execution.runs)) {
       const PlanningOp &op = problem.ops[run.op];
       int at = getTime(static_cast<int>(index));
       int64_t bytes = plan.getForm(run.op).panelBytes;
       for (auto [position, result] : llvm::enumerate(op.results))
         if (int made = plan.getMade(run.op, position);
-            made != plan.rest[result] && !plan.isSum(result))
-          bytes += plan.tables.getBytes(result, made) +
-                   plan.getChangeToRest(result, made).transientBytes;
+            made != plan.rest[result] && !plan.isSum(result)) {
+          int64_t madeBytes = plan.tables.getBytes(result, made);
+          if (isReducedPerPass(result, op, made))
+            buckets[run.stage].add(at, madeBytes);
+          else
+            bytes += madeBytes;
+          bytes += plan.getChangeToRest(result, made).transientBytes;
+        }
       if (bytes > 0)
         getTimeline(run.stage).add(at, at, bytes);
     }
+    for (auto [timeline, ofStage] : llvm::zip_equal(timelines, buckets))
+      ofStage.addTo(timeline, timeline.getEnd(getReducingPhase()) - 1);
   }
 
   /// What a rank has for the whole step.
@@ -260,84 +282,11 @@ private:
       timeline.add(first, first, transient);
   }
 
-  /// The place of a pass in `passNumbers`: both gradients of an unsplit
-  /// backward pass are one.
-  size_t getCell(int64_t stage, Phase phase, int64_t microBatch) const {
-    int part = phase == Phase::forward ? 0
-               : phase == Phase::weightGradient && splitsBackward(shape.kind)
-                   ? 2
-                   : 1;
-    return (stage * shape.microBatches + microBatch) * 3 + part;
-  }
-
-  static Phase getPhase(PassKind kind) {
-    return kind == PassKind::forward          ? Phase::forward
-           : kind == PassKind::weightGradient ? Phase::weightGradient
-                                              : Phase::inputGradient;
-  }
-
-  void numberPasses() {
-    passNumbers.assign(3 * shape.getStageCount() * shape.microBatches, 0);
-    for (int64_t position = 0; position < shape.positions; ++position)
-      for (auto [number, pass] : llvm::enumerate(schedule.passes[position]))
-        passNumbers[getCell(parplan::getStage(shape, position, pass.chunk),
-                            getPhase(pass.kind), pass.microBatch)] =
-            static_cast<int64_t>(number);
-  }
-
-  /// Per position and pass the messages that have been received and that a
-  /// later pass reads, or that are handed on later. What a pass reads itself is
-  /// an instance of it.
-  std::vector<std::vector<int64_t>> getReceiveBytes() {
-    std::vector<std::vector<int64_t>> bytes;
-    for (const std::vector<Pass> &passes : schedule.passes)
-      bytes.emplace_back(passes.size(), 0);
-    if (shape.positions == 1)
-      return bytes;
-    numberPasses();
-    std::vector<StageTraffic> traffic = getTraffic(plan, execution);
-    std::vector<StageEdge> edges;
-    for (const StageTraffic &part : traffic)
-      edges.push_back({part.from, part.to});
-    const PipelineChoice &planned = *answer.pipeline;
-    Timeline timeline = simulate(schedule, planned.times, planned.latencies);
-    std::vector<Transfer> transfers = orderTransfers(schedule, timeline, edges);
-    // When a position hands on to a stage what it has of a micro-batch.
-    std::map<std::tuple<int64_t, int64_t, int64_t>, int64_t> sends;
-    if (llvm::any_of(traffic, [](const auto &part) { return part.next >= 0; }))
-      for (const Transfer &transfer : transfers) {
-        int64_t &last =
-            sends[{transfer.source, edges[transfer.edge].destination,
-                   transfer.microBatch}];
-        last = std::max(last, transfer.sendBefore);
-      }
-    for (const Transfer &transfer : transfers) {
-      const StageTraffic &part = traffic[transfer.edge];
-      // Mostly the pass before which it has to be there.
-      bool isFirst = part.reader == part.to &&
-                     (part.from < part.to ? part.phase == Phase::forward
-                                          : part.phase == Phase::inputGradient);
-      int64_t read = part.reader < 0 ? -1
-                     : isFirst       ? transfer.consumer
-                               : passNumbers[getCell(part.reader, part.phase,
-                                                     transfer.microBatch)];
-      int64_t handedOn = part.next < 0
-                             ? -1
-                             : sends.at({transfer.destination, part.next,
-                                         transfer.microBatch});
-      for (int64_t pass = transfer.receiveBefore;
-           pass < std::max(read, handedOn); ++pass)
-        if (pass != read)
-          bytes[transfer.destination][pass] += part.bytes;
-    }
-    return bytes;
-  }
-
-  /// What a visit adds up, whole, from its first pass to its last one.
+  /// What a visit adds up, whole, from its first pass until it is reduced: it
+  /// still is when the next pass begins.
   void addVisits() {
-    std::vector<int64_t> counts = getVisitCounts(problem, answer);
     std::vector<int64_t> bytesOf(shape.getStageCount(), 0);
-    for (auto [value, count] : llvm::enumerate(counts)) {
+    for (auto [value, count] : llvm::enumerate(visitCounts)) {
       if (count == 0)
         continue;
       int producer = producers[value];
@@ -347,11 +296,12 @@ private:
     for (int64_t position = 0; position < shape.positions; ++position) {
       std::vector<int64_t> &bytes =
           visiting.emplace_back(schedule.passes[position].size(), 0);
+      auto passCount = static_cast<int64_t>(bytes.size());
       for (const Visit &visit : findVisits(schedule, position))
-        if (visit.passes.size() > 1)
-          for (int64_t pass = visit.getFirst(); pass <= visit.getLast(); ++pass)
-            bytes[pass] +=
-                bytesOf[parplan::getStage(shape, position, visit.chunk)];
+        for (int64_t pass = visit.getFirst();
+             pass < std::min(visit.getLast() + 2, passCount); ++pass)
+          bytes[pass] +=
+              bytesOf[parplan::getStage(shape, position, visit.chunk)];
     }
   }
 
@@ -394,7 +344,7 @@ private:
 
     std::vector<int64_t> saved(stages.size(), 0), between = saved,
                                                   inFlight = saved;
-    int64_t hostWaiting = 0;
+    int64_t hostWaiting = 0, trailing = 0;
     for (auto [pass, waiting, visit] :
          llvm::zip_equal(schedule.passes[position], received[position],
                          visiting[position])) {
@@ -404,7 +354,8 @@ private:
         --saved[chunk];
       if (phase == Phase::weightGradient)
         --between[chunk];
-      int64_t others = ofStep + waiting + visit, waits = 0;
+      int64_t unreduced = visit + trailing;
+      int64_t others = ofStep + waiting + unreduced, waits = 0;
       for (size_t other = 0; other < stages.size(); ++other) {
         const StageTimeline &timeline = timelines[stages[other]];
         others += saved[other] * timeline.getSaved() +
@@ -412,12 +363,15 @@ private:
         waits += (saved[other] + 1) * waitingBytes[stages[other]];
       }
       hostWaiting = std::max(hostWaiting, waits);
-      offer(others, gradientsOfStep + visit,
+      offer(others, gradientsOfStep + unreduced,
             peaks[chunk][static_cast<int>(phase)]);
       if (phase == Phase::forward && hasBackward(shape.kind))
         ++saved[chunk];
       if (pass.kind == PassKind::inputGradient)
         ++between[chunk];
+      trailing = phase == getReducingPhase()
+                     ? buckets[stages[chunk]].getTrailingBytes()
+                     : 0;
     }
     result.hostBytes += hostWaiting;
     memory.positions.push_back(result);
@@ -435,10 +389,13 @@ private:
   std::vector<StageTimeline> timelines;
   /// With tiers, per value.
   std::vector<std::vector<int>> readers;
-  std::vector<int64_t> passNumbers;
+  /// Per stage.
+  std::vector<PassBuckets> buckets;
   std::vector<std::vector<int64_t>> received;
   /// Per position and pass the gradients that its visits have added up.
   std::vector<std::vector<int64_t>> visiting;
+  /// Per value.
+  std::vector<int64_t> visitCounts;
   struct Persistent {
     int64_t bytes = 0, gradientBytes = 0;
   };

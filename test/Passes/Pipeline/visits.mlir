@@ -28,7 +28,7 @@ func.func @main(%x: tensor<4xf32> {parplan.batch, parplan.name = "x"}) -> (tenso
 // CHECK-NEXT: %[[H0:.*]] = parplan.max
 // CHECK-NEXT: %[[Q0:.*]] = parplan.reduce_scatter sum %[[H0]]
 // CHECK: %[[G1:.*]] = parplan.mul %{{.*}} {parplan.micro_batch = 1 : i64
-// CHECK-NEXT: %[[V0:.*]] = parplan.add %[[G0]], %[[G1]] {parplan.micro_batch = 1 : i64
+// CHECK-NEXT: %[[V0:.*]] = parplan.add %[[G0]], %[[G1]] {parplan.micro_batch = 1 : i64, parplan.role = "gradient_sum", parplan.stage = 1 : i64
 // CHECK-NEXT: %[[P0:.*]] = parplan.reduce_scatter sum %[[V0]]
 // CHECK-NEXT: %[[H1:.*]] = parplan.max
 // CHECK-NEXT: %[[Q1:.*]] = parplan.reduce_scatter sum %[[H1]]
