@@ -177,9 +177,8 @@ void ProgramWriter::addUp(Value value, int64_t before, int64_t index) {
   // Of one result, as every gradient of a weight that is added up here.
   PARPLAN_CHECK(maker->getNumResults() == 1, "an op with ",
                 maker->getNumResults(), " results is added up in a visit");
-  for (StringRef name :
-       {attributes::node, attributes::block, attributes::stage,
-        attributes::microBatch, attributes::globalType})
+  for (StringRef name : {attributes::node, attributes::block, attributes::stage,
+                         attributes::microBatch, attributes::globalType})
     if (Attribute attribute = maker->getAttr(name))
       sum->setAttr(name, attribute);
   sum->setAttr(attributes::role, builder.getStringAttr(roles::gradientSum));
