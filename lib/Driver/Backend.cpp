@@ -52,11 +52,10 @@ int64_t parplan::getBucketBytes(const Mesh &mesh, const PlanCosts &costs) {
   return bytes;
 }
 
-std::optional<LoweredProgram> parplan::lower(const Frontend &frontend,
-                                             const PlanningAnswer &answer,
-                                             const PlanCosts &costs,
-                                             IRDumper &dumper,
-                                             DiagnosticEngine &engine) {
+std::optional<LoweredProgram>
+parplan::lower(const Frontend &frontend, const PlanningAnswer &answer,
+               const PlanCosts &costs, IRDumper &dumper,
+               DiagnosticEngine &engine, const std::atomic<bool> *stop) {
   // The plan goes into the module that the problem refers to; a copy is
   // lowered, so that another plan can be tried.
   applyAnswer(frontend.getMain(), frontend.graph, answer);
@@ -64,30 +63,30 @@ std::optional<LoweredProgram> parplan::lower(const Frontend &frontend,
   lowered.module = mlir::OwningOpRef<mlir::ModuleOp>(
       mlir::cast<mlir::ModuleOp>(frontend.model.module.get()->clone()));
   dumper.dump(*lowered.module, "plan");
-  if (!runPhase(*lowered.module, "partition", buildPartitionPipeline, engine))
+  auto run = [&](llvm::StringRef phase,
+                 llvm::function_ref<void(mlir::OpPassManager &)> build) {
+    if (!runPhase(*lowered.module, phase, build, engine))
+      return false;
+    dumper.dump(*lowered.module, phase);
+    return !stop || !stop->load();
+  };
+  if (!run("partition", buildPartitionPipeline))
     return std::nullopt;
-  dumper.dump(*lowered.module, "partition");
-  if (frontend.hasPasses() || answer.pipeline) {
-    if (!runPhase(*lowered.module, "pipeline", buildPipelinePipeline, engine))
-      return std::nullopt;
-    dumper.dump(*lowered.module, "pipeline");
-  }
+  if ((frontend.hasPasses() || answer.pipeline) &&
+      !run("pipeline", buildPipelinePipeline))
+    return std::nullopt;
   if (frontend.isTraining()) {
     int64_t bucketBytes =
         answer.servers ? pushedBucketBytes : getBucketBytes(answer.mesh, costs);
-    auto build = [&](mlir::OpPassManager &manager) {
-      buildMemoryPipeline(manager, bucketBytes, &costs);
-    };
-    if (!runPhase(*lowered.module, "memory", build, engine))
+    if (!run("memory", [&](mlir::OpPassManager &manager) {
+          buildMemoryPipeline(manager, bucketBytes, &costs);
+        }))
       return std::nullopt;
-    dumper.dump(*lowered.module, "memory");
   }
-  auto buildSchedule = [&](mlir::OpPassManager &manager) {
-    buildSchedulePipeline(manager, &costs);
-  };
-  if (!runPhase(*lowered.module, "schedule", buildSchedule, engine))
+  if (!run("schedule", [&](mlir::OpPassManager &manager) {
+        buildSchedulePipeline(manager, &costs);
+      }))
     return std::nullopt;
-  dumper.dump(*lowered.module, "schedule");
   Program program = extractProgram(*lowered.module);
   std::optional<std::string> fault = verifyProgram(program);
   PARPLAN_CHECK(!fault, "the scheduled program is faulty: ", *fault);

@@ -12,6 +12,8 @@
 #include "parplan/Planner/PlanCosts.h"
 #include "parplan/Simulator/Simulator.h"
 
+#include <atomic>
+
 namespace parplan {
 
 class OutputDirectory;
@@ -31,11 +33,13 @@ int64_t getBucketBytes(const Mesh &mesh, const PlanCosts &costs);
 std::string findRuntimeFile();
 
 /// Applies a plan to a copy of the module and runs the phases from partition to
-/// schedule. Whatever fails here is our fault and reported as such.
+/// schedule. Whatever fails here is our fault and reported as such. Nothing
+/// after the phase in which somebody sets `stop`.
 std::optional<LoweredProgram> lower(const Frontend &frontend,
                                     const PlanningAnswer &answer,
                                     const PlanCosts &costs, IRDumper &dumper,
-                                    DiagnosticEngine &engine);
+                                    DiagnosticEngine &engine,
+                                    const std::atomic<bool> *stop = nullptr);
 
 /// Writes the source, the weights, the source map and the manifest, and builds
 /// the executable, as far as `options.emit` goes. False after an error.

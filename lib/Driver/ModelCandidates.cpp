@@ -132,8 +132,12 @@ PlanResult ModelCandidates::searchJointly(int64_t zigzag, int64_t limitBytes,
                                           const SearchControl &control) {
   Stopwatch time;
   Joint &joint = getJoint(zigzag);
-  PlanResult result =
-      joint.planner->search(limitBytes, seconds - time.getSeconds(), control);
+  PlanResult result = joint.planner->search(
+      limitBytes, seconds - time.getSeconds(), control,
+      [&](int64_t microBatches, const PlanningAnswer &answer) {
+        beginEarly({microBatches, zigzag}, answer);
+      });
+  endEarly({result.microBatches, zigzag}, result.answer);
   if (!result.answer)
     return result;
   // Models whose steps grow in another way with the batch are left to the other

@@ -12,6 +12,8 @@
 #include "parplan/Planner/ClusterCosts.h"
 #include "parplan/Planner/PlanChoice.h"
 
+#include <atomic>
+
 namespace parplan {
 
 /// The problems of a model, one for each number of micro-batches and each order
@@ -44,6 +46,12 @@ public:
                                    const PlanResult &plan) override {
     return ProgramNeed{plan.evaluation.peakBytes, std::nullopt};
   }
+  /// A joint search has a plan of a candidate and goes on: until `endEarly`, it
+  /// uses nothing of a candidate's model.
+  virtual void beginEarly(const PlanCandidate &, const PlanningAnswer &) {}
+  /// It has ended with a plan, or with none.
+  virtual void endEarly(const PlanCandidate &,
+                        const std::optional<PlanningAnswer> &) {}
   double getLeastSeconds(const PlanCandidate &candidate,
                          double seconds) override;
   bool isStopped() const override { return options.control.isStopped(); }
@@ -118,7 +126,8 @@ private:
   std::map<std::pair<int64_t, int64_t>, Finished> frontends;
   /// By the order.
   std::map<int64_t, Joint> joints;
-  double importSeconds = 0;
+  /// Steps are imported beside the model of a plan that is likely.
+  std::atomic<double> importSeconds = 0;
 };
 
 } // namespace parplan

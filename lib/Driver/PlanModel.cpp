@@ -2,6 +2,7 @@
 
 #include "lib/Driver/PlanModel.h"
 
+#include "lib/Driver/EarlyProgram.h"
 #include "lib/Driver/Force.h"
 #include "lib/Driver/ForceRules.h"
 #include "lib/Driver/IRDumper.h"
@@ -73,14 +74,28 @@ public:
                     const FrontendOptions &request, const Cluster &cluster,
                     int64_t memoryLimitBytes, IRDumper &dumper)
       : ModelCandidates(context, options, request, cluster),
-        memoryLimitBytes(memoryLimitBytes), dumper(dumper) {}
+        memoryLimitBytes(memoryLimitBytes), dumper(dumper),
+        early([this](const EarlyProgram::Plan &plan,
+                     const std::atomic<bool> &stop) {
+          // Where it fails it is made again, and says why.
+          DiagnosticEngine ignored;
+          IRDumper silent("", ignored);
+          const std::optional<Frontend> &frontend =
+              finish(plan.candidate).frontend;
+          if (!frontend || stop)
+            return std::optional<LoweredProgram>();
+          return parplan::lower(*frontend, plan.answer, costs, silent, ignored,
+                                &stop);
+        }) {}
 
   std::optional<ProgramNeed> lower(const PlanCandidate &candidate,
                                    const PlanResult &plan) override {
     if (dumper.isActive() && dumped != candidate)
       dump(candidate);
-    lowered = parplan::lower(*finish(candidate).frontend, *plan.answer, costs,
-                             dumper, engine);
+    lowered = early.take({candidate, *plan.answer});
+    if (!lowered)
+      lowered = parplan::lower(*finish(candidate).frontend, *plan.answer, costs,
+                               dumper, engine);
     if (!lowered)
       return std::nullopt;
     const Prediction &prediction = lowered->prediction;
@@ -90,6 +105,21 @@ public:
       need.refusal =
           findSmallServer(plan.answer->servers, prediction, memoryLimitBytes);
     return need;
+  }
+
+  void beginEarly(const PlanCandidate &candidate,
+                  const PlanningAnswer &answer) override {
+    // One processor alone would take as much from the search.
+    if (!dumper.isActive() && std::thread::hardware_concurrency() > 1)
+      early.begin({candidate, answer});
+  }
+
+  void endEarly(const PlanCandidate &candidate,
+                const std::optional<PlanningAnswer> &answer) override {
+    if (!answer)
+      return early.settle(nullptr);
+    EarlyProgram::Plan found{candidate, *answer};
+    early.settle(&found);
   }
 
   /// Of the last plan that was lowered.
@@ -110,6 +140,7 @@ private:
   int64_t memoryLimitBytes;
   IRDumper &dumper;
   std::optional<PlanCandidate> dumped;
+  EarlyProgram early;
 };
 
 /// How a model that was imported is asked for near the given request.

@@ -304,7 +304,8 @@ JointPlanner::~JointPlanner() {
 }
 
 PlanResult JointPlanner::search(int64_t memoryLimitBytes, double seconds,
-                                const SearchControl &control) {
+                                const SearchControl &control,
+                                const Likely &likely) {
   SpaceSearchOptions search;
   search.memoryLimitBytes = static_cast<double>(memoryLimitBytes);
   // To lower plan after plan takes longer than a little memory is worth: few
@@ -318,6 +319,9 @@ PlanResult JointPlanner::search(int64_t memoryLimitBytes, double seconds,
   search.progress = [&](const SpaceSearchProgress &progress) {
     control.report(
         {progress.bestSeconds, progress.lowerBoundSeconds, progress.explored});
+  };
+  search.likely = [&](const JudgedPlan &plan, const Configuration &of) {
+    likely(of.microBatches, plan.answer);
   };
   PlanResult plan = finder->find(search).result;
   if (!plan.answer)

@@ -102,8 +102,12 @@ public:
   /// Returns before everything is freed.
   ~JointPlanner();
 
+  /// `likely` is told of the plan that the search goes on to prove, and of
+  /// better ones that it finds then.
+  using Likely =
+      std::function<void(int64_t microBatches, const PlanningAnswer &answer)>;
   PlanResult search(int64_t memoryLimitBytes, double seconds,
-                    const SearchControl &control);
+                    const SearchControl &control, const Likely &likely);
 
 private:
   StepProblems steps;

@@ -21,6 +21,8 @@ struct PipelineChoice {
   /// Seconds of a message, per boundary between two stages; empty: none takes
   /// any time.
   std::vector<double> latencies;
+
+  bool operator==(const PipelineChoice &other) const = default;
 };
 
 /// Who keeps the variables of a training step in place of those who compute.
@@ -106,6 +108,8 @@ struct PlanningAnswer {
   int64_t getPositionCount() const {
     return pipeline ? pipeline->shape.positions : 1;
   }
+
+  bool operator==(const PlanningAnswer &other) const = default;
 };
 
 /// What a rank moves between tiers in a step.

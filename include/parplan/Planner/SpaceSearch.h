@@ -36,6 +36,15 @@
 
 namespace parplan {
 
+/// A mesh, a number of micro-batches and a schedule.
+struct Configuration {
+  int space = 0;
+  int64_t microBatches = 1;
+  ScheduleShape shape;
+
+  bool operator==(const Configuration &) const = default;
+};
+
 struct SpaceSearchProgress {
   /// Infinity: no plan yet.
   double bestSeconds = 0;
@@ -59,15 +68,9 @@ struct SpaceSearchOptions {
   double patienceSeconds = 0;
   const std::atomic<bool> *stop = nullptr;
   std::function<void(const SpaceSearchProgress &)> progress;
-};
-
-/// A mesh, a number of micro-batches and a schedule.
-struct Configuration {
-  int space = 0;
-  int64_t microBatches = 1;
-  ScheduleShape shape;
-
-  bool operator==(const Configuration &) const = default;
+  /// Told of the plan that the search goes on to prove, and of better ones that
+  /// it finds then.
+  std::function<void(const JudgedPlan &, const Configuration &)> likely = {};
 };
 
 struct SpaceSearchResult {

@@ -28,12 +28,13 @@ bool Incumbent::isOver(double seconds) const {
          (result.plan ? seconds : std::max(seconds, options.patienceSeconds));
 }
 
-void Incumbent::keepBetter(JudgedPlan plan,
+bool Incumbent::keepBetter(JudgedPlan plan,
                            const Configuration &configuration) {
   if (plan.evaluation.stepTimeSeconds >= getBest())
-    return;
+    return false;
   result.plan = std::move(plan);
   result.configuration = configuration;
   if (!llvm::is_contained(trail, configuration))
     trail.push_back(configuration);
+  return true;
 }

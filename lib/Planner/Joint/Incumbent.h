@@ -34,7 +34,8 @@ public:
   bool isOver(double seconds) const;
 
   void countPlans(int64_t judged) { result.plans += judged; }
-  void keepBetter(JudgedPlan plan, const Configuration &configuration);
+  /// True if it is the best now.
+  bool keepBetter(JudgedPlan plan, const Configuration &configuration);
 
 private:
   using Clock = std::chrono::steady_clock;

@@ -36,6 +36,7 @@ public:
     prepareLater();
     climb.run();
     source.dropLater();
+    tellLikely();
     raiseAll();
     startWithPlain();
     while (!open.empty() && open.begin()->first < incumbent.getCutoff()) {
@@ -341,7 +342,13 @@ private:
     }
     double seconds = plan.evaluation.stepTimeSeconds;
     checkBound(node, seconds);
-    incumbent.keepBetter(std::move(plan), node.configuration);
+    if (incumbent.keepBetter(std::move(plan), node.configuration))
+      tellLikely();
+  }
+
+  void tellLikely() const {
+    if (options.likely && result.plan)
+      options.likely(*result.plan, result.configuration);
   }
 
   void checkBound(const Node &node, double planSeconds) const {

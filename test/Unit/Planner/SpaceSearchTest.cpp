@@ -142,6 +142,27 @@ TEST(SpaceSearch, TheSameTwice) {
             second.certificate.upperBoundSeconds);
 }
 
+TEST(SpaceSearch, TheLastLikelyPlanIsTheBest) {
+  int told = 0;
+  for (unsigned seed = 600; seed < 620; ++seed) {
+    SCOPED_TRACE(seed);
+    StubSource source(seed, {});
+    double likely = std::numeric_limits<double>::infinity();
+    SpaceSearchOptions options;
+    options.memoryLimitBytes = source.memoryLimitBytes;
+    options.likely = [&](const JudgedPlan &plan, const Configuration &) {
+      EXPECT_LT(plan.evaluation.stepTimeSeconds, likely);
+      likely = plan.evaluation.stepTimeSeconds;
+      ++told;
+    };
+    SpaceSearchResult found = searchSpaces(source, options);
+    if (found.plan) {
+      EXPECT_EQ(likely, found.plan->evaluation.stepTimeSeconds);
+    }
+  }
+  EXPECT_GT(told, 10);
+}
+
 TEST(SpaceSearch, LaterSearchesMayHaveLessMemory) {
   int fewerCalls = 0;
   for (unsigned seed = 300; seed < 320; ++seed) {
