@@ -30,28 +30,6 @@ using namespace parplan;
 /// bucket is made.
 constexpr int64_t pushedBucketBytes = int64_t(1) << 23;
 
-int64_t parplan::getBucketBytes(const Mesh &mesh, const PlanCosts &costs) {
-  // Ranks along these axes have other samples or positions, and add their
-  // gradients up.
-  AxisList axes;
-  for (int axis = 0; axis < mesh.getAxisCount(); ++axis)
-    if (AxisRole role = mesh.getAxis(axis).role;
-        role != AxisRole::tensor && role != AxisRole::pipeline)
-      axes.push_back(axis);
-  if (axes.empty())
-    return 0;
-  // Half of a larger bucket takes half the time: nothing is left to gain.
-  constexpr int64_t least = int64_t(1) << 20, most = int64_t(1) << 28;
-  constexpr double saturation = 0.55;
-  int64_t bytes = least;
-  auto getSeconds = [&](int64_t size) {
-    return costs.getCollectiveSeconds(MoveKind::allReduce, mesh, axes, size);
-  };
-  while (bytes < most && getSeconds(bytes) > saturation * getSeconds(2 * bytes))
-    bytes *= 2;
-  return bytes;
-}
-
 std::optional<LoweredProgram>
 parplan::lower(const Frontend &frontend, const PlanningAnswer &answer,
                const PlanCosts &costs, IRDumper &dumper,

@@ -25,10 +25,6 @@ struct LoweredProgram {
   Prediction prediction;
 };
 
-/// Gradient bytes of a bucket: as few as do not make reductions over data,
-/// context and expert axes dearer.
-int64_t getBucketBytes(const Mesh &mesh, const PlanCosts &costs);
-
 /// parplan_runtime.json, which says how programs are compiled.
 std::string findRuntimeFile();
 

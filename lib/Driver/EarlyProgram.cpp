@@ -2,9 +2,16 @@
 
 #include "lib/Driver/EarlyProgram.h"
 
-#include <utility>
+#include <sys/resource.h>
+#include <unistd.h>
 
 using namespace parplan;
+
+/// The thread has what the search leaves of the processors.
+static void yieldToOthers() {
+  constexpr int lower = 10;
+  (void)setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), lower);
+}
 
 void EarlyProgram::begin(Plan plan) {
   std::lock_guard<std::mutex> lock(mutex);
@@ -20,13 +27,20 @@ void EarlyProgram::begin(Plan plan) {
 }
 
 void EarlyProgram::work() {
+  yieldToOthers();
   std::unique_lock<std::mutex> lock(mutex);
   while (waiting) {
-    current = std::exchange(waiting, std::nullopt);
+    current = std::move(waiting);
+    waiting.reset();
+    std::optional<Made> dropped = std::move(made);
     made.reset();
     stop = false;
     lock.unlock();
+    // Large ones take a while to free.
+    dropped.reset();
     std::optional<LoweredProgram> program = make(*current, stop);
+    if (stop)
+      program.reset();
     lock.lock();
     if (program && !stop)
       made.emplace(std::move(*current), std::move(*program));
@@ -50,9 +64,9 @@ void EarlyProgram::settle(const Plan *found) {
 }
 
 std::optional<LoweredProgram> EarlyProgram::take(const Plan &plan) {
-  if (!made || made->first != plan)
-    return std::nullopt;
-  std::optional<LoweredProgram> program(std::move(made->second));
+  std::optional<LoweredProgram> program;
+  if (made && made->first == plan)
+    program.emplace(std::move(made->second));
   made.reset();
   return program;
 }

@@ -11,8 +11,11 @@
 #include "parplan/Planner/PlanChoice.h"
 
 #include <atomic>
+#include <functional>
 #include <mutex>
+#include <optional>
 #include <thread>
+#include <utility>
 
 namespace parplan {
 
@@ -27,7 +30,8 @@ public:
     bool operator==(const Plan &other) const = default;
   };
   /// Makes a program; nothing after a fault, or where `stop` was set meanwhile.
-  /// Until `settle`, nobody else may use what it uses.
+  /// Until `settle`, nobody else may use what it uses, but for costs, which
+  /// lock.
   using Make = std::function<std::optional<LoweredProgram>(
       const Plan &plan, const std::atomic<bool> &stop)>;
 
@@ -39,7 +43,7 @@ public:
   /// Waits for the program of the plan that the search ended with, if that was
   /// begun, and for nothing else.
   void settle(const Plan *found);
-  /// Of settled work the program of a plan, once.
+  /// Of settled work the program of a plan, once; others are dropped.
   std::optional<LoweredProgram> take(const Plan &plan);
 
 private:
@@ -52,7 +56,8 @@ private:
   std::optional<Plan> waiting, current;
   std::atomic<bool> stop = false;
   /// With the plan that it is of.
-  std::optional<std::pair<Plan, LoweredProgram>> made;
+  using Made = std::pair<Plan, LoweredProgram>;
+  std::optional<Made> made;
   bool isWorking = false;
 };
 

@@ -6,6 +6,7 @@
 #include "lib/Driver/IRDumper.h"
 #include "lib/Driver/PlanModel.h"
 #include "parplan/Planner/ProblemFile.h"
+#include "parplan/Support/Check.h"
 #include "parplan/Support/DiagnosticCodes.h"
 #include "passes/Order/Passes.h"
 
@@ -132,12 +133,14 @@ PlanResult ModelCandidates::searchJointly(int64_t zigzag, int64_t limitBytes,
                                           const SearchControl &control) {
   Stopwatch time;
   Joint &joint = getJoint(zigzag);
+  isLent = true;
   PlanResult result = joint.planner->search(
       limitBytes, seconds - time.getSeconds(), control,
       [&](int64_t microBatches, const PlanningAnswer &answer) {
         beginEarly({microBatches, zigzag}, answer);
       });
   endEarly({result.microBatches, zigzag}, result.answer);
+  isLent = false;
   if (!result.answer)
     return result;
   // Models whose steps grow in another way with the batch are left to the other
@@ -173,7 +176,7 @@ ModelCandidates::Joint &ModelCandidates::getJoint(int64_t zigzag) {
   joint.getStep = [this, make = problems.get](int64_t count) {
     Stopwatch time;
     std::optional<PlanningProblem> problem = make(count);
-    importSeconds += time.getSeconds();
+    countImport(time.getSeconds());
     return problem;
   };
   problems.get = joint.getStep;
@@ -240,13 +243,24 @@ ModelCandidates::simplify(const PlanCandidate &candidate) {
     IRDumper silent("", imported.engine);
     imported.model =
         simplifyModel(context, getOptions(candidate), silent, imported.engine);
-    importSeconds += time.getSeconds();
+    countImport(time.getSeconds());
   }
   return imported.model;
 }
 
+void ModelCandidates::countImport(double seconds) {
+  if (std::this_thread::get_id() == planner)
+    importSeconds += seconds;
+}
+
 ModelCandidates::Finished &
 ModelCandidates::finish(const PlanCandidate &candidate) {
+  PARPLAN_CHECK(!isLent, "models are used beside whoever has them");
+  return finishLent(candidate);
+}
+
+ModelCandidates::Finished &
+ModelCandidates::finishLent(const PlanCandidate &candidate) {
   auto [place, isNew] =
       frontends.try_emplace({candidate.microBatches, candidate.zigzag});
   Finished &finished = place->second;
@@ -254,7 +268,7 @@ ModelCandidates::finish(const PlanCandidate &candidate) {
   if (!isNew || !simplified)
     return finished;
   if (candidate.zigzag > 1) {
-    const Finished &plain = finish({candidate.microBatches});
+    const Finished &plain = finishLent({candidate.microBatches});
     finished.isShared =
         plain.frontend &&
         llvm::is_contained(
@@ -267,7 +281,7 @@ ModelCandidates::finish(const PlanCandidate &candidate) {
   IRDumper silent("", finished.engine);
   finished.frontend = finishFrontend(simplified->clone(), getOptions(candidate),
                                      silent, finished.engine);
-  importSeconds += time.getSeconds();
+  countImport(time.getSeconds());
   if (finished.frontend && finished.frontend->orderObstacle) {
     finished.obstacle = std::move(finished.frontend->orderObstacle);
     finished.frontend.reset();

@@ -12,7 +12,7 @@
 #include "parplan/Planner/ClusterCosts.h"
 #include "parplan/Planner/PlanChoice.h"
 
-#include <atomic>
+#include <thread>
 
 namespace parplan {
 
@@ -46,10 +46,10 @@ public:
                                    const PlanResult &plan) override {
     return ProgramNeed{plan.evaluation.peakBytes, std::nullopt};
   }
-  /// A joint search has a plan of a candidate and goes on: until `endEarly`, it
-  /// uses nothing of a candidate's model.
+  /// A joint search has a plan of a candidate and goes on. Until `endEarly` the
+  /// models of candidates are lent to whoever works beside it.
   virtual void beginEarly(const PlanCandidate &, const PlanningAnswer &) {}
-  /// It has ended with a plan, or with none.
+  /// It has ended with a plan, or with none: nobody uses the models any more.
   virtual void endEarly(const PlanCandidate &,
                         const std::optional<PlanningAnswer> &) {}
   double getLeastSeconds(const PlanCandidate &candidate,
@@ -87,6 +87,8 @@ protected:
   const std::optional<SimplifiedModel> &
   simplify(const PlanCandidate &candidate);
   Finished &finish(const PlanCandidate &candidate);
+  /// The same for whoever they are lent to.
+  Finished &finishLent(const PlanCandidate &candidate);
 
   mlir::MLIRContext &context;
   const CompileOptions &options;
@@ -126,8 +128,11 @@ private:
   std::map<std::pair<int64_t, int64_t>, Finished> frontends;
   /// By the order.
   std::map<int64_t, Joint> joints;
-  /// Steps are imported beside the model of a plan that is likely.
-  std::atomic<double> importSeconds = 0;
+  void countImport(double seconds);
+  /// Of the thread that plans: what others import meanwhile takes it none.
+  double importSeconds = 0;
+  std::thread::id planner = std::this_thread::get_id();
+  bool isLent = false;
 };
 
 } // namespace parplan

@@ -72,16 +72,21 @@ class LoweredCandidates : public ModelCandidates {
 public:
   LoweredCandidates(mlir::MLIRContext &context, const CompileOptions &options,
                     const FrontendOptions &request, const Cluster &cluster,
-                    int64_t memoryLimitBytes, IRDumper &dumper)
+                    int64_t memoryLimitBytes, IRDumper &dumper, bool isEarly)
       : ModelCandidates(context, options, request, cluster),
         memoryLimitBytes(memoryLimitBytes), dumper(dumper),
+        // One processor alone would take as much from the search, what is
+        // dumped is dumped once, and what is compared with a joint plan comes
+        // before its program.
+        isEarly(isEarly && std::thread::hardware_concurrency() > 1 &&
+                !dumper.isActive() && !options.force.hasMoreThanCounts()),
         early([this](const EarlyProgram::Plan &plan,
                      const std::atomic<bool> &stop) {
           // Where it fails it is made again, and says why.
           DiagnosticEngine ignored;
           IRDumper silent("", ignored);
           const std::optional<Frontend> &frontend =
-              finish(plan.candidate).frontend;
+              finishLent(plan.candidate).frontend;
           if (!frontend || stop)
             return std::optional<LoweredProgram>();
           return parplan::lower(*frontend, plan.answer, costs, silent, ignored,
@@ -93,6 +98,7 @@ public:
     if (dumper.isActive() && dumped != candidate)
       dump(candidate);
     lowered = early.take({candidate, *plan.answer});
+    isLoweredEarly = lowered.has_value();
     if (!lowered)
       lowered = parplan::lower(*finish(candidate).frontend, *plan.answer, costs,
                                dumper, engine);
@@ -109,8 +115,7 @@ public:
 
   void beginEarly(const PlanCandidate &candidate,
                   const PlanningAnswer &answer) override {
-    // One processor alone would take as much from the search.
-    if (!dumper.isActive() && std::thread::hardware_concurrency() > 1)
+    if (isEarly)
       early.begin({candidate, answer});
   }
 
@@ -122,8 +127,9 @@ public:
     early.settle(&found);
   }
 
-  /// Of the last plan that was lowered.
+  /// Of the last plan that was lowered, and whether beside the search.
   std::optional<LoweredProgram> lowered;
+  bool isLoweredEarly = false;
   /// What lowering said.
   DiagnosticEngine engine;
 
@@ -140,6 +146,8 @@ private:
   int64_t memoryLimitBytes;
   IRDumper &dumper;
   std::optional<PlanCandidate> dumped;
+  /// Programs are made beside the search.
+  bool isEarly;
   EarlyProgram early;
 };
 
@@ -154,7 +162,7 @@ struct NearModel {
 std::optional<PlannedModel>
 planModel(mlir::MLIRContext &context, const CompileOptions &options,
           const FrontendOptions &request, const Cluster &cluster,
-          int64_t memoryLimitBytes, IRDumper &dumper,
+          int64_t memoryLimitBytes, IRDumper &dumper, bool isEarly,
           llvm::function_ref<WaysOut(const NearModel &)> findWays,
           DiagnosticEngine &engine) {
   Stopwatch time;
@@ -171,7 +179,7 @@ planModel(mlir::MLIRContext &context, const CompileOptions &options,
   NearModel near{first->globalBatch * request.workers, info.batchSymbol,
                  options.globalBatch || !info.batchSymbol.empty()};
   LoweredCandidates candidates(context, options, request, cluster,
-                               memoryLimitBytes, dumper);
+                               memoryLimitBytes, dumper, isEarly);
   PlanChoice choice = candidates.choose(std::move(*first), std::move(said),
                                         memoryLimitBytes, engine);
   engine.append(std::move(candidates.engine));
@@ -187,7 +195,8 @@ planModel(mlir::MLIRContext &context, const CompileOptions &options,
                       std::move(*candidates.lowered),
                       std::move(sequence),
                       importSeconds,
-                      time.getSeconds() - importSeconds};
+                      time.getSeconds() - importSeconds,
+                      candidates.isLoweredEarly};
 }
 
 /// Plans what is near a request, as long as there is time.
@@ -226,7 +235,8 @@ public:
     IRDumper silent("", engine);
     std::optional<PlannedModel> planned = planModel(
         context, asked, step, *cluster, memoryLimitBytes, silent,
-        [](const NearModel &) { return WaysOut(); }, engine);
+        // Its time is that of all threads.
+        /*isEarly=*/false, [](const NearModel &) { return WaysOut(); }, engine);
     if (planned)
       return {NearAttempt::Outcome::fits,
               planned->lowered.prediction.getPeakBytes(),
@@ -275,7 +285,7 @@ parplan::planModel(mlir::MLIRContext &context, const CompileOptions &options,
         [&](const NearRequest &near) { return planner.plan(near); });
   };
   return ::planModel(context, options, request, cluster, memoryLimitBytes,
-                     dumper, findWays, engine);
+                     dumper, /*isEarly=*/true, findWays, engine);
 }
 
 PlanChoice parplan::planWithoutProgram(mlir::MLIRContext &context,

@@ -36,6 +36,8 @@ struct PlannedModel {
   std::optional<SequenceSummary> sequence;
   double importSeconds = 0;
   double searchSeconds = 0;
+  /// The program was made beside the search.
+  bool isLoweredEarly = false;
 };
 
 /// Imports the model for every number of micro-batches and every order of its

@@ -18,23 +18,32 @@ namespace {
 
 using Bucket = SmallVector<const UpdateLane *>;
 
-/// Whether all that one pass contributes to the lanes is there before the next
-/// one contributes. Else the bucket would hold what one chunk of a position has
-/// made until the other one has, which are many micro-batches apart.
-bool keepStep(ArrayRef<const UpdateLane *> bucket, const UpdateLane &lane) {
-  auto isBefore = [](Value one, Value other) {
-    Operation *first = one.getDefiningOp(), *second = other.getDefiningOp();
+std::optional<int64_t> getStageOf(Value leaf) {
+  Operation *maker = leaf.getDefiningOp();
+  return maker ? getStage(maker) : std::nullopt;
+}
+
+/// Whether the same passes contribute to the lanes: ops of the same stages, and
+/// all that one pass contributes is there before the next one does. Else the
+/// bucket would hold what one chunk of a position has made until the other one
+/// has, which are many micro-batches apart.
+bool areOfSamePasses(const UpdateLane &one, const UpdateLane &other) {
+  auto isBefore = [](Value left, Value right) {
+    Operation *first = left.getDefiningOp(), *second = right.getDefiningOp();
     return !first || (second && first->isBeforeInBlock(second));
   };
-  for (size_t next = 1; next < lane.leaves.size(); ++next)
-    for (const UpdateLane *member : bucket)
-      if (!isBefore(member->leaves[next - 1], lane.leaves[next]) ||
-          !isBefore(lane.leaves[next - 1], member->leaves[next]))
-        return false;
+  for (size_t leaf = 0; leaf < one.leaves.size(); ++leaf)
+    if (getStageOf(one.leaves[leaf]) != getStageOf(other.leaves[leaf]))
+      return false;
+  for (size_t next = 1; next < one.leaves.size(); ++next)
+    if (!isBefore(one.leaves[next - 1], other.leaves[next]) ||
+        !isBefore(other.leaves[next - 1], one.leaves[next]))
+      return false;
   return true;
 }
 
-/// Equal lanes in order, each as long as it fits into `limit`.
+/// Equal lanes of the same passes in order, each as long as it fits into
+/// `limit`.
 std::vector<Bucket> divide(ArrayRef<UpdateLane> lanes, int64_t limit,
                            const ShardingAccess &access) {
   struct Open {
@@ -49,8 +58,12 @@ std::vector<Bucket> divide(ArrayRef<UpdateLane> lanes, int64_t limit,
         type.getNumElements() * getElementBytes(type.getElementType());
     auto [found, isNew] = open.try_emplace(lane.signature);
     Open &current = found->second;
-    if (isNew || current.bytes + bytes > limit ||
-        !keepStep(buckets[current.bucket], lane)) {
+    bool fits =
+        !isNew && current.bytes + bytes <= limit &&
+        llvm::all_of(buckets[current.bucket], [&](const UpdateLane *member) {
+          return areOfSamePasses(*member, lane);
+        });
+    if (!fits) {
       current = {buckets.size()};
       buckets.emplace_back();
     }

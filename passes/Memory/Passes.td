@@ -12,7 +12,8 @@ def BucketGradients : Pass<"parplan-bucket-gradients", "::mlir::ModuleOp"> {
 
     Variables whose gradients are reduced, updated and gathered by the same moves
     and updates, one after the other, become members of one bucket, until it
-    holds `bytes`. Their gradients are packed where the last one is complete; the
+    holds `bytes`, as far as the same passes make their gradients: ops of the same
+    stages, pass by pass. Their gradients are packed where the last one is complete; the
     moves, the update and the square sum run once, on flat buckets. A bucket is
     cut as a whole: it is padded once. Variables that are stored share a bucket
     within a block of the model only.

@@ -11,8 +11,9 @@ def Recompute : Pass<"parplan-recompute", "::mlir::ModuleOp"> {
     What ops of the backward pass read of a forward op with `parplan.recompute`,
     they read of a copy of the op that stands before the first of them. The copy
     reads values that are kept, or copies in its turn, but no copy of another
-    stage: what comes from there is kept. Copies have the role `input_gradient`.
-    Moves that ended in such a value run again too; where the backward pass has
+    stage: what comes from there is kept. Copies have the role `input_gradient`,
+    but gathers `weight_gradient`: they run with the first that reads them. Moves
+    that ended in such a value run again too; where the backward pass has
     the same move, it stands before the first of its readers, and serves all.
 
     Ops that run once per step are kept whatever they say.

@@ -82,11 +82,11 @@ private:
     Operation *copy = builder.clone(*op, operands);
     copy->removeAttr(attributes::recompute);
     copy->removeAttr(attributes::tier);
-    // A move is made for whoever reads it, perhaps for gradients of weights
-    // alone: in between it would take the most bytes.
+    // What is gathered is made for whoever reads it, perhaps for gradients of
+    // weights alone: what it is gathered from takes fewer bytes until then.
     copy->setAttr(attributes::role,
-                  builder.getStringAttr(isMove(op) ? roles::weightGradient
-                                                   : roles::inputGradient));
+                  builder.getStringAttr(gathers(op) ? roles::weightGradient
+                                                    : roles::inputGradient));
     return copy;
   }
 
@@ -106,6 +106,14 @@ private:
             getMeaning(other) == getMeaning(move))
           return other;
     return nullptr;
+  }
+
+  static bool gathers(Operation *op) {
+    return isMove(op) && getElementCount(op->getResult(0)) >
+                             getElementCount(op->getOperand(0));
+  }
+  static int64_t getElementCount(Value value) {
+    return cast<RankedTensorType>(value.getType()).getNumElements();
   }
 
   /// What an op does, not what it is for.

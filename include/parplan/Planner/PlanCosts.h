@@ -83,6 +83,14 @@ private:
                         const PlanningValue &value) const;
 };
 
+/// No bucket of more than one gradient is larger: half of it takes half the
+/// time, so nothing is left to gain.
+inline constexpr int64_t mostBucketBytes = int64_t(1) << 28;
+
+/// Gradient bytes of a bucket: as few as do not make reductions over data,
+/// context and expert axes dearer; 0: there are none.
+int64_t getBucketBytes(const Mesh &mesh, const PlanCosts &costs);
+
 } // namespace parplan
 
 #endif // PARPLAN_PLANNER_PLANCOSTS_H

@@ -9,7 +9,7 @@
 // once at its end.
 //
 //                       reductions of n bytes      besides the pieces
-//   per micro-batch     m                          those of an op or two
+//   per micro-batch     m                          those of two buckets
 //   per visit           visits, m / g for groups   those of the whole chunk
 //                       of g micro-batches
 //

@@ -16,13 +16,6 @@
 
 namespace parplan {
 
-/// The phase that a pass runs; unsplit, both gradients are that of the input.
-inline Phase getPhase(PassKind kind) {
-  return kind == PassKind::forward          ? Phase::forward
-         : kind == PassKind::weightGradient ? Phase::weightGradient
-                                            : Phase::inputGradient;
-}
-
 struct Execution {
   struct Run {
     int op = 0;

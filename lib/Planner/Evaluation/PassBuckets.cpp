@@ -8,9 +8,6 @@
 
 using namespace parplan;
 
-/// No bucket of more than one gradient is larger.
-constexpr int64_t mostBytes = int64_t(1) << 28;
-
 void PassBuckets::add(int time, int64_t bytes) {
   if (buckets.empty() || buckets.back().bytes + bytes > mostBytes)
     buckets.push_back({time, time, 0});

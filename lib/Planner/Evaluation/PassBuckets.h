@@ -16,6 +16,9 @@ namespace parplan {
 /// the first gradient in it until the next one is whole, by when it is reduced.
 class PassBuckets {
 public:
+  /// Of at most so many bytes, unless one gradient has more.
+  explicit PassBuckets(int64_t mostBytes) : mostBytes(mostBytes) {}
+
   /// A gradient that is made at a time of the stage. Times ascend.
   void add(int time, int64_t bytes);
 
@@ -32,6 +35,7 @@ private:
     int first, last;
     int64_t bytes;
   };
+  int64_t mostBytes;
   std::vector<Bucket> buckets;
 };
 

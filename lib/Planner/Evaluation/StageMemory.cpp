@@ -74,9 +74,10 @@ private:
 
   /// Whether every pass brings what it makes to where its sum lies, in a bucket
   /// of the program.
-  bool isReducedPerPass(int value, const PlanningOp &op, int made) const {
-    return op.perMicroBatch && isGradient(value) &&
-           problem.values[value].bucketBytes > 0 && visitCounts[value] == 0 &&
+  bool isReducedPerPass(int value, const Execution::Run &run, int made) const {
+    return problem.ops[run.op].perMicroBatch && isOfReducingPass(run) &&
+           isGradient(value) && problem.values[value].bucketBytes > 0 &&
+           visitCounts[value] == 0 &&
            llvm::any_of(plan.getChangeToRest(value, made).path->moves,
                         [](const Move &move) { return !move.isLocal(); });
   }
@@ -87,8 +88,16 @@ private:
                                       : Phase::inputGradient;
   }
 
+  bool isOfReducingPass(const Execution::Run &run) const {
+    return run.phase == Phase::weightGradient ||
+           run.phase == getReducingPhase();
+  }
+
   void addRuns() {
-    buckets.resize(shape.getStageCount());
+    const PlanCosts *costs = plan.tables.getCosts();
+    buckets.assign(shape.getStageCount(),
+                   PassBuckets(costs ? getBucketBytes(answer.mesh, *costs)
+                                     : mostBucketBytes));
     for (auto [index, run] : llvm::enumerate(execution.runs)) {
       const PlanningOp &op = problem.ops[run.op];
       int at = getTime(static_cast<int>(index));
@@ -97,7 +106,7 @@ private:
         if (int made = plan.getMade(run.op, position);
             made != plan.rest[result] && !plan.isSum(result)) {
           int64_t madeBytes = plan.tables.getBytes(result, made);
-          if (isReducedPerPass(result, op, made))
+          if (isReducedPerPass(result, run, made))
             buckets[run.stage].add(at, madeBytes);
           else
             bytes += madeBytes;

@@ -56,6 +56,29 @@ static double getExposedShare(MoveKind kind, const PlanningValue &value) {
   }
 }
 
+int64_t parplan::getBucketBytes(const Mesh &mesh, const PlanCosts &costs) {
+  // Ranks along these axes have other samples or positions, and add their
+  // gradients up.
+  AxisList axes;
+  for (int axis = 0; axis < mesh.getAxisCount(); ++axis)
+    if (AxisRole role = mesh.getAxis(axis).role;
+        role != AxisRole::tensor && role != AxisRole::pipeline)
+      axes.push_back(axis);
+  if (axes.empty())
+    return 0;
+  // Half of a larger bucket takes half the time: nothing is left to gain.
+  constexpr int64_t least = int64_t(1) << 20;
+  constexpr double saturation = 0.55;
+  int64_t bytes = least;
+  auto getSeconds = [&](int64_t size) {
+    return costs.getCollectiveSeconds(MoveKind::allReduce, mesh, axes, size);
+  };
+  while (bytes < mostBucketBytes &&
+         getSeconds(bytes) > saturation * getSeconds(2 * bytes))
+    bytes *= 2;
+  return bytes;
+}
+
 /// The share of a value in the call that moves its bucket, where everything in
 /// it lies as the value does.
 double PlanCosts::getMoveSeconds(const Move &move, const Mesh &mesh,
@@ -67,7 +90,7 @@ double PlanCosts::getMoveSeconds(const Move &move, const Mesh &mesh,
   if (value.bucketBytes == 0 || bytes == 0 || isOfTensors)
     return getCollectiveSeconds(move.kind, mesh, move.axes, bytes);
   // Beyond, a call twice as large takes twice as long.
-  constexpr double most = 1 << 28;
+  constexpr auto most = static_cast<double>(mostBucketBytes);
   auto own = static_cast<double>(bytes);
   double share = own / static_cast<double>(value.getWholeBytes());
   double bucket = std::max(

@@ -160,3 +160,38 @@ func.func @of_two_chunks(%ga0: tensor<4xf32>, %ga1: tensor<4xf32>, %gb0: tensor<
     {parplan.global_type = tensor<4xf32>, parplan.shardings = [#parplan.sharding<@mesh, [{}], stored = {"dp0"}>]} : tensor<2xf32>, tensor<2xf32>, tensor<f32>
   return %na, %nb, %reada, %readb : tensor<2xf32>, tensor<2xf32>, tensor<4xf32>, tensor<4xf32>
 }
+
+// -----
+
+parplan.mesh @mesh <["dp0"=2 data]>
+parplan.initializer @a "a" : tensor<4xf32> in "" at 0 length 16
+parplan.initializer @b "b" : tensor<4xf32> in "" at 16 length 16
+parplan.initializer @c "c" : tensor<4xf32> in "" at 32 length 16
+
+// What is reduced once is complete a visit earlier for one of two stages.
+// CHECK-LABEL: func.func @of_two_stages
+// CHECK: parplan.pack %{{.*}}, %{{.*}} at [0, 16]
+// CHECK-NEXT: parplan.all_reduce sum {{.*}} tensor<32xf32> -> tensor<32xf32>
+// CHECK: parplan.all_reduce sum {{.*}} tensor<4xf32> -> tensor<4xf32>
+// CHECK: return
+func.func @of_two_stages(%ga: tensor<4xf32>, %gb: tensor<4xf32>, %gc: tensor<4xf32>, %rate: tensor<f32>)
+    -> (tensor<4xf32> {parplan.variable = #parplan.variable<@a>, parplan.global_type = tensor<4xf32>, parplan.sharding = #parplan.sharding<@mesh, [{}]>},
+        tensor<4xf32> {parplan.variable = #parplan.variable<@b>, parplan.global_type = tensor<4xf32>, parplan.sharding = #parplan.sharding<@mesh, [{}]>},
+        tensor<4xf32> {parplan.variable = #parplan.variable<@c>, parplan.global_type = tensor<4xf32>, parplan.sharding = #parplan.sharding<@mesh, [{}]>}) {
+  %a = parplan.parameter @a {parplan.global_type = tensor<4xf32>, parplan.shardings = [#parplan.sharding<@mesh, [{}]>]} : tensor<4xf32>
+  %b = parplan.parameter @b {parplan.global_type = tensor<4xf32>, parplan.shardings = [#parplan.sharding<@mesh, [{}]>]} : tensor<4xf32>
+  %c = parplan.parameter @c {parplan.global_type = tensor<4xf32>, parplan.shardings = [#parplan.sharding<@mesh, [{}]>]} : tensor<4xf32>
+  %pa = parplan.neg %ga {parplan.stage = 1 : i64, parplan.shardings = [#parplan.sharding<@mesh, [{}], partial = sum{"dp0"}>]} : tensor<4xf32>
+  %ra = parplan.all_reduce sum %pa axes <"dp0"> to <@mesh, [{}]> {parplan.global_type = tensor<4xf32>} : tensor<4xf32> -> tensor<4xf32>
+  %pb = parplan.neg %gb {parplan.stage = 1 : i64, parplan.shardings = [#parplan.sharding<@mesh, [{}], partial = sum{"dp0"}>]} : tensor<4xf32>
+  %rb = parplan.all_reduce sum %pb axes <"dp0"> to <@mesh, [{}]> {parplan.global_type = tensor<4xf32>} : tensor<4xf32> -> tensor<4xf32>
+  %pc = parplan.neg %gc {parplan.stage = 0 : i64, parplan.shardings = [#parplan.sharding<@mesh, [{}], partial = sum{"dp0"}>]} : tensor<4xf32>
+  %rc = parplan.all_reduce sum %pc axes <"dp0"> to <@mesh, [{}]> {parplan.global_type = tensor<4xf32>} : tensor<4xf32> -> tensor<4xf32>
+  %na = parplan.optimizer_update sgd %a, %ra learning_rate %rate betas 0.9, 0.999 epsilon 1.0e-8 weight_decay 0.0 momentum 0.0
+    {parplan.shardings = [#parplan.sharding<@mesh, [{}]>]} : tensor<4xf32>, tensor<4xf32>, tensor<f32>
+  %nb = parplan.optimizer_update sgd %b, %rb learning_rate %rate betas 0.9, 0.999 epsilon 1.0e-8 weight_decay 0.0 momentum 0.0
+    {parplan.shardings = [#parplan.sharding<@mesh, [{}]>]} : tensor<4xf32>, tensor<4xf32>, tensor<f32>
+  %nc = parplan.optimizer_update sgd %c, %rc learning_rate %rate betas 0.9, 0.999 epsilon 1.0e-8 weight_decay 0.0 momentum 0.0
+    {parplan.shardings = [#parplan.sharding<@mesh, [{}]>]} : tensor<4xf32>, tensor<4xf32>, tensor<f32>
+  return %na, %nb, %nc : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+}

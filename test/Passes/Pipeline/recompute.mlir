@@ -99,3 +99,15 @@ func.func @gathered_for_weights(%x: tensor<2xf32> {parplan.batch}) -> tensor<4xf
   %sum = parplan.accumulate %dw : tensor<4xf32>
   return %sum : tensor<4xf32>
 }
+
+// What brings it to rest runs with it: before, it has more bytes.
+// CHECK-LABEL: func.func @scattered
+func.func @scattered(%x: tensor<4xf32> {parplan.batch}) -> tensor<2xf32> attributes {parplan.micro_batches = 2 : i64} {
+  %h = parplan.neg %x {parplan.per_micro_batch, parplan.recompute} : tensor<4xf32>
+  // CHECK: parplan.reduce_scatter
+  %rest = parplan.reduce_scatter sum %h axes <"x"> dim 0 to <@mesh, [{"x"}]> {parplan.per_micro_batch, parplan.recompute} : tensor<4xf32> -> tensor<2xf32>
+  // CHECK: parplan.reduce_scatter {{.*}} {parplan.per_micro_batch, parplan.role = "input_gradient"}
+  %dw = parplan.mul %rest, %rest {parplan.per_micro_batch, parplan.role = "weight_gradient"} : tensor<2xf32>, tensor<2xf32>
+  %sum = parplan.accumulate %dw : tensor<2xf32>
+  return %sum : tensor<2xf32>
+}

@@ -68,7 +68,6 @@ TEST(EarlyProgram, StopsForABetterPlan) {
   early.begin(better);
   early.settle(&better);
   EXPECT_EQ(begun.back(), 2);
-  EXPECT_FALSE(early.take(worse));
   EXPECT_TRUE(early.take(better));
 }
 
@@ -96,6 +95,18 @@ TEST(EarlyProgram, TellsPlansApartByAllThatTheyDecide) {
   early.begin(begun);
   early.settle(&begun);
   EXPECT_FALSE(early.take(found));
+}
+
+TEST(EarlyProgram, IsDroppedForAnotherPlan) {
+  EarlyProgram early(
+      [](const EarlyProgram::Plan &plan, const std::atomic<bool> &) {
+        return std::optional(makeProgram(plan));
+      });
+  EarlyProgram::Plan begun = makePlan(2);
+  early.begin(begun);
+  early.settle(&begun);
+  EXPECT_FALSE(early.take(makePlan(4)));
+  EXPECT_FALSE(early.take(begun));
 }
 
 TEST(EarlyProgram, MayHaveNone) {

@@ -34,7 +34,7 @@ protected:
 } // namespace
 
 TEST_F(PassBucketsTest, aBucketTakesGradientsUntilItIsFull) {
-  PassBuckets buckets;
+  PassBuckets buckets(256 * megabyte);
   for (int time : times)
     buckets.add(time, 60 * megabyte);
   EXPECT_EQ(getPeak(buckets), 240 * megabyte);
@@ -42,7 +42,7 @@ TEST_F(PassBucketsTest, aBucketTakesGradientsUntilItIsFull) {
 }
 
 TEST_F(PassBucketsTest, aBucketIsReducedWhileTheNextOneIsMade) {
-  PassBuckets buckets;
+  PassBuckets buckets(256 * megabyte);
   for (int time : times)
     buckets.add(time, 200 * megabyte);
   EXPECT_EQ(getPeak(buckets), 400 * megabyte);
@@ -50,7 +50,7 @@ TEST_F(PassBucketsTest, aBucketIsReducedWhileTheNextOneIsMade) {
 }
 
 TEST_F(PassBucketsTest, aGradientLargerThanABucketHasOneOfItsOwn) {
-  PassBuckets buckets;
+  PassBuckets buckets(256 * megabyte);
   buckets.add(times[0], 300 * megabyte);
   buckets.add(times[1], 10 * megabyte);
   EXPECT_EQ(getPeak(buckets), 310 * megabyte);
@@ -58,7 +58,7 @@ TEST_F(PassBucketsTest, aGradientLargerThanABucketHasOneOfItsOwn) {
 }
 
 TEST_F(PassBucketsTest, aPassThatReducesNothingLeavesNothing) {
-  PassBuckets buckets;
+  PassBuckets buckets(256 * megabyte);
   EXPECT_EQ(getPeak(buckets), 0);
   EXPECT_EQ(buckets.getTrailingBytes(), 0);
 }

@@ -113,4 +113,56 @@ TEST(VisitSums, AreOfInterleavedSchedulesAlone) {
   EXPECT_NE(problems[0].find("(P15)"), std::string::npos);
 }
 
+/// As of a program that reduces gradients in buckets.
+PlanningProblem withBuckets(PlanningProblem problem) {
+  for (const PlanningOp &op : problem.ops)
+    if (op.role == OpRole::weightGradient)
+      for (int result : op.results)
+        problem.values[result].bucketBytes = 4 * 16 * 16 * 4;
+  return problem;
+}
+
+TEST(PassSums, HaveABucketInEachPassAndTheOneBeforeIt) {
+  PlanningProblem problem = makeStep();
+  SimpleCosts costs;
+  PlanResult result = solve(
+      problem, makeRequest(ScheduleKind::oneForwardOneBackward, 1), costs);
+  ASSERT_TRUE(result.answer);
+  const PlanningAnswer &answer = *result.answer;
+  PlanEvaluation single = evaluatePlan(problem, answer, costs);
+  PlanEvaluation buckets = evaluatePlan(withBuckets(problem), answer, costs);
+  // Of two products at each position: its own two in place of one, and two of
+  // the pass before. The peak without them is at another op, perhaps.
+  constexpr int64_t gradientBytes = 16 * 16 * 4;
+  EXPECT_GT(buckets.peakBytes - single.peakBytes, 2 * gradientBytes);
+  EXPECT_LE(buckets.peakBytes - single.peakBytes, 3 * gradientBytes);
+}
+
+TEST(PassSums, HaveNoBucketsWherePassesReduceNothing) {
+  PlanningProblem problem = makeStep();
+  SimpleCosts costs;
+  PlanRequest request = makeRequest(ScheduleKind::oneForwardOneBackward, 1);
+  request.zeroStage = 1;
+  PlanResult result = solve(problem, request, costs);
+  ASSERT_TRUE(result.answer);
+  EXPECT_EQ(evaluatePlan(withBuckets(problem), *result.answer, costs).peakBytes,
+            evaluatePlan(problem, *result.answer, costs).peakBytes);
+}
+
+TEST(VisitSums, AreThereWhenTheNextPassBegins) {
+  PlanningProblem problem = makeStep();
+  SimpleCosts costs;
+  PlanResult result =
+      solve(problem, makeRequest(ScheduleKind::interleaved, 2), costs);
+  ASSERT_TRUE(result.answer);
+  // Both chunks have one product: what a visit adds up, and what the visit
+  // before did. The peak without them is at another op, perhaps.
+  PlanEvaluation visits = evaluatePlan(problem, *result.answer, costs);
+  PlanEvaluation each = evaluatePlan(
+      problem, reducePerMicroBatch(problem, costs, *result.answer), costs);
+  constexpr int64_t gradientBytes = 16 * 16 * 4;
+  EXPECT_GT(visits.peakBytes - each.peakBytes, gradientBytes);
+  EXPECT_LE(visits.peakBytes - each.peakBytes, 2 * gradientBytes);
+}
+
 } // namespace
