@@ -73,11 +73,11 @@ private:
   StageTimeline &getTimeline(int stage) { return timelines[stage]; }
 
   /// Whether every pass brings what it makes to where its sum lies, in a bucket
-  /// of the program.
+  /// of the program. What a single one makes lies there until the update.
   bool isReducedPerPass(int value, const Execution::Run &run, int made) const {
-    return problem.ops[run.op].perMicroBatch && isOfReducingPass(run) &&
-           isGradient(value) && problem.values[value].bucketBytes > 0 &&
-           visitCounts[value] == 0 &&
+    return problem.microBatches > 1 && problem.ops[run.op].perMicroBatch &&
+           isOfReducingPass(run) && isGradient(value) &&
+           problem.values[value].bucketBytes > 0 && visitCounts[value] == 0 &&
            llvm::any_of(plan.getChangeToRest(value, made).path->moves,
                         [](const Move &move) { return !move.isLocal(); });
   }

@@ -138,6 +138,17 @@ TEST(PassSums, HaveABucketInEachPassAndTheOneBeforeIt) {
   EXPECT_LE(buckets.peakBytes - single.peakBytes, 3 * gradientBytes);
 }
 
+TEST(PassSums, HaveNoBucketsWhereThereIsOnePass) {
+  PlanningProblem problem = makeStep();
+  problem.microBatches = 1;
+  SimpleCosts costs;
+  PlanResult result = solve(
+      problem, makeRequest(ScheduleKind::oneForwardOneBackward, 1), costs);
+  ASSERT_TRUE(result.answer);
+  EXPECT_EQ(evaluatePlan(withBuckets(problem), *result.answer, costs).peakBytes,
+            evaluatePlan(problem, *result.answer, costs).peakBytes);
+}
+
 TEST(PassSums, HaveNoBucketsWherePassesReduceNothing) {
   PlanningProblem problem = makeStep();
   SimpleCosts costs;
