@@ -66,7 +66,6 @@ int64_t parplan::getBucketBytes(const Mesh &mesh, const PlanCosts &costs) {
       axes.push_back(axis);
   if (axes.empty())
     return 0;
-  // Half of a larger bucket takes half the time: nothing is left to gain.
   constexpr int64_t least = int64_t(1) << 20;
   constexpr double saturation = 0.55;
   int64_t bytes = least;
