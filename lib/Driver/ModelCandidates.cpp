@@ -146,10 +146,11 @@ PlanResult ModelCandidates::searchJointly(int64_t zigzag, int64_t limitBytes,
   // Models whose steps grow in another way with the batch are left to the other
   // candidates.
   const Finished &finished = finish({result.microBatches, zigzag});
-  auto difference = finished.frontend
-                        ? findDifference(finished.frontend->graph.problem,
-                                         *joint.getStep(result.microBatches))
-                        : std::optional<std::string>("it cannot be cut so");
+  auto difference =
+      finished.frontend
+          ? findDifference(finished.frontend->graph.problem,
+                           joint.getStep(result.microBatches)->get())
+          : std::optional<std::string>("it cannot be cut so");
   if (!difference)
     return result;
   PlanResult refused;
@@ -175,13 +176,13 @@ ModelCandidates::Joint &ModelCandidates::getJoint(int64_t zigzag) {
   StepProblems problems = joint.steps->getProblems();
   joint.getStep = [this, make = problems.get](int64_t count) {
     Stopwatch time;
-    std::optional<PlanningProblem> problem = make(count);
+    std::optional<StepProblem> problem = make(count);
     countImport(time.getSeconds());
     return problem;
   };
   problems.get = joint.getStep;
-  if (std::optional<PlanningProblem> step = problems.get(counts.front())) {
-    auto ops = static_cast<int64_t>(step->ops.size());
+  if (std::optional<StepProblem> step = problems.get(counts.front())) {
+    auto ops = static_cast<int64_t>(step->getAlike().ops.size());
     while (counts.size() > 1 && counts.back() * ops > mostUnrolledOps)
       counts.pop_back();
     problems.counts = counts;

@@ -109,7 +109,7 @@ private:
   /// A search over all numbers of micro-batches in one order.
   struct Joint {
     std::unique_ptr<ModelSteps> steps;
-    std::function<std::optional<PlanningProblem>(int64_t)> getStep;
+    std::function<std::optional<StepProblem>(int64_t)> getStep;
     std::unique_ptr<JointPlanner> planner;
   };
   Joint &getJoint(int64_t zigzag);

@@ -5,11 +5,8 @@
 // Importing a model and making a step of it takes longer than most of planning,
 // and a search wants to know the step for every number of micro-batches. Steps
 // of different numbers differ in nothing but sizes that grow with those of a
-// micro-batch: two of them give all others.
-//
-// Example: a product reads [b, 64] and makes [b, 256], of micro-batches of b
-// samples. Its steps for b = 2 and b = 3 have the factor m = 2 and m = 3, so
-// that with b samples it is m = 2 + (b - 2) * 1, and the rest as it is.
+// micro-batch: two of them give all others
+// (AffineProblem.h).
 //
 // A micro-batch of a single sample is another step: what is broadcast along the
 // batch, and what rules split of it, is not there. So is a step of a single
@@ -20,7 +17,7 @@
 #ifndef PARPLAN_PLANNER_SCALEDPROBLEM_H
 #define PARPLAN_PLANNER_SCALEDPROBLEM_H
 
-#include "parplan/Planner/Folding.h"
+#include "parplan/Planner/AffineProblem.h"
 
 #include <functional>
 #include <map>
@@ -30,38 +27,33 @@
 
 namespace parplan {
 
-/// Two problems that differ in sizes alone, as a function of a number.
-class AffineProblem {
+/// The step of one number of micro-batches: a problem, or one of a line of
+/// them, which is made when it is asked for.
+class StepProblem {
 public:
-  /// From the problems for two different numbers; nullopt, and what differs,
-  /// where that is more than shapes, sizes of factors and coefficients of work.
-  static std::optional<AffineProblem> make(PlanningProblem one, int64_t first,
-                                           const PlanningProblem &other,
-                                           int64_t second, std::string &reason);
+  /// Any problem is such a step.
+  StepProblem(PlanningProblem whole) : whole(std::move(whole)) {}
+  /// That of `number`, which is whole.
+  StepProblem(std::shared_ptr<const AffineProblem> line, int64_t number,
+              int64_t microBatches)
+      : line(std::move(line)), number(number), microBatches(microBatches) {}
 
-  /// On the line through both; nullopt where a size is no whole number.
-  std::optional<PlanningProblem> get(int64_t number) const;
+  PlanningProblem get() const;
+  /// One that has the ops and values of this one, but may have other sizes.
+  const PlanningProblem &getAlike() const {
+    return line ? line->getBase() : *whole;
+  }
+  /// Null: it is on none.
+  const std::shared_ptr<const AffineProblem> &getLine() const { return line; }
+  int64_t getNumber() const { return number; }
+  int64_t getMicroBatches() const {
+    return line ? microBatches : whole->microBatches;
+  }
 
 private:
-  enum class Place { shape, factor, flops, transcendentals };
-  /// A size that is not the same in both.
-  struct Growth {
-    Place place;
-    /// Of the value or op, and in it.
-    int entry, position;
-    double difference;
-  };
-
-  template <typename Problem, typename Visit>
-  static void visitSizes(Problem &problem, Visit visit);
-  /// All that may grow, in the order of visits.
-  static std::vector<double> getSizes(const PlanningProblem &problem);
-  static void setSizes(PlanningProblem &problem,
-                       const std::vector<double> &sizes);
-
-  PlanningProblem base;
-  int64_t first = 1, distance = 1;
-  std::vector<Growth> growths;
+  std::optional<PlanningProblem> whole;
+  std::shared_ptr<const AffineProblem> line;
+  int64_t number = 0, microBatches = 1;
 };
 
 /// What a search asks of a model.
@@ -83,11 +75,11 @@ public:
   int64_t getSamples(int64_t count) const { return globalBatch / count; }
 
   /// What extraction gives for one of the counts; nullopt where that fails.
-  std::optional<PlanningProblem> get(int64_t count);
+  std::optional<StepProblem> get(int64_t count);
   /// A step with the ops of several samples in each micro-batch, though there
   /// may be but one in each: what a rank does of more samples. Nullopt where
   /// that is not known.
-  std::optional<PlanningProblem> getPart(int64_t count);
+  std::optional<StepProblem> getPart(int64_t count);
 
   /// Why problems are extracted one by one, where they are.
   const std::optional<std::string> &getObstacle() const { return obstacle; }
@@ -102,7 +94,7 @@ private:
   Extract extract;
   bool isPrepared = false;
   /// Of several micro-batches of several samples.
-  std::optional<AffineProblem> affine;
+  std::shared_ptr<const AffineProblem> line;
   std::optional<std::string> obstacle;
   /// What was extracted for itself.
   std::map<int64_t, std::optional<PlanningProblem>> others;

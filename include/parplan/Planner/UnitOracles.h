@@ -7,41 +7,10 @@
 #ifndef PARPLAN_PLANNER_UNITORACLES_H
 #define PARPLAN_PLANNER_UNITORACLES_H
 
-#include "parplan/Planner/Folding.h"
 #include "parplan/Planner/PlanRequest.h"
-#include "parplan/Planner/SearchModel.h"
+#include "parplan/Planner/UnitModel.h"
 
 namespace parplan {
-
-/// A problem as a row of units: what is before the equal blocks, each block,
-/// what is between runs of them, what is behind. Once per number of
-/// micro-batches; the problem must stay.
-class UnitModel {
-public:
-  /// `labels` as in `FoldingOptions`.
-  UnitModel(const PlanningProblem &problem, const Folding &folding,
-            llvm::ArrayRef<int64_t> labels = {});
-  ~UnitModel();
-
-  const PlanningProblem &getProblem() const;
-  int getUnitCount() const;
-  /// Units that any stage may begin with: all but what stands at the ends.
-  int64_t getBlockCount() const;
-  /// Per op its unit; -1: it combines several once per step.
-  const std::vector<int> &getUnitOfOp() const;
-  /// Whether positions of a pipeline wait for each other in every step.
-  Meeting getMeeting() const;
-  /// What each of the ranks of a position sends of a micro-batch at least to
-  /// the next one, wherever the cuts are.
-  int64_t getLeastMessageBytes(int64_t ranks) const;
-
-  /// The division itself, for lib/Planner.
-  struct Storage;
-  const Storage &get() const { return *storage; }
-
-private:
-  std::unique_ptr<Storage> storage;
-};
 
 /// The modes of `BlockPlan`.
 enum class UnitMode {

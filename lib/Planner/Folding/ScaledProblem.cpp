@@ -6,11 +6,8 @@
 
 #include "parplan/Planner/ScaledProblem.h"
 
-#include "parplan/Planner/ProblemFile.h"
-
 #include "parplan/Support/Check.h"
 
-#include <cmath>
 #include <future>
 #include <tuple>
 #include <utility>
@@ -23,95 +20,13 @@ static constexpr int64_t firstSamples = 2, secondSamples = 3;
 /// Of a step in which micro-batches are summed.
 static constexpr int64_t someMicroBatches = 2;
 
-/// Calls `visit(place, entry, position, size)` for all that may grow, in an
-/// order that depends on the structure alone.
-template <typename Problem, typename Visit>
-void AffineProblem::visitSizes(Problem &problem, Visit visit) {
-  for (auto [entry, value] : llvm::enumerate(problem.values))
-    for (auto [position, size] : llvm::enumerate(value.shape))
-      visit(Place::shape, entry, position, size);
-  for (auto [entry, op] : llvm::enumerate(problem.ops)) {
-    for (auto [position, factor] : llvm::enumerate(op.rule.factors))
-      visit(Place::factor, entry, position, factor.size);
-    for (auto [position, term] : llvm::enumerate(op.work.flops))
-      visit(Place::flops, entry, position, term.coefficient);
-    for (auto [position, term] : llvm::enumerate(op.work.transcendentals))
-      visit(Place::transcendentals, entry, position, term.coefficient);
-  }
-}
-
-std::vector<double> AffineProblem::getSizes(const PlanningProblem &problem) {
-  std::vector<double> sizes;
-  visitSizes(problem, [&](Place, size_t, size_t, auto size) {
-    sizes.push_back(static_cast<double>(size));
-  });
-  return sizes;
-}
-
-void AffineProblem::setSizes(PlanningProblem &problem,
-                             const std::vector<double> &sizes) {
-  auto next = sizes.begin();
-  visitSizes(problem, [&](Place, size_t, size_t, auto &size) {
-    size = static_cast<std::remove_reference_t<decltype(size)>>(*next++);
-  });
-}
-
-std::optional<AffineProblem> AffineProblem::make(PlanningProblem one,
-                                                 int64_t first,
-                                                 const PlanningProblem &other,
-                                                 int64_t second,
-                                                 std::string &reason) {
-  AffineProblem made;
-  made.first = first;
-  made.distance = second - first;
-  std::vector<double> sizes = getSizes(one), others = getSizes(other);
-  others.resize(sizes.size());
-  size_t next = 0;
-  visitSizes(one, [&](Place place, size_t entry, size_t position, auto size) {
-    double difference = others[next++] - static_cast<double>(size);
-    if (difference != 0)
-      made.growths.push_back({place, static_cast<int>(entry),
-                              static_cast<int>(position), difference});
-  });
-  // With the sizes of the other one, the first one is the other one.
-  int64_t microBatches = std::exchange(one.microBatches, other.microBatches);
-  setSizes(one, others);
-  if (auto difference = findDifference(one, other)) {
-    reason = *difference;
-    return std::nullopt;
-  }
-  setSizes(one, sizes);
-  one.microBatches = microBatches;
-  made.base = std::move(one);
-  return made;
-}
-
-std::optional<PlanningProblem> AffineProblem::get(int64_t number) const {
-  PlanningProblem problem = base;
-  bool isWhole = true;
-  auto grow = [&](auto &size, const Growth &growth) {
-    double more = growth.difference * static_cast<double>(number - first);
-    isWhole &= std::fmod(more, static_cast<double>(distance)) == 0;
-    size += static_cast<std::remove_reference_t<decltype(size)>>(
-        more / static_cast<double>(distance));
-  };
-  for (const Growth &growth : growths) {
-    int position = growth.position;
-    if (growth.place == Place::shape) {
-      grow(problem.values[growth.entry].shape[position], growth);
-      continue;
-    }
-    PlanningOp &op = problem.ops[growth.entry];
-    if (growth.place == Place::factor)
-      grow(op.rule.factors[position].size, growth);
-    else if (growth.place == Place::flops)
-      grow(op.work.flops[position].coefficient, growth);
-    else
-      grow(op.work.transcendentals[position].coefficient, growth);
-  }
-  if (!isWhole)
-    return std::nullopt;
-  return problem;
+PlanningProblem StepProblem::get() const {
+  if (!line)
+    return *whole;
+  std::optional<PlanningProblem> problem = line->get(number);
+  PARPLAN_CHECK(problem, "no step of ", number, " samples is on the line");
+  problem->microBatches = microBatches;
+  return std::move(*problem);
 }
 
 ScaledProblem::ScaledProblem(int64_t globalBatch, std::vector<int64_t> counts,
@@ -152,30 +67,30 @@ void ScaledProblem::prepare() {
       return;
     }
   std::string reason;
-  affine = AffineProblem::make(std::move(*first), one.second, *second,
-                               other.second, reason);
-  if (!affine)
+  auto made = AffineProblem::make(std::move(*first), one.second, *second,
+                                  other.second, reason);
+  if (made)
+    line = std::make_shared<AffineProblem>(std::move(*made));
+  else
     obstacle = reason;
 }
 
-std::optional<PlanningProblem> ScaledProblem::getPart(int64_t count) {
+std::optional<StepProblem> ScaledProblem::getPart(int64_t count) {
   PARPLAN_CHECK(llvm::is_contained(counts, count),
                 "a step of another number of micro-batches: ", count);
   if (!isPrepared)
     prepare();
-  std::optional<PlanningProblem> problem;
-  if (affine && count > 1)
-    problem = affine->get(getSamples(count));
-  if (problem)
-    problem->microBatches = count;
-  return problem;
+  int64_t samples = getSamples(count);
+  if (!line || count == 1 || !line->isWhole(samples))
+    return std::nullopt;
+  return StepProblem(line, samples, count);
 }
 
-std::optional<PlanningProblem> ScaledProblem::get(int64_t count) {
+std::optional<StepProblem> ScaledProblem::get(int64_t count) {
   PARPLAN_CHECK(llvm::is_contained(counts, count),
                 "a step of another number of micro-batches: ", count);
   if (count > 1 && getSamples(count) >= firstSamples)
-    if (std::optional<PlanningProblem> problem = getPart(count))
+    if (std::optional<StepProblem> problem = getPart(count))
       return problem;
   auto [place, isNew] = others.try_emplace(count);
   if (isNew)

@@ -45,7 +45,7 @@ ProblemSource::ProblemSource(const StepProblems &problems,
   // Steps differ in sizes alone. The whole batch says which axes are worth
   // looking at.
   SourceStep &step = *getStep(counts.front());
-  trains = isTraining(step.problem);
+  trains = step.units.isTraining();
   meeting = step.units.getMeeting();
   blocks = step.units.getBlockCount();
   for (int64_t positions = 1; positions <= request.deviceCount; ++positions) {
@@ -54,7 +54,7 @@ ProblemSource::ProblemSource(const StepProblems &problems,
         positions > std::max<int64_t>(1, blocks))
       continue;
     PlanRequest own = getRequestOf(positions);
-    for (PlanSpace &space : getSpaces(step.problem, own))
+    for (PlanSpace &space : getSpaces(step.units.getProblem(), own))
       if (isWanted(space))
         spaces.push_back({positions, std::move(space)});
       else
@@ -64,10 +64,24 @@ ProblemSource::ProblemSource(const StepProblems &problems,
 
 ProblemSource::~ProblemSource() = default;
 
+/// Steps on a line share its units, which the first one finds.
+std::unique_ptr<SourceStep> ProblemSource::makeStep(StepProblem problem) {
+  std::shared_ptr<const UnitLine> line;
+  if (problem.getLine()) {
+    std::lock_guard guard(findingUnits);
+    std::shared_ptr<const UnitLine> &known = lines[problem.getLine()];
+    if (!known)
+      known = makeUnitLine(problem.getLine());
+    line = known;
+  }
+  return std::make_unique<SourceStep>(std::move(problem), request, costs,
+                                      std::move(line));
+}
+
 /// Those of all numbers of micro-batches that may be searched.
 void ProblemSource::makeSteps() {
   size_t stepCount = problems.counts.size();
-  std::vector<std::optional<PlanningProblem>> given(stepCount);
+  std::vector<std::optional<StepProblem>> given(stepCount);
   std::vector<std::unique_ptr<SourceStep>> made(stepCount);
   std::mutex lock;
   std::condition_variable isGiven;
@@ -86,8 +100,7 @@ void ProblemSource::makeSteps() {
       isGiven.wait(guard, [&] { return givenCount > number; });
     }
     if (given[number])
-      made[number] = std::make_unique<SourceStep>(std::move(*given[number]),
-                                                  request, costs);
+      made[number] = makeStep(std::move(*given[number]));
   };
   // Whoever begins first gives one step after the other.
   background.forEach(stepCount + 1, [&](size_t number) {
@@ -229,7 +242,7 @@ SpaceSource::LeastModel ProblemSource::getLeastOfAll(int space, int64_t count) {
   if (!step || !isPossible(own, *step))
     return least;
   least.units = step->runs;
-  least.fixedBytes = static_cast<double>(step->problem.fixedBytes);
+  least.fixedBytes = step->fixedBytes;
   auto devices = static_cast<double>(request.deviceCount / own.positions);
   for (LeastUnit &unit : least.units)
     for (LeastUnit::Mode &mode : unit.modes)
@@ -463,9 +476,8 @@ SourceStep *ProblemSource::getPart(int64_t count) {
   auto [it, isNew] = parts.try_emplace(count);
   const auto &known = problems.parts;
   if (isNew && known && llvm::is_contained(known->counts, count))
-    if (std::optional<PlanningProblem> problem = known->get(count))
-      it->second =
-          std::make_unique<SourceStep>(std::move(*problem), request, costs);
+    if (std::optional<StepProblem> problem = known->get(count))
+      it->second = makeStep(std::move(*problem));
   SourceStep *step = it->second.get();
   return step && !step->refusal ? step : nullptr;
 }

@@ -16,6 +16,7 @@
 
 #include <functional>
 #include <map>
+#include <mutex>
 
 namespace parplan {
 
@@ -69,6 +70,7 @@ private:
   };
 
   void makeSteps();
+  std::unique_ptr<SourceStep> makeStep(StepProblem problem);
   /// Null: there is none.
   SourceStep *getStep(int64_t count);
   SourceStep *getPart(int64_t count);
@@ -89,6 +91,11 @@ private:
   FindPlanOptions options;
   std::vector<int64_t> counts;
   std::vector<Space> spaces;
+  /// By lines of steps, with the lock that finding them takes.
+  std::map<std::shared_ptr<const AffineProblem>,
+           std::shared_ptr<const UnitLine>>
+      lines;
+  std::mutex findingUnits;
   /// By number of micro-batches; of parts those that are no such steps.
   std::map<int64_t, std::unique_ptr<SourceStep>> steps, parts;
   /// Models that have not been given away, by space and count.

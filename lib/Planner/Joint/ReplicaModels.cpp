@@ -157,20 +157,16 @@ ReplicaModels::Replica &ReplicaModels::get(const SourceStep &step,
   return made;
 }
 
-static int64_t getBatches(const SourceStep &step) {
-  return step.problem.microBatches;
-}
-
 /// The one with the fewest more samples. Null: none is known.
 const ReplicaModels::Replica *
 ReplicaModels::findLarger(const Replica &replica,
                           bool Replica::*isKnown) const {
   const Replica *found = nullptr;
-  int64_t batches = getBatches(*replica.step);
+  int64_t batches = replica.step->microBatches;
   for (const Replica &known : replicas)
     if (known.*isKnown && isSame(known.space, replica.space) &&
-        batches % getBatches(*known.step) == 0 &&
-        (!found || getBatches(*known.step) > getBatches(*found->step)))
+        batches % known.step->microBatches == 0 &&
+        (!found || known.step->microBatches > found->step->microBatches))
       found = &known;
   return found;
 }
@@ -178,14 +174,16 @@ ReplicaModels::findLarger(const Replica &replica,
 std::shared_ptr<UnitOracles>
 ReplicaModels::getOracles(const SourceStep &step, const SourceStep &ofReplica,
                           const PlanRequest &request, const PlanSpace &space) {
-  return get(ofReplica, request, getReplicaSpace(step.problem, space)).oracles;
+  return get(ofReplica, request, getReplicaSpace(step.units.getSample(), space))
+      .oracles;
 }
 
 std::pair<std::shared_ptr<UnitOracles>, bool>
 ReplicaModels::begin(const SourceStep &step, const SourceStep &ofReplica,
                      const PlanRequest &request, const PlanSpace &space,
                      bool isOfKnown) {
-  Replica &own = get(ofReplica, request, getReplicaSpace(step.problem, space));
+  Replica &own =
+      get(ofReplica, request, getReplicaSpace(step.units.getSample(), space));
   bool isAsked = !isOfKnown || !findLarger(own, &Replica::isBegun);
   own.isBegun |= isAsked;
   return {own.oracles, isAsked};
@@ -199,7 +197,8 @@ std::unique_ptr<SpaceModel> ReplicaModels::make(const SourceStep &step,
   PARPLAN_CHECK(isPossible(space.mesh), "a replica has tensor axes alone");
   if (step.units.getUnitCount() != ofReplica.units.getUnitCount())
     return nullptr;
-  Replica &own = get(ofReplica, request, getReplicaSpace(step.problem, space));
+  Replica &own =
+      get(ofReplica, request, getReplicaSpace(step.units.getSample(), space));
   const Replica *replica = isOfKnown ? findLarger(own, &Replica::isMade) : &own;
   if (replica &&
       replica->step->units.getUnitCount() != ofReplica.units.getUnitCount())
@@ -217,8 +216,8 @@ std::unique_ptr<SpaceModel> ReplicaModels::make(const SourceStep &step,
     if (parts.share == 0)
       return nullptr;
     shares.ofPasses = parts.share *
-                      static_cast<double>(getBatches(*replica->step)) /
-                      static_cast<double>(getBatches(ofReplica));
+                      static_cast<double>(replica->step->microBatches) /
+                      static_cast<double>(ofReplica.microBatches);
     shares.lacks = own.oracles->sumByUnits(parts.lackSeconds);
     // What is made again is a second pass of its ops.
     for (CostVector &lack : shares.lacks)

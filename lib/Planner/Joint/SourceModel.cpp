@@ -41,8 +41,7 @@ JudgedPlan SourceModel::judge(const std::vector<BlockPlan> &plans,
   judged.answer = oracles->getAnswer(plans);
   if (positions > 1)
     addStages(judged.answer, stages);
-  std::lock_guard guard(step.evaluating);
-  PlanJudgement judgement = step.evaluator.timeAndJudge(judged.answer);
+  PlanJudgement judgement = step.timeAndJudge(judged.answer);
   if (!judgement.faults.empty()) {
     judged.refusal = judgement.faults.front();
     return judged;
@@ -58,7 +57,8 @@ JudgedPlan SourceModel::judge(const std::vector<BlockPlan> &plans,
 void SourceModel::addStages(PlanningAnswer &answer,
                             const StageChoice &choice) const {
   shiftAxes(answer);
-  StageUnits parts = getStageUnits(step.problem, answer, costs);
+  const PlanningProblem &problem = step.units.getProblem();
+  StageUnits parts = getStageUnits(problem, answer, costs);
   // A part is where the unit of its first op is, and never before the one
   // before it.
   std::vector<int> stageOfPart;
@@ -71,7 +71,7 @@ void SourceModel::addStages(PlanningAnswer &answer,
                                           choice.cuts.begin() - 1));
     stageOfPart.push_back(last);
   }
-  answer.stages = spreadStages(step.problem, parts, stageOfPart);
+  answer.stages = spreadStages(problem, parts, stageOfPart);
   answer.pipeline = PipelineChoice{
       choice.shape, StageTimes(choice.shape.getStageCount()), {}};
 }

@@ -39,26 +39,37 @@ private:
 
 } // namespace
 
-SourceStep::SourceStep(PlanningProblem given, const PlanRequest &request,
-                       const PlanCosts &costs)
-    : problem(std::move(given)), folding(foldProblem(problem)),
-      units(problem, folding), evaluator(problem, costs) {
-  addRuns(request, costs);
+SourceStep::SourceStep(StepProblem given, const PlanRequest &request,
+                       const PlanCosts &costs,
+                       std::shared_ptr<const UnitLine> line)
+    : microBatches(given.getMicroBatches()),
+      variableBytes(static_cast<double>(given.getAlike().getVariableBytes())),
+      fixedBytes(static_cast<double>(given.getAlike().fixedBytes)),
+      units(std::move(given), std::move(line)), costs(costs) {
+  addRuns(request);
   findBatch();
   addBytes();
 }
 
+PlanJudgement SourceStep::timeAndJudge(PlanningAnswer &answer) {
+  std::lock_guard guard(evaluating);
+  if (!evaluator)
+    evaluator.emplace(units.getProblem(), costs);
+  return evaluator->timeAndJudge(answer);
+}
+
 /// On one device nothing is open but what is made again. A sequence that
 /// goes round ranks has no such plan: nothing is known of its costs.
-void SourceStep::addRuns(const PlanRequest &request, const PlanCosts &costs) {
+void SourceStep::addRuns(const PlanRequest &request) {
   PlanRequest alone;
   alone.recompute = request.recompute;
-  for (const PlanningOp &op : problem.ops)
+  const PlanningProblem &sample = units.getSample();
+  for (const PlanningOp &op : sample.ops)
     alone.deviceCount = std::max(alone.deviceCount, op.zigzag);
   bool isRound = alone.deviceCount > 1;
   if (isRound)
     alone.contextSize = alone.deviceCount;
-  std::vector<PlanSpace> spaces = getSpaces(problem, alone);
+  std::vector<PlanSpace> spaces = getSpaces(sample, alone);
   PARPLAN_CHECK(spaces.size() == 1, "the fewest devices have one mesh, not ",
                 spaces.size());
   LeastCosts least(costs);
@@ -83,12 +94,12 @@ void SourceStep::addRuns(const PlanRequest &request, const PlanCosts &costs) {
 }
 
 void SourceStep::addBytes() {
-  variableBytes = static_cast<double>(problem.getVariableBytes());
-  for (const PlanningOp &op : problem.ops)
+  const PlanningProblem &sample = units.getSample();
+  for (auto [op, count] : llvm::zip_equal(sample.ops, units.getSampleCounts()))
     if (op.role == OpRole::forward && op.perMicroBatch)
       for (int result : op.results)
         activationBytes +=
-            static_cast<double>(problem.values[result].getWholeBytes());
+            static_cast<double>(count * sample.values[result].getWholeBytes());
 }
 
 /// The least number of samples that an op of the forward pass has. Of
@@ -96,9 +107,9 @@ void SourceStep::addBytes() {
 void SourceStep::findBatch() {
   constexpr int64_t any = std::numeric_limits<int64_t>::max();
   batch = any;
-  for (const PlanningOp &op : problem.ops)
+  for (const PlanningOp &op : units.getSample().ops)
     if (op.role == OpRole::forward && op.batchFactor >= 0)
       batch = std::min(batch, op.rule.factors[op.batchFactor].size);
-  if (batch == any && problem.microBatches > 1)
+  if (batch == any && microBatches > 1)
     batch = 1;
 }

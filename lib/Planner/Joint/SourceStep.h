@@ -17,27 +17,35 @@ namespace parplan {
 
 /// What there is of one number of micro-batches.
 struct SourceStep {
-  PlanningProblem problem;
-  Folding folding;
+  int64_t microBatches = 1;
+  /// Of what stays, and of every rank whatever the plan.
+  double variableBytes = 0, fixedBytes = 0;
   UnitModel units;
-  /// One thread at a time may ask it.
-  PlanEvaluator evaluator;
-  std::mutex evaluating;
   /// Runs of equal units as they are at least on one device.
   std::vector<SpaceSource::LeastUnit> runs;
   int64_t batch = 1;
   /// Why there is no plan at all.
   std::optional<std::string> refusal;
-  /// Of what a micro-batch keeps for its backward pass, and of what stays.
-  double activationBytes = 0, variableBytes = 0;
+  /// Of what a micro-batch keeps for its backward pass.
+  double activationBytes = 0;
 
-  SourceStep(PlanningProblem given, const PlanRequest &request,
-             const PlanCosts &costs);
+  /// `line` as of `UnitModel`. The costs stay.
+  SourceStep(StepProblem given, const PlanRequest &request,
+             const PlanCosts &costs,
+             std::shared_ptr<const UnitLine> line = nullptr);
+
+  /// Of a plan of the whole step. Any thread may ask.
+  PlanJudgement timeAndJudge(PlanningAnswer &answer);
 
 private:
-  void addRuns(const PlanRequest &request, const PlanCosts &costs);
+  void addRuns(const PlanRequest &request);
   void addBytes();
   void findBatch();
+
+  const PlanCosts &costs;
+  /// Made for the first plan. One thread at a time may ask it.
+  std::optional<PlanEvaluator> evaluator;
+  std::mutex evaluating;
 };
 
 } // namespace parplan

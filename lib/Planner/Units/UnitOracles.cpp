@@ -7,15 +7,14 @@
 #include "parplan/Planner/UnitOracles.h"
 
 #include "JoinedMesh.h"
+#include "ModelUnits.h"
 #include "UnitAgreement.h"
 #include "UnitAnswer.h"
-#include "UnitMessages.h"
 #include "VariableLists.h"
 
 #include "parplan/Support/Check.h"
 
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/Sequence.h"
 
 #include <algorithm>
 #include <array>
@@ -37,59 +36,6 @@ std::vector<UnitMode> parplan::getAllowedModes(const PlanRequest &request) {
   else
     modes = {UnitMode::full};
   return modes;
-}
-
-struct UnitModel::Storage {
-  const PlanningProblem &problem;
-  StepUnits units;
-  UnitSample sample;
-  std::vector<std::vector<int64_t>> crossingBytes;
-};
-
-UnitModel::UnitModel(const PlanningProblem &problem, const Folding &folding,
-                     llvm::ArrayRef<int64_t> labels) {
-  StepUnits units = getStepUnits(problem, folding, labels);
-  UnitSample sample = makeUnitSample(problem, units);
-  auto crossingBytes = getCrossingBytes(sample, units);
-  storage = std::make_unique<Storage>(Storage{
-      problem, std::move(units), std::move(sample), std::move(crossingBytes)});
-}
-
-UnitModel::~UnitModel() = default;
-
-const PlanningProblem &UnitModel::getProblem() const {
-  return storage->problem;
-}
-
-int UnitModel::getUnitCount() const {
-  return static_cast<int>(storage->units.units.size());
-}
-
-int64_t UnitModel::getBlockCount() const {
-  const StepUnits &units = storage->units;
-  return llvm::count_if(llvm::seq(size_t(0), units.units.size()),
-                        [&](size_t number) { return !units.isEnd(number); });
-}
-
-const std::vector<int> &UnitModel::getUnitOfOp() const {
-  return storage->units.unitOfOp;
-}
-
-Meeting UnitModel::getMeeting() const { return storage->units.meeting; }
-
-int64_t UnitModel::getLeastMessageBytes(int64_t ranks) const {
-  const StepUnits &units = storage->units;
-  std::optional<int64_t> least;
-  for (size_t unit = 0; unit + 1 < units.units.size(); ++unit) {
-    // What stands at an end is never alone.
-    if (units.isEnd(unit) || units.isEnd(unit + 1))
-      continue;
-    int64_t sum = 0;
-    for (int64_t bytes : storage->crossingBytes[unit])
-      sum += ceilDivide(bytes, ranks);
-    least = std::min(least.value_or(sum), sum);
-  }
-  return least.value_or(0);
 }
 
 struct parplan::MeshKnowledge {
@@ -251,8 +197,8 @@ private:
       auto number = static_cast<int>(mode);
       // Without a backward pass there is nothing to make again, and without
       // bytes of passes there is no reason to.
-      bool isUseful = modes.empty() || (isTraining(model.problem) &&
-                                        scope != UnitScope::variables);
+      bool isUseful =
+          modes.empty() || (model.trains && scope != UnitScope::variables);
       const UnitRemaking &remaking = getRemaking(kind, number);
       if (!isUseful || llvm::is_contained(seen, remaking))
         continue;
@@ -306,7 +252,7 @@ PlanningAnswer UnitOracles::getAnswer(llvm::ArrayRef<BlockPlan> plans) {
   const auto &model = storage->model;
   PARPLAN_CHECK(plans.size() == model.units.units.size(),
                 "every unit has a plan");
-  UnitAnswer answer(model.problem, model.units, model.sample,
+  UnitAnswer answer(model.getProblem(), model.units, model.sample,
                     storage->getTables(), storage->space, storage->costs);
   for (auto [number, plan] : llvm::enumerate(plans)) {
     int kind = model.units.units[number].kind;
@@ -336,7 +282,7 @@ std::vector<BlockPlan> UnitOracles::agree(std::vector<BlockPlan> plans,
 }
 
 double UnitOracles::getFixedBytes() const {
-  return static_cast<double>(storage->model.problem.fixedBytes);
+  return static_cast<double>(storage->model.sample.problem.fixedBytes);
 }
 
 std::pair<int64_t, int64_t> UnitOracles::getMessageBytes(int unit,

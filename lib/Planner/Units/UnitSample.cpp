@@ -166,3 +166,9 @@ UnitSample parplan::makeUnitSample(const PlanningProblem &problem,
   sample.firstEqual = findFirstEqual(sample.problem, sample.decisions);
   return sample;
 }
+
+UnitSample parplan::resize(UnitSample sample, PlanningProblem problem) {
+  sample.problem = std::move(problem);
+  sample.firstEqual = findFirstEqual(sample.problem, sample.decisions);
+  return sample;
+}

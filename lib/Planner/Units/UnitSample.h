@@ -56,6 +56,10 @@ struct UnitSample {
 UnitSample makeUnitSample(const PlanningProblem &problem,
                           const StepUnits &units);
 
+/// The sample of a step of other sizes: `problem` is that of `sample` with
+/// those.
+UnitSample resize(UnitSample sample, PlanningProblem problem);
+
 /// True for what runs in a backward pass.
 inline bool isBackward(Phase phase) {
   return phase == Phase::inputGradient || phase == Phase::weightGradient;

@@ -42,9 +42,9 @@ FoundPlan findChecked(const StepProblems &steps, const PlanRequest &request,
   const PlanResult &result = found.result;
   if (!result.answer)
     return found;
-  std::optional<PlanningProblem> problem = steps.get(result.microBatches);
-  EXPECT_EQ(verifyAnswer(*problem, *result.answer), std::vector<std::string>());
-  PlanEvaluation evaluation = evaluatePlan(*problem, *result.answer, costs);
+  PlanningProblem problem = steps.get(result.microBatches)->get();
+  EXPECT_EQ(verifyAnswer(problem, *result.answer), std::vector<std::string>());
+  PlanEvaluation evaluation = evaluatePlan(problem, *result.answer, costs);
   EXPECT_NEAR(evaluation.stepTimeSeconds, result.evaluation.stepTimeSeconds,
               1e-9 * evaluation.stepTimeSeconds);
   EXPECT_EQ(evaluation.peakBytes, result.evaluation.peakBytes);
@@ -62,7 +62,7 @@ double findSeparately(const StepProblems &steps, const PlanRequest &request,
                       const PlanCosts &costs = SimpleCosts()) {
   double least = std::numeric_limits<double>::infinity();
   for (int64_t count : steps.counts) {
-    PlanResult result = solve(*steps.get(count), request, costs);
+    PlanResult result = solve(steps.get(count)->get(), request, costs);
     if (result.answer)
       least = std::min(least, result.evaluation.stepTimeSeconds);
   }

@@ -272,7 +272,8 @@ TEST_F(ProblemSourceTest, PositionsMeetInTheSchedulesThatSaySo) {
         ASSERT_NE(meeting, Meeting::bySomeCuts);
         bool meets = meeting == Meeting::always;
         EXPECT_EQ(
-            getStepWork(*steps.get(count), plan.judged.answer, costs).meets,
+            getStepWork(steps.get(count)->get(), plan.judged.answer, costs)
+                .meets,
             meets)
             << info.name << ", " << printScheduleName(schedule);
         ++times[meets ? 1 : 0];
