@@ -7,7 +7,6 @@
 #include "ProblemSource.h"
 
 #include "SourceModel.h"
-#include "SourceStep.h"
 #include "VariableModel.h"
 #include "lib/Planner/Units/StepUnits.h"
 
@@ -18,8 +17,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <condition_variable>
-#include <mutex>
 #include <tuple>
 
 using namespace parplan;
@@ -35,16 +32,17 @@ static int64_t getTensorSize(const Mesh &mesh) {
 ProblemSource::ProblemSource(const StepProblems &problems,
                              const PlanRequest &request, const PlanCosts &costs,
                              const FindPlanOptions &options)
-    : problems(problems), request(request), costs(costs), options(options),
-      meshes(costs), replicas(costs, meshes) {
+    : request(request), costs(costs), options(options),
+      steps(problems, this->request, costs, background), meshes(costs),
+      replicas(costs, meshes) {
   PARPLAN_CHECK(costs.getSharing() == 1,
                 "bounds are of processors that ranks do not share");
-  makeSteps();
-  if (counts.empty())
+  refusals = steps.getRefusals().vec();
+  if (getCounts().empty())
     return;
   // Steps differ in sizes alone. The whole batch says which axes are worth
   // looking at.
-  SourceStep &step = *getStep(counts.front());
+  SourceStep &step = *steps.get(getCounts().front());
   trains = step.units.isTraining();
   meeting = step.units.getMeeting();
   blocks = step.units.getBlockCount();
@@ -62,64 +60,7 @@ ProblemSource::ProblemSource(const StepProblems &problems,
   }
 }
 
-ProblemSource::~ProblemSource() = default;
-
-/// Steps on a line share its units, which the first one finds.
-std::unique_ptr<SourceStep> ProblemSource::makeStep(StepProblem problem) {
-  std::shared_ptr<const UnitLine> line;
-  if (problem.getLine()) {
-    std::lock_guard guard(findingUnits);
-    std::shared_ptr<const UnitLine> &known = lines[problem.getLine()];
-    if (!known)
-      known = makeUnitLine(problem.getLine());
-    line = known;
-  }
-  return std::make_unique<SourceStep>(std::move(problem), request, costs,
-                                      std::move(line));
-}
-
-/// Those of all numbers of micro-batches that may be searched.
-void ProblemSource::makeSteps() {
-  size_t stepCount = problems.counts.size();
-  std::vector<std::optional<StepProblem>> given(stepCount);
-  std::vector<std::unique_ptr<SourceStep>> made(stepCount);
-  std::mutex lock;
-  std::condition_variable isGiven;
-  size_t givenCount = 0;
-  auto giveAll = [&] {
-    for (auto [problem, count] : llvm::zip_equal(given, problems.counts)) {
-      problem = problems.get(count);
-      std::lock_guard guard(lock);
-      ++givenCount;
-      isGiven.notify_all();
-    }
-  };
-  auto make = [&](size_t number) {
-    {
-      std::unique_lock guard(lock);
-      isGiven.wait(guard, [&] { return givenCount > number; });
-    }
-    if (given[number])
-      made[number] = makeStep(std::move(*given[number]));
-  };
-  // Whoever begins first gives one step after the other.
-  background.forEach(stepCount + 1, [&](size_t number) {
-    if (number == 0)
-      giveAll();
-    else
-      make(number - 1);
-  });
-  for (auto [count, step] : llvm::zip_equal(problems.counts, made)) {
-    if (!step)
-      continue;
-    if (step->refusal) {
-      addRefusal(*step->refusal);
-      continue;
-    }
-    counts.push_back(count);
-    steps[count] = std::move(step);
-  }
-}
+ProblemSource::~ProblemSource() { background.end(); }
 
 /// What is forced is wanted.
 bool ProblemSource::isWanted(const PlanSpace &space) const {
@@ -129,11 +70,6 @@ bool ProblemSource::isWanted(const PlanSpace &space) const {
                   getTensorSize(space.mesh) <= options.mostTensorRanks;
   bool isPlain = space.grids.empty() || request.grid;
   return isNarrow && (isPlain || options.hasGrids);
-}
-
-SourceStep *ProblemSource::getStep(int64_t count) {
-  auto step = steps.find(count);
-  return step == steps.end() ? nullptr : step->second.get();
 }
 
 void ProblemSource::addRefusal(const std::string &refusal) {
@@ -212,7 +148,7 @@ std::vector<ScheduleShape> ProblemSource::getShapes(int space) const {
 
 double ProblemSource::getLeastMessageSeconds(int space, int64_t count) {
   const Space &own = spaces[space];
-  SourceStep *step = getStep(count);
+  SourceStep *step = steps.get(count);
   if (!step || own.positions == 1)
     return 0;
   int64_t bytes =
@@ -237,7 +173,7 @@ bool ProblemSource::isPossible(const Space &space, SourceStep &step) const {
 /// parts, and hold what one would hold.
 SpaceSource::LeastModel ProblemSource::getLeastOfAll(int space, int64_t count) {
   const Space &own = spaces[space];
-  SourceStep *step = getStep(count);
+  SourceStep *step = steps.get(count);
   LeastModel least;
   if (!step || !isPossible(own, *step))
     return least;
@@ -282,7 +218,7 @@ double ProblemSource::getLeastShare(int space, int64_t fewer, int64_t count) {
 
 double ProblemSource::getUnspreadBytes(int space, int64_t count) {
   const Space &own = spaces[space];
-  SourceStep *step = getStep(count);
+  SourceStep *step = steps.get(count);
   int64_t experts =
       own.space.mesh.getWidth(getAxes(own.space.mesh, AxisRole::expert));
   return step ? step->variableBytes /
@@ -292,7 +228,7 @@ double ProblemSource::getUnspreadBytes(int space, int64_t count) {
 }
 
 double ProblemSource::getKeptBytes(int space, int64_t count) {
-  SourceStep *step = getStep(count);
+  SourceStep *step = steps.get(count);
   if (!step)
     return 0;
   // A position has its share of the model, of so many micro-batches at once.
@@ -308,8 +244,8 @@ int64_t ProblemSource::getSeedCount(int space, int64_t replicas,
                                     double memoryLimitBytes) {
   constexpr int64_t filled = 4;
   int64_t positions = spaces[space].positions, most = 0;
-  for (int64_t count : counts) {
-    SourceStep *step = getStep(count);
+  for (int64_t count : getCounts()) {
+    SourceStep *step = steps.get(count);
     if (!step || step->batch % replicas != 0 || count < positions)
       continue;
     most = count;
@@ -341,8 +277,8 @@ ProblemSource::getSeeds(double memoryLimitBytes) {
         space, request.deviceCount / own.positions / tensor, memoryLimitBytes);
     if (seed.shape.microBatches == 0)
       continue;
-    double needed =
-        2 * getStep(seed.shape.microBatches)->variableBytes / memoryLimitBytes;
+    double needed = 2 * steps.get(seed.shape.microBatches)->variableBytes /
+                    memoryLimitBytes;
     auto ranks = static_cast<double>(tensor * own.positions);
     seed.distance = std::abs(std::log2(ranks / std::max(1.0, needed)));
     seeds.push_back({{seed.distance, -tensor}, seed});
@@ -377,7 +313,8 @@ std::vector<SpaceSource::Place> ProblemSource::getNeighbours(Place place) {
     int64_t samples = place.microBatches * candidate.positions * itsTensor;
     int64_t ranks = own.positions * tensor, count = samples / ranks;
     bool isAnother = count != place.microBatches;
-    if (samples % ranks == 0 && isAnother && llvm::is_contained(counts, count))
+    if (samples % ranks == 0 && isAnother &&
+        llvm::is_contained(getCounts(), count))
       neighbours.push_back({other, count});
     asMany.push_back({other, place.microBatches});
   }
@@ -387,7 +324,7 @@ std::vector<SpaceSource::Place> ProblemSource::getNeighbours(Place place) {
 
 SourceModel *ProblemSource::begin(int space, int64_t count) {
   const Space &own = spaces[space];
-  SourceStep *step = getStep(count);
+  SourceStep *step = steps.get(count);
   if (!step || !isPossible(own, *step))
     return nullptr;
   std::unique_ptr<SourceModel> &model = begun[{space, count}];
@@ -413,7 +350,7 @@ ProblemSource::getWork(int space, int64_t count, Next next) {
     const Space &own = spaces[space];
     scope = UnitScope::samples;
     std::tie(oracles, isWhole) = replicas.begin(
-        *getStep(count), *replica, getRequestOf(own.positions), own.space,
+        *steps.get(count), *replica, getRequestOf(own.positions), own.space,
         /*isOfKnown=*/next == Next::perhapsRelaxed);
   }
   if (!oracles)
@@ -460,7 +397,7 @@ std::unique_ptr<SpaceModel> ProblemSource::makeOfVariables(int space,
                                                            int64_t count) {
   SourceModel *model = begin(space, count);
   // One sample is no dimension: activations would count as variables.
-  if (!model || getStep(count)->batch == 1)
+  if (!model || steps.get(count)->batch == 1)
     return nullptr;
   background.claim(model->getOracles().get());
   if (model->getOracles()->getRefusal())
@@ -468,31 +405,17 @@ std::unique_ptr<SpaceModel> ProblemSource::makeOfVariables(int space,
   return std::make_unique<VariableModel>(model->getOracles());
 }
 
-/// A step that has samples. Null: none is known.
-SourceStep *ProblemSource::getPart(int64_t count) {
-  if (llvm::is_contained(counts, count))
-    if (SourceStep *step = getStep(count); step && step->batch > 1)
-      return step;
-  auto [it, isNew] = parts.try_emplace(count);
-  const auto &known = problems.parts;
-  if (isNew && known && llvm::is_contained(known->counts, count))
-    if (std::optional<StepProblem> problem = known->get(count))
-      it->second = makeStep(std::move(*problem));
-  SourceStep *step = it->second.get();
-  return step && !step->refusal ? step : nullptr;
-}
-
 /// One with the samples of a replica in each micro-batch. Null: there is none.
 SourceStep *ProblemSource::getReplicaStep(int space, int64_t count) {
   const Space &own = spaces[space];
   const Mesh &mesh = own.space.mesh;
-  SourceStep *step = getStep(count);
+  SourceStep *step = steps.get(count);
   if (!step || !isPossible(own, *step) || step->batch == 1 ||
       !ReplicaModels::isPossible(mesh))
     return nullptr;
   // Where replicas have not equally many samples, none of them is a step.
   int64_t wanted = count * mesh.getWidth(getDataAxes(mesh));
-  return getPart(wanted);
+  return steps.getPart(wanted);
 }
 
 std::unique_ptr<SpaceModel> ProblemSource::makeRelaxed(int space, int64_t count,
@@ -501,7 +424,7 @@ std::unique_ptr<SpaceModel> ProblemSource::makeRelaxed(int space, int64_t count,
   SourceStep *replica = getReplicaStep(space, count);
   if (!replica)
     return nullptr;
-  const SourceStep &step = *getStep(count);
+  const SourceStep &step = *steps.get(count);
   PlanRequest asked = getRequestOf(own.positions);
   background.claim(replicas.getOracles(step, *replica, asked, own.space).get());
   return replicas.make(step, *replica, asked, own.space, isOfKnown);

@@ -7,8 +7,8 @@
 #ifndef PARPLAN_LIB_PLANNER_PROBLEMSOURCE_H
 #define PARPLAN_LIB_PLANNER_PROBLEMSOURCE_H
 
-#include "Background.h"
 #include "ReplicaModels.h"
+#include "SourceSteps.h"
 
 #include "parplan/Planner/Evaluator.h"
 #include "parplan/Planner/FindPlan.h"
@@ -16,12 +16,10 @@
 
 #include <functional>
 #include <map>
-#include <mutex>
 
 namespace parplan {
 
 class SourceModel;
-struct SourceStep;
 
 /// The spaces of a request: per number of positions every mesh of one position
 /// and every cut of its tensor axes.
@@ -31,7 +29,9 @@ public:
                 const PlanCosts &costs, const FindPlanOptions &options);
   ~ProblemSource();
 
-  std::vector<int64_t> getCounts() const override { return counts; }
+  std::vector<int64_t> getCounts() const override {
+    return steps.getCounts().vec();
+  }
   int getSpaceCount() const override { return static_cast<int>(spaces.size()); }
   SpaceInfo getInfo(int space) const override;
   std::vector<ScheduleShape> getShapes(int space) const override;
@@ -69,11 +69,7 @@ private:
     PlanSpace space;
   };
 
-  void makeSteps();
-  std::unique_ptr<SourceStep> makeStep(StepProblem problem);
   /// Null: there is none.
-  SourceStep *getStep(int64_t count);
-  SourceStep *getPart(int64_t count);
   SourceStep *getReplicaStep(int space, int64_t count);
   void addRefusal(const std::string &refusal);
   /// The model that `make` will give. Null: the space is impossible.
@@ -85,19 +81,13 @@ private:
   int64_t getSeedCount(int space, int64_t replicas, double memoryLimitBytes);
   bool isPossible(const Space &space, SourceStep &step) const;
 
-  const StepProblems &problems;
   PlanRequest request;
   const PlanCosts &costs;
   FindPlanOptions options;
-  std::vector<int64_t> counts;
+  /// Ends before what it works on.
+  Background background;
+  SourceSteps steps;
   std::vector<Space> spaces;
-  /// By lines of steps, with the lock that finding them takes.
-  std::map<std::shared_ptr<const AffineProblem>,
-           std::shared_ptr<const UnitLine>>
-      lines;
-  std::mutex findingUnits;
-  /// By number of micro-batches; of parts those that are no such steps.
-  std::map<int64_t, std::unique_ptr<SourceStep>> steps, parts;
   /// Models that have not been given away, by space and count.
   std::map<std::pair<int, int64_t>, std::unique_ptr<SourceModel>> begun;
   /// Oracles of models that were asked for, by space and count.
@@ -107,8 +97,6 @@ private:
   int64_t blocks = 0;
   bool trains = false;
   Meeting meeting = Meeting::always;
-  /// Ends before what it works on.
-  Background background;
 };
 
 } // namespace parplan
