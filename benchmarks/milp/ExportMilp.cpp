@@ -26,6 +26,7 @@
 #include "parplan/Planner/FindPlan.h"
 #include "parplan/Planner/ProblemFile.h"
 #include "parplan/Planner/SearchSpace.h"
+#include "parplan/Planner/Solver.h"
 #include "parplan/Support/Check.h"
 #include "parplan/Support/Diagnostics.h"
 #include "parplan/Support/Json.h"
