@@ -14,6 +14,8 @@
 #include "parplan/Planner/Servers.h"
 #include "parplan/Planner/VisitSums.h"
 
+#include "llvm/Support/Parallel.h"
+
 using namespace parplan;
 
 double parplan::getFlops(const PlanningOp &op) {
@@ -157,63 +159,31 @@ std::string nameRecomputation(const PlanSummary &summary, size_t index) {
   return waits ? "offload" : "keep";
 }
 
-} // namespace
+/// What one operator needs of all others is found once.
+class OperatorDescriptions {
+public:
+  explicit OperatorDescriptions(const PlanSummary &summary)
+      : summary(summary), problem(summary.problem), answer(summary.answer),
+        mesh(answer.mesh), copies(getCopies(problem, answer)),
+        leaders(findLeaders(problem)), visits(getVisitCounts(problem, answer)),
+        part(problem, answer) {}
 
-Json parplan::describeOperators(const PlanSummary &summary) {
-  const PlanningProblem &problem = summary.problem;
-  const PlanningAnswer &answer = summary.answer;
-  const Mesh &mesh = answer.mesh;
-  ReshardCache reshards(mesh);
-  auto copies = getCopies(problem, answer);
-  std::vector<size_t> leaders = findLeaders(problem);
-  std::vector<int64_t> visits = getVisitCounts(problem, answer);
-  auto countMoves = [&](int value, int64_t repeat) {
-    return visits[value] > 0 ? visits[value] : repeat;
-  };
-  WorkersPart part(problem, answer);
-
-  Json operators = Json::array();
-  for (auto [index, op] : llvm::enumerate(problem.ops)) {
+  /// Any thread may ask, with reshards of its own.
+  Json describe(size_t index, ReshardCache &reshards) const {
+    const PlanningOp &op = problem.ops[index];
     const FactorAssignment &assignment = answer.assignments[index];
-    size_t leader = leaders[index];
     Json inputs = Json::array(), outputs = Json::array(),
          collectives = Json::array();
-    for (auto [position, operand] : llvm::enumerate(op.operands)) {
-      const PlanningValue &value = problem.values[operand];
-      Sharding use =
-          getUseSharding(op.rule, assignment, static_cast<int>(position));
-      inputs.push_back(describeValue(value, use, mesh));
-      // A copy belongs to the first operand that reads it.
-      bool repeated = llvm::is_contained(
-          llvm::ArrayRef(op.operands).take_front(position), operand);
-      for (const ValueCopy &copy : copies[operand])
-        if (!repeated && copy.firstUse == static_cast<int>(index) &&
-            value.kind != ValueKind::constant && part.runs[index])
-          addCollectives(
-              collectives,
-              reshards.get(value.shape, answer.rest[operand], copy.layout),
-              value, mesh, countMoves(operand, copy.repeat));
-    }
-    for (auto [position, result] : llvm::enumerate(op.results)) {
-      const PlanningValue &value = problem.values[result];
-      outputs.push_back(describeValue(value, answer.rest[result], mesh));
-      if (answer.isGatheredAgain(result))
-        outputs.back()["gathered_again"] = true;
-      if (answer.getTier(result) != MemoryTier::device)
-        outputs.back()["tier"] = nameTier(answer.getTier(result));
-      addCollectives(collectives,
-                     reshards.get(value.shape,
-                                  getMadeSharding(op.rule, assignment,
-                                                  static_cast<int>(position)),
-                                  part.rest[result]),
-                     value, mesh,
-                     countMoves(result, getResultRepeat(problem, op)));
-    }
+    for (size_t position = 0; position < op.operands.size(); ++position)
+      addOperand(index, position, reshards, inputs, collectives);
+    for (size_t position = 0; position < op.results.size(); ++position)
+      addResult(index, position, reshards, outputs, collectives);
     for (const PanelCall &call : getInnerCalls(problem, op, assignment, mesh))
       collectives.push_back({{"kind", stringifyCollectiveKind(call.kind)},
                              {"axes", nameAxes(call.axes, mesh)},
                              {"bytes", call.bytes},
                              {"count", call.count * getRepeat(problem, op)}});
+    size_t leader = leaders[index];
     Algorithm algorithm =
         nameAlgorithm(problem.ops[leader], answer.assignments[leader], mesh);
     Json object = {{"node", op.node},
@@ -228,15 +198,81 @@ Json parplan::describeOperators(const PlanSummary &summary) {
       object["relayed"] = true;
     if (answer.isPerVisit(index))
       object["per_visit"] = true;
-    object.update({{"inputs", std::move(inputs)},
-                   {"outputs", std::move(outputs)},
-                   {"recompute", nameRecomputation(summary, index)},
-                   {"flops", getFlops(op)},
-                   {"repeat", getRepeat(problem, op)},
-                   {"collectives", std::move(collectives)}});
+    object["inputs"] = std::move(inputs);
+    object["outputs"] = std::move(outputs);
+    object["recompute"] = nameRecomputation(summary, index);
+    object["flops"] = getFlops(op);
+    object["repeat"] = getRepeat(problem, op);
+    object["collectives"] = std::move(collectives);
     if (!summary.opSeconds.empty())
       object["breakdown_s"] = describeSeconds(summary.opSeconds[index]);
-    operators.push_back(std::move(object));
+    return object;
   }
-  return operators;
+
+private:
+  int64_t countMoves(int value, int64_t repeat) const {
+    return visits[value] > 0 ? visits[value] : repeat;
+  }
+
+  void addOperand(size_t index, size_t position, ReshardCache &reshards,
+                  Json &inputs, Json &collectives) const {
+    const PlanningOp &op = problem.ops[index];
+    int operand = op.operands[position];
+    const PlanningValue &value = problem.values[operand];
+    Sharding use = getUseSharding(op.rule, answer.assignments[index],
+                                  static_cast<int>(position));
+    inputs.push_back(describeValue(value, use, mesh));
+    // A copy belongs to the first operand that reads it.
+    bool repeated = llvm::is_contained(
+        llvm::ArrayRef(op.operands).take_front(position), operand);
+    for (const ValueCopy &copy : copies[operand])
+      if (!repeated && copy.firstUse == static_cast<int>(index) &&
+          value.kind != ValueKind::constant && part.runs[index])
+        addCollectives(
+            collectives,
+            reshards.get(value.shape, answer.rest[operand], copy.layout), value,
+            mesh, countMoves(operand, copy.repeat));
+  }
+
+  void addResult(size_t index, size_t position, ReshardCache &reshards,
+                 Json &outputs, Json &collectives) const {
+    const PlanningOp &op = problem.ops[index];
+    int result = op.results[position];
+    const PlanningValue &value = problem.values[result];
+    outputs.push_back(describeValue(value, answer.rest[result], mesh));
+    if (answer.isGatheredAgain(result))
+      outputs.back()["gathered_again"] = true;
+    if (answer.getTier(result) != MemoryTier::device)
+      outputs.back()["tier"] = nameTier(answer.getTier(result));
+    Sharding made = getMadeSharding(op.rule, answer.assignments[index],
+                                    static_cast<int>(position));
+    addCollectives(collectives,
+                   reshards.get(value.shape, made, part.rest[result]), value,
+                   mesh, countMoves(result, getResultRepeat(problem, op)));
+  }
+
+  const PlanSummary &summary;
+  const PlanningProblem &problem;
+  const PlanningAnswer &answer;
+  const Mesh &mesh;
+  std::vector<std::vector<ValueCopy>> copies;
+  std::vector<size_t> leaders;
+  std::vector<int64_t> visits;
+  WorkersPart part;
+};
+
+} // namespace
+
+Json parplan::describeOperators(const PlanSummary &summary) {
+  OperatorDescriptions descriptions(summary);
+  std::vector<Json> operators(summary.problem.ops.size());
+  // A part for each thread; each has what it finds out for itself.
+  constexpr size_t parts = 4;
+  llvm::parallelFor(0, parts, [&](size_t number) {
+    ReshardCache reshards(summary.answer.mesh);
+    size_t end = operators.size() * (number + 1) / parts;
+    for (size_t index = operators.size() * number / parts; index < end; ++index)
+      operators[index] = descriptions.describe(index, reshards);
+  });
+  return Json(std::move(operators));
 }
