@@ -7,13 +7,13 @@
 #include "parplan/Planner/SpaceSearch.h"
 
 #include "Climb.h"
+#include "Frontier.h"
 
 #include "parplan/Support/Check.h"
 
 #include "llvm/ADT/STLExtras.h"
 
 #include <chrono>
-#include <set>
 #include <utility>
 
 using namespace parplan;
@@ -39,37 +39,28 @@ public:
     tellLikely();
     raiseAll();
     startWithPlain();
-    while (!open.empty() && open.begin()->first < incumbent.getCutoff()) {
+    while (frontier.getLeastOpen() < incumbent.getCutoff()) {
       result.isCutShort = incumbent.isOver();
       if (result.isCutShort)
         break;
       std::vector<size_t> numbers = takeBest();
-      lookAhead(open);
+      lookAhead(frontier.getOpen());
       if (numbers.size() > 1)
         advanceTogether(numbers);
       else
         advance(numbers.front());
     }
-    certify();
+    frontier.certify(
+        incumbent.getBest(),
+        [&](const Configuration &of) { return describe(of); }, result);
+    result.oracleCalls = states.getCallCount() - callsBefore;
     return std::move(result);
   }
 
 private:
   using Level = BoundLevel;
-
-  struct Node {
-    Configuration configuration;
-    Level level = Level::none;
-    double bound = 0;
-
-    void raise(double next) {
-      bound = std::max(bound, next);
-      level = getNext(level);
-    }
-  };
-
-  /// By bound, then in the order of the source.
-  using NodeSet = std::set<std::pair<double, size_t>>;
+  using Node = Frontier::Node;
+  using NodeSet = Frontier::NodeSet;
 
   void listConfigurations() {
     for (int space = 0; space < source.getSpaceCount(); ++space)
@@ -78,13 +69,11 @@ private:
           shape.microBatches = count;
           if (getRefusal(shape))
             continue;
-          nodes.push_back({{space, count, shape}});
+          Node node{{space, count, shape}};
           if (!incumbent.isOver())
-            nodes.back().bound = bounds.getWork(nodes.back().configuration);
+            node.bound = bounds.getWork(node.configuration);
+          frontier.add(std::move(node));
         }
-    for (size_t number = 0; number < nodes.size(); ++number)
-      if (nodes[number].bound != never)
-        open.insert({nodes[number].bound, number});
   }
 
   /// The climb is the work of one thread; what ops do on the meshes of what is
@@ -93,8 +82,8 @@ private:
     using Next = SpaceSource::Next;
     for (Next next : {Next::least, Next::variables}) {
       std::set<std::pair<int, int64_t>> places;
-      for (auto [bound, number] : open) {
-        const Configuration &configuration = nodes[number].configuration;
+      for (auto [bound, number] : frontier.getOpen()) {
+        const Configuration &configuration = frontier[number].configuration;
         if (places.insert({configuration.space, configuration.microBatches})
                 .second)
           states.prepareLater(configuration, next);
@@ -114,17 +103,17 @@ private:
 
   void raiseAllTo(Level level) {
     NodeSet low;
-    for (auto [bound, number] : open)
-      if (nodes[number].level < level)
+    for (auto [bound, number] : frontier.getOpen())
+      if (frontier[number].level < level)
         low.insert({bound, number});
     while (!low.empty() && low.begin()->first < incumbent.getCutoff() &&
            !incumbent.isOver(options.timeBudgetSeconds * 0.8)) {
       auto [bound, number] = *low.begin();
       low.erase(low.begin());
-      open.erase({bound, number});
+      frontier.take(number);
       lookAhead(low);
-      if (advance(number) && nodes[number].level < level)
-        low.insert({nodes[number].bound, number});
+      if (advance(number) && frontier[number].level < level)
+        low.insert({frontier[number].bound, number});
     }
   }
 
@@ -134,8 +123,8 @@ private:
   void startWithPlain() {
     auto select = [&](SpaceWidth widest, bool isAnyKept) {
       NodeSet some;
-      for (auto [bound, number] : open) {
-        const Configuration &configuration = nodes[number].configuration;
+      for (auto [bound, number] : frontier.getOpen()) {
+        const Configuration &configuration = frontier[number].configuration;
         bool isKept = source.getKeptBytes(configuration.space,
                                           configuration.microBatches) <=
                       options.memoryLimitBytes;
@@ -165,14 +154,14 @@ private:
            !incumbent.isOver()) {
       auto [bound, number] = *some.begin();
       some.erase(some.begin());
-      open.erase({bound, number});
+      frontier.take(number);
       lookAhead(some);
       double before = incumbent.getBest();
       if (advance(number)) {
-        some.insert({nodes[number].bound, number});
+        some.insert({frontier[number].bound, number});
         continue;
       }
-      if (nodes[number].level == Level::plan &&
+      if (frontier[number].level == Level::plan &&
           isEnough(incumbent.getBest() < before))
         break;
     }
@@ -183,7 +172,7 @@ private:
     constexpr int mostAhead = 64;
     int ahead = 0;
     for (auto [bound, number] : some) {
-      const Node &node = nodes[number];
+      const Node &node = frontier[number];
       if (++ahead > mostAhead || bound >= incumbent.getCutoff())
         break;
       std::optional<SpaceSource::Next> next = getLongWork(node.level);
@@ -212,11 +201,10 @@ private:
     };
     std::set<std::pair<int, int64_t>> places;
     int seen = 0;
-    for (auto it = open.begin();
-         it != open.end() && it->first < incumbent.getCutoff() && hasRoom() &&
-         seen < mostSeen;
-         ++seen) {
-      const Node &node = nodes[it->second];
+    for (auto [bound, number] : frontier.getOpen()) {
+      if (bound >= incumbent.getCutoff() || !hasRoom() || seen++ == mostSeen)
+        break;
+      const Node &node = frontier[number];
       bool isFirst = numbers.empty();
       bool isNew = places
                        .insert({node.configuration.space,
@@ -224,27 +212,26 @@ private:
                        .second;
       bool isPlan = node.level == Level::path;
       if (!isFirst &&
-          (!isNew || !isAlone(node.level) || (isPlan && plans == mostPlans))) {
-        ++it;
+          (!isNew || !isAlone(node.level) || (isPlan && plans == mostPlans)))
         continue;
-      }
       plans += isPlan;
-      numbers.push_back(it->second);
-      it = open.erase(it);
+      numbers.push_back(number);
       if (!isAlone(node.level))
         break;
     }
+    for (size_t number : numbers)
+      frontier.take(number);
     return numbers;
   }
 
   /// Null: the configuration is closed, or impossible.
   SpaceState *findState(size_t number) {
-    const Configuration &configuration = nodes[number].configuration;
+    const Configuration &configuration = frontier[number].configuration;
     double cutoff = incumbent.getCutoff();
     if (!states.isTooLongWithFewer(configuration, cutoff))
       return states.get(configuration);
     ++result.evaluations;
-    close(cutoff, number, /*isCutOff=*/true);
+    frontier.close(cutoff, number, /*isCutOff=*/true);
     return nullptr;
   }
 
@@ -253,7 +240,7 @@ private:
   /// time. How many are open again.
   int64_t advanceTogether(llvm::ArrayRef<size_t> numbers) {
     for (size_t number : numbers)
-      states.prepare(nodes[number].configuration, SpaceSource::Next::model);
+      states.prepare(frontier[number].configuration, SpaceSource::Next::model);
     struct Task {
       size_t number;
       SpaceState *state;
@@ -263,7 +250,7 @@ private:
     std::vector<Task> tasks;
     for (size_t number : numbers)
       if (!tasks.empty() && incumbent.isOver())
-        open.insert({nodes[number].bound, number});
+        frontier.giveBack(number);
       else if (SpaceState *state = findState(number))
         tasks.push_back({number, state});
     double cutoff = incumbent.getCutoff(), best = incumbent.getBest();
@@ -272,7 +259,7 @@ private:
         return;
       Task &task = tasks[place];
       task.isDone = true;
-      Node &node = nodes[task.number];
+      Node &node = frontier[task.number];
       const ScheduleShape &shape = node.configuration.shape;
       if (isOfState(node.level)) {
         node.raise(ConfigurationBounds::getNextBoundOfState(
@@ -286,8 +273,8 @@ private:
     int64_t left = 0;
     for (Task &task : tasks)
       if (!task.isDone)
-        open.insert({nodes[task.number].bound, task.number});
-      else if (nodes[task.number].level == Level::plan)
+        frontier.giveBack(task.number);
+      else if (frontier[task.number].level == Level::plan)
         finishPlan(task.number, std::move(task.found));
       else
         left += finish(task.number);
@@ -297,21 +284,21 @@ private:
 
   /// After a level more; false where the configuration is closed by that.
   bool finish(size_t number) {
-    const Node &node = nodes[number];
+    const Node &node = frontier[number];
     ++result.evaluations;
     // What is infinite took longer than the cutoff, or cannot be.
     if (node.bound >= incumbent.getCutoff()) {
-      close(incumbent.getCutoff(), number, /*isCutOff=*/true);
+      frontier.close(incumbent.getCutoff(), number, /*isCutOff=*/true);
       return false;
     }
-    open.insert({node.bound, number});
+    frontier.giveBack(number);
     return true;
   }
 
   /// One level more of one that is open no more but for this; true: it is
   /// again.
   bool advance(size_t number) {
-    Node &node = nodes[number];
+    Node &node = frontier[number];
     if (isAlone(node.level))
       return advanceTogether(number) > 0;
     node.raise(bounds.getNextBound(node.configuration, node.level,
@@ -322,8 +309,8 @@ private:
   }
 
   void finishPlan(size_t number, std::optional<PlanDrafts::Found> found) {
-    const Node &node = nodes[number];
-    close(node.bound, number, /*isCutOff=*/false);
+    const Node &node = frontier[number];
+    frontier.close(node.bound, number, /*isCutOff=*/false);
     if (auto seconds = climb.getPlanned(node.configuration))
       checkBound(node, *seconds);
     if (!found)
@@ -357,15 +344,6 @@ private:
                   " is above its plan of ", planSeconds, " s");
   }
 
-  /// Whatever the configuration has takes at least so long.
-  void close(double bound, size_t number, bool isCutOff) {
-    if (bound == never)
-      return;
-    result.certificate.pruned += isCutOff;
-    if (bound < closed.first)
-      closed = {bound, number};
-  }
-
   std::string describe(const Configuration &configuration) const {
     return concat(source.getInfo(configuration.space).name, ", ",
                   configuration.microBatches, " micro-batches, ",
@@ -375,38 +353,10 @@ private:
   void report() const {
     if (!options.progress)
       return;
-    double bound = std::min(closed.first, incumbent.getBest());
-    if (!open.empty())
-      bound = std::min(bound, open.begin()->first);
+    double bound = std::min({frontier.getLeastClosed(), incumbent.getBest(),
+                             frontier.getLeastOpen()});
     options.progress({incumbent.getBest(), bound, result.evaluations,
-                      static_cast<int64_t>(open.size())});
-  }
-
-  void certify() {
-    Certificate &certificate = result.certificate;
-    double best = incumbent.getBest(), bound = closed.first;
-    std::optional<size_t> source;
-    if (bound != never)
-      source = closed.second;
-    if (!open.empty() && open.begin()->first < bound)
-      std::tie(bound, source) = *open.begin();
-    certificate.pruned += static_cast<int64_t>(open.size());
-    if (bound >= best) {
-      bound = best;
-      source.reset();
-    }
-    result.boundSource =
-        source ? describe(nodes[*source].configuration) : "the plan";
-    if (source) {
-      const Configuration &configuration = nodes[*source].configuration;
-      result.boundMicroBatches = configuration.microBatches;
-      result.boundPositions = configuration.shape.positions;
-    }
-    certificate.upperBoundSeconds = result.plan ? best : 0;
-    certificate.lowerBoundSeconds = bound;
-    certificate.exact = result.plan && bound == best;
-    certificate.explored = result.evaluations;
-    result.oracleCalls = states.getCallCount() - callsBefore;
+                      static_cast<int64_t>(frontier.getOpen().size())});
   }
 
   SpaceSource &source;
@@ -417,10 +367,7 @@ private:
   Incumbent incumbent;
   Climb climb;
   int64_t callsBefore;
-  std::vector<Node> nodes;
-  NodeSet open;
-  /// The least bound of what is closed, and whose it is.
-  std::pair<double, size_t> closed = {never, 0};
+  Frontier frontier;
 };
 
 } // namespace
