@@ -206,7 +206,7 @@ static std::optional<Report> search(const Options &options,
   const PlanResult &result = report.found.result;
   if (!result.answer)
     return report;
-  report.problem = problems.get(result.microBatches)->get();
+  report.problem = *problems.get(result.microBatches)->get();
   PARPLAN_CHECK(verifyAnswer(*report.problem, *result.answer).empty(),
                 "the evaluator refuses the plan");
   return report;

@@ -149,7 +149,7 @@ PlanResult ModelCandidates::searchJointly(int64_t zigzag, int64_t limitBytes,
   auto difference =
       finished.frontend
           ? findDifference(finished.frontend->graph.problem,
-                           joint.getStep(result.microBatches)->get())
+                           *joint.getStep(result.microBatches)->get())
           : std::optional<std::string>("it cannot be cut so");
   if (!difference)
     return result;

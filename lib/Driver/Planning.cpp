@@ -327,7 +327,7 @@ PlanResult JointPlanner::search(int64_t memoryLimitBytes, double seconds,
   if (!plan.answer)
     return plan;
   double judged = plan.evaluation.stepTimeSeconds;
-  confirm(steps.get(plan.microBatches)->get(), costs, plan);
+  confirm(*steps.get(plan.microBatches)->get(), costs, plan);
   double difference = std::abs(plan.evaluation.stepTimeSeconds - judged);
   PARPLAN_CHECK(difference <= 1e-9 * judged,
                 "search and evaluator disagree on the seconds of a step");

@@ -266,7 +266,8 @@ private:
 Json parplan::describeOperators(const PlanSummary &summary) {
   OperatorDescriptions descriptions(summary);
   std::vector<Json> operators(summary.problem.ops.size());
-  // A part for each thread; each has what it finds out for itself.
+  // Parts search paths of reshards again that others have: more of them than
+  // most machines have use for are no gain.
   constexpr size_t parts = 4;
   llvm::parallelFor(0, parts, [&](size_t number) {
     ReshardCache reshards(summary.answer.mesh);

@@ -13,13 +13,16 @@
 
 #include "parplan/Planner/PlanningProblem.h"
 
+#include "llvm/ADT/ArrayRef.h"
+
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace parplan {
 
-/// Two problems that differ in sizes alone, as a function of a number.
+/// A line of problems: two that differ in sizes alone, as a function of a
+/// number.
 class AffineProblem {
 public:
   /// From the problems for two different numbers; nullopt, and what differs,

@@ -10,28 +10,10 @@
 #include "parplan/Planner/PlanCosts.h"
 #include "parplan/Planner/PlanRequest.h"
 #include "parplan/Planner/PlanResult.h"
-#include "parplan/Planner/ScaledProblem.h"
 #include "parplan/Planner/SpaceSearch.h"
+#include "parplan/Planner/StepProblem.h"
 
 namespace parplan {
-
-/// A step by the number of its micro-batches.
-struct StepProblems {
-  /// Those that the step can have, ascending.
-  std::vector<int64_t> counts;
-  /// The same whenever it is asked, for one count at a time, by any thread;
-  /// nullopt: it cannot be had after all.
-  std::function<std::optional<StepProblem>(int64_t count)> get;
-  /// The same with the ops that there are for several samples in each
-  /// micro-batch, also where there is but one (`ScaledProblem::getPart`), of
-  /// these numbers of micro-batches. Some may be no `counts`: of replicas
-  /// together there are more micro-batches than any of them runs.
-  struct Parts {
-    std::vector<int64_t> counts;
-    std::function<std::optional<StepProblem>(int64_t count)> get;
-  };
-  std::optional<Parts> parts = {};
-};
 
 class ProblemSource;
 

@@ -5,8 +5,7 @@
 // Importing a model and making a step of it takes longer than most of planning,
 // and a search wants to know the step for every number of micro-batches. Steps
 // of different numbers differ in nothing but sizes that grow with those of a
-// micro-batch: two of them give all others
-// (AffineProblem.h).
+// micro-batch: two of them give the line on which all others are.
 //
 // A micro-batch of a single sample is another step: what is broadcast along the
 // batch, and what rules split of it, is not there. So is a step of a single
@@ -17,7 +16,7 @@
 #ifndef PARPLAN_PLANNER_SCALEDPROBLEM_H
 #define PARPLAN_PLANNER_SCALEDPROBLEM_H
 
-#include "parplan/Planner/AffineProblem.h"
+#include "parplan/Planner/StepProblem.h"
 
 #include <functional>
 #include <map>
@@ -26,35 +25,6 @@
 #include <string>
 
 namespace parplan {
-
-/// The step of one number of micro-batches: a problem, or one of a line of
-/// them, which is made when it is asked for.
-class StepProblem {
-public:
-  /// Any problem is such a step.
-  StepProblem(PlanningProblem whole) : whole(std::move(whole)) {}
-  /// That of `number`, which is whole.
-  StepProblem(std::shared_ptr<const AffineProblem> line, int64_t number,
-              int64_t microBatches)
-      : line(std::move(line)), number(number), microBatches(microBatches) {}
-
-  PlanningProblem get() const;
-  /// One that has the ops and values of this one, but may have other sizes.
-  const PlanningProblem &getAlike() const {
-    return line ? line->getBase() : *whole;
-  }
-  /// Null: it is on none.
-  const std::shared_ptr<const AffineProblem> &getLine() const { return line; }
-  int64_t getNumber() const { return number; }
-  int64_t getMicroBatches() const {
-    return line ? microBatches : whole->microBatches;
-  }
-
-private:
-  std::optional<PlanningProblem> whole;
-  std::shared_ptr<const AffineProblem> line;
-  int64_t number = 0, microBatches = 1;
-};
 
 /// What a search asks of a model.
 class ScaledProblem {
@@ -97,7 +67,7 @@ private:
   std::shared_ptr<const AffineProblem> line;
   std::optional<std::string> obstacle;
   /// What was extracted for itself.
-  std::map<int64_t, std::optional<PlanningProblem>> others;
+  std::map<int64_t, std::optional<StepProblem>> others;
 };
 
 } // namespace parplan

@@ -3,17 +3,17 @@
 // Part of parplan. No MLIR in this library.
 //
 // Of a step a search needs one unit of each kind. Steps on a line
-// (AffineProblem.h) have the same units, so that most of them are never made
-// whole.
+// (AffineProblem.h) are given the units of its base, so that most of them are
+// never made whole. Alone some might begin their blocks elsewhere: where they
+// do is a choice, which no bound depends on.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef PARPLAN_PLANNER_UNITMODEL_H
 #define PARPLAN_PLANNER_UNITMODEL_H
 
-#include "parplan/Planner/Folding.h"
-#include "parplan/Planner/ScaledProblem.h"
 #include "parplan/Planner/SearchModel.h"
+#include "parplan/Planner/StepProblem.h"
 
 namespace parplan {
 
@@ -27,12 +27,8 @@ makeUnitLine(std::shared_ptr<const AffineProblem> steps);
 /// micro-batches.
 class UnitModel {
 public:
-  /// The problem must stay. `labels` as in `FoldingOptions`.
-  UnitModel(const PlanningProblem &problem, const Folding &folding,
-            llvm::ArrayRef<int64_t> labels = {});
-  /// `line` is that of the step, if it is on one.
-  explicit UnitModel(StepProblem step,
-                     std::shared_ptr<const UnitLine> line = nullptr);
+  /// `line` is that of the step; null: it is on none.
+  UnitModel(StepProblem step, const UnitLine *line);
   ~UnitModel();
 
   /// Of a step on a line it is made at the first call. Any thread may ask.

@@ -7,6 +7,7 @@
 #ifndef PARPLAN_PLANNER_UNITORACLES_H
 #define PARPLAN_PLANNER_UNITORACLES_H
 
+#include "parplan/Planner/PlanCosts.h"
 #include "parplan/Planner/PlanRequest.h"
 #include "parplan/Planner/UnitModel.h"
 

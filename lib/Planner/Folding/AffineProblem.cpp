@@ -7,11 +7,13 @@
 #include "parplan/Planner/AffineProblem.h"
 
 #include "parplan/Planner/ProblemFile.h"
+#include "parplan/Support/Check.h"
 
 #include "llvm/ADT/STLExtras.h"
 
 #include <cmath>
 #include <map>
+#include <tuple>
 #include <utility>
 
 using namespace parplan;
@@ -140,33 +142,27 @@ AffineProblem::getGrowths(bool isOfValue, int entry) const {
 }
 
 std::vector<int64_t> AffineProblem::getLabels() const {
-  using Key = std::vector<double>;
-  auto describe = [&](bool isOfValue, int entry) {
-    Key key;
-    for (const Growth &growth : getGrowths(isOfValue, entry))
-      key.insert(key.end(),
-                 {static_cast<double>(growth.place),
-                  static_cast<double>(growth.position), growth.difference});
-    return key;
+  using Sizes = std::vector<std::tuple<Place, int, double>>;
+  std::map<Sizes, int64_t> known;
+  auto number = [&](bool isOfValue, size_t entry) {
+    Sizes sizes;
+    for (const Growth &growth : getGrowths(isOfValue, static_cast<int>(entry)))
+      sizes.emplace_back(growth.place, growth.position, growth.difference);
+    return known.try_emplace(std::move(sizes), known.size()).first->second;
   };
-  std::map<Key, int64_t> ofValues, ofOps;
-  auto number = [](std::map<Key, int64_t> &known, Key key) {
-    return known.try_emplace(std::move(key), known.size()).first->second;
-  };
-  std::vector<double> growthOfValue;
+  std::vector<int64_t> ofValues;
   for (size_t value = 0; value < base.values.size(); ++value)
-    growthOfValue.push_back(static_cast<double>(number(
-        ofValues, describe(/*isOfValue=*/true, static_cast<int>(value)))));
+    ofValues.push_back(number(/*isOfValue=*/true, value));
+  std::map<std::vector<int64_t>, int64_t> labelOf;
   std::vector<int64_t> labels;
   for (auto [index, op] : llvm::enumerate(base.ops)) {
-    Key key;
+    std::vector<int64_t> key = {number(/*isOfValue=*/false, index)};
     for (int operand : op.operands)
-      key.push_back(growthOfValue[operand]);
+      key.push_back(ofValues[operand]);
     for (int result : op.results)
-      key.push_back(growthOfValue[result]);
-    llvm::append_range(key,
-                       describe(/*isOfValue=*/false, static_cast<int>(index)));
-    labels.push_back(number(ofOps, std::move(key)));
+      key.push_back(ofValues[result]);
+    labels.push_back(
+        labelOf.try_emplace(std::move(key), labelOf.size()).first->second);
   }
   return labels;
 }
@@ -174,6 +170,9 @@ std::vector<int64_t> AffineProblem::getLabels() const {
 AffineProblem AffineProblem::select(PlanningProblem part,
                                     llvm::ArrayRef<int> values,
                                     llvm::ArrayRef<int> ops) const {
+  PARPLAN_CHECK(values.size() == part.values.size() &&
+                    ops.size() == part.ops.size(),
+                "every value and op of a part is one of the whole");
   AffineProblem selected;
   selected.base = std::move(part);
   selected.first = first;

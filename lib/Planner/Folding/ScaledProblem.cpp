@@ -20,13 +20,19 @@ static constexpr int64_t firstSamples = 2, secondSamples = 3;
 /// Of a step in which micro-batches are summed.
 static constexpr int64_t someMicroBatches = 2;
 
-PlanningProblem StepProblem::get() const {
+StepProblem::StepProblem(std::shared_ptr<const AffineProblem> given,
+                         int64_t samples, int64_t microBatches)
+    : line(std::move(given)), samples(samples), microBatches(microBatches) {
+  PARPLAN_CHECK(line->isWhole(samples), "no step of ", samples,
+                " samples is on the line");
+}
+
+std::shared_ptr<const PlanningProblem> StepProblem::get() const {
   if (!line)
-    return *whole;
-  std::optional<PlanningProblem> problem = line->get(number);
-  PARPLAN_CHECK(problem, "no step of ", number, " samples is on the line");
+    return whole;
+  std::optional<PlanningProblem> problem = line->get(samples);
   problem->microBatches = microBatches;
-  return std::move(*problem);
+  return std::make_shared<PlanningProblem>(std::move(*problem));
 }
 
 ScaledProblem::ScaledProblem(int64_t globalBatch, std::vector<int64_t> counts,
@@ -94,6 +100,7 @@ std::optional<StepProblem> ScaledProblem::get(int64_t count) {
       return problem;
   auto [place, isNew] = others.try_emplace(count);
   if (isNew)
-    place->second = extract(count, getSamples(count));
+    if (auto problem = extract(count, getSamples(count)))
+      place->second = std::move(*problem);
   return place->second;
 }

@@ -6,8 +6,10 @@
 
 #include "Frontier.h"
 
+#include "parplan/Support/Check.h"
+
+#include <algorithm>
 #include <tuple>
-#include <utility>
 
 using namespace parplan;
 
@@ -23,6 +25,22 @@ double Frontier::getLeastOpen() const {
   return open.empty() ? never : open.begin()->first;
 }
 
+void Frontier::take(size_t number) {
+  PARPLAN_CHECK(open.erase({nodes[number].bound, number}) == 1,
+                "configuration ", number, " is not open");
+}
+
+void Frontier::raise(size_t number, double bound) {
+  Node &node = nodes[number];
+  node.bound = std::max(node.bound, bound);
+  node.level = getNext(node.level);
+}
+
+void Frontier::giveBack(size_t number) {
+  PARPLAN_CHECK(open.insert({nodes[number].bound, number}).second,
+                "configuration ", number, " is open already");
+}
+
 void Frontier::close(double bound, size_t number, bool isCutOff) {
   if (bound == never)
     return;
@@ -31,31 +49,11 @@ void Frontier::close(double bound, size_t number, bool isCutOff) {
     closed = {bound, number};
 }
 
-void Frontier::certify(
-    double bestSeconds,
-    llvm::function_ref<std::string(const Configuration &)> describe,
-    SpaceSearchResult &result) const {
-  double bound = closed.first;
-  std::optional<size_t> source;
-  if (bound != never)
-    source = closed.second;
+Frontier::LeastBound Frontier::getLeastBound(double planSeconds) const {
+  auto [bound, number] = closed;
   if (getLeastOpen() < bound)
-    std::tie(bound, source) = *open.begin();
-  if (bound >= bestSeconds) {
-    bound = bestSeconds;
-    source.reset();
-  }
-  result.boundSource = "the plan";
-  if (source) {
-    const Configuration &configuration = nodes[*source].configuration;
-    result.boundSource = describe(configuration);
-    result.boundMicroBatches = configuration.microBatches;
-    result.boundPositions = configuration.shape.positions;
-  }
-  Certificate &certificate = result.certificate;
-  certificate.upperBoundSeconds = result.plan ? bestSeconds : 0;
-  certificate.lowerBoundSeconds = bound;
-  certificate.exact = result.plan && bound == bestSeconds;
-  certificate.explored = result.evaluations;
-  certificate.pruned = cutOff + static_cast<int64_t>(open.size());
+    std::tie(bound, number) = *open.begin();
+  if (bound >= planSeconds)
+    return {planSeconds, nullptr};
+  return {bound, &nodes[number].configuration};
 }

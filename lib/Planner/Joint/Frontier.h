@@ -11,7 +11,10 @@
 
 #include "parplan/Planner/SpaceSearch.h"
 
+#include <limits>
 #include <set>
+#include <utility>
+#include <vector>
 
 namespace parplan {
 
@@ -24,11 +27,6 @@ public:
     Configuration configuration;
     BoundLevel level = BoundLevel::none;
     double bound = 0;
-
-    void raise(double next) {
-      bound = std::max(bound, next);
-      level = getNext(level);
-    }
   };
   /// By bound, then in the order of the source.
   using NodeSet = std::set<std::pair<double, size_t>>;
@@ -36,23 +34,30 @@ public:
   /// Opens it where it is possible.
   void add(Node node);
 
-  Node &operator[](size_t number) { return nodes[number]; }
+  const Node &operator[](size_t number) const { return nodes[number]; }
   const NodeSet &getOpen() const { return open; }
   /// Of what is open; infinity: nothing is.
   double getLeastOpen() const;
-  /// Of what is closed; infinity: nothing is, or nothing is possible.
-  double getLeastClosed() const { return closed.first; }
-
-  void take(size_t number) { open.erase({nodes[number].bound, number}); }
-  void giveBack(size_t number) { open.insert({nodes[number].bound, number}); }
+  void take(size_t number);
+  /// Of one that is taken: to the next level, with what that says at least.
+  /// Several may be raised at the same time.
+  void raise(size_t number, double bound);
+  void giveBack(size_t number);
   /// Of one that is taken: whatever it has takes at least so long. `isCutOff`:
   /// nobody looked for its plan.
   void close(double bound, size_t number, bool isCutOff);
 
-  /// Fills in what the result says of bounds, beside a plan of `bestSeconds`.
-  void certify(double bestSeconds,
-               llvm::function_ref<std::string(const Configuration &)> describe,
-               SpaceSearchResult &result) const;
+  /// What everything takes at least beside a plan of `planSeconds`, and whose
+  /// bound it is; null: that of the plan.
+  struct LeastBound {
+    double seconds;
+    const Configuration *of;
+  };
+  LeastBound getLeastBound(double planSeconds) const;
+  /// Whose plan nobody looked for.
+  int64_t getPrunedCount() const {
+    return cutOff + static_cast<int64_t>(open.size());
+  }
 
 private:
   std::vector<Node> nodes;

@@ -8,7 +8,6 @@
 
 #include "SourceModel.h"
 #include "VariableModel.h"
-#include "lib/Planner/Units/StepUnits.h"
 
 #include "parplan/Planner/SearchSpace.h"
 #include "parplan/Support/Check.h"
@@ -40,12 +39,14 @@ ProblemSource::ProblemSource(const StepProblems &problems,
   refusals = steps.getRefusals().vec();
   if (getCounts().empty())
     return;
-  // Steps differ in sizes alone. The whole batch says which axes are worth
+  // Steps differ in little but sizes. The whole batch says which axes are worth
   // looking at.
   SourceStep &step = *steps.get(getCounts().front());
   trains = step.units.isTraining();
   meeting = step.units.getMeeting();
   blocks = step.units.getBlockCount();
+  for (int64_t count : getCounts())
+    blocks = std::min(blocks, steps.get(count)->units.getBlockCount());
   for (int64_t positions = 1; positions <= request.deviceCount; ++positions) {
     bool isAsked = request.pipelineSize.value_or(positions) == positions;
     if (request.deviceCount % positions != 0 || !isAsked ||

@@ -84,7 +84,7 @@ private:
   PlanRequest request;
   const PlanCosts &costs;
   FindPlanOptions options;
-  /// Ends before what it works on.
+  /// Makes the steps; ends in the destructor, before what it works on.
   Background background;
   SourceSteps steps;
   std::vector<Space> spaces;

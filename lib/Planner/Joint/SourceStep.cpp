@@ -39,13 +39,12 @@ private:
 
 } // namespace
 
-SourceStep::SourceStep(StepProblem given, const PlanRequest &request,
-                       const PlanCosts &costs,
-                       std::shared_ptr<const UnitLine> line)
-    : microBatches(given.getMicroBatches()),
-      variableBytes(static_cast<double>(given.getAlike().getVariableBytes())),
-      fixedBytes(static_cast<double>(given.getAlike().fixedBytes)),
-      units(std::move(given), std::move(line)), costs(costs) {
+SourceStep::SourceStep(const StepProblem &problem, const UnitLine *line,
+                       const PlanRequest &request, const PlanCosts &costs)
+    : microBatches(problem.getMicroBatches()), units(problem, line),
+      variableBytes(static_cast<double>(problem.getAlike().getVariableBytes())),
+      fixedBytes(static_cast<double>(problem.getAlike().fixedBytes)),
+      costs(costs) {
   addRuns(request);
   findBatch();
   addBytes();

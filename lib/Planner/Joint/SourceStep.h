@@ -18,21 +18,19 @@ namespace parplan {
 /// What there is of one number of micro-batches.
 struct SourceStep {
   int64_t microBatches = 1;
-  /// Of what stays, and of every rank whatever the plan.
-  double variableBytes = 0, fixedBytes = 0;
   UnitModel units;
   /// Runs of equal units as they are at least on one device.
   std::vector<SpaceSource::LeastUnit> runs;
   int64_t batch = 1;
   /// Why there is no plan at all.
   std::optional<std::string> refusal;
-  /// Of what a micro-batch keeps for its backward pass.
-  double activationBytes = 0;
+  /// Of what a micro-batch keeps for its backward pass, of what stays, and of
+  /// every rank whatever the plan.
+  double activationBytes = 0, variableBytes = 0, fixedBytes = 0;
 
   /// `line` as of `UnitModel`. The costs stay.
-  SourceStep(StepProblem given, const PlanRequest &request,
-             const PlanCosts &costs,
-             std::shared_ptr<const UnitLine> line = nullptr);
+  SourceStep(const StepProblem &problem, const UnitLine *line,
+             const PlanRequest &request, const PlanCosts &costs);
 
   /// Of a plan of the whole step. Any thread may ask.
   PlanJudgement timeAndJudge(PlanningAnswer &answer);

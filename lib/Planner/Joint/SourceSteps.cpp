@@ -53,7 +53,7 @@ SourceSteps::makeAll(Background &background) {
       isGiven.wait(guard, [&] { return givenCount > number; });
     }
     if (given[number])
-      made[number] = make(std::move(*given[number]));
+      made[number] = make(*given[number]);
   };
   background.forEach(stepCount + 1, [&](size_t number) {
     if (number == 0)
@@ -65,17 +65,16 @@ SourceSteps::makeAll(Background &background) {
 }
 
 /// Steps on a line share its units, which the first one finds.
-std::unique_ptr<SourceStep> SourceSteps::make(StepProblem problem) {
-  std::shared_ptr<const UnitLine> line;
+std::unique_ptr<SourceStep> SourceSteps::make(const StepProblem &problem) {
+  const UnitLine *line = nullptr;
   if (problem.getLine()) {
     std::lock_guard guard(findingUnits);
     std::shared_ptr<const UnitLine> &known = lines[problem.getLine()];
     if (!known)
       known = makeUnitLine(problem.getLine());
-    line = known;
+    line = known.get();
   }
-  return std::make_unique<SourceStep>(std::move(problem), request, costs,
-                                      std::move(line));
+  return std::make_unique<SourceStep>(problem, line, request, costs);
 }
 
 SourceStep *SourceSteps::get(int64_t count) const {
@@ -84,14 +83,13 @@ SourceStep *SourceSteps::get(int64_t count) const {
 }
 
 SourceStep *SourceSteps::getPart(int64_t count) {
-  if (llvm::is_contained(counts, count))
-    if (SourceStep *step = get(count); step && step->batch > 1)
-      return step;
+  if (SourceStep *step = get(count); step && step->batch > 1)
+    return step;
   auto [it, isNew] = parts.try_emplace(count);
   const auto &known = problems.parts;
   if (isNew && known && llvm::is_contained(known->counts, count))
     if (std::optional<StepProblem> problem = known->get(count))
-      it->second = make(std::move(*problem));
+      it->second = make(*problem);
   SourceStep *step = it->second.get();
   return step && !step->refusal ? step : nullptr;
 }

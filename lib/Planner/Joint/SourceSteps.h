@@ -10,9 +10,11 @@
 #include "Background.h"
 #include "SourceStep.h"
 
-#include "parplan/Planner/FindPlan.h"
+#include "parplan/Planner/StepProblem.h"
 
 #include <map>
+#include <memory>
+#include <mutex>
 
 namespace parplan {
 
@@ -29,11 +31,12 @@ public:
   llvm::ArrayRef<std::string> getRefusals() const { return refusals; }
   /// Null: there is none.
   SourceStep *get(int64_t count) const;
-  /// A step that has samples. Null: none is known.
+  /// One with the ops of several samples in each micro-batch, though there may
+  /// be but one. Null: none is known.
   SourceStep *getPart(int64_t count);
 
 private:
-  std::unique_ptr<SourceStep> make(StepProblem problem);
+  std::unique_ptr<SourceStep> make(const StepProblem &problem);
   std::vector<std::unique_ptr<SourceStep>> makeAll(Background &background);
 
   const StepProblems &problems;

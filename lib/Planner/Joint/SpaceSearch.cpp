@@ -14,11 +14,10 @@
 #include "llvm/ADT/STLExtras.h"
 
 #include <chrono>
+#include <set>
 #include <utility>
 
 using namespace parplan;
-
-static constexpr double never = std::numeric_limits<double>::infinity();
 
 namespace {
 
@@ -50,10 +49,7 @@ public:
       else
         advance(numbers.front());
     }
-    frontier.certify(
-        incumbent.getBest(),
-        [&](const Configuration &of) { return describe(of); }, result);
-    result.oracleCalls = states.getCallCount() - callsBefore;
+    certify();
     return std::move(result);
   }
 
@@ -259,13 +255,14 @@ private:
         return;
       Task &task = tasks[place];
       task.isDone = true;
-      Node &node = frontier[task.number];
+      const Node &node = frontier[task.number];
       const ScheduleShape &shape = node.configuration.shape;
       if (isOfState(node.level)) {
-        node.raise(ConfigurationBounds::getNextBoundOfState(
-            *task.state, shape, node.level, cutoff));
+        frontier.raise(task.number,
+                       ConfigurationBounds::getNextBoundOfState(
+                           *task.state, shape, node.level, cutoff));
       } else {
-        node.level = Level::plan;
+        frontier.raise(task.number, node.bound);
         if (!climb.getPlanned(node.configuration))
           task.found = task.state->findPlan(shape, best);
       }
@@ -298,11 +295,11 @@ private:
   /// One level more of one that is open no more but for this; true: it is
   /// again.
   bool advance(size_t number) {
-    Node &node = frontier[number];
+    const Node &node = frontier[number];
     if (isAlone(node.level))
       return advanceTogether(number) > 0;
-    node.raise(bounds.getNextBound(node.configuration, node.level,
-                                   incumbent.getCutoff()));
+    frontier.raise(number, bounds.getNextBound(node.configuration, node.level,
+                                               incumbent.getCutoff()));
     bool isOpen = finish(number);
     report();
     return isOpen;
@@ -353,10 +350,27 @@ private:
   void report() const {
     if (!options.progress)
       return;
-    double bound = std::min({frontier.getLeastClosed(), incumbent.getBest(),
-                             frontier.getLeastOpen()});
-    options.progress({incumbent.getBest(), bound, result.evaluations,
+    options.progress({incumbent.getBest(),
+                      frontier.getLeastBound(incumbent.getBest()).seconds,
+                      result.evaluations,
                       static_cast<int64_t>(frontier.getOpen().size())});
+  }
+
+  void certify() {
+    double best = incumbent.getBest();
+    Frontier::LeastBound least = frontier.getLeastBound(best);
+    result.boundSource = least.of ? describe(*least.of) : "the plan";
+    if (least.of) {
+      result.boundMicroBatches = least.of->microBatches;
+      result.boundPositions = least.of->shape.positions;
+    }
+    Certificate &certificate = result.certificate;
+    certificate.upperBoundSeconds = result.plan ? best : 0;
+    certificate.lowerBoundSeconds = least.seconds;
+    certificate.exact = result.plan && least.seconds == best;
+    certificate.explored = result.evaluations;
+    certificate.pruned = frontier.getPrunedCount();
+    result.oracleCalls = states.getCallCount() - callsBefore;
   }
 
   SpaceSource &source;

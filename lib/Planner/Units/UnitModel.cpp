@@ -4,8 +4,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ModelUnits.h"
+#include "UnitLine.h"
 #include "UnitMessages.h"
+#include "UnitModelStorage.h"
 
 #include "parplan/Support/Check.h"
 
@@ -16,75 +17,37 @@
 
 using namespace parplan;
 
-static std::shared_ptr<const StepUnits> divide(const PlanningProblem &problem,
-                                               llvm::ArrayRef<int64_t> labels) {
-  FoldingOptions options;
-  options.labels = labels.vec();
-  return std::make_shared<StepUnits>(
-      getStepUnits(problem, foldProblem(problem, options), labels));
-}
-
-std::shared_ptr<const UnitLine>
-parplan::makeUnitLine(std::shared_ptr<const AffineProblem> steps) {
-  const PlanningProblem &base = steps->getBase();
-  auto units = divide(base, steps->getLabels());
-  UnitSample sample = makeUnitSample(base, *units);
-  std::vector<int> values, ops;
-  for (const StepUnits::Kind &kind : units->kinds) {
-    const StepUnits::Unit &unit = units->units[kind.representative];
-    llvm::append_range(values, unit.values);
-    llvm::append_range(ops, unit.ops);
-  }
-  AffineProblem samples = steps->select(sample.problem, values, ops);
-  return std::make_shared<UnitLine>(UnitLine{std::move(steps), std::move(units),
-                                             std::move(sample),
-                                             std::move(samples)});
-}
-
-UnitModel::Storage::Storage(std::shared_ptr<const StepUnits> units,
-                            UnitSample sample, bool trains)
-    : sharedUnits(std::move(units)), sample(std::move(sample)),
-      units(*sharedUnits),
-      crossingBytes(getCrossingBytes(this->sample, this->units)),
-      trains(trains) {}
+UnitModel::Storage::Storage(StepProblem given,
+                            std::shared_ptr<const StepUnits> givenUnits,
+                            UnitSample givenSample)
+    : sharedUnits(std::move(givenUnits)), units(*sharedUnits),
+      sample(std::move(givenSample)),
+      crossingBytes(getCrossingBytes(sample, units)),
+      trains(parplan::isTraining(given.getAlike())), step(std::move(given)) {}
 
 const PlanningProblem &UnitModel::Storage::getProblem() const {
-  if (given)
-    return *given;
-  std::call_once(isMade, [&] { made = step->get(); });
-  return *made;
+  std::call_once(isMade, [&] { problem = step.get(); });
+  return *problem;
 }
 
-UnitModel::UnitModel(const PlanningProblem &problem, const Folding &folding,
-                     llvm::ArrayRef<int64_t> labels) {
-  auto units =
-      std::make_shared<StepUnits>(getStepUnits(problem, folding, labels));
-  UnitSample sample = makeUnitSample(problem, *units);
-  storage = std::make_unique<Storage>(std::move(units), std::move(sample),
-                                      parplan::isTraining(problem));
-  storage->given = &problem;
-}
-
-UnitModel::UnitModel(StepProblem step, std::shared_ptr<const UnitLine> line) {
-  bool trains = parplan::isTraining(step.getAlike());
-  if (!line && step.getLine())
-    line = makeUnitLine(step.getLine());
+UnitModel::UnitModel(StepProblem step, const UnitLine *line) {
   if (line) {
     PARPLAN_CHECK(step.getLine() == line->steps, "a step of another line");
-    std::optional<PlanningProblem> sizes = line->samples.get(step.getNumber());
+    std::optional<PlanningProblem> sizes = line->samples.get(step.getSamples());
     PARPLAN_CHECK(sizes, "a part of a step has sizes that are not whole");
     sizes->microBatches = step.getMicroBatches();
-    storage = std::make_unique<Storage>(
-        line->units, resize(line->sample, std::move(*sizes)), trains);
-    storage->step = std::move(step);
+    storage =
+        std::make_unique<Storage>(std::move(step), line->units,
+                                  complete(line->sample, std::move(*sizes)));
     return;
   }
-  auto units = divide(step.getAlike(), {});
-  UnitSample sample = makeUnitSample(step.getAlike(), *units);
-  storage =
-      std::make_unique<Storage>(std::move(units), std::move(sample), trains);
-  storage->step = std::move(step);
-  storage->given = &storage->step->getAlike();
+  PARPLAN_CHECK(!step.getLine(), "a step on a line has the units of that");
+  const PlanningProblem &problem = step.getAlike();
+  auto units =
+      std::make_shared<StepUnits>(getStepUnits(problem, foldProblem(problem)));
+  UnitSample sample = makeUnitSample(problem, *units);
+  storage = std::make_unique<Storage>(std::move(step), std::move(units),
+                                      std::move(sample));
 }
 
 UnitModel::~UnitModel() = default;

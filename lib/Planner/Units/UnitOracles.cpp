@@ -7,9 +7,9 @@
 #include "parplan/Planner/UnitOracles.h"
 
 #include "JoinedMesh.h"
-#include "ModelUnits.h"
 #include "UnitAgreement.h"
 #include "UnitAnswer.h"
+#include "UnitModelStorage.h"
 #include "VariableLists.h"
 
 #include "parplan/Support/Check.h"

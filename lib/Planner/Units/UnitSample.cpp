@@ -118,6 +118,7 @@ UnitSample parplan::makeUnitSample(const PlanningProblem &problem,
       numbers[value] = static_cast<int>(sample.problem.values.size());
       samplesOf[value].emplace_back(number, numbers[value]);
       sample.problem.values.push_back(problem.values[value]);
+      sample.valueOf.push_back(value);
       UnitSample::Value &description = sample.values.emplace_back();
       description.part = kind.parts[place];
       description.slot = kind.slots[place];
@@ -137,6 +138,7 @@ UnitSample parplan::makeUnitSample(const PlanningProblem &problem,
         sample.values[result].maker = index;
       }
       sample.problem.ops.push_back(std::move(copy));
+      sample.opOf.push_back(op);
       sample.phases.push_back(units.phases[op]);
       sample.isBeforeMeeting.push_back(units.isBeforeMeeting[op]);
     }
@@ -167,7 +169,7 @@ UnitSample parplan::makeUnitSample(const PlanningProblem &problem,
   return sample;
 }
 
-UnitSample parplan::resize(UnitSample sample, PlanningProblem problem) {
+UnitSample parplan::complete(UnitSample sample, PlanningProblem problem) {
   sample.problem = std::move(problem);
   sample.firstEqual = findFirstEqual(sample.problem, sample.decisions);
   return sample;

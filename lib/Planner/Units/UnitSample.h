@@ -40,6 +40,8 @@ struct UnitSample {
   };
 
   PlanningProblem problem;
+  /// Per value and op the one that it is of the whole problem.
+  std::vector<int> valueOf, opOf;
   std::vector<Range> kinds;
   std::vector<Value> values;
   /// Per op.
@@ -56,9 +58,9 @@ struct UnitSample {
 UnitSample makeUnitSample(const PlanningProblem &problem,
                           const StepUnits &units);
 
-/// The sample of a step of other sizes: `problem` is that of `sample` with
-/// those.
-UnitSample resize(UnitSample sample, PlanningProblem problem);
+/// The sample of a step whose sample has that problem, from that of a step with
+/// other sizes.
+UnitSample complete(UnitSample sample, PlanningProblem problem);
 
 /// True for what runs in a backward pass.
 inline bool isBackward(Phase phase) {

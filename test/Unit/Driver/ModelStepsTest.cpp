@@ -68,7 +68,8 @@ TEST(ModelSteps, EqualTheStepsOfModelsImportedForThem) {
       auto found = steps.getProblems().get(count);
       ASSERT_TRUE(expected) << imported.engine.render();
       ASSERT_TRUE(found);
-      EXPECT_EQ(findDifference(found->get(), *expected), std::nullopt) << count;
+      EXPECT_EQ(findDifference(*found->get(), *expected), std::nullopt)
+          << count;
     }
     EXPECT_EQ(steps.getObstacle(), std::nullopt);
   }
@@ -83,7 +84,7 @@ TEST(ModelSteps, TakeAStepThatIsKnown) {
   known->fixedBytes = 1234;
   ModelSteps steps(*imported.model, imported.options, {1, 2, 4}, known);
   auto find = [&](int64_t count) {
-    return steps.getProblems().get(count)->get();
+    return *steps.getProblems().get(count)->get();
   };
   EXPECT_EQ(find(1).fixedBytes, 1234);
   EXPECT_EQ(findDifference(find(2), *imported.getStep(2)), std::nullopt);
@@ -98,7 +99,7 @@ TEST(ModelSteps, HaveTheOrderThatIsAskedFor) {
   std::optional<StepProblem> step = steps.getProblems().get(2);
   ASSERT_TRUE(step);
   EXPECT_TRUE(llvm::any_of(
-      step->get().ops, [](const PlanningOp &op) { return op.zigzag == 2; }));
+      step->get()->ops, [](const PlanningOp &op) { return op.zigzag == 2; }));
 }
 
 } // namespace

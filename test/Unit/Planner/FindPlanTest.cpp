@@ -5,6 +5,7 @@
 #include "parplan/Planner/Candidates.h"
 #include "parplan/Planner/Evaluator.h"
 #include "parplan/Planner/FindPlan.h"
+#include "parplan/Planner/ScaledProblem.h"
 
 #include <gtest/gtest.h>
 
@@ -42,7 +43,7 @@ FoundPlan findChecked(const StepProblems &steps, const PlanRequest &request,
   const PlanResult &result = found.result;
   if (!result.answer)
     return found;
-  PlanningProblem problem = steps.get(result.microBatches)->get();
+  PlanningProblem problem = *steps.get(result.microBatches)->get();
   EXPECT_EQ(verifyAnswer(problem, *result.answer), std::vector<std::string>());
   PlanEvaluation evaluation = evaluatePlan(problem, *result.answer, costs);
   EXPECT_NEAR(evaluation.stepTimeSeconds, result.evaluation.stepTimeSeconds,
@@ -62,7 +63,7 @@ double findSeparately(const StepProblems &steps, const PlanRequest &request,
                       const PlanCosts &costs = SimpleCosts()) {
   double least = std::numeric_limits<double>::infinity();
   for (int64_t count : steps.counts) {
-    PlanResult result = solve(steps.get(count)->get(), request, costs);
+    PlanResult result = solve(*steps.get(count)->get(), request, costs);
     if (result.answer)
       least = std::min(least, result.evaluation.stepTimeSeconds);
   }
@@ -158,6 +159,44 @@ TEST(FindPlan, BoundsReplicasByStepsThatNoneOfThemRuns) {
   EXPECT_EQ(asked, std::vector<int64_t>{8});
   EXPECT_EQ(found.evaluation.stepTimeSeconds,
             before.evaluation.stepTimeSeconds);
+}
+
+TEST(FindPlan, FindsOnALineWhatItFindsInWholeSteps) {
+  auto makeSized = [](int64_t count, int64_t samplesOfEach) {
+    return Residual(
+               {.blocks = 4, .microBatches = count, .samples = samplesOfEach})
+        .makeTraining();
+  };
+  std::vector<int64_t> counts = {1, 2, 4, 8};
+  ScaledProblem scaled(samples, counts, /*isFree=*/true,
+                       [&](int64_t count, int64_t samplesOfEach) {
+                         return std::optional(makeSized(count, samplesOfEach));
+                       });
+  StepProblems onLine = {
+      counts,
+      [&](int64_t count) { return scaled.get(count); },
+      StepProblems::Parts{counts,
+                          [&](int64_t count) { return scaled.getPart(count); }},
+  };
+  auto getWhole = [&](int64_t count) {
+    return std::optional<StepProblem>(makeSized(count, samples / count));
+  };
+  StepProblems whole = {counts, getWhole,
+                        StepProblems::Parts{counts, getWhole}};
+  ASSERT_TRUE(onLine.get(2)->getLine());
+  for (int64_t limit : {noLimit, int64_t(3000)}) {
+    SCOPED_TRACE(std::to_string(limit) + " B");
+    PlanRequest request = makeRequest(4, limit);
+    FoundPlan one = findChecked(onLine, request),
+              other = findChecked(whole, request);
+    ASSERT_EQ(one.result.answer.has_value(), other.result.answer.has_value());
+    EXPECT_EQ(one.result.certificate.upperBoundSeconds,
+              other.result.certificate.upperBoundSeconds);
+    EXPECT_EQ(one.result.certificate.lowerBoundSeconds,
+              other.result.certificate.lowerBoundSeconds);
+    EXPECT_EQ(one.evaluations, other.evaluations);
+    EXPECT_EQ(one.judgedPlans, other.judgedPlans);
+  }
 }
 
 TEST(FindPlan, KeepsToWhatIsForced) {

@@ -272,7 +272,7 @@ TEST_F(ProblemSourceTest, PositionsMeetInTheSchedulesThatSaySo) {
         ASSERT_NE(meeting, Meeting::bySomeCuts);
         bool meets = meeting == Meeting::always;
         EXPECT_EQ(
-            getStepWork(steps.get(count)->get(), plan.judged.answer, costs)
+            getStepWork(*steps.get(count)->get(), plan.judged.answer, costs)
                 .meets,
             meets)
             << info.name << ", " << printScheduleName(schedule);

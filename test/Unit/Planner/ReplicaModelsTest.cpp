@@ -27,8 +27,9 @@ public:
     if (!step) {
       Residual model(
           {.blocks = 3, .microBatches = count, .samples = samples / count});
-      step = std::make_unique<SourceStep>(model.makeTraining(), PlanRequest{},
-                                          costs);
+      step =
+          std::make_unique<SourceStep>(model.makeTraining(),
+                                       /*line=*/nullptr, PlanRequest{}, costs);
     }
     return *step;
   }

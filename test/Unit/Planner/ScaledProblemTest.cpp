@@ -42,7 +42,7 @@ public:
 
 std::optional<std::string> compare(ScaledProblem &problem, int64_t count) {
   auto scaled = problem.get(count);
-  return scaled ? findDifference(scaled->get(),
+  return scaled ? findDifference(*scaled->get(),
                                  makeStep(count, problem.getSamples(count)))
                 : "there is none";
 }
@@ -58,11 +58,11 @@ TEST(ScaledProblem, EqualsExtractionForEveryCount) {
 TEST(ScaledProblem, GivesPartsTheOpsOfSeveralSamples) {
   Asked asked;
   ScaledProblem problem = asked.make({1, 2, 3, 4, 6, 8, 12, 24});
-  size_t ops = problem.get(12)->get().ops.size();
-  EXPECT_LT(problem.get(24)->get().ops.size(), ops);
+  size_t ops = problem.get(12)->get()->ops.size();
+  EXPECT_LT(problem.get(24)->get()->ops.size(), ops);
   std::optional<StepProblem> step = problem.getPart(24);
   ASSERT_TRUE(step);
-  PlanningProblem part = step->get();
+  PlanningProblem part = *step->get();
   EXPECT_EQ(part.ops.size(), ops);
   EXPECT_EQ(part.microBatches, 24);
   EXPECT_EQ(part.values.front().shape.front(), 4);

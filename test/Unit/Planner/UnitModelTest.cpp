@@ -21,44 +21,62 @@ PlanningProblem makeStep(int64_t samples) {
   return Residual(shape).makeTraining();
 }
 
-std::shared_ptr<const AffineProblem> makeLine() {
+/// Four blocks of a constant, then as many of the samples: in the step of two
+/// samples all are equal.
+PlanningProblem makeStepWithConstant(int64_t samples) {
+  ProblemBuilder builder;
+  builder.problem.microBatches = microBatches;
+  for (int64_t rows : {int64_t(2), samples}) {
+    int current = builder.addInput({rows, 16});
+    for (int layer = 0; layer < 4 * 3; ++layer)
+      current = builder.addProduct(builder.addNorm({current}),
+                                   builder.addParameter({16, 16}));
+    builder.markOutput(builder.addAccumulate(current));
+  }
+  return std::move(builder.problem);
+}
+
+using MakeStep = PlanningProblem (*)(int64_t samples);
+
+std::shared_ptr<const AffineProblem> makeLine(MakeStep make) {
   std::string reason;
-  auto line = AffineProblem::make(makeStep(2), 2, makeStep(3), 3, reason);
+  auto line = AffineProblem::make(make(2), 2, make(3), 3, reason);
   EXPECT_TRUE(line) << reason;
   return std::make_shared<AffineProblem>(std::move(*line));
 }
 
-TEST(UnitModel, OfALineIsThatOfTheStepAlone) {
-  auto line = makeLine();
+void expectThatOfTheStepAlone(MakeStep make, int64_t samples) {
+  SCOPED_TRACE(std::to_string(samples) + " samples");
+  auto line = makeLine(make);
   auto units = makeUnitLine(line);
-  // Sixteen is also how wide the model is.
-  for (int64_t samples : {2, 3, 8, 16}) {
-    SCOPED_TRACE(std::to_string(samples) + " samples");
-    PlanningProblem problem = makeStep(samples);
-    UnitModel alone(problem, foldProblem(problem));
-    UnitModel ofLine(StepProblem(line, samples, microBatches), units);
-    EXPECT_EQ(findDifference(ofLine.getSample(), alone.getSample()),
-              std::nullopt);
-    EXPECT_EQ(ofLine.getSampleCounts(), alone.getSampleCounts());
-    EXPECT_EQ(ofLine.getUnitOfOp(), alone.getUnitOfOp());
-    EXPECT_EQ(ofLine.getBlockCount(), alone.getBlockCount());
-    EXPECT_EQ(ofLine.getMeeting(), alone.getMeeting());
-    EXPECT_EQ(ofLine.isTraining(), alone.isTraining());
-    EXPECT_EQ(ofLine.getLeastMessageBytes(/*ranks=*/2),
-              alone.getLeastMessageBytes(/*ranks=*/2));
-    EXPECT_EQ(findDifference(ofLine.getProblem(), problem), std::nullopt);
-  }
+  PlanningProblem problem = make(samples);
+  UnitModel alone(problem, /*line=*/nullptr);
+  UnitModel ofLine(StepProblem(line, samples, microBatches), units.get());
+  EXPECT_EQ(findDifference(ofLine.getSample(), alone.getSample()),
+            std::nullopt);
+  EXPECT_EQ(ofLine.getSampleCounts(), alone.getSampleCounts());
+  EXPECT_EQ(ofLine.getUnitOfOp(), alone.getUnitOfOp());
+  EXPECT_EQ(ofLine.getBlockCount(), alone.getBlockCount());
+  EXPECT_EQ(ofLine.getMeeting(), alone.getMeeting());
+  EXPECT_EQ(ofLine.isTraining(), alone.isTraining());
+  EXPECT_EQ(ofLine.getLeastMessageBytes(/*ranks=*/2),
+            alone.getLeastMessageBytes(/*ranks=*/2));
+  EXPECT_EQ(findDifference(ofLine.getProblem(), problem), std::nullopt);
 }
 
-TEST(UnitModel, FindsTheUnitsOfALineWhereNobodyDid) {
-  StepProblem step(makeLine(), 8, microBatches);
-  EXPECT_EQ(UnitModel(step).getUnitCount(),
-            UnitModel(StepProblem(step.get())).getUnitCount());
+TEST(UnitModel, OfALineIsThatOfTheStepAlone) {
+  // Sixteen is also how wide the model is.
+  for (int64_t samples : {2, 3, 8, 16})
+    expectThatOfTheStepAlone(makeStep, samples);
+}
+
+TEST(UnitModel, OfALineTellsApartWhatIsEqualInItsBaseAlone) {
+  for (int64_t samples : {3, 5})
+    expectThatOfTheStepAlone(makeStepWithConstant, samples);
 }
 
 TEST(UnitModel, HasEveryOpOfAUnitInItsSample) {
-  PlanningProblem problem = makeStep(8);
-  UnitModel model(problem, foldProblem(problem));
+  UnitModel model(makeStep(8), /*line=*/nullptr);
   int64_t counted = 0;
   for (int64_t count : model.getSampleCounts())
     counted += count;

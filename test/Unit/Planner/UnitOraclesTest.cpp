@@ -29,7 +29,7 @@ class Divided {
 public:
   Divided(PlanningProblem given, int64_t data, int64_t tensor)
       : problem(std::move(given)), space{makeMesh(data, tensor), {}},
-        model(problem, foldProblem(problem)) {
+        model(problem, /*line=*/nullptr) {
     request.deviceCount = data * tensor;
     oracles.emplace(model, request, space, costs);
     EXPECT_EQ(oracles->getRefusal(), std::nullopt);
@@ -130,8 +130,8 @@ TEST(UnitOraclesTest, ALastBlockThatCostsLessIsAUnitOfItsOwn) {
   EXPECT_EQ(findNearBlock(fused, getContents(fused, {}), shorter,
                           shorter.runs.front()),
             folding.blocks.back().ops);
-  EXPECT_EQ(UnitModel(fused, shorter).getUnitCount(),
-            UnitModel(equal, folding).getUnitCount());
+  EXPECT_EQ(UnitModel(fused, /*line=*/nullptr).getUnitCount(),
+            UnitModel(equal, /*line=*/nullptr).getUnitCount());
 }
 
 TEST(UnitOraclesTest, WhatIsNoBlockIsNoneNearly) {
@@ -307,7 +307,7 @@ static Meeting getMeetingOfNorm(llvm::ArrayRef<int> blocks) {
   for (int block : blocks)
     norm->operands.append({operands[2 * block], operands[2 * block + 1]});
   norm->rule.operands.resize(norm->operands.size());
-  return UnitModel(problem, foldProblem(problem)).getMeeting();
+  return UnitModel(problem, /*line=*/nullptr).getMeeting();
 }
 
 TEST(UnitOraclesTest, PositionsMeetWhereEveryBlockTakesPart) {
@@ -328,7 +328,7 @@ TEST(UnitOraclesTest, NoPositionsMeetWhereOneBlockTakesPart) {
 
 TEST(UnitOraclesTest, PositionsSendTheirPartOfWhatTheNextBlockReads) {
   PlanningProblem problem = makeStep(/*blocks=*/4, /*microBatches=*/2);
-  UnitModel model(problem, foldProblem(problem));
+  UnitModel model(problem, /*line=*/nullptr);
   int64_t whole = model.getLeastMessageBytes(/*ranks=*/1);
   const PlanningValue &input = problem.values[0];
   ASSERT_EQ(input.kind, ValueKind::input);
@@ -381,7 +381,7 @@ TEST(UnitOraclesTest, ThreadsOnOneMeshGiveTheAnswersOfOne) {
     std::vector<std::unique_ptr<UnitModel>> models;
     std::vector<std::unique_ptr<UnitOracles>> oracles;
     for (const PlanningProblem &step : steps) {
-      models.push_back(std::make_unique<UnitModel>(step, foldProblem(step)));
+      models.push_back(std::make_unique<UnitModel>(step, /*line=*/nullptr));
       oracles.push_back(std::make_unique<UnitOracles>(
           *models.back(), request, PlanSpace{mesh, {}}, costs, known));
     }

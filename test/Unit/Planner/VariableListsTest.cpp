@@ -36,9 +36,9 @@ public:
   OnMesh(int64_t data, int64_t context, int64_t microBatches,
          std::shared_ptr<MeshKnowledge> joined, const PlanCosts &costs)
       : problem(makeStep(microBatches)),
-        model(problem, foldProblem(problem)), space{makeContextMesh(data, 1,
-                                                                    context, 2),
-                                                    {}} {
+        model(problem, /*line=*/nullptr), space{makeContextMesh(data, 1,
+                                                                context, 2),
+                                                {}} {
     request.deviceCount = space.mesh.getRankCount();
     oracles.emplace(model, request, space, costs, nullptr, std::move(joined));
     EXPECT_EQ(oracles->getRefusal(), std::nullopt);
