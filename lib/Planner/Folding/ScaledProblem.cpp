@@ -8,6 +8,8 @@
 
 #include "parplan/Support/Check.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 #include <future>
 #include <tuple>
 #include <utility>
@@ -19,21 +21,6 @@ using namespace parplan;
 static constexpr int64_t firstSamples = 2, secondSamples = 3;
 /// Of a step in which micro-batches are summed.
 static constexpr int64_t someMicroBatches = 2;
-
-StepProblem::StepProblem(std::shared_ptr<const AffineProblem> given,
-                         int64_t samples, int64_t microBatches)
-    : line(std::move(given)), samples(samples), microBatches(microBatches) {
-  PARPLAN_CHECK(line->isWhole(samples), "no step of ", samples,
-                " samples is on the line");
-}
-
-std::shared_ptr<const PlanningProblem> StepProblem::get() const {
-  if (!line)
-    return whole;
-  std::optional<PlanningProblem> problem = line->get(samples);
-  problem->microBatches = microBatches;
-  return std::make_shared<PlanningProblem>(std::move(*problem));
-}
 
 ScaledProblem::ScaledProblem(int64_t globalBatch, std::vector<int64_t> counts,
                              bool isFree, Extract extract)
