@@ -5,7 +5,8 @@
 
 Calibrates a cluster file of this machine (or takes --cluster), plans and compiles the model with every configuration of
 --force that is below and fits, and as the planner likes it, and runs each program several times, in turns, so that what
-disturbs the machine disturbs all. A program's time is the median over its runs of the median of a run's steps.
+disturbs the machine disturbs all. A program's time is the median over its runs of the median of a run's steps; the
+choice is timed as the forced plan that has the same program, where there is one.
 Prints predicted and measured step times, Kendall's tau between them, and how far the planner's choice is from the best
 measured. Nothing else may run on the machine."""
 
@@ -40,6 +41,10 @@ class Program:
         self.name, self.folder, self.predicted = name, folder, predicted
         self.runs = []
 
+    @property
+    def source(self):
+        return (self.folder / "program.cu").read_bytes()
+
     def run(self, options):
         metrics = self.folder / "metrics.json"
         execute([str(self.folder / "program"), "--ranks", str(options.ranks), "--data", str(options.data), "--tokens", "uint16",
@@ -62,24 +67,26 @@ def compile_program(options, name, force):
 
 
 def compile_all(options):
-    programs = [compile_program(options, "chosen", None)]
+    """The forced programs, and the chosen one, which may be one of them."""
+    forced = []
     for force in CONFIGURATIONS:
         try:
-            programs.append(compile_program(options, force, force))
+            forced.append(compile_program(options, force, force))
         except Failure as failure:
             report(f"{force}: left out: {str(failure).splitlines()[-1]}")
-    return programs
+    chosen = compile_program(options, "chosen", None)
+    return forced, next((one for one in forced if one.source == chosen.source), chosen)
 
 
-def print_ranking(programs):
-    chosen, forced = programs[0], programs[1:]
+def print_ranking(forced, chosen):
     print("| plan | predicted ms | measured ms |\n|---|---|---|")
-    for program in sorted(programs, key=lambda one: one.measured):
-        print(f"| {program.name} | {program.predicted * 1e3:.2f} | {program.measured * 1e3:.2f} |")
+    for program in sorted({*forced, chosen}, key=lambda one: one.measured):
+        name = f"**{program.name}**" if program is chosen else program.name
+        print(f"| {name} | {program.predicted * 1e3:.2f} | {program.measured * 1e3:.2f} |")
     tau = get_tau([(one.predicted, one.measured) for one in forced])
-    best = min(one.measured for one in programs)
+    best = min(one.measured for one in {*forced, chosen})
     print(f"\nKendall's tau {tau:.2f} over {len(forced)} forced plans; "
-          f"the chosen plan takes {chosen.measured / best:.3f} of the best measured")
+          f"the chosen plan (bold) takes {chosen.measured / best:.3f} of the best measured")
 
 
 def main():
@@ -101,12 +108,13 @@ def main():
         if options.cluster is None:
             options.cluster = options.folder / "cluster.json"
             execute([options.parplan, "calibrate", "-o", str(options.cluster), "--gpus", str(options.ranks)])
-        programs = compile_all(options)
+        forced, chosen = compile_all(options)
+        programs = forced if chosen in forced else [*forced, chosen]
         order = random.Random(1)
         for _ in range(options.runs):
             for program in order.sample(programs, len(programs)):
                 program.run(options)
-        print_ranking(programs)
+        print_ranking(forced, chosen)
 
 
 if __name__ == "__main__":

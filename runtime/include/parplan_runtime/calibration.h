@@ -3,9 +3,11 @@
 // The step of the program that `parplan calibrate` builds: each rank runs the
 // runtime's own kernels and calls while all others run the same, so that what
 // ranks share, cores and memory, is in the figures; and calls are made as plans
-// make them, on streams of their own between kernels that wait for them. The
-// first rank writes the means as JSON to the file that PARPLAN_CALIBRATION
-// names.
+// make them, on streams of their own between kernels that wait for them. All
+// figures are measured in turn, several times over: what slows the machine for
+// some seconds disturbs a few rounds of each, not all rounds of a few. The
+// first rank writes the means of all ranks as JSON to the file that
+// PARPLAN_CALIBRATION names.
 //
 // Communicators are groups of growing size; the last one has all ranks. The
 // arena has three arrays of `arrayBytes`, the host's has one. Loops run over
@@ -47,18 +49,10 @@ public:
         groups(rank.program().communicators.size) {}
 
   void run() {
-    fill();
-    if (isGpu)
-      measureLargeProducts();
-    else
-      measureSmallProducts();
-    for (int64_t width : {isGpu ? 64 : 16, isGpu ? 128 : 64})
-      measureAttention(width);
-    measureMemory();
-    for (int64_t group = 0; group < groups; ++group)
-      for (int64_t bytes : {largest >> 12, largest >> 8, largest >> 4, largest})
-        measureCollectives(rank.communicator(static_cast<int32_t>(group)),
-                           bytes);
+    for (int round = 0; round < rounds; ++round) {
+      nextFigure = 0;
+      measureAll();
+    }
     write();
   }
 
@@ -70,9 +64,10 @@ private:
       isGpu ? arrayBytes / 4 : int64_t(1) << 19;
   /// Of each element, so that a GPU does not wait for its memory.
   static constexpr int exponentials = isGpu ? 32 : 1;
-  static constexpr int rounds = 7;
+  static constexpr int rounds = 9;
   static constexpr double roundSeconds = 0.05;
   static constexpr double leastSeconds = 1e-6;
+  static constexpr int64_t mostTurns = 16;
 
   static double getTime() {
     return std::chrono::duration<double>(
@@ -112,38 +107,41 @@ private:
     wait(compute);
   }
 
-  /// The middle of what as many rounds take that all ranks begin together: the
-  /// system may disturb some.
-  template <typename Round> double getMedian(const Round &round) {
-    std::vector<double> seconds;
-    for (int number = 0; number < rounds; ++number) {
-      meet();
-      seconds.push_back(round());
-    }
-    std::sort(seconds.begin(), seconds.end());
-    return seconds[seconds.size() / 2];
-  }
-
-  /// Seconds of one launch.
+  /// Seconds of one launch. All ranks begin together.
   template <typename Launch>
   double measure(Stream &stream, const Launch &launch) {
     launch();
     wait(stream);
-    return getMedian([&] {
-      const double start = getTime();
-      int64_t launches = 0;
-      for (int64_t batch = 1; getTime() - start < roundSeconds;
-           batch = std::min<int64_t>(2 * batch, 256)) {
-        for (int64_t number = 0; number < batch; ++number)
-          launch();
-        wait(stream);
-        launches += batch;
-      }
-      return (getTime() - start) / static_cast<double>(launches);
-    });
+    meet();
+    const double start = getTime();
+    int64_t launches = 0;
+    for (int64_t batch = 1; getTime() - start < roundSeconds;
+         batch = std::min<int64_t>(2 * batch, 256)) {
+      for (int64_t number = 0; number < batch; ++number)
+        launch();
+      wait(stream);
+      launches += batch;
+    }
+    return (getTime() - start) / static_cast<double>(launches);
   }
 
   // --- what is measured ------------------------------------------------------
+
+  /// One round of each figure, always in the same order.
+  void measureAll() {
+    fill();
+    if (isGpu)
+      measureLargeProducts();
+    else
+      measureSmallProducts();
+    for (int64_t width : {isGpu ? 64 : 16, isGpu ? 128 : 64})
+      measureAttention(width);
+    measureMemory();
+    for (int64_t group = 0; group < groups; ++group)
+      for (int64_t bytes : {largest >> 12, largest >> 8, largest >> 4, largest})
+        measureCollectives(rank.communicator(static_cast<int32_t>(group)),
+                           bytes);
+  }
 
   void fill() {
     map<1>(compute, {{0, 3 * arrayBytes}}, {{3 * arrayBytes / 4}},
@@ -303,11 +301,10 @@ private:
 
   double measureHostCopy(int64_t bytes) {
     auto *memory = rank.hostAt<char>(0);
-    return getMedian([&] {
-      const double start = getTime();
-      std::memcpy(memory + bytes, memory, static_cast<size_t>(bytes));
-      return getTime() - start;
-    });
+    meet();
+    const double start = getTime();
+    std::memcpy(memory + bytes, memory, static_cast<size_t>(bytes));
+    return getTime() - start;
   }
 
   /// About a millisecond of it, as between two calls of a plan.
@@ -318,38 +315,31 @@ private:
              detail::AddKernel{array(0), array(1), array(2)});
   }
 
-  /// Seconds of `turns` turns.
-  template <typename Turn>
-  double measureTurns(int64_t turns, const Turn &turn) {
+  /// Seconds of one of `turns` turns.
+  template <typename Turn> double measureTurn(int64_t turns, const Turn &turn) {
+    meet();
     const double start = getTime();
     for (int64_t number = 0; number < turns; ++number)
       turn();
     wait(compute);
-    return getTime() - start;
+    return (getTime() - start) / static_cast<double>(turns);
   }
 
-  /// By how much longer a turn of work takes with a call behind it,
-  /// which all groups make at once. Who shares a processor with ranks that
-  /// compute is late, and all wait for the last one.
+  /// Of turns of work with a call behind each, which all groups make at once.
+  /// Who shares a processor with ranks that compute is late, and all wait for
+  /// the last one.
   template <typename Call>
   double measureCall(Stream &stream, int64_t bytes, const Call &call) {
     const int64_t turns =
-        std::max<int64_t>(4, std::min<int64_t>(16, largest * 4 / bytes));
-    // What slows the machine for a while slows both.
-    const double more = getMedian([&] {
-      const double without = measureTurns(turns, [&] { work(); });
-      meet();
-      const double with = measureTurns(turns, [&] {
-        work();
-        rank.record(0, compute);
-        rank.wait(0, stream);
-        call();
-        rank.record(1, stream);
-        rank.wait(1, compute);
-      });
-      return with - without;
+        std::max<int64_t>(8, std::min<int64_t>(mostTurns, largest * 4 / bytes));
+    return measureTurn(turns, [&] {
+      work();
+      rank.record(0, compute);
+      rank.wait(0, stream);
+      call();
+      rank.record(1, stream);
+      rank.wait(1, compute);
     });
-    return std::max(more / static_cast<double>(turns), leastSeconds);
   }
 
   /// `bytes` as they are counted (communicator.h).
@@ -365,8 +355,10 @@ private:
       add("collectives",
           "\"kind\": \"" + std::string(kind) + "\", \"ranks\": " +
               std::to_string(size) + ", \"bytes\": " + std::to_string(bytes),
-          seconds);
+          seconds, /*isBehindWork=*/true);
     };
+    // Few turns of ranks that share processors end one after the other.
+    workSeconds.push_back(measureTurn(mostTurns, [&] { work(); }));
     record("all_reduce", measureCall(stream, bytes, [&] {
              group.allReduce(stream, {both}, Reduction::Sum, type, in, out,
                              count);
@@ -401,15 +393,28 @@ private:
 
   // --- results ---------------------------------------------------------------
 
-  void add(const char *list, const std::string &fields, double seconds) {
-    figures.push_back({list, fields, seconds});
+  /// One round of the next figure.
+  void add(const char *list, const std::string &fields, double seconds,
+           bool isBehindWork = false) {
+    if (nextFigure == figures.size())
+      figures.push_back({list, fields, {}, isBehindWork});
+    figures[nextFigure++].seconds.push_back(seconds);
+  }
+
+  /// Over all rounds. By how much longer a turn takes with a call is what the
+  /// call takes.
+  double getSeconds(const CalibrationFigure &figure) const {
+    double seconds = getMedian(figure.seconds);
+    if (figure.isBehindWork)
+      seconds -= getMedian(workSeconds);
+    return std::max(seconds, leastSeconds);
   }
 
   void write() {
     auto *sums = rank.hostAt<double>(0);
     const auto count = static_cast<int64_t>(figures.size());
     for (int64_t number = 0; number < count; ++number)
-      sums[number] = figures[number].seconds;
+      sums[number] = getSeconds(figures[number]);
     if (groups > 0) {
       const Range host = {0, 8 * count, MemoryTier::Host};
       const Range device = {0, 8 * count, MemoryTier::Device};
@@ -434,6 +439,10 @@ private:
   Stream &compute;
   int64_t groups;
   std::vector<CalibrationFigure> figures;
+  /// The one that is measured next.
+  size_t nextFigure = 0;
+  /// Of a turn of work with no call behind it.
+  std::vector<double> workSeconds;
 };
 
 } // namespace runtime

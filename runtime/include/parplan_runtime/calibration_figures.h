@@ -5,6 +5,7 @@
 
 #include "parplan_runtime/platform.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -22,8 +23,17 @@ struct CalibrationFigure {
   /// The list it is in, and its other fields as JSON.
   const char *list;
   std::string fields;
-  double seconds;
+  /// Of each round.
+  std::vector<double> seconds;
+  /// They contain those of a turn of work.
+  bool isBehindWork;
 };
+
+/// The system may disturb some rounds.
+inline double getMedian(std::vector<double> seconds) {
+  std::sort(seconds.begin(), seconds.end());
+  return seconds[seconds.size() / 2];
+}
 
 /// What a GPU says of itself, for one of `ranks` ranks with arenas of
 /// `arenaBytes`. Nothing where it does not answer: the reader then refuses the
