@@ -26,7 +26,7 @@ double UnitLifetimes::countWaiting(int value) const {
   bool isKeptElsewhere = isMade && isCrossing && inUnit.isReadBackwardElsewhere;
   // What comes from elsewhere comes before the first pass that reads it.
   bool isThere =
-      isMade || llvm::any_of(readsOf[value], [](const UnitRead &read) {
+      isMade || llvm::any_of(runs.readsOf[value], [](const UnitRead &read) {
         return read.phase <= Phase::inputGradient;
       });
   auto isReadLast = [](llvm::ArrayRef<UnitRead> reads) {
@@ -34,8 +34,9 @@ double UnitLifetimes::countWaiting(int value) const {
       return read.phase == Phase::weightGradient;
     });
   };
-  return (isReadLast(readsOf[value]) && isThere && !isKeptElsewhere ? 1 : 0) +
-         (isReadLast(remadeReadsOf[value]) ? 1 : 0);
+  return (isReadLast(runs.readsOf[value]) && isThere && !isKeptElsewhere ? 1
+                                                                         : 0) +
+         (isReadLast(runs.remadeReadsOf[value]) ? 1 : 0);
 }
 
 bool UnitLifetimes::isSum(int value) const {
@@ -65,12 +66,12 @@ std::pair<int, double> UnitLifetimes::getLifetime(int value) const {
   bool isMadeForward =
       maker ? sample.phases[inUnit.maker] <= Phase::forward
             : inUnit.part == Part::before &&
-                  llvm::any_of(readsOf[value], [](const UnitRead &read) {
+                  llvm::any_of(runs.readsOf[value], [](const UnitRead &read) {
                     return read.phase <= Phase::forward;
                   });
   bool isReadLater =
       (inUnit.part == Part::shared && inUnit.isReadBackwardElsewhere) ||
-      llvm::any_of(readsOf[value], [](const UnitRead &read) {
+      llvm::any_of(runs.readsOf[value], [](const UnitRead &read) {
         return read.phase > Phase::forward;
       });
   return {saved, isMadeForward && isReadLater && !isKeptElsewhere ? 1.0 : 0};

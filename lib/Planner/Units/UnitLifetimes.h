@@ -7,31 +7,19 @@
 #ifndef PARPLAN_LIB_PLANNER_UNITLIFETIMES_H
 #define PARPLAN_LIB_PLANNER_UNITLIFETIMES_H
 
-#include "UnitSample.h"
-
-#include "parplan/Planner/Evaluator.h"
+#include "UnitRuns.h"
 
 #include <utility>
-#include <vector>
 
 namespace parplan {
-
-/// A run of an op of a unit reads a value.
-struct UnitRead {
-  int op, position;
-  Phase phase;
-  CopyReader reader;
-};
 
 /// For how much of a step activations of a unit are there: no longer than the
 /// evaluator has them, wherever the cuts are.
 class UnitLifetimes {
 public:
-  /// Per value what reads it, and what reads it once made again; both stay.
-  UnitLifetimes(const UnitSample &sample,
-                const std::vector<std::vector<UnitRead>> &readsOf,
-                const std::vector<std::vector<UnitRead>> &remadeReadsOf)
-      : sample(sample), readsOf(readsOf), remadeReadsOf(remadeReadsOf) {}
+  /// Both stay.
+  UnitLifetimes(const UnitSample &sample, const UnitRuns &runs)
+      : sample(sample), runs(runs) {}
 
   /// It adds up micro-batches.
   bool isSum(int value) const;
@@ -46,7 +34,7 @@ public:
 
 private:
   const UnitSample &sample;
-  const std::vector<std::vector<UnitRead>> &readsOf, &remadeReadsOf;
+  const UnitRuns &runs;
 };
 
 } // namespace parplan

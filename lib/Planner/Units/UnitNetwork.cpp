@@ -8,6 +8,7 @@
 
 #include "PhaseComponents.h"
 #include "UnitLifetimes.h"
+#include "UnitRuns.h"
 
 #include "parplan/Planner/Evaluator.h"
 
@@ -31,16 +32,13 @@ public:
                  std::shared_ptr<FactorPool> pool)
       : sample(sample), problem(sample.problem), units(units), tables(tables),
         kind(kind), range(sample.kinds[kind]), remaking(remaking), scope(scope),
-        opSeconds(opSeconds), readsOf(problem.values.size()),
-        remadeReadsOf(problem.values.size()),
-        isRemade(problem.values.size(), false),
-        lifetimes(sample, readsOf, remadeReadsOf) {
+        opSeconds(opSeconds), runs(sample, kind, remaking),
+        lifetimes(sample, runs) {
     made.network = VectorNetwork(std::move(pool));
   }
 
   UnitNetwork build() {
     addVariables();
-    makeRuns();
     addDecisions();
     for (int value = range.firstValue; value < range.endValue; ++value) {
       if (!coversValue(value))
@@ -54,13 +52,6 @@ public:
   }
 
 private:
-  struct Run {
-    int op;
-    bool isRemade;
-    Phase phase;
-  };
-  using Read = UnitRead;
-
   const std::vector<int> &getRests(int value) const {
     return tables.rests[value];
   }
@@ -113,42 +104,6 @@ private:
         variables.ofValue[value] = variables.ofValue[updated];
   }
 
-  /// The ops of the unit in their order, with what is made again before what
-  /// needs it.
-  void makeRuns() {
-    for (int op = range.firstOp; op < range.endOp; ++op) {
-      if (isBackward(sample.phases[op]))
-        for (int operand : problem.ops[op].operands)
-          remake(operand);
-      addRun({op, false, sample.phases[op]});
-    }
-  }
-
-  void remake(int value) {
-    int maker = sample.values[value].maker;
-    if (maker < 0 || !remaking.recomputed[maker] || isRemade[value])
-      return;
-    for (int operand : problem.ops[maker].operands)
-      remake(operand);
-    addRun({maker, true, Phase::inputGradient});
-  }
-
-  void addRun(const Run &run) {
-    const PlanningOp &op = problem.ops[run.op];
-    bool isLate = run.isRemade || isBackward(run.phase);
-    for (auto [position, operand] : llvm::enumerate(op.operands)) {
-      CopyReader reader = getCopyReader(op);
-      if (run.isRemade)
-        reader.role = OpRole::inputGradient;
-      (isLate && isRemade[operand] ? remadeReadsOf : readsOf)[operand]
-          .push_back({run.op, static_cast<int>(position), run.phase, reader});
-    }
-    if (run.isRemade)
-      for (int result : op.results)
-        isRemade[result] = true;
-    runs.push_back(run);
-  }
-
   int getChoiceCount(int op) const { return tables.choiceCounts[op]; }
   int getVariable(int op) const {
     return made.variables.ofDecision[sample.decisions.ofOp[op]];
@@ -156,7 +111,7 @@ private:
 
   void addDecisions() {
     std::map<int, std::vector<Components>> costs;
-    for (const Run &run : runs) {
+    for (const UnitRuns::Run &run : runs.all) {
       auto &ofDecision = costs[getVariable(run.op)];
       ofDecision.resize(getChoiceCount(run.op));
       if (!coversOp(problem.ops[run.op]))
@@ -181,21 +136,16 @@ private:
     addResting(value);
     if (int maker = sample.values[value].maker; maker >= 0) {
       addMaking(value, maker, sample.phases[maker]);
-      if (isRemade[value])
+      if (runs.isRemade[value])
         addMaking(value, maker, Phase::inputGradient);
     }
     if (problem.values[value].kind != ValueKind::constant)
       addAllCopies(value);
   }
 
-  /// The readers of earlier passes first, whatever the order of the program.
   void addAllCopies(int value) {
-    for (auto *reads : {&readsOf[value], &remadeReadsOf[value]}) {
-      llvm::stable_sort(*reads, [](const Read &one, const Read &other) {
-        return one.phase < other.phase;
-      });
-      addCopies(value, *reads);
-    }
+    addCopies(value, runs.readsOf[value]);
+    addCopies(value, runs.remadeReadsOf[value]);
   }
 
   /// True if one is before the backward pass and the other is not.
@@ -286,7 +236,7 @@ private:
 
   /// The copies that the readers of a value need, by its layout at rest and
   /// their choices.
-  void addCopies(int value, llvm::ArrayRef<Read> reads) {
+  void addCopies(int value, llvm::ArrayRef<UnitRead> reads) {
     if (reads.empty())
       return;
     VectorNetwork::Factor factor;
@@ -295,7 +245,7 @@ private:
       factor.addVariable(variable, static_cast<int>(getRests(value).size()));
     // Per decision a choice of each class.
     std::vector<int> decisions;
-    for (const Read &read : reads)
+    for (const UnitRead &read : reads)
       if (int decision = sample.decisions.ofOp[read.op];
           !llvm::is_contained(decisions, decision))
         decisions.push_back(decision);
@@ -308,7 +258,7 @@ private:
       int count = getChoiceCount(sample.decisions.all[decision].leader);
       for (int choice = 0; choice < count; ++choice) {
         std::vector<int> key;
-        for (const Read &read : reads)
+        for (const UnitRead &read : reads)
           if (sample.decisions.ofOp[read.op] == decision)
             key.push_back(tables.uses[read.op][read.position][choice]);
         auto [it, isNew] = numbers.try_emplace(
@@ -329,7 +279,7 @@ private:
     // a list of all that is used.
     std::vector<int> ofRead, layouts;
     std::vector<std::vector<int>> placesOf;
-    for (const Read &read : reads) {
+    for (const UnitRead &read : reads) {
       ofRead.push_back(static_cast<int>(
           llvm::find(decisions, sample.decisions.ofOp[read.op]) -
           decisions.begin()));
@@ -386,7 +336,7 @@ private:
   /// Of the copies that reads use, by their places in `copyCosts`; nullopt:
   /// some cannot be made.
   std::optional<Components> getCost(int value, const Sharding &atRest,
-                                    llvm::ArrayRef<Read> reads,
+                                    llvm::ArrayRef<UnitRead> reads,
                                     llvm::ArrayRef<int> used,
                                     llvm::ArrayRef<CopyCost> copyCosts) const {
     const UnitSample::Value &inUnit = sample.values[value];
@@ -443,9 +393,7 @@ private:
   const UnitRemaking &remaking;
   UnitScope scope;
   SecondsOfOps opSeconds;
-  std::vector<Run> runs;
-  std::vector<std::vector<Read>> readsOf, remadeReadsOf;
-  std::vector<bool> isRemade;
+  UnitRuns runs;
   UnitLifetimes lifetimes;
   UnitNetwork made;
 };

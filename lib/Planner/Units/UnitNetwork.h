@@ -42,12 +42,10 @@ using SecondsOfOps = llvm::ArrayRef<std::vector<double>>;
 /// * A copy is made for its first reader, in the phase of that one; what else
 ///   may read it does.
 /// * What crosses a boundary is made by one unit, and its copies are of the
-/// unit
-///   that reads them. Where both do, each pays a half: then the sum of both is
-///   a bound.
+///   unit that reads them. Where both do, each pays a half: then the sum of
+///   both is a bound.
 /// * What several units read costs the first of them. Of what is tied all of
-/// them
-///   choose a layout, and pay a share of copies: then the sum is a bound.
+///   them choose a layout, and pay a share of copies: then the sum is a bound.
 ///   Copies of other values cost nothing elsewhere.
 /// * Bytes that live in one phase alone are none, and copies for readers with
 ///   too many choices at once cost nothing.
