@@ -5,8 +5,8 @@
 
 Calibrates a cluster file of this machine (or takes --cluster), plans and compiles the model with every configuration of
 --force that is below and fits, and as the planner likes it, and runs each program several times, in turns, so that what
-disturbs the machine disturbs all. A program's time is the median over its runs of the median of a run's steps; the
-choice is timed as the forced plan that has the same program, where there is one.
+disturbs the machine disturbs all. A program's time is the median over its runs of the median of a run's steps; plans
+that have the same program are one.
 Prints predicted and measured step times, Kendall's tau between them, and how far the planner's choice is from the best
 measured. Nothing else may run on the machine."""
 
@@ -37,13 +37,11 @@ CONFIGURATIONS = [
 
 
 class Program:
-    def __init__(self, name, folder, predicted):
-        self.name, self.folder, self.predicted = name, folder, predicted
-        self.runs = []
+    """Plans of the same source."""
 
-    @property
-    def source(self):
-        return (self.folder / "program.cu").read_bytes()
+    def __init__(self, name, folder, predicted):
+        self.names, self.folder, self.predicted = [name], folder, predicted
+        self.runs = []
 
     def run(self, options):
         metrics = self.folder / "metrics.json"
@@ -67,26 +65,31 @@ def compile_program(options, name, force):
 
 
 def compile_all(options):
-    """The forced programs, and the chosen one, which may be one of them."""
-    forced = []
-    for force in CONFIGURATIONS:
+    """All programs, the chosen one last or among those of forced plans; and the chosen one."""
+    programs = {}
+    for name, force in [*((force, force) for force in CONFIGURATIONS), ("chosen", None)]:
         try:
-            forced.append(compile_program(options, force, force))
+            program = compile_program(options, name, force)
         except Failure as failure:
+            if force is None:
+                raise
             report(f"{force}: left out: {str(failure).splitlines()[-1]}")
-    chosen = compile_program(options, "chosen", None)
-    return forced, next((one for one in forced if one.source == chosen.source), chosen)
+            continue
+        known = programs.setdefault((program.folder / "program.cu").read_bytes(), program)
+        if known is not program:
+            known.names.append(name)
+    return list(programs.values()), known
 
 
-def print_ranking(forced, chosen):
+def print_ranking(programs, chosen):
     print("| plan | predicted ms | measured ms |\n|---|---|---|")
-    for program in sorted({*forced, chosen}, key=lambda one: one.measured):
-        name = f"**{program.name}**" if program is chosen else program.name
-        print(f"| {name} | {program.predicted * 1e3:.2f} | {program.measured * 1e3:.2f} |")
+    for program in sorted(programs, key=lambda one: one.measured):
+        print(f"| {'; '.join(program.names)} | {program.predicted * 1e3:.2f} | {program.measured * 1e3:.2f} |")
+    forced = [one for one in programs if one.names != ["chosen"]]
     tau = get_tau([(one.predicted, one.measured) for one in forced])
-    best = min(one.measured for one in {*forced, chosen})
-    print(f"\nKendall's tau {tau:.2f} over {len(forced)} forced plans; "
-          f"the chosen plan (bold) takes {chosen.measured / best:.3f} of the best measured")
+    best = min(one.measured for one in programs)
+    print(f"\nKendall's tau {tau:.2f} over {len(forced)} programs of forced plans; "
+          f"the chosen plan takes {chosen.measured / best:.3f} of the best measured")
 
 
 def main():
@@ -108,13 +111,12 @@ def main():
         if options.cluster is None:
             options.cluster = options.folder / "cluster.json"
             execute([options.parplan, "calibrate", "-o", str(options.cluster), "--gpus", str(options.ranks)])
-        forced, chosen = compile_all(options)
-        programs = forced if chosen in forced else [*forced, chosen]
+        programs, chosen = compile_all(options)
         order = random.Random(1)
         for _ in range(options.runs):
             for program in order.sample(programs, len(programs)):
                 program.run(options)
-        print_ranking(forced, chosen)
+        print_ranking(programs, chosen)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@
 #include "AscendingFit.h"
 
 #include <algorithm>
-#include <iterator>
+#include <cmath>
 
 using namespace parplan;
 
@@ -15,21 +15,26 @@ using namespace parplan;
 // for Sampling with Incomplete Information", 1955).
 void parplan::makeAscending(std::vector<double> &figures) {
   struct Pool {
-    double sum;
+    double logarithms;
     size_t count;
-    double getMean() const { return sum / static_cast<double>(count); }
+    double getMean() const { return logarithms / static_cast<double>(count); }
   };
   std::vector<Pool> pools;
   for (double figure : figures) {
-    Pool pool = {figure, 1};
-    for (; !pools.empty() && pools.back().getMean() >= pool.getMean();
+    Pool pool = {std::log(figure), 1};
+    for (; !pools.empty() && pools.back().getMean() > pool.getMean();
          pools.pop_back()) {
-      pool.sum += pools.back().sum;
+      pool.logarithms += pools.back().logarithms;
       pool.count += pools.back().count;
     }
     pools.push_back(pool);
   }
   auto next = figures.begin();
-  for (const Pool &pool : pools)
-    next = std::fill_n(next, pool.count, pool.getMean());
+  for (const Pool &pool : pools) {
+    auto end = next + static_cast<std::ptrdiff_t>(pool.count);
+    // What does not fall stays to the last bit.
+    if (pool.count > 1)
+      std::fill(next, end, std::exp(pool.getMean()));
+    next = end;
+  }
 }

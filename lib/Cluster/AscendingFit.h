@@ -11,9 +11,9 @@
 
 namespace parplan {
 
-/// The figures with the least squares to those measured of which none is below
-/// the one before: isotonic regression. What falls gets the mean of its
-/// neighbours.
+/// The positive figures of which none is below the one before and whose
+/// logarithms have the least squares to those measured: isotonic regression. A
+/// run that falls gets its geometric mean.
 void makeAscending(std::vector<double> &figures);
 
 } // namespace parplan

@@ -332,19 +332,26 @@ private:
       makeAscending(entry.seconds);
       measured.push_back(std::move(entry));
     }
-    setLink(found[{ranks, "all_reduce"}], found[{ranks, "send"}]);
+    setLink();
   }
 
   /// For groups that were not measured: the formula of the ring, or of the bus
   /// that ranks of a processor share, goes through the largest all-reduce of
-  /// all ranks, and through its smallest message.
-  void setLink(const std::map<double, double> &allReduce,
-               const std::map<double, double> &send) {
-    if (allReduce.empty() || send.empty())
+  /// all ranks; its latency is that of the smallest message.
+  void setLink() {
+    auto find = [&](const std::string &kind) -> const MeasuredCollective * {
+      for (const MeasuredCollective &one : cluster.collectives.measured)
+        if (one.kind == kind && one.devicesPerNode == ranks)
+          return &one;
+      return nullptr;
+    };
+    const MeasuredCollective *allReduce = find("all_reduce"),
+                             *send = find("send");
+    if (!allReduce || !send)
       return;
     Link &link = cluster.node.link;
-    link.latencySeconds = std::min(1.0, send.begin()->second);
-    auto [bytes, seconds] = *allReduce.rbegin();
+    link.latencySeconds = std::min(1.0, send->seconds.front());
+    double bytes = allReduce->bytes.back(), seconds = allReduce->seconds.back();
     auto size = static_cast<double>(ranks);
     double allBytes = 2 * (size - 1) * bytes;
     link.bytesPerSecond = (isGpu ? allBytes / size : allBytes) / seconds;

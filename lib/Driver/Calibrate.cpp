@@ -101,6 +101,8 @@ std::optional<ClusterDescription> measure(int64_t ranks, Target target,
 CommandResult parplan::calibrate(const CalibrationOptions &options,
                                  DiagnosticEngine &engine) {
   CommandResult result;
+  if (!canWriteFile(options.outputPath, engine))
+    return result;
   std::optional<ClusterDescription> cluster =
       measure(options.ranks, options.target, engine);
   if (!cluster)

@@ -182,10 +182,25 @@ std::optional<std::string> parplan::readFile(const std::string &path,
   return content;
 }
 
+/// Where a file is written that `path` names in the end.
+static std::string getStagedPath(const std::string &path) {
+  return concat(path, ".partial-", ::getpid());
+}
+
+bool parplan::canWriteFile(const std::string &path, DiagnosticEngine &engine) {
+  std::string staged = getStagedPath(path);
+  int error = writeNewFile(staged, "", /*sync=*/false);
+  if (error)
+    reportWriteError(engine, path, error);
+  else
+    ::unlink(staged.c_str());
+  return error == 0;
+}
+
 bool parplan::writeFileAtomically(const std::string &path,
                                   std::string_view content,
                                   DiagnosticEngine &engine) {
-  std::string staged = concat(path, ".partial-", ::getpid());
+  std::string staged = getStagedPath(path);
   int error = writeNewFile(staged, content, /*sync=*/true);
   if (!error && ::rename(staged.c_str(), path.c_str()) != 0) {
     error = errno;

@@ -31,6 +31,10 @@ std::optional<std::string> readFile(const std::string &path,
                                     DiagnosticEngine &engine,
                                     int64_t maxBytes = int64_t{1} << 30);
 
+/// Whether `writeFileAtomically` can make a file beside `path`, before what it
+/// is to hold is known. False, with diagnostics, if not.
+bool canWriteFile(const std::string &path, DiagnosticEngine &engine);
+
 /// Writes a file beside `path` and renames it: `path` has the old content or
 /// the new one. False, with diagnostics, if it could not.
 bool writeFileAtomically(const std::string &path, std::string_view content,

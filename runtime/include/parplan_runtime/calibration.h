@@ -6,8 +6,8 @@
 // make them, on streams of their own between kernels that wait for them. All
 // figures are measured in turn, several times over: what slows the machine for
 // some seconds disturbs a few rounds of each, not all rounds of a few. The
-// first rank writes the means of all ranks as JSON to the file that
-// PARPLAN_CALIBRATION names.
+// first rank writes their medians, the means over all ranks, as JSON to the
+// file that PARPLAN_CALIBRATION names.
 //
 // Communicators are groups of growing size; the last one has all ranks. The
 // arena has three arrays of `arrayBytes`, the host's has one. Loops run over
@@ -49,9 +49,10 @@ public:
         groups(rank.program().communicators.size) {}
 
   void run() {
-    for (int round = 0; round < rounds; ++round) {
-      nextFigure = 0;
+    for (int round = 0; round < roundCount; ++round) {
+      rounds.begin();
       measureAll();
+      rounds.end();
     }
     write();
   }
@@ -64,10 +65,11 @@ private:
       isGpu ? arrayBytes / 4 : int64_t(1) << 19;
   /// Of each element, so that a GPU does not wait for its memory.
   static constexpr int exponentials = isGpu ? 32 : 1;
-  static constexpr int rounds = 9;
+  static constexpr int roundCount = 9;
   static constexpr double roundSeconds = 0.05;
-  static constexpr double leastSeconds = 1e-6;
-  static constexpr int64_t mostTurns = 16;
+  /// Of work: ranks that share a processor end apart, so few would seem to
+  /// take less.
+  static constexpr int turns = 16;
 
   static double getTime() {
     return std::chrono::duration<double>(
@@ -203,12 +205,12 @@ private:
       const double seconds = measure(compute, [&] {
         matmul(compute, {{0, 3 * arrayBytes}}, lhs, rhs, out, shape);
       });
-      add("products",
-          "\"type\": \"" + std::string(type) +
-              "\", \"rows\": " + std::to_string(sizes.rows) +
-              ", \"columns\": " + std::to_string(sizes.columns) +
-              ", \"contracted\": " + std::to_string(sizes.contracted),
-          seconds);
+      rounds.add("products",
+                 "\"type\": \"" + std::string(type) +
+                     "\", \"rows\": " + std::to_string(sizes.rows) +
+                     ", \"columns\": " + std::to_string(sizes.columns) +
+                     ", \"contracted\": " + std::to_string(sizes.contracted),
+                 seconds);
     }
   }
 
@@ -241,11 +243,11 @@ private:
         array(2), std::max(attentionWorkspaceBytes(shape, size),
                            attentionGradientWorkspaceBytes(shape, size))};
     const auto record = [&](const char *what, double seconds) {
-      add("attention",
-          "\"what\": \"" + std::string(what) +
-              "\", \"width\": " + std::to_string(width) + ", \"scores\": " +
-              std::to_string(batch * heads * queries * queries / 2),
-          seconds);
+      rounds.add("attention",
+                 "\"what\": \"" + std::string(what) + "\", \"width\": " +
+                     std::to_string(width) + ", \"scores\": " +
+                     std::to_string(batch * heads * queries * queries / 2),
+                 seconds);
     };
     const Range all = {0, 3 * arrayBytes};
     record("forward", measure(compute, [&] {
@@ -267,10 +269,10 @@ private:
              detail::AddKernel{first, second, third});
     };
     const auto addLoop = [&](const char *what, int64_t bytes, double seconds) {
-      add("loops",
-          "\"what\": \"" + std::string(what) +
-              "\", \"bytes\": " + std::to_string(bytes),
-          seconds);
+      rounds.add("loops",
+                 "\"what\": \"" + std::string(what) +
+                     "\", \"bytes\": " + std::to_string(bytes),
+                 seconds);
     };
     const int64_t bytes = 4 * loopElements;
     fill();
@@ -315,24 +317,21 @@ private:
              detail::AddKernel{array(0), array(1), array(2)});
   }
 
-  /// Seconds of one of `turns` turns.
-  template <typename Turn> double measureTurn(int64_t turns, const Turn &turn) {
+  /// Seconds of a turn.
+  template <typename Turn> double measureTurn(const Turn &turn) {
     meet();
     const double start = getTime();
-    for (int64_t number = 0; number < turns; ++number)
+    for (int number = 0; number < turns; ++number)
       turn();
     wait(compute);
-    return (getTime() - start) / static_cast<double>(turns);
+    return (getTime() - start) / turns;
   }
 
-  /// Of turns of work with a call behind each, which all groups make at once.
-  /// Who shares a processor with ranks that compute is late, and all wait for
-  /// the last one.
+  /// Of work with a call behind it, which all groups make at once. Who shares a
+  /// processor with ranks that compute is late, and all wait for the last one.
   template <typename Call>
-  double measureCall(Stream &stream, int64_t bytes, const Call &call) {
-    const int64_t turns =
-        std::max<int64_t>(8, std::min<int64_t>(mostTurns, largest * 4 / bytes));
-    return measureTurn(turns, [&] {
+  double measureCall(Stream &stream, const Call &call) {
+    return measureTurn([&] {
       work();
       rank.record(0, compute);
       rank.wait(0, stream);
@@ -352,38 +351,38 @@ private:
     Stream &stream = rank.stream(streams::communication);
     Stream &messages = rank.stream(streams::pointToPoint);
     const auto record = [&](const char *kind, double seconds) {
-      add("collectives",
-          "\"kind\": \"" + std::string(kind) + "\", \"ranks\": " +
-              std::to_string(size) + ", \"bytes\": " + std::to_string(bytes),
-          seconds, /*isBehindWork=*/true);
+      rounds.addCall("collectives",
+                     "\"kind\": \"" + std::string(kind) +
+                         "\", \"ranks\": " + std::to_string(size) +
+                         ", \"bytes\": " + std::to_string(bytes),
+                     seconds);
     };
-    // Few turns of ranks that share processors end one after the other.
-    workSeconds.push_back(measureTurn(mostTurns, [&] { work(); }));
-    record("all_reduce", measureCall(stream, bytes, [&] {
+    rounds.addWork(measureTurn([&] { work(); }));
+    record("all_reduce", measureCall(stream, [&] {
              group.allReduce(stream, {both}, Reduction::Sum, type, in, out,
                              count);
            }));
-    record("all_gather", measureCall(stream, bytes, [&] {
+    record("all_gather", measureCall(stream, [&] {
              group.allGather(stream, {both}, type, in, out, block);
            }));
-    record("reduce_scatter", measureCall(stream, bytes, [&] {
+    record("reduce_scatter", measureCall(stream, [&] {
              group.reduceScatter(stream, {both}, Reduction::Sum, type, in, out,
                                  block);
            }));
-    record("broadcast", measureCall(stream, bytes, [&] {
+    record("broadcast", measureCall(stream, [&] {
              group.broadcast(stream, {both}, type, 0, in, out, count);
            }));
-    record("reduce", measureCall(stream, bytes, [&] {
+    record("reduce", measureCall(stream, [&] {
              group.reduce(stream, {both}, Reduction::Sum, type, 0, in, out,
                           count);
            }));
-    record("all_to_all", measureCall(stream, bytes, [&] {
+    record("all_to_all", measureCall(stream, [&] {
              group.allToAll(stream, {both}, type, in, out, block);
            }));
     // All ranks hand on at once, as stages do.
     const int next = static_cast<int>((group.rank() + 1) % size);
     const int previous = static_cast<int>((group.rank() + size - 1) % size);
-    record("send", measureCall(messages, bytes, [&] {
+    record("send", measureCall(messages, [&] {
              group.beginGroup(messages);
              group.send(messages, {both}, type, next, in, count);
              group.receive(messages, {both}, type, previous, out, count);
@@ -393,28 +392,12 @@ private:
 
   // --- results ---------------------------------------------------------------
 
-  /// One round of the next figure.
-  void add(const char *list, const std::string &fields, double seconds,
-           bool isBehindWork = false) {
-    if (nextFigure == figures.size())
-      figures.push_back({list, fields, {}, isBehindWork});
-    figures[nextFigure++].seconds.push_back(seconds);
-  }
-
-  /// Over all rounds. By how much longer a turn takes with a call is what the
-  /// call takes.
-  double getSeconds(const CalibrationFigure &figure) const {
-    double seconds = getMedian(figure.seconds);
-    if (figure.isBehindWork)
-      seconds -= getMedian(workSeconds);
-    return std::max(seconds, leastSeconds);
-  }
-
   void write() {
     auto *sums = rank.hostAt<double>(0);
+    const std::vector<CalibrationFigure> &figures = rounds.getFigures();
     const auto count = static_cast<int64_t>(figures.size());
     for (int64_t number = 0; number < count; ++number)
-      sums[number] = getSeconds(figures[number]);
+      sums[number] = getMedian(figures[number].seconds);
     if (groups > 0) {
       const Range host = {0, 8 * count, MemoryTier::Host};
       const Range device = {0, 8 * count, MemoryTier::Device};
@@ -438,11 +421,7 @@ private:
   Rank &rank;
   Stream &compute;
   int64_t groups;
-  std::vector<CalibrationFigure> figures;
-  /// The one that is measured next.
-  size_t nextFigure = 0;
-  /// Of a turn of work with no call behind it.
-  std::vector<double> workSeconds;
+  CalibrationRounds rounds;
 };
 
 } // namespace runtime

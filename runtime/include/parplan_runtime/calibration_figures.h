@@ -3,6 +3,7 @@
 #ifndef PARPLAN_RUNTIME_CALIBRATION_FIGURES_H
 #define PARPLAN_RUNTIME_CALIBRATION_FIGURES_H
 
+#include "parplan_runtime/calibration_rounds.h"
 #include "parplan_runtime/platform.h"
 
 #include <algorithm>
@@ -18,22 +19,6 @@ constexpr bool calibratesGpus = true;
 #else
 constexpr bool calibratesGpus = false;
 #endif
-
-struct CalibrationFigure {
-  /// The list it is in, and its other fields as JSON.
-  const char *list;
-  std::string fields;
-  /// Of each round.
-  std::vector<double> seconds;
-  /// They contain those of a turn of work.
-  bool isBehindWork;
-};
-
-/// The system may disturb some rounds.
-inline double getMedian(std::vector<double> seconds) {
-  std::sort(seconds.begin(), seconds.end());
-  return seconds[seconds.size() / 2];
-}
 
 /// What a GPU says of itself, for one of `ranks` ranks with arenas of
 /// `arenaBytes`. Nothing where it does not answer: the reader then refuses the
@@ -82,7 +67,8 @@ inline void printFigures(std::FILE *file, int ranks, int64_t arenaBytes,
                    figure.list);
     list = figure.list;
     std::fprintf(file, "%s{%s, \"seconds\": %.9g}", isNew ? "" : ",\n  ",
-                 figure.fields.c_str(), sums[number] / ranks);
+                 figure.fields.c_str(),
+                 std::max(sums[number] / ranks, figure.leastSeconds));
   }
   std::fprintf(file, "]}\n");
 }

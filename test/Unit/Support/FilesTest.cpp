@@ -93,6 +93,16 @@ TEST_F(Files, fileInAnAbsentFolderIsReported) {
   EXPECT_EQ(count(), 0u);
 }
 
+TEST_F(Files, filesCanBeWrittenIntoFoldersAndAreNotMadeByAsking) {
+  write(at("a"), "old");
+  EXPECT_TRUE(canWriteFile(at("a"), engine));
+  EXPECT_TRUE(canWriteFile(at("b"), engine));
+  EXPECT_EQ(content(at("a")), "old");
+  EXPECT_EQ(count(), 1u);
+  EXPECT_FALSE(canWriteFile(at("no/a"), engine));
+  EXPECT_EQ(engine.getExitCode(), ExitCode::cannotWriteOutput);
+}
+
 TEST_F(Files, fullDiskIsReportedAs74) {
   reportWriteError(engine, at("a"), ENOSPC);
   EXPECT_EQ(engine.getExitCode(), ExitCode::inputOutput);
