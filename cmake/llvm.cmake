@@ -2,7 +2,8 @@
 # PARPLAN_LLVM_TOOLS_DIR.
 #
 # As static libraries: the shared ones are 190 MB, and where they have to be read from a disk, a plan that takes a second takes
-# a quarter of a second more.
+# a quarter of a second more. Sanitizers need the shared ones: libraries that are not instrumented must not get the code of
+# allocators from objects that are.
 
 find_package(MLIR 19.1 REQUIRED CONFIG HINTS /usr/lib/llvm-19/lib/cmake/mlir)
 find_program(PARPLAN_MLIR_TBLGEN NAMES mlir-tblgen mlir-tblgen-19 HINTS ${LLVM_TOOLS_BINARY_DIR} REQUIRED)
@@ -33,14 +34,22 @@ endfunction()
 add_library(ParplanLLVM INTERFACE)
 add_library(parplan::llvm ALIAS ParplanLLVM)
 target_include_directories(ParplanLLVM SYSTEM INTERFACE ${LLVM_INCLUDE_DIRS})
-target_link_libraries(ParplanLLVM INTERFACE $<TARGET_FILE:LLVMSupport> $<TARGET_FILE:LLVMDemangle> ZLIB::ZLIB ${CMAKE_DL_LIBS})
+if(PARPLAN_SANITIZERS)
+  target_link_libraries(ParplanLLVM INTERFACE LLVM)
+else()
+  target_link_libraries(ParplanLLVM INTERFACE $<TARGET_FILE:LLVMSupport> $<TARGET_FILE:LLVMDemangle> ZLIB::ZLIB ${CMAKE_DL_LIBS})
+endif()
 
-parplan_find_archives(archives MLIRDialectUtils MLIRFuncDialect MLIROptLib MLIRTransforms)
 add_library(ParplanMLIR INTERFACE)
 add_library(parplan::mlir ALIAS ParplanMLIR)
 target_include_directories(ParplanMLIR SYSTEM INTERFACE ${MLIR_INCLUDE_DIRS})
 target_compile_definitions(ParplanMLIR INTERFACE ${definitions})
-# In whatever order they need each other.
-target_link_libraries(ParplanMLIR INTERFACE "$<LINK_GROUP:RESCAN,${archives}>" parplan::llvm)
+if(PARPLAN_SANITIZERS)
+  target_link_libraries(ParplanMLIR INTERFACE MLIR parplan::llvm)
+else()
+  parplan_find_archives(archives MLIRDialectUtils MLIRFuncDialect MLIROptLib MLIRTransforms)
+  # In whatever order they need each other.
+  target_link_libraries(ParplanMLIR INTERFACE "$<LINK_GROUP:RESCAN,${archives}>" parplan::llvm)
+endif()
 
 parplan_precompile(MLIR)
