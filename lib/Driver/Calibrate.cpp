@@ -10,6 +10,7 @@
 #include "lib/Target/Process.h"
 #include "parplan/Cluster/Calibration.h"
 #include "parplan/Cluster/Presets.h"
+#include "parplan/Cluster/ProcessorUse.h"
 #include "parplan/Support/DiagnosticCodes.h"
 #include "parplan/Support/Files.h"
 #include "parplan/Support/Text.h"
@@ -70,6 +71,7 @@ std::optional<ClusterDescription> measure(int64_t ranks, Target target,
   if (!writeFileAtomically(source, printCalibrationProgram(ranks), engine) ||
       !compileProgram(*commands, source, program, engine))
     return std::nullopt;
+  std::optional<ProcessorUse> before = getProcessorUse();
   ProcessResult result =
       runProcess({program}, {"PARPLAN_CALIBRATION=" + figures});
   if (!result.hasSucceeded()) {
@@ -86,6 +88,8 @@ std::optional<ClusterDescription> measure(int64_t ranks, Target target,
         error.note(sanitize(line));
     return std::nullopt;
   }
+  if (std::optional<ProcessorUse> after = getProcessorUse(); before && after)
+    warnOfOthers(getShareOfOthers(*before, *after), engine);
   std::optional<std::string> text =
       readFile(figures, codes::calibrationFailed, engine);
   if (!text)
