@@ -145,7 +145,7 @@ BlockOracle::Least UnitOracle::getLeast(const Weights &weights,
   least.value = value;
   std::vector<int> places(mode->network.getVariableCount(), -1);
   mode->overAll->complete(places);
-  if (auto cost = mode->network.complete(prices, places))
+  if (auto cost = mode->network.getCost(prices, places))
     least.cost = toCost(*cost);
   return least;
 }
@@ -209,9 +209,10 @@ std::optional<BlockPlan> UnitOracle::complete(const Mode &mode,
   plan.in = in;
   plan.out = out;
   plan.mode = mode.number;
-  std::optional<Components> cost = mode.network.complete(prices, places);
+  std::optional<Components> cost = mode.network.getCost(prices, places);
   if (!cost)
     return std::nullopt;
+  mode.network.complete(prices, places);
   plan.cost = toCost(*cost);
   for (int variable = 0; variable < mode.network.getVariableCount(); ++variable)
     plan.choices.push_back(mode.network.getKept(variable)[places[variable]]);

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 using namespace parplan;
 
@@ -89,17 +90,22 @@ void VectorElimination::addSource(const VectorFactor &factor,
   }
   source.starts = factor.starts;
   source.least.resize(factor.getEntryCount());
-  std::vector<int> places(factor.variables.size(), 0);
-  int64_t combinations = 1;
-  for (int variable : factor.variables)
+  std::vector<int64_t> strides;
+  size_t combinations = 1;
+  for (int variable : factor.variables) {
+    auto place = llvm::find(table.variables, variable);
+    strides.push_back(table.strides[place - table.variables.begin()]);
     combinations *= sizes[variable];
-  for (int64_t number = 0; number < combinations; ++number) {
+  }
+  source.entries.reserve(combinations);
+  source.places.reserve(combinations);
+  std::vector<int> places(factor.variables.size(), 0);
+  for (size_t number = 0; number < combinations; ++number) {
     int64_t target = table.offset;
     int entry = 0;
     for (size_t at = 0; at < places.size(); ++at) {
       entry = entry * factor.sizes[at] + factor.classes[at][places[at]];
-      auto variable = llvm::find(table.variables, factor.variables[at]);
-      target += places[at] * table.strides[variable - table.variables.begin()];
+      target += places[at] * strides[at];
     }
     source.entries.push_back(entry);
     source.places.push_back(target);
@@ -189,15 +195,20 @@ VectorElimination::make(const VectorNetwork &network, llvm::ArrayRef<int> fixed,
             scope.push_back(other);
     return scope;
   };
+  // Infinity: to be found anew.
+  std::vector<double> jointSizes(count, infinity);
   while (llvm::is_contained(isOpen, true)) {
     double least = infinity;
     int next = -1;
     for (int variable = 0; variable < count; ++variable) {
       if (!isOpen[variable])
         continue;
-      double size = made.sizes[variable];
-      for (int other : join(variable))
-        size *= made.sizes[other];
+      double &size = jointSizes[variable];
+      if (size == infinity) {
+        size = made.sizes[variable];
+        for (int other : join(variable))
+          size *= made.sizes[other];
+      }
       if (size < least) {
         least = size;
         next = variable;
@@ -209,6 +220,8 @@ VectorElimination::make(const VectorNetwork &network, llvm::ArrayRef<int> fixed,
     llvm::erase_if(left, [&](const std::vector<int> &table) {
       return llvm::is_contained(table, next);
     });
+    for (int other : scope)
+      jointSizes[other] = infinity;
     left.push_back(std::move(scope));
     isOpen[next] = false;
     order.push_back(next);
@@ -298,8 +311,13 @@ void VectorElimination::run(const Bucket &bucket) {
 llvm::ArrayRef<double> VectorElimination::minimise(const Components &weights) {
   if (asked == weights)
     return answer;
-  asked = weights;
+  std::optional<Components> before = std::exchange(asked, weights);
   for (Source &source : sources) {
+    // Prices of bytes change more often than those of seconds.
+    if (before && llvm::all_of(source.components, [&](int component) {
+          return (*before)[component] == weights[component];
+        }))
+      continue;
     std::fill_n(products.begin(), source.count, 0);
     for (auto [number, component] : llvm::enumerate(source.components)) {
       double weight = weights[component];

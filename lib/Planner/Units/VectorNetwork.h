@@ -139,10 +139,12 @@ public:
   void reduce(llvm::ArrayRef<int> fixed);
 
   /// Completes `places` (-1: not chosen) in eliminated variables, for the least
-  /// product with `weights`, and gives the cost of everything; nullopt: it is
-  /// forbidden.
-  std::optional<Components> complete(const Components &weights,
-                                     std::vector<int> &places) const;
+  /// product with `weights`.
+  void complete(const Components &weights, std::vector<int> &places) const;
+  /// The cost of everything, those variables included, whatever they have in
+  /// `places`; nullopt: it is forbidden.
+  std::optional<Components> getCost(const Components &weights,
+                                    llvm::ArrayRef<int> places) const;
 
 private:
   int getSize(int variable) const {

@@ -385,20 +385,24 @@ void VectorNetwork::reduce(llvm::ArrayRef<int> fixed) {
   }
 }
 
-std::optional<Components>
-VectorNetwork::complete(const Components &weights,
-                        std::vector<int> &places) const {
-  auto getBest = [&](const Factor &factor) {
-    int entry = 0;
-    for (auto [variable, size, classes] :
-         llvm::zip_equal(factor.variables, factor.sizes, factor.classes))
-      entry = entry * size + classes[places[variable]];
-    const Components *best = nullptr;
-    for (const Components &cost : factor.get(entry))
-      if (!best || getProduct(weights, cost) < getProduct(weights, *best))
-        best = &cost;
-    return best;
-  };
+/// The vector of a factor that the places leave, with the least product; null:
+/// there is none.
+static const Components *getBest(const VectorFactor &factor,
+                                 const Components &weights,
+                                 llvm::ArrayRef<int> places) {
+  int entry = 0;
+  for (auto [variable, size, classes] :
+       llvm::zip_equal(factor.variables, factor.sizes, factor.classes))
+    entry = entry * size + classes[places[variable]];
+  const Components *best = nullptr;
+  for (const Components &cost : factor.get(entry))
+    if (!best || getProduct(weights, cost) < getProduct(weights, *best))
+      best = &cost;
+  return best;
+}
+
+void VectorNetwork::complete(const Components &weights,
+                             std::vector<int> &places) const {
   for (const Step &step : llvm::reverse(steps)) {
     double least = std::numeric_limits<double>::infinity();
     int best = 0;
@@ -406,7 +410,7 @@ VectorNetwork::complete(const Components &weights,
       places[step.variable] = choice;
       double weighted = 0;
       for (const FactorRef &factor : step.factors) {
-        const Components *cost = getBest(*factor);
+        const Components *cost = getBest(*factor, weights, places);
         weighted += cost ? getProduct(weights, *cost)
                          : std::numeric_limits<double>::infinity();
       }
@@ -417,9 +421,14 @@ VectorNetwork::complete(const Components &weights,
     }
     places[step.variable] = best;
   }
+}
+
+std::optional<Components>
+VectorNetwork::getCost(const Components &weights,
+                       llvm::ArrayRef<int> places) const {
   Components sum{};
   for (const FactorRef &factor : factors) {
-    const Components *cost = getBest(*factor);
+    const Components *cost = getBest(*factor, weights, places);
     if (!cost)
       return std::nullopt;
     parplan::add(sum, *cost);
