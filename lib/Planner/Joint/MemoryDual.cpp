@@ -134,12 +134,14 @@ MemoryDual::Result MemoryDual::solve(const PositionPart &part, double freeBytes,
   if (best.isFree || best.value >= enough)
     return best;
   std::vector<double> &prices = tried[getFamily(part)];
+  if (prices.empty() && likely > 0)
+    prices.push_back(likely);
   std::optional<Line> right;
   auto take = [&](double price) {
     Line line = evaluate(part, freeBytes, price);
     if (line.value > best.value) {
       best.value = line.value;
-      best.price = price;
+      best.price = likely = price;
     }
     // The lines that enclose the best price: too large and small enough, and
     // of these the nearest.
