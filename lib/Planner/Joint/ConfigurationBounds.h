@@ -38,6 +38,12 @@ inline bool isOfState(BoundLevel level) {
   return level >= BoundLevel::variables && level < BoundLevel::path;
 }
 
+/// True if what is at this level is raised, or planned, with no more than its
+/// state.
+inline bool needsState(BoundLevel level) {
+  return isOfState(level) || level == BoundLevel::path;
+}
+
 /// What takes long about raising a configuration from this level. Nullopt: the
 /// search does not wait for it.
 std::optional<SpaceSource::Next> getLongWork(BoundLevel level);

@@ -9,6 +9,7 @@
 #include "parplan/Support/Check.h"
 
 #include <algorithm>
+#include <map>
 #include <tuple>
 
 using namespace parplan;
@@ -28,6 +29,43 @@ double Frontier::getLeastOpen() const {
 void Frontier::take(size_t number) {
   PARPLAN_CHECK(open.erase({nodes[number].bound, number}) == 1,
                 "configuration ", number, " is not open");
+}
+
+std::vector<size_t> Frontier::takeBest(double cutoff) {
+  // A plan takes as long as several bounds.
+  constexpr size_t mostPlans = 4, mostBounds = 4;
+  constexpr int mostSeen = 64;
+  std::vector<size_t> numbers;
+  // Those that have a plan have nothing else.
+  std::map<std::pair<int, int64_t>, bool> places;
+  size_t plans = 0;
+  int seen = 0;
+  for (auto [bound, number] : open) {
+    if (bound >= cutoff || seen++ == mostSeen)
+      break;
+    const Node &node = nodes[number];
+    bool isPlan = node.level == BoundLevel::path;
+    if (!numbers.empty() &&
+        (!needsState(node.level) || (isPlan && plans == mostPlans)))
+      continue;
+    std::pair<int, int64_t> place = {node.configuration.space,
+                                     node.configuration.microBatches};
+    auto known = places.find(place);
+    if (known != places.end() && (isPlan || known->second))
+      continue;
+    if (known == places.end()) {
+      if (places.size() == (plans > 0 ? SpaceStates::mostRecent : mostBounds))
+        continue;
+      places.emplace(place, isPlan);
+      plans += isPlan;
+    }
+    numbers.push_back(number);
+    if (!needsState(node.level))
+      break;
+  }
+  for (size_t number : numbers)
+    take(number);
+  return numbers;
 }
 
 void Frontier::raise(size_t number, double bound) {

@@ -39,6 +39,11 @@ public:
   /// Of what is open; infinity: nothing is.
   double getLeastOpen() const;
   void take(size_t number);
+  /// Of what is below the cutoff the best one and, where its state is all that
+  /// it needs, others that may be raised or planned at the same time: all that
+  /// the same few states have among the best. How many does not depend on
+  /// threads.
+  std::vector<size_t> takeBest(double cutoff);
   /// Of one that is taken: to the next level, with what that says at least.
   /// Several may be raised at the same time.
   void raise(size_t number, double bound);

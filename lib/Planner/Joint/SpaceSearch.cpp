@@ -11,6 +11,7 @@
 
 #include "parplan/Support/Check.h"
 
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
 
 #include <chrono>
@@ -42,7 +43,7 @@ public:
       result.isCutShort = incumbent.isOver();
       if (result.isCutShort)
         break;
-      std::vector<size_t> numbers = takeBest();
+      std::vector<size_t> numbers = frontier.takeBest(incumbent.getCutoff());
       lookAhead(frontier.getOpen());
       if (numbers.size() > 1)
         advanceTogether(numbers);
@@ -177,49 +178,6 @@ private:
     }
   }
 
-  /// True if no more than the state of a configuration is needed to go on.
-  static bool isAlone(Level level) {
-    return isOfState(level) || level == Level::path;
-  }
-
-  /// Of what is open the best one and, where its state is all that it needs,
-  /// others that are raised or planned at the same time. How many does not
-  /// depend on threads, and neither does what is found.
-  std::vector<size_t> takeBest() {
-    // A plan takes as long as several bounds.
-    constexpr size_t mostPlans = 4, mostBounds = 4;
-    constexpr int mostSeen = 64;
-    std::vector<size_t> numbers;
-    size_t plans = 0;
-    auto hasRoom = [&] {
-      return numbers.size() <
-             (plans > 0 ? SpaceStates::mostRecent : mostBounds);
-    };
-    std::set<std::pair<int, int64_t>> places;
-    int seen = 0;
-    for (auto [bound, number] : frontier.getOpen()) {
-      if (bound >= incumbent.getCutoff() || !hasRoom() || seen++ == mostSeen)
-        break;
-      const Node &node = frontier[number];
-      bool isFirst = numbers.empty();
-      bool isNew = places
-                       .insert({node.configuration.space,
-                                node.configuration.microBatches})
-                       .second;
-      bool isPlan = node.level == Level::path;
-      if (!isFirst &&
-          (!isNew || !isAlone(node.level) || (isPlan && plans == mostPlans)))
-        continue;
-      plans += isPlan;
-      numbers.push_back(number);
-      if (!isAlone(node.level))
-        break;
-    }
-    for (size_t number : numbers)
-      frontier.take(number);
-    return numbers;
-  }
-
   /// Null: the configuration is closed, or impossible.
   SpaceState *findState(size_t number) {
     const Configuration &configuration = frontier[number].configuration;
@@ -231,52 +189,61 @@ private:
     return nullptr;
   }
 
-  /// One level more of several that are open no more but for this, each of
-  /// another state; behind the path that level is a plan. As long as there is
-  /// time. How many are open again.
+  /// One level more of several that are open no more but for this; behind the
+  /// path that level is a plan. As long as there is time. What is of different
+  /// states is raised at the same time. How many are open again.
   int64_t advanceTogether(llvm::ArrayRef<size_t> numbers) {
     for (size_t number : numbers)
       states.prepare(frontier[number].configuration, SpaceSource::Next::model);
     struct Task {
       size_t number;
-      SpaceState *state;
       bool isDone = false;
       std::optional<PlanDrafts::Found> found = {};
     };
-    std::vector<Task> tasks;
+    // In the order of the best of each state.
+    llvm::MapVector<SpaceState *, std::vector<Task>> tasks;
     for (size_t number : numbers)
       if (!tasks.empty() && incumbent.isOver())
         frontier.giveBack(number);
       else if (SpaceState *state = findState(number))
-        tasks.push_back({number, state});
+        tasks[state].push_back({number});
     double cutoff = incumbent.getCutoff(), best = incumbent.getBest();
     source.forEach(tasks.size(), [&](size_t place) {
-      if (place > 0 && incumbent.isOver())
-        return;
-      Task &task = tasks[place];
-      task.isDone = true;
-      const Node &node = frontier[task.number];
-      const ScheduleShape &shape = node.configuration.shape;
-      if (isOfState(node.level)) {
-        frontier.raise(task.number,
-                       ConfigurationBounds::getNextBoundOfState(
-                           *task.state, shape, node.level, cutoff));
-      } else {
-        frontier.raise(task.number, node.bound);
-        if (!climb.getPlanned(node.configuration))
-          task.found = task.state->findPlan(shape, best);
+      auto &[state, ofState] = *(tasks.begin() + place);
+      for (Task &task : ofState) {
+        bool isFirst = place == 0 && &task == ofState.data();
+        if (!isFirst && incumbent.isOver())
+          return;
+        raise(task.number, *state, cutoff, best, task.found);
+        task.isDone = true;
       }
     });
     int64_t left = 0;
-    for (Task &task : tasks)
-      if (!task.isDone)
-        frontier.giveBack(task.number);
-      else if (frontier[task.number].level == Level::plan)
-        finishPlan(task.number, std::move(task.found));
-      else
-        left += finish(task.number);
+    for (auto &[state, ofState] : tasks)
+      for (Task &task : ofState)
+        if (!task.isDone)
+          frontier.giveBack(task.number);
+        else if (frontier[task.number].level == Level::plan)
+          finishPlan(task.number, std::move(task.found));
+        else
+          left += finish(task.number);
     report();
     return left;
+  }
+
+  /// One level more of a configuration, with the plan that is found by that.
+  void raise(size_t number, SpaceState &state, double cutoff, double best,
+             std::optional<PlanDrafts::Found> &found) {
+    const Node &node = frontier[number];
+    const ScheduleShape &shape = node.configuration.shape;
+    if (isOfState(node.level)) {
+      frontier.raise(number, ConfigurationBounds::getNextBoundOfState(
+                                 state, shape, node.level, cutoff));
+      return;
+    }
+    frontier.raise(number, node.bound);
+    if (!climb.getPlanned(node.configuration))
+      found = state.findPlan(shape, best);
   }
 
   /// After a level more; false where the configuration is closed by that.
@@ -296,7 +263,7 @@ private:
   /// again.
   bool advance(size_t number) {
     const Node &node = frontier[number];
-    if (isAlone(node.level))
+    if (needsState(node.level))
       return advanceTogether(number) > 0;
     frontier.raise(number, bounds.getNextBound(node.configuration, node.level,
                                                incumbent.getCutoff()));
