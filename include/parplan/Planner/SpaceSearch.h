@@ -5,7 +5,7 @@
 // One search over all meshes, numbers of micro-batches and schedules of a
 // source. A configuration is one of each. Its bound rises level by level, each
 // dearer than the one before, and from a good plan on the configuration with
-// the least bound is always the next one:
+// the least bound is always among the next ones:
 //
 //   1  the ops and bytes of each unit alone, component by component, within the
 //      memory of each position: of all meshes

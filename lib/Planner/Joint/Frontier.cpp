@@ -36,8 +36,10 @@ std::vector<size_t> Frontier::takeBest(double cutoff) {
   constexpr size_t mostPlans = 4, mostBounds = 4;
   constexpr int mostSeen = 64;
   std::vector<size_t> numbers;
-  // Those that have a plan have nothing else.
-  std::map<std::pair<int, int64_t>, bool> places;
+  struct Taken {
+    bool isForPlan;
+  };
+  std::map<std::pair<int, int64_t>, Taken> places;
   size_t plans = 0;
   int seen = 0;
   for (auto [bound, number] : open) {
@@ -51,12 +53,15 @@ std::vector<size_t> Frontier::takeBest(double cutoff) {
     std::pair<int, int64_t> place = {node.configuration.space,
                                      node.configuration.microBatches};
     auto known = places.find(place);
-    if (known != places.end() && (isPlan || known->second))
+    // Who looks for a plan does nothing else. Without any plan the first one
+    // matters, and bounds take long.
+    if (known != places.end() &&
+        (isPlan || known->second.isForPlan || cutoff == never))
       continue;
     if (known == places.end()) {
       if (places.size() == (plans > 0 ? SpaceStates::mostRecent : mostBounds))
         continue;
-      places.emplace(place, isPlan);
+      places.emplace(place, Taken{isPlan});
       plans += isPlan;
     }
     numbers.push_back(number);

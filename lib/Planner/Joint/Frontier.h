@@ -41,7 +41,8 @@ public:
   void take(size_t number);
   /// Of what is below the cutoff the best one and, where its state is all that
   /// it needs, others that may be raised or planned at the same time: all that
-  /// the same few states have among the best. How many does not depend on
+  /// the same few states have among the best, or, below infinity, one of each.
+  /// A state has plans or bounds to look for. How many does not depend on
   /// threads.
   std::vector<size_t> takeBest(double cutoff);
   /// Of one that is taken: to the next level, with what that says at least.

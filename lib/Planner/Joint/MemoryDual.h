@@ -84,7 +84,8 @@ private:
 
   const UnitChain &chain;
   AskedOracles &oracles;
-  /// The price that was best for the position before: a first one for others.
+  /// The last price that was better than those before it: a first one for
+  /// positions with other weights.
   double likely = 0;
   /// Prices that were tried for positions with the same weights.
   std::map<Family, std::vector<double>> tried;

@@ -55,6 +55,11 @@ addProducts(double *sums, int vectorCount, double weight,
 
 } // namespace
 
+int64_t VectorElimination::Table::getStride(int variable) const {
+  auto found = llvm::find(variables, variable);
+  return found == variables.end() ? 0 : strides[found - variables.begin()];
+}
+
 /// Gives a table its strides and a place in memory.
 void VectorElimination::layOut(Table &table) {
   llvm::sort(table.variables,
@@ -93,8 +98,7 @@ void VectorElimination::addSource(const VectorFactor &factor,
   std::vector<int64_t> strides;
   size_t combinations = 1;
   for (int variable : factor.variables) {
-    auto place = llvm::find(table.variables, variable);
-    strides.push_back(table.strides[place - table.variables.begin()]);
+    strides.push_back(table.getStride(variable));
     combinations *= sizes[variable];
   }
   source.entries.reserve(combinations);
@@ -145,17 +149,11 @@ void VectorElimination::addBucket(int variable, std::vector<Table> tables,
   entryCount += entries * bucket.vectorCount * lanes *
                 static_cast<int64_t>(tables.size());
   auto getInput = [&](const Table &table) {
-    auto getStride = [&](int other) -> int64_t {
-      auto found = llvm::find(table.variables, other);
-      return found == table.variables.end()
-                 ? 0
-                 : table.strides[found - table.variables.begin()];
-    };
     Bucket::Input input;
     input.offset = table.offset;
     for (int other : outer)
-      input.strides.push_back(getStride(other));
-    input.ofVariable = variable < 0 ? 0 : getStride(variable);
+      input.strides.push_back(table.getStride(other));
+    input.ofVariable = variable < 0 ? 0 : table.getStride(variable);
     return input;
   };
   for (const Table &table : tables)

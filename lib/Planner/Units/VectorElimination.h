@@ -33,7 +33,7 @@ public:
   /// that reach the minimum of the last call.
   void complete(std::vector<int> &places) const;
 
-  /// Additions of a call, and vectors that it multiplies.
+  /// Additions of a call, and vectors that it multiplies at most.
   int64_t getEntryCount() const { return entryCount; }
   int64_t getVectorCount() const { return vectorCount; }
 
@@ -47,9 +47,13 @@ private:
     std::vector<int> variables;
     std::vector<int64_t> strides;
     int64_t offset = 0;
+
+    /// 0: the table is the same for all choices of the variable.
+    int64_t getStride(int variable) const;
   };
   /// The vectors of a factor, component by component, and where their least
-  /// product goes.
+  /// product goes: to a table that nothing else writes, so that what does not
+  /// change from call to call stays there.
   struct Source {
     std::vector<int> components;
     std::vector<double> values;

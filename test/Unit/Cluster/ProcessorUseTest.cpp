@@ -9,25 +9,43 @@
 
 #include <gtest/gtest.h>
 
-#include <chrono>
+#include <ctime>
+#include <sys/wait.h>
+#include <unistd.h>
 
 using namespace parplan;
 
 namespace {
 
+bool isAny(int64_t) { return true; }
+
 TEST(ProcessorUse, IdleAndWaitingForDisksAreNotBusy) {
-  auto use = parseProcessorUse("cpu  100 20 30 5000 400 1 2 47 90 0\n"
-                               "cpu0 50 10 15 2500 200 1 1 23 45 0\n",
-                               100);
+  auto use = parseProcessorUse("cpu  200 40 60 10000 800 2 4 94 180 0\n"
+                               "cpu0 100 20 30 5000 400 1 2 47 90 0\n"
+                               "cpu1 100 20 30 5000 400 1 2 47 90 0\n"
+                               "intr 1 2 3\n",
+                               /*ticksPerSecond=*/100, isAny);
   ASSERT_TRUE(use);
-  EXPECT_DOUBLE_EQ(use->busySeconds, 2);
-  EXPECT_DOUBLE_EQ(use->allSeconds, 56);
+  EXPECT_DOUBLE_EQ(use->busySeconds, 4);
+  EXPECT_DOUBLE_EQ(use->allSeconds, 112);
+}
+
+TEST(ProcessorUse, OnlyOwnProcessorsCount) {
+  auto use = parseProcessorUse("cpu  700 0 0 300 0 0 0 0\n"
+                               "cpu0 100 0 0 100 0 0 0 0\n"
+                               "cpu12 600 0 0 200 0 0 0 0\n",
+                               /*ticksPerSecond=*/100,
+                               [](int64_t number) { return number == 12; });
+  ASSERT_TRUE(use);
+  EXPECT_DOUBLE_EQ(use->busySeconds, 6);
+  EXPECT_DOUBLE_EQ(use->allSeconds, 8);
 }
 
 TEST(ProcessorUse, WhatIsNotOfLinuxIsNoUse) {
-  EXPECT_FALSE(parseProcessorUse("", 100));
-  EXPECT_FALSE(parseProcessorUse("intr 1 2 3 4 5 6 7 8\n", 100));
-  EXPECT_FALSE(parseProcessorUse("cpu  100 20 30\ncpu0 1 2 3 4 5 6 7\n", 100));
+  for (const char *text :
+       {"", "cpu  1 2 3 4 5 6 7 8\n", "intr 1 2 3\n",
+        "cpu  1 2 3 4 5 6 7 8\ncpu0 100 20 30\n", "cpux 1 2 3 4 5 6 7 8\n"})
+    EXPECT_FALSE(parseProcessorUse(text, 100, isAny)) << text;
 }
 
 TEST(ProcessorUse, OthersHaveWhatIsBusyAndNotOwn) {
@@ -53,17 +71,34 @@ TEST(ProcessorUse, OthersThatHadATwentiethAreReported) {
   EXPECT_EQ(warning.helps.size(), 1u);
 }
 
-TEST(ProcessorUse, OwnWorkIsOwn) {
+/// 50 ms of a processor, however long that takes.
+void work() {
+  constexpr std::clock_t ticks = CLOCKS_PER_SEC / 20;
+  for (std::clock_t start = std::clock(); std::clock() - start < ticks;)
+    continue;
+}
+
+TEST(ProcessorUse, OwnWorkAndThatOfChildrenIsOwn) {
   auto first = getProcessorUse();
   ASSERT_TRUE(first);
-  auto getTime = std::chrono::steady_clock::now;
-  for (auto start = getTime();
-       getTime() - start < std::chrono::milliseconds(50);)
-    continue;
-  auto last = getProcessorUse();
-  ASSERT_TRUE(last);
-  EXPECT_GT(last->ownSeconds, first->ownSeconds);
-  EXPECT_GE(last->allSeconds, first->allSeconds);
+  work();
+  auto second = getProcessorUse();
+  ASSERT_TRUE(second);
+  EXPECT_GT(second->ownSeconds, first->ownSeconds);
+  pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    // As ranks are: the child of a child.
+    if (pid_t rank = fork(); rank > 0)
+      waitpid(rank, nullptr, 0);
+    else
+      work();
+    _exit(0);
+  }
+  waitpid(child, nullptr, 0);
+  auto third = getProcessorUse();
+  ASSERT_TRUE(third);
+  EXPECT_GT(third->ownSeconds, second->ownSeconds + 0.01);
 }
 
 } // namespace

@@ -83,9 +83,36 @@ TEST_F(MemoryDualTest, IsTheSameWhateverWasAskedBefore) {
   EXPECT_NEAR(result.most, 1.75, 1e-3);
 }
 
+TEST_F(MemoryDualTest, IsTheSameWithWhateverPriceOthersHad) {
+  oracle.plans = {makePlan(0, 1, 10), makePlan(0, 2, 6), makePlan(0, 4, 3),
+                  makePlan(0, 8, 1)};
+  // A fifth of the price, and eighty times as much.
+  for (auto [forward, freeBytes] : {std::pair(0.2, 7.0), std::pair(8.0, 2.0)}) {
+    dual.solve(makePart(1, 1, forward), freeBytes, never);
+    MemoryDual::Result result =
+        dual.solve(makePart(1, 1), /*freeBytes=*/7, never);
+    EXPECT_NEAR(result.value, 1.75, 1e-3);
+    EXPECT_NEAR(result.most, 1.75, 1e-3);
+  }
+}
+
+TEST_F(MemoryDualTest, AsksLessWhereOthersHadTheSamePrice) {
+  auto countCalls = [&](int64_t inFlight) {
+    int64_t before = oracles.getCallCount();
+    dual.solve(makePart(2, static_cast<double>(inFlight)),
+               static_cast<double>(6 * inFlight), /*enough=*/2.9);
+    return oracles.getCallCount() - before;
+  };
+  int64_t first = countCalls(/*inFlight=*/100);
+  EXPECT_LT(countCalls(/*inFlight=*/101), first);
+}
+
 TEST_F(MemoryDualTest, IsInfiniteWhereNothingFits) {
   oracle.plans.pop_back();
   EXPECT_EQ(dual.solve(makePart(2, 3), /*freeBytes=*/11, never).value, never);
+  // With a price of others, too.
+  dual.solve(makePart(2, 3), /*freeBytes=*/18, never);
+  EXPECT_EQ(dual.solve(makePart(2, 4), /*freeBytes=*/11, never).value, never);
 }
 
 TEST_F(MemoryDualTest, MoreOfAnythingCostsNoLess) {

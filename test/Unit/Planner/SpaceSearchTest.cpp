@@ -2,6 +2,8 @@
 
 #include "StubSpaces.h"
 
+#include "lib/Planner/Joint/Background.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -90,6 +92,20 @@ public:
   std::vector<int64_t> made;
 };
 
+/// Different states are raised by different threads.
+class ThreadedSource : public StubSource {
+public:
+  ThreadedSource(unsigned seed, unsigned threads)
+      : StubSource(seed, {}), background(threads) {}
+
+  void forEach(size_t count, llvm::function_ref<void(size_t)> work) override {
+    background.forEach(count, work);
+  }
+
+private:
+  Background background;
+};
+
 } // namespace
 
 TEST(SpaceSearch, BoundsAndPlansEncloseTheOptimum) {
@@ -140,6 +156,29 @@ TEST(SpaceSearch, TheSameTwice) {
             second.certificate.lowerBoundSeconds);
   EXPECT_EQ(first.certificate.upperBoundSeconds,
             second.certificate.upperBoundSeconds);
+}
+
+TEST(SpaceSearch, TheSameWithAnyNumberOfThreads) {
+  for (unsigned seed = 700; seed < 704; ++seed) {
+    SCOPED_TRACE(seed);
+    std::optional<SpaceSearchResult> alone;
+    for (unsigned threads : {0, 1, 3}) {
+      ThreadedSource source(seed, threads);
+      SpaceSearchOptions options;
+      options.memoryLimitBytes = source.memoryLimitBytes;
+      SpaceSearchResult found = searchSpaces(source, options);
+      if (!alone) {
+        alone = std::move(found);
+        continue;
+      }
+      EXPECT_EQ(found.evaluations, alone->evaluations);
+      EXPECT_EQ(found.oracleCalls, alone->oracleCalls);
+      EXPECT_EQ(found.certificate.lowerBoundSeconds,
+                alone->certificate.lowerBoundSeconds);
+      EXPECT_EQ(found.certificate.upperBoundSeconds,
+                alone->certificate.upperBoundSeconds);
+    }
+  }
 }
 
 TEST(SpaceSearch, TheLastLikelyPlanIsTheBest) {

@@ -13,6 +13,8 @@ using namespace parplan;
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
+/// The components that costs have: two of seconds, and one of bytes.
+constexpr int first = 0, second = 1, bytes = 5;
 
 struct RandomNetwork {
   std::mt19937 generator;
@@ -51,13 +53,15 @@ struct RandomNetwork {
       }
       entries *= factor.sizes.back();
     }
+    bool hasBytes = draw(0, 1) == 0;
     for (int entry = 0; entry < entries; ++entry) {
       std::vector<Components> alternatives;
       for (int number = draw(0, 9) == 0 ? 0 : draw(1, 2); number > 0;
            --number) {
         Components cost{};
-        for (int component : {0, 1, 5})
-          cost[component] = draw(0, 5);
+        for (int component : {first, second, bytes})
+          if (component != bytes || hasBytes)
+            cost[component] = draw(0, 5);
         alternatives.push_back(cost);
       }
       factor.add(alternatives);
@@ -128,8 +132,14 @@ TEST(VectorNetworkTest, MinimaUnderAnyWeightsAreThoseOfEnumeration) {
     ASSERT_TRUE(elimination);
     for (int variable = 1; variable < network.getVariableCount(); ++variable)
       reduced += network.isEliminated(variable);
+    Components weights{};
     for (int question = 0; question < 6; ++question) {
-      Components weights = random.drawWeights();
+      // Prices of bytes alone change from one question to the next, too.
+      Components drawn = random.drawWeights();
+      if (question % 2 == 0)
+        weights = drawn;
+      else
+        weights[bytes] = drawn[bytes];
       llvm::ArrayRef<double> least = elimination->minimise(weights);
       ASSERT_EQ(least.size(), network.getKept(0).size());
       for (auto [place, choice] : llvm::enumerate(network.getKept(0))) {
