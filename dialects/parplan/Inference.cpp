@@ -43,14 +43,6 @@ LogicalResult requireDims(OptionalLocation location, ArrayRef<int64_t> dims,
   return success();
 }
 
-RankedTensorType getTensorType(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
-ArrayRef<int64_t> getShape(Value value) {
-  return getTensorType(value).getShape();
-}
-
 FailureOr<Shape> broadcastShapes(OptionalLocation location,
                                  ArrayRef<int64_t> left,
                                  ArrayRef<int64_t> right) {

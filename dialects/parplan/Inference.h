@@ -7,6 +7,7 @@
 #ifndef PARPLAN_DIALECTS_PARPLAN_INFERENCE_H
 #define PARPLAN_DIALECTS_PARPLAN_INFERENCE_H
 
+#include "dialects/parplan/TensorTypes.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Value.h"
@@ -32,10 +33,6 @@ mlir::LogicalResult requireDim(OptionalLocation location, int64_t dim,
 /// another length.
 mlir::LogicalResult requireDims(OptionalLocation location,
                                 llvm::ArrayRef<int64_t> dims, int64_t rank);
-
-/// The value has passed `requireTensors`.
-mlir::RankedTensorType getTensorType(mlir::Value value);
-llvm::ArrayRef<int64_t> getShape(mlir::Value value);
 
 /// The numpy broadcast of two shapes; reports sizes that do not fit.
 mlir::FailureOr<Shape> broadcastShapes(OptionalLocation location,

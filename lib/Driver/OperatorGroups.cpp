@@ -33,7 +33,7 @@ double OperatorGroup::getCommunicationBytes() const {
 
 /// All that is done for one node. What it is called after is its operator of
 /// the forward pass with most work.
-static std::map<std::string, OperatorGroup> collectNodes(PlanField plan) {
+static std::map<std::string, OperatorGroup> groupByNode(PlanField plan) {
   struct Node : OperatorGroup {
     double mostFlops = -1;
   };
@@ -69,7 +69,7 @@ static std::map<std::string, OperatorGroup> collectNodes(PlanField plan) {
 std::vector<OperatorGroup> parplan::groupOperators(PlanField plan) {
   using Key = std::tuple<std::string, std::string, std::string>;
   std::map<Key, OperatorGroup> groups;
-  for (const auto &[name, node] : collectNodes(plan)) {
+  for (const auto &[name, node] : groupByNode(plan)) {
     std::string general = generalizeName(name);
     OperatorGroup &group = groups[{general, node.op, node.algorithm}];
     group.name = general;

@@ -39,13 +39,6 @@ void checkByteCount(llvm::ArrayRef<uint8_t> bytes, int64_t expected) {
                 " bytes where ", expected, " are expected");
 }
 
-int64_t getProduct(llvm::ArrayRef<int64_t> sizes) {
-  int64_t product = 1;
-  for (int64_t size : sizes)
-    product *= size;
-  return product;
-}
-
 bool isZeroElement(const uint8_t *element, int64_t elementBytes) {
   // Little-endian: the sign is the highest bit of the last byte.
   for (int64_t i = 0; i + 1 < elementBytes; ++i)

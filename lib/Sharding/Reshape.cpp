@@ -96,11 +96,6 @@ private:
   int64_t fromRest = 1, toRest = 1;
 };
 
-int64_t getProduct(llvm::ArrayRef<int64_t> shape) {
-  return std::accumulate(shape.begin(), shape.end(), int64_t(1),
-                         std::multiplies<>());
-}
-
 /// Blocked factors for all dimensions of shapes without elements.
 ShardingRule getEmptyReshapeRule(llvm::ArrayRef<int64_t> from,
                                  llvm::ArrayRef<int64_t> to) {

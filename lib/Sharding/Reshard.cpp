@@ -233,28 +233,23 @@ ReshardPath findReshardPath(const Mesh &mesh, llvm::ArrayRef<int64_t> shape,
 // Cache
 //===----------------------------------------------------------------------===//
 
-namespace {
-
-struct ReshardQuery {
-  llvm::SmallVector<int64_t, 4> shape;
-  Sharding from, to;
-
-  bool operator==(const ReshardQuery &other) const = default;
-};
-
-struct ReshardQueryHash {
-  size_t operator()(const ReshardQuery &query) const {
-    return llvm::hash_combine(
-        llvm::hash_combine_range(query.shape.begin(), query.shape.end()),
-        query.from, query.to);
-  }
-};
-
-} // namespace
-
 struct ReshardCache::Storage {
+  struct Query {
+    llvm::SmallVector<int64_t, 4> shape;
+    Sharding from, to;
+
+    bool operator==(const Query &other) const = default;
+  };
+  struct QueryHash {
+    size_t operator()(const Query &query) const {
+      return llvm::hash_combine(
+          llvm::hash_combine_range(query.shape.begin(), query.shape.end()),
+          query.from, query.to);
+    }
+  };
+
   std::mutex mutex;
-  std::unordered_map<ReshardQuery, ReshardPath, ReshardQueryHash> paths;
+  std::unordered_map<Query, ReshardPath, QueryHash> paths;
 };
 
 ReshardCache::ReshardCache(Mesh meshOfCache)
@@ -264,7 +259,7 @@ ReshardCache::~ReshardCache() = default;
 
 const ReshardPath &ReshardCache::get(llvm::ArrayRef<int64_t> shape,
                                      const Sharding &from, const Sharding &to) {
-  ReshardQuery query = {{shape.begin(), shape.end()}, from, to};
+  Storage::Query query = {{shape.begin(), shape.end()}, from, to};
   {
     std::lock_guard lock(storage->mutex);
     if (auto known = storage->paths.find(query); known != storage->paths.end())

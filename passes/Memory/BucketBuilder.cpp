@@ -6,6 +6,7 @@
 
 #include "passes/Memory/BucketBuilder.h"
 
+#include "dialects/parplan/TensorTypes.h"
 #include "passes/Partition/Layouts.h"
 
 #include "mlir/IR/IRMapping.h"
@@ -16,10 +17,6 @@ namespace parplan {
 
 /// Where kernels and copies are fastest, and what buffers start at.
 constexpr int64_t alignmentBytes = 64;
-
-static RankedTensorType getTensorType(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
 
 BucketBuilder::BucketBuilder(const ShardingAccess &access,
                              ArrayRef<const UpdateLane *> lanes)

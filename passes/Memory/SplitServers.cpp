@@ -9,6 +9,7 @@
 #include "passes/Partition/Layouts.h"
 
 #include "dialects/parplan/ParplanOps.h"
+#include "dialects/parplan/TensorTypes.h"
 #include "parplan/Sharding/ServerPositions.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -23,10 +24,6 @@ namespace parplan {
 #include "passes/Memory/Passes.h.inc"
 
 namespace {
-
-RankedTensorType getTensorType(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
 
 /// How a value lies on the servers, or the workers.
 enum class Layout {

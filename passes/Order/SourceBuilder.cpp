@@ -6,15 +6,12 @@
 
 #include "passes/Order/SourceBuilder.h"
 
+#include "dialects/parplan/TensorTypes.h"
 #include "parplan/Sharding/Zigzag.h"
 
 using namespace mlir;
 
 namespace parplan::order {
-
-static RankedTensorType getTensorType(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
 
 /// An op in place of `origin`, of which it keeps what is said.
 template <typename Op, typename... Arguments>

@@ -6,6 +6,7 @@
 
 #include "dialects/parplan/FunctionAttributes.h"
 #include "dialects/parplan/ParplanOps.h"
+#include "dialects/parplan/TensorTypes.h"
 #include "parplan/Support/Check.h"
 #include "passes/Partition/Layouts.h"
 #include "passes/Partition/LocalOffsets.h"
@@ -62,10 +63,6 @@ public:
   }
 
 private:
-  static RankedTensorType getTensorType(Value value) {
-    return cast<RankedTensorType>(value.getType());
-  }
-
   //===--------------------------------------------------------------------===//
   // The function
   //===--------------------------------------------------------------------===//

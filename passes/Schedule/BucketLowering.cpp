@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/parplan/TensorTypes.h"
 #include "passes/Schedule/Placement.h"
 #include "passes/Schedule/Variables.h"
 
@@ -12,10 +13,6 @@
 using namespace mlir;
 
 namespace parplan {
-
-static RankedTensorType getTensorType(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
 
 void copyBuffer(Location location, Value from, Value to, Placement &placement) {
   OpBuilder &builder = placement.getStatements();

@@ -8,6 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/parplan/TensorTypes.h"
 #include "passes/Schedule/Origins.h"
 #include "passes/Schedule/Placement.h"
 
@@ -24,10 +25,6 @@ namespace parplan {
 namespace {
 
 using exec::CollectiveForm;
-
-RankedTensorType getTensorType(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
 
 /// `count` blocks of `length` elements of a dimension; block i starts at
 /// whole + i * wholeStep in the whole dimension and is number first + i in the

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/parplan/TensorTypes.h"
 #include "passes/Schedule/FusableOps.h"
 #include "passes/Schedule/KernelBuilder.h"
 #include "passes/Schedule/Origins.h"
@@ -29,10 +30,6 @@ namespace {
 /// arguments no longer fit a launch and its text gets long.
 constexpr int maximumLeaves = 24;
 constexpr int maximumOps = 128;
-
-RankedTensorType getTensorType(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
 
 /// Transposes that attention reads through its strides.
 bool isAttentionView(TransposeOp op) {

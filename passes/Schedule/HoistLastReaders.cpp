@@ -63,7 +63,7 @@ bool isProduct(Operation *op) {
 }
 
 /// What takes no time and no bytes where it stands.
-bool isFree(Operation *op) {
+bool costsNothing(Operation *op) {
   return isa<ReshapeOp, ParameterOp, BucketParameterOp, ConstantOp>(op);
 }
 
@@ -120,7 +120,7 @@ void hoist(Operation *product) {
   for (Operation *op = product->getPrevNode(); op; op = op->getPrevNode()) {
     if (dependsOn(product, op))
       break;
-    if (isFree(op))
+    if (costsNothing(op))
       continue;
     if (!isProduct(op) && !isa<ConvInputGradientOp>(op))
       break;

@@ -6,6 +6,7 @@
 
 #include "passes/Schedule/KernelBuilder.h"
 
+#include "dialects/parplan/TensorTypes.h"
 #include "parplan/Support/Check.h"
 
 #include "llvm/ADT/TypeSwitch.h"
@@ -18,10 +19,6 @@ namespace parplan {
 
 using exec::RankValueKind;
 using exec::ScalarFunction;
-
-static RankedTensorType getTensorType(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
 
 //===----------------------------------------------------------------------===//
 // Index maps

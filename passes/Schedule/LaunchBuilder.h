@@ -7,9 +7,9 @@
 #ifndef PARPLAN_PASSES_SCHEDULE_LAUNCHBUILDER_H
 #define PARPLAN_PASSES_SCHEDULE_LAUNCHBUILDER_H
 
+#include "dialects/parplan/TensorTypes.h"
 #include "passes/Schedule/Origins.h"
 #include "passes/Schedule/Placement.h"
-#include "passes/Schedule/Shapes.h"
 
 namespace parplan {
 

@@ -7,9 +7,9 @@
 #include "passes/Schedule/LegalizeProducts.h"
 #include "passes/Schedule/Origins.h"
 #include "passes/Schedule/Passes.h"
-#include "passes/Schedule/Shapes.h"
 
 #include "dialects/parplan/ParplanOps.h"
+#include "dialects/parplan/TensorTypes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"

@@ -6,10 +6,10 @@
 
 #include "passes/Schedule/LegalizeProducts.h"
 
+#include "dialects/parplan/TensorTypes.h"
 #include "passes/Schedule/Origins.h"
 #include "passes/Schedule/PanelProduct.h"
 #include "passes/Schedule/Placement.h"
-#include "passes/Schedule/Shapes.h"
 
 #include "parplan/Support/Check.h"
 

@@ -6,6 +6,8 @@
 
 #include "passes/Schedule/MatmulForm.h"
 
+#include "dialects/parplan/TensorTypes.h"
+
 using namespace mlir;
 
 namespace parplan {
@@ -146,10 +148,6 @@ private:
   StringRef letters[tensorCount];
   StridedShape shapes[tensorCount];
 };
-
-ArrayRef<int64_t> getShape(Value value) {
-  return cast<RankedTensorType>(value.getType()).getShape();
-}
 
 } // namespace
 

@@ -5,6 +5,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/Schedule/Placement.h"
+
+#include "dialects/parplan/TensorTypes.h"
 #include "passes/Schedule/ArenaPacking.h"
 #include "passes/Schedule/ExtractProgram.h"
 #include "passes/Schedule/Releases.h"
@@ -25,10 +27,6 @@ int64_t countElements(ArrayRef<int64_t> sizes) {
   for (int64_t size : sizes)
     count *= size;
   return count;
-}
-
-static RankedTensorType getTensorType(Value value) {
-  return cast<RankedTensorType>(value.getType());
 }
 
 static bool isInterface(BufferOp buffer) { return !buffer.getBlocks().empty(); }

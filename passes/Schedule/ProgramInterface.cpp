@@ -7,6 +7,7 @@
 #include "passes/Schedule/ProgramInterface.h"
 
 #include "dialects/parplan/ParplanOps.h"
+#include "dialects/parplan/TensorTypes.h"
 #include "parplan/Support/Check.h"
 
 using namespace mlir;
@@ -14,10 +15,6 @@ using namespace mlir;
 namespace parplan {
 
 static constexpr llvm::StringLiteral globalTypeName = "parplan.global_type";
-
-static RankedTensorType getTensorType(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
 
 LogicalResult ProgramInterface::findVariables() {
   FailureOr<SmallVector<VariableResult>> placed =

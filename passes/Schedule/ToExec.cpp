@@ -12,6 +12,7 @@
 #include "passes/Schedule/Variables.h"
 
 #include "dialects/parplan/ParplanOps.h"
+#include "dialects/parplan/TensorTypes.h"
 #include "parplan/Planner/ClusterCosts.h"
 #include "parplan/Sharding/ServerPositions.h"
 #include "parplan/Support/Check.h"
@@ -29,10 +30,6 @@ namespace parplan {
 #include "passes/Schedule/Passes.h.inc"
 
 namespace {
-
-RankedTensorType getTensorType(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
 
 /// Translates one function. Programs stand in the module and its constants are
 /// defined one after the other; then each of them may be another thread's.

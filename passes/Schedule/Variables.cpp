@@ -6,13 +6,11 @@
 
 #include "passes/Schedule/Variables.h"
 
+#include "dialects/parplan/TensorTypes.h"
+
 using namespace mlir;
 
 namespace parplan {
-
-static RankedTensorType getTensorType(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
 
 //===----------------------------------------------------------------------===//
 // Views of inputs

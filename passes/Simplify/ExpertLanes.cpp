@@ -12,9 +12,6 @@ using namespace mlir;
 
 namespace parplan::simplify {
 
-/// Experts are not deeper than that.
-static constexpr unsigned maximumDepth = 48;
-
 Lanes *LaneMatcher::add(Lanes::Kind kind, ArrayRef<Value> values, size_t lead) {
   auto lanes = std::make_unique<Lanes>();
   lanes->kind = kind;
@@ -39,7 +36,7 @@ Lanes *LaneMatcher::match(ArrayRef<Value> answers) {
 }
 
 Lanes *LaneMatcher::match(ArrayRef<Value> values, size_t lead, unsigned depth) {
-  if (depth > maximumDepth)
+  if (depth > maximumExpertDepth)
     return fail(values[0], "they are too deep");
   auto [entry, isNew] = known.try_emplace({values[0], lead});
   if (!isNew && entry->second && ArrayRef(entry->second->values) == values)

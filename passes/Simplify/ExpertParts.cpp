@@ -10,10 +10,6 @@ using namespace mlir;
 
 namespace parplan::simplify {
 
-/// Experts are not deeper than that: the walk must not wander through the model
-/// that made the tokens.
-static constexpr unsigned maximumDepth = 48;
-
 std::optional<size_t> countLeadingDims(ArrayRef<int64_t> shape, int64_t count) {
   int64_t product = 1;
   for (auto [dim, size] : llvm::enumerate(shape))
@@ -44,7 +40,7 @@ Part *ExpertMatcher::add(Part::Kind kind, Value value, size_t lead) {
 }
 
 Part *ExpertMatcher::match(Value value, size_t lead, unsigned depth) {
-  if (depth > maximumDepth)
+  if (depth > maximumExpertDepth)
     return nullptr;
   auto [entry, isNew] = known.try_emplace({value, lead});
   if (!isNew)

@@ -19,6 +19,10 @@
 
 namespace parplan::simplify {
 
+/// Experts are not deeper than that: a walk must not wander through the model
+/// that made the tokens.
+inline constexpr unsigned maximumExpertDepth = 48;
+
 inline int64_t countElements(llvm::ArrayRef<int64_t> shape) {
   int64_t count = 1;
   for (int64_t size : shape)

@@ -8,14 +8,12 @@
 #define PARPLAN_PASSES_SIMPLIFY_MATCHING_H
 
 #include "dialects/parplan/ParplanOps.h"
+#include "dialects/parplan/TensorTypes.h"
 
 #include <optional>
 
 namespace parplan::simplify {
 
-inline llvm::ArrayRef<int64_t> getShape(mlir::Value value) {
-  return llvm::cast<mlir::RankedTensorType>(value.getType()).getShape();
-}
 inline mlir::Type getElementType(mlir::Value value) {
   return llvm::cast<mlir::RankedTensorType>(value.getType()).getElementType();
 }

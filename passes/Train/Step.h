@@ -8,6 +8,7 @@
 #define PARPLAN_PASSES_TRAIN_STEP_H
 
 #include "dialects/parplan/ParplanOps.h"
+#include "dialects/parplan/TensorTypes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -15,8 +16,6 @@ namespace parplan::train {
 
 /// The function @main; reports that there is none.
 mlir::func::FuncOp findMain(mlir::ModuleOp module);
-
-mlir::RankedTensorType getTensorType(mlir::Value value);
 
 /// Erases ops without uses, from the end.
 void eraseUnused(mlir::Block &block);

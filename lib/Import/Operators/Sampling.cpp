@@ -19,7 +19,7 @@ namespace parplan::importer {
 namespace {
 /// Of every place along one dimension, [n, places, taps]: indices within the
 /// image, which are floats, and weights.
-struct Taps {
+struct PlaceTaps {
   ValueId indices;
   ValueId weights;
 };
@@ -40,7 +40,7 @@ struct PlaceReader {
   }
   ValueId weigh(ValueId distance) const;
   /// `places` [n, places] are in units of elements.
-  Taps getTaps(ValueId places, int64_t size) const;
+  PlaceTaps getTaps(ValueId places, int64_t size) const;
 };
 } // namespace
 
@@ -82,7 +82,7 @@ ValueId PlaceReader::weigh(ValueId distance) const {
       formula.builder.select(isWithin(2), far, formula.number(0)));
 }
 
-Taps PlaceReader::getTaps(ValueId places, int64_t size) const {
+PlaceTaps PlaceReader::getTaps(ValueId places, int64_t size) const {
   GraphBuilder &builder = formula.builder;
   if (mode == "nearest")
     places = formula.unary(OpKind::round, places);
@@ -132,7 +132,7 @@ static ValueId combine(GraphBuilder &builder, llvm::ArrayRef<ValueId> parts,
 
 /// Weighted sums of an image [n, c, spatial..] at places: [n, places, c].
 static ValueId sample(GraphBuilder &builder, ValueId image,
-                      llvm::ArrayRef<Taps> taps) {
+                      llvm::ArrayRef<PlaceTaps> taps) {
   ShapeRef shape = builder.getShape(image);
   // Every dimension's share of the number of an element.
   llvm::SmallVector<ValueId, 3> numbers, weights;
@@ -197,7 +197,7 @@ static void importGridSample(NodeContext &node) {
   PlaceReader reader{formula, mode, *outside, alignCorners};
   grid = builder.cast(grid, formula.type);
   int64_t total = countElements(ShapeRef(places).drop_front().drop_back());
-  llvm::SmallVector<Taps, 3> taps;
+  llvm::SmallVector<PlaceTaps, 3> taps;
   for (int64_t dim = 0; dim < count; ++dim) {
     // The grid lists the last dimension first; -1 and 1 are the borders.
     int64_t column = count - 1 - dim, size = shape[dim + 2];
@@ -297,7 +297,7 @@ static void importDeformConv(NodeContext &node) {
   Formula formula(node);
   PlaceReader reader{formula, "linear", Outside::zeros, /*alignCorners=*/true};
   offset = builder.reshape(offset, {samples, taps, 2, positions});
-  llvm::SmallVector<Taps, 3> read;
+  llvm::SmallVector<PlaceTaps, 3> read;
   for (int64_t dim : {0, 1}) {
     std::vector<Cell> cells;
     for (int64_t tap = 0; tap < taps; ++tap)
@@ -350,9 +350,9 @@ static void importDeformConv(NodeContext &node) {
 
 /// The taps of one dimension of regions: `count` places in each of `bins`
 /// parts. Places more than an element outside of the image give nothing.
-static Taps getRegionTaps(const Formula &formula, ValueId start, ValueId end,
-                          int64_t bins, int64_t count, int64_t size,
-                          bool atLeastOne) {
+static PlaceTaps getRegionTaps(const Formula &formula, ValueId start,
+                               ValueId end, int64_t bins, int64_t count,
+                               int64_t size, bool atLeastOne) {
   GraphBuilder &builder = formula.builder;
   ValueId length = formula.sub(end, start);
   if (atLeastOne)
@@ -423,10 +423,10 @@ static void importRoiAlign(NodeContext &node) {
   };
   // Of all places in rows with all places in columns, [regions, rows places
   // taps, columns places taps].
-  Taps vertical = getRegionTaps(formula, getEdge(1), getEdge(3), rows, places,
-                                shape[2], !isHalfPixel),
-       horizontal = getRegionTaps(formula, getEdge(0), getEdge(2), columns,
-                                  places, shape[3], !isHalfPixel);
+  PlaceTaps vertical = getRegionTaps(formula, getEdge(1), getEdge(3), rows,
+                                     places, shape[2], !isHalfPixel),
+            horizontal = getRegionTaps(formula, getEdge(0), getEdge(2), columns,
+                                       places, shape[3], !isHalfPixel);
   auto cross = [&](ValueId down, ValueId across, OpKind kind) {
     return builder.binary(
         kind, builder.reshape(down, {count, rows * places * 2, 1}),

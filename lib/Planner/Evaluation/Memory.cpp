@@ -14,9 +14,9 @@ using namespace parplan;
 namespace {
 
 /// Bytes live at every op, kept as differences.
-class Timeline {
+class LiveBytes {
 public:
-  explicit Timeline(size_t opCount) : differences(opCount + 1) {}
+  explicit LiveBytes(size_t opCount) : differences(opCount + 1) {}
 
   /// `bytes` from `first` to `last`, both included.
   void add(int first, int last, int64_t bytes) {
@@ -147,7 +147,7 @@ MemoryPeak parplan::getMemoryPeak(const NumberedPlan &plan) {
   peak.bytes = fixed;
   if (problem.ops.empty())
     return peak;
-  Timeline timeline(problem.ops.size()), gradients(problem.ops.size());
+  LiveBytes timeline(problem.ops.size()), gradients(problem.ops.size());
   LiveRanges ranges(problem, plan.facts);
 
   for (auto [index, op] : llvm::enumerate(problem.ops)) {

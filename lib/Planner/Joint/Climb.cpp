@@ -6,15 +6,14 @@
 
 #include "Climb.h"
 
+#include "Never.h"
+
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 using namespace parplan;
-
-static constexpr double never = std::numeric_limits<double>::infinity();
 
 /// Of the time, for all of the climb, and for its seeds once there is a plan.
 static constexpr double climbShare = 0.6, seedShare = 0.25;

@@ -6,14 +6,13 @@
 
 #include "ConfigurationBounds.h"
 
+#include "Never.h"
+
 #include "parplan/Support/Check.h"
 
 #include <algorithm>
-#include <limits>
 
 using namespace parplan;
-
-static constexpr double never = std::numeric_limits<double>::infinity();
 
 std::optional<SpaceSource::Next> parplan::getLongWork(BoundLevel level) {
   using Next = SpaceSource::Next;

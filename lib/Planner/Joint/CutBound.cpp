@@ -6,6 +6,8 @@
 
 #include "CutBound.h"
 
+#include "Never.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/SaveAndRestore.h"
 
@@ -13,8 +15,6 @@
 #include <cmath>
 
 using namespace parplan;
-
-static constexpr double never = std::numeric_limits<double>::infinity();
 
 /// Than the best so far; where none is found, also what is as long as the
 /// cutoff.

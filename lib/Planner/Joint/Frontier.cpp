@@ -6,6 +6,8 @@
 
 #include "Frontier.h"
 
+#include "Never.h"
+
 #include "parplan/Support/Check.h"
 
 #include <algorithm>
@@ -13,8 +15,6 @@
 #include <tuple>
 
 using namespace parplan;
-
-static constexpr double never = std::numeric_limits<double>::infinity();
 
 void Frontier::add(Node node) {
   nodes.push_back(std::move(node));
@@ -36,10 +36,8 @@ std::vector<size_t> Frontier::takeBest(double cutoff) {
   constexpr size_t mostPlans = 4, mostBounds = 4;
   constexpr int mostSeen = 64;
   std::vector<size_t> numbers;
-  struct Taken {
-    bool isForPlan;
-  };
-  std::map<std::pair<int, int64_t>, Taken> places;
+  // By space and number of micro-batches, whether a plan is looked for.
+  std::map<std::pair<int, int64_t>, bool> looksForPlan;
   size_t plans = 0;
   int seen = 0;
   for (auto [bound, number] : open) {
@@ -52,16 +50,17 @@ std::vector<size_t> Frontier::takeBest(double cutoff) {
       continue;
     std::pair<int, int64_t> place = {node.configuration.space,
                                      node.configuration.microBatches};
-    auto known = places.find(place);
+    auto known = looksForPlan.find(place);
     // Who looks for a plan does nothing else. Without any plan the first one
     // matters, and bounds take long.
-    if (known != places.end() &&
-        (isPlan || known->second.isForPlan || cutoff == never))
+    if (known != looksForPlan.end() &&
+        (isPlan || known->second || cutoff == never))
       continue;
-    if (known == places.end()) {
-      if (places.size() == (plans > 0 ? SpaceStates::mostRecent : mostBounds))
+    if (known == looksForPlan.end()) {
+      if (looksForPlan.size() ==
+          (plans > 0 ? SpaceStates::mostRecent : mostBounds))
         continue;
-      places.emplace(place, Taken{isPlan});
+      looksForPlan.emplace(place, isPlan);
       plans += isPlan;
     }
     numbers.push_back(number);

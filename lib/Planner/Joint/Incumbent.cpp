@@ -6,15 +6,14 @@
 
 #include "Incumbent.h"
 
+#include "Never.h"
+
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 using namespace parplan;
-
-static constexpr double never = std::numeric_limits<double>::infinity();
 
 double Incumbent::getBest() const {
   return result.plan ? result.plan->evaluation.stepTimeSeconds : never;

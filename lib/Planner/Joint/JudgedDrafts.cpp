@@ -4,17 +4,15 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Never.h"
 #include "PlanDrafts.h"
 
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
-#include <limits>
 #include <tuple>
 
 using namespace parplan;
-
-static constexpr double never = std::numeric_limits<double>::infinity();
 
 namespace {
 

@@ -6,6 +6,8 @@
 
 #include "PathBound.h"
 
+#include "Never.h"
+
 #include "parplan/Planner/ScheduleBounds.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -13,8 +15,6 @@
 #include <algorithm>
 
 using namespace parplan;
-
-static constexpr double never = std::numeric_limits<double>::infinity();
 
 /// Cuts that get the memory of their positions.
 static constexpr int mostRounds = 8;

@@ -6,16 +6,14 @@
 
 #include "PlanDrafts.h"
 
+#include "Never.h"
 #include "StateChoice.h"
 
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
-#include <limits>
 
 using namespace parplan;
-
-static constexpr double never = std::numeric_limits<double>::infinity();
 
 std::vector<PositionPart>
 PlanDrafts::getParts(const ScheduleShape &shape,

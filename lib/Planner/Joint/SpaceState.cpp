@@ -7,6 +7,7 @@
 #include "SpaceState.h"
 
 #include "CutRaising.h"
+#include "Never.h"
 #include "PathBound.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -14,8 +15,6 @@
 #include <algorithm>
 
 using namespace parplan;
-
-static constexpr double never = std::numeric_limits<double>::infinity();
 
 static std::vector<BlockOracle *> getDistinct(SpaceModel &model) {
   std::vector<BlockOracle *> oracles;

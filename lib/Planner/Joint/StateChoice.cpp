@@ -6,15 +6,14 @@
 
 #include "StateChoice.h"
 
+#include "Never.h"
+
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
-#include <limits>
 #include <optional>
 
 using namespace parplan;
-
-static constexpr double never = std::numeric_limits<double>::infinity();
 
 namespace {
 

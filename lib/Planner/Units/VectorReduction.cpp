@@ -20,15 +20,13 @@ using namespace parplan;
 
 namespace {
 
-using Factor = VectorNetwork::Factor;
-
 /// The classes of some variables that some factors tell apart, and a walk over
 /// their combinations, the last variable fastest.
 class JointWalk {
 public:
   /// `sizes`: choices per variable.
   JointWalk(std::vector<int> given, llvm::ArrayRef<int> choiceCounts,
-            llvm::ArrayRef<const Factor *> factors)
+            llvm::ArrayRef<const VectorFactor *> factors)
       : variables(std::move(given)), places(variables.size(), 0),
         entries(factors.size(), 0) {
     for (auto [variable, count] : llvm::zip_equal(variables, choiceCounts))
@@ -64,7 +62,7 @@ public:
 
 private:
   void addClasses(int variable, int count,
-                  llvm::ArrayRef<const Factor *> factors) {
+                  llvm::ArrayRef<const VectorFactor *> factors) {
     std::vector<std::vector<int>> ofFactors(factors.size());
     /// Of the factors that have the variable: how far neighbouring classes of
     /// it are apart.
@@ -116,7 +114,8 @@ constexpr size_t mostPerEntry = 12;
 /// Sums of one vector of each of some factors.
 class VectorSums {
 public:
-  VectorSums(llvm::ArrayRef<const Factor *> factors, const JointWalk &walk)
+  VectorSums(llvm::ArrayRef<const VectorFactor *> factors,
+             const JointWalk &walk)
       : factors(factors), walk(walk) {}
 
   /// Appends those of the combination where the walk is; false: too many.
@@ -149,7 +148,7 @@ public:
   }
 
 private:
-  llvm::ArrayRef<const Factor *> factors;
+  llvm::ArrayRef<const VectorFactor *> factors;
   const JointWalk &walk;
   std::vector<Components> extended;
 };
@@ -159,12 +158,12 @@ private:
 /// The factor over the neighbours of a variable that the variable's factors
 /// make without it; nullopt where that takes more work per question than the
 /// variable.
-static std::optional<Factor> eliminate(int variable,
-                                       llvm::ArrayRef<const Factor *> around) {
+static std::optional<VectorFactor>
+eliminate(int variable, llvm::ArrayRef<const VectorFactor *> around) {
   std::vector<int> scope, counts;
   size_t vectorsBefore = 0;
   int ofVariable = 1;
-  for (const Factor *factor : around) {
+  for (const VectorFactor *factor : around) {
     vectorsBefore += factor->costs.size();
     for (auto [other, classes] :
          llvm::zip_equal(factor->variables, factor->classes)) {
@@ -189,7 +188,7 @@ static std::optional<Factor> eliminate(int variable,
   constexpr size_t entriesPerVector = 4, vectorsOfBucket = 64;
   size_t most =
       vectorsBefore + combinations / entriesPerVector + vectorsOfBucket;
-  Factor made;
+  VectorFactor made;
   for (size_t place = 0; place < scope.size(); ++place)
     made.addVariable(scope[place], walk.getClasses()[place]);
   int classCount = walk.getSizes().back();
@@ -215,7 +214,7 @@ static std::optional<Factor> eliminate(int variable,
 bool VectorNetwork::tryEliminate(int variable) {
   std::vector<int> numbers = getFactorsOf(variable);
   std::vector<FactorRef> refs;
-  std::vector<const Factor *> around;
+  std::vector<const VectorFactor *> around;
   for (int number : numbers) {
     refs.push_back(factors[number]);
     around.push_back(refs.back().get());
@@ -237,9 +236,9 @@ bool VectorNetwork::tryEliminate(int variable) {
 
 /// The sum of two factors, of which the first has all variables of the second;
 /// nullopt where it has more vectors than both.
-static std::optional<Factor> addFactors(const Factor &wide,
-                                        const Factor &narrow) {
-  const Factor *pair[] = {&wide, &narrow};
+static std::optional<VectorFactor> addFactors(const VectorFactor &wide,
+                                              const VectorFactor &narrow) {
+  const VectorFactor *pair[] = {&wide, &narrow};
   std::vector<int> counts;
   for (const std::vector<int> &classes : wide.classes)
     counts.push_back(static_cast<int>(classes.size()));
@@ -247,7 +246,7 @@ static std::optional<Factor> addFactors(const Factor &wide,
   size_t most = wide.costs.size() + narrow.costs.size();
   if (walk.getCount() > 2 * most)
     return std::nullopt;
-  Factor sum;
+  VectorFactor sum;
   for (size_t place = 0; place < wide.variables.size(); ++place)
     sum.addVariable(wide.variables[place], walk.getClasses()[place]);
   VectorSums sums(pair, walk);
@@ -305,7 +304,7 @@ void VectorNetwork::mergeConstants() {
   });
   if (factors.size() == before)
     return;
-  Factor constant;
+  VectorFactor constant;
   constant.add(sum);
   factors.push_back(pool->get(std::move(constant)));
 }

@@ -1,17 +1,18 @@
-//===- Shapes.h - Types and shapes of tensors -------------------*- C++ -*-===//
+//===- TensorTypes.h - Types and shapes of tensors --------------*- C++ -*-===//
 //
 // Part of parplan.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef PARPLAN_PASSES_SCHEDULE_SHAPES_H
-#define PARPLAN_PASSES_SCHEDULE_SHAPES_H
+#ifndef PARPLAN_DIALECTS_PARPLAN_TENSORTYPES_H
+#define PARPLAN_DIALECTS_PARPLAN_TENSORTYPES_H
 
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Value.h"
 
 namespace parplan {
 
+/// The value is a tensor of known rank.
 inline mlir::RankedTensorType getTensorType(mlir::Value value) {
   return mlir::cast<mlir::RankedTensorType>(value.getType());
 }
@@ -22,4 +23,4 @@ inline llvm::ArrayRef<int64_t> getShape(mlir::Value value) {
 
 } // namespace parplan
 
-#endif // PARPLAN_PASSES_SCHEDULE_SHAPES_H
+#endif // PARPLAN_DIALECTS_PARPLAN_TENSORTYPES_H
