@@ -95,29 +95,29 @@ void VectorElimination::addSource(const VectorFactor &factor,
   }
   source.starts = factor.starts;
   source.least.resize(factor.getEntryCount());
-  std::vector<int64_t> strides;
-  size_t combinations = 1;
-  for (int variable : factor.variables) {
-    strides.push_back(table.getStride(variable));
-    combinations *= sizes[variable];
-  }
-  source.entries.reserve(combinations);
-  source.places.reserve(combinations);
-  std::vector<int> places(factor.variables.size(), 0);
-  for (size_t number = 0; number < combinations; ++number) {
-    int64_t target = table.offset;
-    int entry = 0;
-    for (size_t at = 0; at < places.size(); ++at) {
-      entry = entry * factor.sizes[at] + factor.classes[at][places[at]];
-      target += places[at] * strides[at];
+  // By variable, the last fastest: what an entry of the next class is away.
+  std::vector<int> steps(factor.variables.size(), 1);
+  for (size_t at = steps.size(); at-- > 1;)
+    steps[at - 1] = steps[at] * factor.sizes[at];
+  source.rows.push_back({table.offset, 0});
+  source.ofLanes = {0};
+  for (int variable : table.variables) {
+    int at = factor.getPlace(variable);
+    std::vector<int> ofChoices;
+    for (int ofClass : factor.classes[at])
+      ofChoices.push_back(ofClass * steps[at]);
+    if (variable == table.variables.back()) {
+      source.ofLanes = std::move(ofChoices);
+      break;
     }
-    source.entries.push_back(entry);
-    source.places.push_back(target);
-    for (size_t at = places.size(); at-- > 0;) {
-      if (++places[at] < sizes[factor.variables[at]])
-        break;
-      places[at] = 0;
-    }
+    int64_t stride = table.getStride(variable);
+    std::vector<Source::Row> rows;
+    rows.reserve(source.rows.size() * ofChoices.size());
+    for (const Source::Row &row : source.rows)
+      for (auto [choice, entry] : llvm::enumerate(ofChoices))
+        rows.push_back({row.place + static_cast<int64_t>(choice) * stride,
+                        row.entry + entry});
+    source.rows = std::move(rows);
   }
   vectorCount += static_cast<int64_t>(count);
   sources.push_back(std::move(source));
@@ -332,8 +332,12 @@ llvm::ArrayRef<double> VectorElimination::minimise(const Components &weights) {
         least = std::min(least, products[vector]);
       source.least[entry] = least;
     }
-    for (auto [entry, place] : llvm::zip_equal(source.entries, source.places))
-      memory[place] = source.least[entry];
+    for (const Source::Row &row : source.rows) {
+      double *lane = memory.data() + row.place;
+      const double *least = source.least.data() + row.entry;
+      for (int entry : source.ofLanes)
+        *lane++ = least[entry];
+    }
   }
   for (const Bucket &bucket : buckets)
     run(bucket);

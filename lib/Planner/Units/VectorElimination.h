@@ -62,9 +62,14 @@ private:
     /// Per entry its first vector, one more, and its least product.
     std::vector<int> starts;
     std::vector<double> least;
-    /// Per place of the table that is set the entry that it has.
-    std::vector<int> entries;
-    std::vector<int64_t> places;
+    /// The rows of the table: where each begins, and the entry that what it has
+    /// in its lanes is counted from.
+    struct Row {
+      int64_t place = 0;
+      int entry = 0;
+    };
+    std::vector<Row> rows;
+    std::vector<int> ofLanes;
   };
   /// The sum of tables, or its minimum over a variable.
   struct Bucket {
