@@ -6,6 +6,9 @@
 
 #include "dialects/exec/ExecOps.h"
 
+#include "parplan/Support/Sizes.h"
+
+#include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -38,10 +41,7 @@ int64_t exec::getStorageBytes(Type elementType) {
 }
 
 int64_t BufferType::getElementCount() const {
-  int64_t count = 1;
-  for (int64_t size : getShape())
-    count *= size;
-  return count;
+  return multiplySizes(getShape());
 }
 
 int64_t BufferType::getByteSize() const {

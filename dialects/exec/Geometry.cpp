@@ -6,6 +6,8 @@
 
 #include "dialects/exec/GeometryChecks.h"
 
+#include "parplan/Support/Sizes.h"
+
 using namespace mlir;
 using namespace parplan;
 using namespace parplan::exec;
@@ -174,11 +176,11 @@ LogicalResult GatherElementsOp::verifyGeometry() {
     return emitOpError("needs shapes of one rank with dimension ")
            << dim << " (E9)";
   if (failed(expectSameType(*this, {getData(), getOutput()})) ||
-      failed(
-          expectElements(*this, getData(), product(getDataShape()), "data")) ||
-      failed(expectElements(*this, getIndices(), product(getIndexShape()),
+      failed(expectElements(*this, getData(), multiplySizes(getDataShape()),
+                            "data")) ||
+      failed(expectElements(*this, getIndices(), multiplySizes(getIndexShape()),
                             "indices")) ||
-      failed(expectElements(*this, getOutput(), product(getIndexShape()),
+      failed(expectElements(*this, getOutput(), multiplySizes(getIndexShape()),
                             "output")))
     return failure();
   return success();
@@ -188,9 +190,9 @@ LogicalResult GatherNDOp::verifyGeometry() {
   int64_t tuples = getBatch() * getCount();
   int64_t indexed = static_cast<int64_t>(getIndexed().size());
   if (failed(expectSameType(*this, {getData(), getOutput()})) ||
-      failed(expectElements(*this, getData(),
-                            getBatch() * product(getIndexed()) * getInner(),
-                            "data")) ||
+      failed(expectElements(
+          *this, getData(),
+          getBatch() * multiplySizes(getIndexed()) * getInner(), "data")) ||
       failed(
           expectElements(*this, getIndices(), tuples * indexed, "indices")) ||
       failed(expectElements(*this, getOutput(), tuples * getInner(), "output")))

@@ -7,16 +7,11 @@
 #ifndef PARPLAN_DIALECTS_EXEC_GEOMETRYCHECKS_H
 #define PARPLAN_DIALECTS_EXEC_GEOMETRYCHECKS_H
 
+#include "parplan/Support/Sizes.h"
+
 #include "dialects/exec/ExecOps.h"
 
 namespace parplan::exec {
-
-inline int64_t product(llvm::ArrayRef<int64_t> sizes) {
-  int64_t count = 1;
-  for (int64_t size : sizes)
-    count *= size;
-  return count;
-}
 
 inline int64_t getElementBytes(mlir::Value buffer) {
   return getStorageBytes(getBufferType(buffer).getElementType());
@@ -63,17 +58,18 @@ llvm::LogicalResult expectConvolution(Convolution op, mlir::Value input,
   if (groups < 1 || op.getInChannels() % groups || op.getOutChannels() % groups)
     return op.emitOpError("has ")
            << groups << " groups that do not divide the channels (E9)";
-  if (failed(expectElements(
-          op, input, op.getBatch() * op.getInChannels() * product(op.getIn()),
-          "input")) ||
+  if (failed(expectElements(op, input,
+                            op.getBatch() * op.getInChannels() *
+                                multiplySizes(op.getIn()),
+                            "input")) ||
       failed(
           expectElements(op, weight,
                          op.getOutChannels() * (op.getInChannels() / groups) *
-                             product(op.getWindow()),
+                             multiplySizes(op.getWindow()),
                          "weight")) ||
       failed(expectElements(op, output,
                             op.getBatch() * op.getOutChannels() *
-                                product(op.getOut()),
+                                multiplySizes(op.getOut()),
                             "output")))
     return mlir::failure();
   return mlir::success();
@@ -86,12 +82,14 @@ llvm::LogicalResult expectPool(Pool op, mlir::Value input, mlir::Value output) {
                                 op.getStrides(), op.getDilations(),
                                 op.getPadsLow(), op.getPadsHigh()})) ||
       failed(expectSameType(op, {input, output})) ||
-      failed(expectElements(
-          op, input, op.getBatch() * op.getChannels() * product(op.getIn()),
-          "input")) ||
-      failed(expectElements(
-          op, output, op.getBatch() * op.getChannels() * product(op.getOut()),
-          "output")))
+      failed(expectElements(op, input,
+                            op.getBatch() * op.getChannels() *
+                                multiplySizes(op.getIn()),
+                            "input")) ||
+      failed(expectElements(op, output,
+                            op.getBatch() * op.getChannels() *
+                                multiplySizes(op.getOut()),
+                            "output")))
     return mlir::failure();
   return mlir::success();
 }

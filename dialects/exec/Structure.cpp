@@ -8,6 +8,8 @@
 
 #include "parplan/Sharding/ServerPositions.h"
 
+#include "mlir/IR/Builders.h"
+
 #include "llvm/ADT/SmallSet.h"
 #include "llvm/ADT/StringExtras.h"
 

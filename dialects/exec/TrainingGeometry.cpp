@@ -6,6 +6,8 @@
 
 #include "dialects/exec/GeometryChecks.h"
 
+#include "parplan/Support/Sizes.h"
+
 using namespace mlir;
 using namespace parplan;
 using namespace parplan::exec;
@@ -118,11 +120,11 @@ LogicalResult GatherElementsGradientOp::verifyGeometry() {
       dim >= static_cast<int64_t>(getDataShape().size()))
     return emitOpError("needs shapes of one rank with dimension ")
            << dim << " (E9)";
-  int64_t count = product(getIndexShape());
+  int64_t count = multiplySizes(getIndexShape());
   if (failed(expectSameType(*this, {getGradient(), getOutput()})) ||
       failed(expectElements(*this, getGradient(), count, "gradient")) ||
       failed(expectElements(*this, getIndices(), count, "indices")) ||
-      failed(expectElements(*this, getOutput(), product(getDataShape()),
+      failed(expectElements(*this, getOutput(), multiplySizes(getDataShape()),
                             "output")))
     return failure();
   return success();
@@ -136,9 +138,9 @@ LogicalResult GatherNDGradientOp::verifyGeometry() {
                             "gradient")) ||
       failed(
           expectElements(*this, getIndices(), tuples * indexed, "indices")) ||
-      failed(expectElements(*this, getOutput(),
-                            getBatch() * product(getIndexed()) * getInner(),
-                            "output")))
+      failed(expectElements(
+          *this, getOutput(),
+          getBatch() * multiplySizes(getIndexed()) * getInner(), "output")))
     return failure();
   return success();
 }

@@ -17,6 +17,7 @@ inline mlir::RankedTensorType getTensorType(mlir::Value value) {
   return mlir::cast<mlir::RankedTensorType>(value.getType());
 }
 
+/// The same.
 inline llvm::ArrayRef<int64_t> getShape(mlir::Value value) {
   return getTensorType(value).getShape();
 }

@@ -12,16 +12,6 @@ using namespace parplan;
 
 namespace {
 
-std::string pad(std::string text, size_t width) {
-  text.resize(std::max(text.size() + 1, width), ' ');
-  return text;
-}
-
-/// `+1.20 ms`, `-3.00 us`.
-std::string formatChange(double seconds) {
-  return (seconds < 0 ? "-" : "+") + formatSeconds(std::abs(seconds));
-}
-
 std::string formatByteChange(double bytes) {
   return (bytes < 0 ? "-" : "+") + formatBytes(std::llround(std::abs(bytes)));
 }
@@ -33,19 +23,20 @@ bool isChange(const Change &change) {
 }
 
 std::string printSeconds(const std::string &label, const Change &change) {
-  return pad(label, 26) + pad(formatSeconds(change.before), 12) +
-         pad(formatSeconds(change.after), 12) + formatChange(change.get()) +
-         "\n";
+  return padText(label, 26) + padText(formatSeconds(change.before), 12) +
+         padText(formatSeconds(change.after), 12) +
+         formatSecondsChange(change.get()) + "\n";
 }
 
 std::string printBytes(const std::string &label, const Change &change) {
-  return pad(label, 26) + pad(formatBytes(std::llround(change.before)), 12) +
-         pad(formatBytes(std::llround(change.after)), 12) +
+  return padText(label, 26) +
+         padText(formatBytes(std::llround(change.before)), 12) +
+         padText(formatBytes(std::llround(change.after)), 12) +
          formatByteChange(change.get()) + "\n";
 }
 
 std::string printDifference(const Difference &difference) {
-  std::string text = "  " + pad(difference.name, 24);
+  std::string text = "  " + padText(difference.name, 24);
   if (!difference.before.empty() || difference.after.empty())
     text += difference.before.empty() ? "nothing" : difference.before;
   if (!difference.before.empty() || difference.after.empty())
@@ -55,7 +46,8 @@ std::string printDifference(const Difference &difference) {
 }
 
 std::string printOperators(const OperatorDifference &group) {
-  std::string text = "  " + pad(formatChange(group.costSeconds), 12) +
+  std::string text = "  " +
+                     padText(formatSecondsChange(group.costSeconds), 12) +
                      std::to_string(group.count) + " x " + group.name;
   if (group.op != group.name)
     text += " (" + group.op + ")";
@@ -65,14 +57,15 @@ std::string printOperators(const OperatorDifference &group) {
   std::vector<std::string> parts;
   for (const auto &[what, seconds] : group.breakdown)
     if (std::abs(seconds) > 1e-12)
-      parts.push_back(what + " " + formatChange(seconds));
+      parts.push_back(what + " " + formatSecondsChange(seconds));
   if (parts.size() > 1 || (parts.size() == 1 && parts[0].rfind("compute", 0)))
     text += "; " + joinText(parts, ", ");
   return text + "\n";
 }
 
 std::string print(const PlanDifference &difference) {
-  std::string text = pad("", 26) + pad("before", 12) + pad("after", 12) + "\n";
+  std::string text =
+      padText("", 26) + padText("before", 12) + padText("after", 12) + "\n";
   text += printSeconds("step", difference.stepSeconds);
   for (const auto &[name, change] : difference.breakdown)
     if (isChange(change))
@@ -106,13 +99,13 @@ std::string print(const PlanDifference &difference) {
       others += group.costSeconds;
   }
   if (difference.operators.size() > most)
-    text += "  " + pad(formatChange(others), 12) +
+    text += "  " + padText(formatSecondsChange(others), 12) +
             std::to_string(difference.operators.size() - most) +
             " more kinds of operators\n";
   if (std::abs(*difference.restSeconds) >
       1e-9 *
           std::max(difference.stepSeconds.before, difference.stepSeconds.after))
-    text += "  " + pad(formatChange(*difference.restSeconds), 12) +
+    text += "  " + padText(formatSecondsChange(*difference.restSeconds), 12) +
             "waiting in the pipeline, transfers between tiers, messages of "
             "servers\n";
   return text;

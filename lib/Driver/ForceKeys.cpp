@@ -6,6 +6,7 @@
 
 #include "lib/Driver/ForceKeys.h"
 
+#include "parplan/Support/Sizes.h"
 #include "parplan/Support/Text.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -71,12 +72,7 @@ bool parplan::isWordOf(const ForceKey &key, std::string_view value) {
   });
 }
 
-int64_t ForcedSizes::getProduct() const {
-  int64_t product = 1;
-  for (int64_t size : sizes)
-    product *= size;
-  return product;
-}
+int64_t ForcedSizes::getProduct() const { return multiplySizes(sizes); }
 
 std::string ForcedSizes::print() const { return key + "=" + printSizes(sizes); }
 

@@ -7,12 +7,6 @@
 
 using namespace parplan;
 
-/// `text` with blanks up to `width`, and at least one.
-static std::string pad(std::string text, size_t width) {
-  text.resize(std::max(width, text.size() + 1), ' ');
-  return text;
-}
-
 CommandResult
 parplan::listOperators(const std::string &modelPath,
                        const std::map<std::string, int64_t> &dimensions,
@@ -26,8 +20,8 @@ parplan::listOperators(const std::string &modelPath,
     return result;
 
   Json operators = Json::array();
-  result.text = pad("operator", 28) + pad("version", 9) + pad("nodes", 7) +
-                pad("support", 13) + "note\n";
+  result.text = padText("operator", 28) + padText("version", 9) +
+                padText("nodes", 7) + padText("support", 13) + "note\n";
   for (const OperatorUse &use : report->operators) {
     std::string name =
         use.domain.empty() ? use.type : use.domain + "." + use.type;
@@ -37,10 +31,10 @@ parplan::listOperators(const std::string &modelPath,
                          {"count", use.count},
                          {"support", use.support},
                          {"note", use.note}});
-    result.text += pad(escapeName(name), 28) +
-                   pad(std::to_string(use.sinceVersion), 9) +
-                   pad(std::to_string(use.count), 7) + pad(use.support, 13) +
-                   use.note + "\n";
+    result.text += padText(escapeName(name), 28) +
+                   padText(std::to_string(use.sinceVersion), 9) +
+                   padText(std::to_string(use.count), 7) +
+                   padText(use.support, 13) + use.note + "\n";
   }
   result.text += std::to_string(report->nodes) + " nodes, " +
                  std::to_string(report->operators.size()) + " operators\n";

@@ -28,7 +28,7 @@ std::string printList(PlanField field) {
   return joinText(parts, ", ");
 }
 
-std::string printMesh(PlanField plan) {
+std::string printAxes(PlanField plan) {
   std::vector<std::string> axes;
   for (PlanField axis : plan["mesh"]["axes"].getEntries())
     axes.push_back(axis["name"].getText() + "=" +
@@ -65,7 +65,7 @@ std::vector<std::pair<std::string, std::string>> listSettings(PlanField plan) {
       {"gradient norm", printScalar(config["report_gradient_norm"])},
       {"frozen", printList(config["frozen"])},
       {"forced", printList(config["force"])},
-      {"mesh", printMesh(plan)},
+      {"mesh", printAxes(plan)},
       {"servers", printServers(plan)},
       {"micro-batches", printScalar(config["micro_batches"])},
       {"schedule", config["schedule"].getText()},

@@ -62,11 +62,6 @@ Json describe(const PlanChoice &choice) {
           {"peak_memory_bytes", evaluation.peakBytes}};
 }
 
-/// `+1.20 ms`, `-3.00 us`.
-std::string formatChange(double seconds) {
-  return (seconds < 0 ? "-" : "+") + formatSeconds(std::abs(seconds));
-}
-
 std::string compare(const std::string &spec, const PlanEvaluation &plan,
                     int64_t microBatches, const PlanChoice &choice) {
   const PlanEvaluation &other = choice.plan.evaluation;
@@ -76,7 +71,7 @@ std::string compare(const std::string &spec, const PlanEvaluation &plan,
                      formatSeconds(plan.stepTimeSeconds) + ": ";
   text += change == 0
               ? std::string("the same")
-              : formatChange(change) +
+              : formatSecondsChange(change) +
                     (change < 0 ? ", so the plan was not free to choose" : "");
   text += "\n";
   for (const Line &line : lines) {
@@ -85,7 +80,7 @@ std::string compare(const std::string &spec, const PlanEvaluation &plan,
       continue;
     std::string label = "  " + std::string(line.name);
     label.resize(26, ' ');
-    text += label + formatChange(after - before) + " (" +
+    text += label + formatSecondsChange(after - before) + " (" +
             formatSeconds(before) + " to " + formatSeconds(after) + ")\n";
   }
   if (int64_t count = choice.candidate->microBatches; count != microBatches)

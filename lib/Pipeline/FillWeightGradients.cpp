@@ -8,17 +8,15 @@
 
 #include "parplan/Pipeline/Timeline.h"
 #include "parplan/Support/Check.h"
+#include "parplan/Support/Never.h"
 
 #include <deque>
 #include <functional>
-#include <limits>
 #include <queue>
 
 using namespace parplan;
 
 namespace {
-
-constexpr double never = std::numeric_limits<double>::infinity();
 
 /// One run over the base schedule.
 class Filling {

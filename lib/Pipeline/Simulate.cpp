@@ -7,17 +7,15 @@
 #include "parplan/Pipeline/Timeline.h"
 
 #include "parplan/Support/Check.h"
+#include "parplan/Support/Never.h"
 
 #include <algorithm>
-#include <limits>
 
 using namespace parplan;
 
 namespace {
 
 constexpr double notYet = -1;
-constexpr double never = std::numeric_limits<double>::infinity();
-
 /// One step after the other; positions are free when the step before let go.
 class Machine {
 public:

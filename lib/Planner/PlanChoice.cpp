@@ -6,6 +6,7 @@
 
 #include "parplan/Planner/PlanChoice.h"
 
+#include "parplan/Support/Never.h"
 #include "parplan/Support/Text.h"
 
 #include <algorithm>
@@ -360,7 +361,6 @@ private:
   /// estimates of memory, and where it was made smaller about plans within
   /// that: neither bounds the others.
   double getBound(SearchEffort effort) {
-    constexpr double never = std::numeric_limits<double>::infinity();
     double bound = never;
     std::vector<PlanCandidate> counted;
     // What is counted, or cuts a step of that further.

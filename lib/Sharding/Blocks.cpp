@@ -7,18 +7,14 @@
 #include "parplan/Sharding/Blocks.h"
 
 #include "parplan/Support/Check.h"
+#include "parplan/Support/Sizes.h"
 
 #include <algorithm>
 #include <cstring>
 
 namespace parplan {
 
-int64_t TensorLayout::getElementCount() const {
-  int64_t count = 1;
-  for (int64_t size : shape)
-    count *= size;
-  return count;
-}
+int64_t TensorLayout::getElementCount() const { return multiplySizes(shape); }
 
 namespace {
 
@@ -86,7 +82,7 @@ void copyBox(llvm::ArrayRef<int64_t> extent, int64_t elementBytes,
 
 Interval getNestedInterval(int64_t size, llvm::ArrayRef<int64_t> widths,
                            int64_t index) {
-  int64_t pieces = getProduct(widths);
+  int64_t pieces = multiplySizes(widths);
   Interval held{0, size};
   int64_t block = size;
   for (int64_t width : widths) { // S3
@@ -116,7 +112,7 @@ Bytes sliceBlock(llvm::ArrayRef<uint8_t> block, const TensorLayout &layout,
                  int dim, llvm::ArrayRef<int64_t> widths, int64_t index) {
   checkByteCount(block, layout.getByteCount());
   TensorLayout piece = layout;
-  piece.shape[dim] = ceilDivide(layout.shape[dim], getProduct(widths));
+  piece.shape[dim] = ceilDivide(layout.shape[dim], multiplySizes(widths));
   Interval held = getNestedInterval(layout.shape[dim], widths, index);
   llvm::SmallVector<int64_t> start(layout.shape.size(), 0);
   llvm::SmallVector<int64_t> origin(layout.shape.size(), 0);
@@ -131,7 +127,7 @@ Bytes sliceBlock(llvm::ArrayRef<uint8_t> block, const TensorLayout &layout,
 
 Bytes joinBlocks(llvm::ArrayRef<Bytes> pieces, const TensorLayout &layout,
                  int dim, llvm::ArrayRef<int64_t> widths) {
-  int64_t count = getProduct(widths);
+  int64_t count = multiplySizes(widths);
   PARPLAN_CHECK(static_cast<int64_t>(pieces.size()) == count, pieces.size(),
                 " pieces where ", count, " are expected");
   TensorLayout piece = layout;

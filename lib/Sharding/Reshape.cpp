@@ -7,6 +7,7 @@
 #include "parplan/Sharding/ShardingRule.h"
 
 #include "parplan/Support/Check.h"
+#include "parplan/Support/Sizes.h"
 
 #include <numeric>
 
@@ -122,9 +123,9 @@ ShardingRule getEmptyReshapeRule(llvm::ArrayRef<int64_t> from,
 
 ShardingRule getReshapeRule(llvm::ArrayRef<int64_t> from,
                             llvm::ArrayRef<int64_t> to) {
-  int64_t elements = getProduct(from);
-  PARPLAN_CHECK(elements == getProduct(to), "a reshape of ", elements,
-                " elements to ", getProduct(to));
+  int64_t elements = multiplySizes(from);
+  PARPLAN_CHECK(elements == multiplySizes(to), "a reshape of ", elements,
+                " elements to ", multiplySizes(to));
   if (elements == 0)
     return getEmptyReshapeRule(from, to);
   return Refinement(from, to).build();

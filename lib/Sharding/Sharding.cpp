@@ -7,6 +7,7 @@
 #include "parplan/Sharding/Sharding.h"
 
 #include "parplan/Support/Check.h"
+#include "parplan/Support/Sizes.h"
 #include "parplan/Support/Text.h"
 
 #include <algorithm>
@@ -56,10 +57,8 @@ Sharding::getLocalShape(const Mesh &mesh, llvm::ArrayRef<int64_t> shape) const {
 
 int64_t Sharding::getLocalElementCount(const Mesh &mesh,
                                        llvm::ArrayRef<int64_t> shape) const {
-  int64_t count = 1;
-  for (int64_t size : getLocalShape(mesh, shape))
-    count *= size;
-  return ceilDivide(count, mesh.getWidth(storage)); // S6
+  return ceilDivide(multiplySizes(getLocalShape(mesh, shape)),
+                    mesh.getWidth(storage)); // S6
 }
 
 llvm::hash_code hash_value(const Sharding &sharding) {

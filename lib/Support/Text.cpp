@@ -207,6 +207,15 @@ std::string parplan::formatSeconds(double seconds) {
   return text;
 }
 
+std::string parplan::formatSecondsChange(double seconds) {
+  return (seconds < 0 ? "-" : "+") + formatSeconds(std::abs(seconds));
+}
+
+std::string parplan::padText(std::string text, size_t width) {
+  text.resize(std::max(width, text.size() + 1), ' ');
+  return text;
+}
+
 std::vector<std::string_view> parplan::splitText(std::string_view text,
                                                  char separator) {
   std::vector<std::string_view> parts;

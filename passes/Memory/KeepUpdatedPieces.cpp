@@ -7,6 +7,8 @@
 #include "dialects/parplan/FunctionAttributes.h"
 #include "dialects/parplan/ParplanOps.h"
 #include "passes/Memory/Passes.h"
+#include "passes/Memory/Transfers.h"
+#include "passes/Memory/UpdateLanes.h"
 #include "passes/Partition/ShardingAccess.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -19,13 +21,6 @@ namespace parplan {
 #include "passes/Memory/Passes.h.inc"
 
 namespace {
-
-constexpr int64_t storageDim = -1;
-
-bool isOnDevice(Operation *op) {
-  auto tier = op->getAttrOfType<StringAttr>(attributes::tier);
-  return !tier || tier.getValue() == tiers::device;
-}
 
 /// A variable whose pieces are updated off the device and gathered then, and
 /// that is to rest in them.

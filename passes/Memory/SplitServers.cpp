@@ -133,8 +133,8 @@ private:
   // Messages
   //===--------------------------------------------------------------------===//
 
-  Value receive(OpBuilder &builder, Location location, RankedTensorType whole,
-                Layout layout, int64_t peer) {
+  Value receive(OpBuilder &builder, mlir::Location location,
+                RankedTensorType whole, Layout layout, int64_t peer) {
     auto op = builder.create<ReceiveOp>(location, getPieceType(whole), peer,
                                         everyone);
     annotate(op, whole, layout);
@@ -167,7 +167,7 @@ private:
   /// The new values of a parameter, `update` on the servers.
   Value pull(Value value, Value update) {
     RankedTensorType type = getTensorType(value);
-    Location location = value.getLoc();
+    mlir::Location location = value.getLoc();
     for (int64_t worker : peers)
       servers.create<SendOp>(location, update, worker, everyone);
     SmallVector<Value> pieces;

@@ -14,6 +14,13 @@ using namespace mlir;
 
 namespace parplan {
 
+StringRef getTier(Operation *op) {
+  auto tier = op->getAttrOfType<StringAttr>(attributes::tier);
+  return tier ? tier.getValue() : StringRef(tiers::device);
+}
+
+bool isOnDevice(Operation *op) { return getTier(op) == tiers::device; }
+
 TransferOp createTransfer(OpBuilder &builder, Value value, StringRef tier,
                           Operation *reader) {
   auto transfer =

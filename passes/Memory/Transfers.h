@@ -13,6 +13,10 @@
 
 namespace parplan {
 
+/// Where a variable rests or an update runs: `parplan.tier`, or the device.
+llvm::StringRef getTier(mlir::Operation *op);
+bool isOnDevice(mlir::Operation *op);
+
 /// A value that is brought to the device for the ops from `firstReader` on.
 struct Upload {
   mlir::Value value;

@@ -21,8 +21,6 @@ RankedTensorType UpdateLane::getBlockType(const ShardingAccess &access) const {
 
 namespace {
 
-constexpr int64_t storageDim = -1;
-
 /// A move of the flattened block, whatever its shape.
 bool isFlatMove(Operation *op) {
   if (auto reduce = dyn_cast<AllReduceOp>(op))

@@ -14,6 +14,9 @@
 
 namespace parplan {
 
+/// The dimension of moves and slices of a flattened block.
+inline constexpr int64_t storageDim = -1;
+
 /// What happens to one variable, its states and its gradient, element by
 /// element of the flattened block: reductions, sums, the update, gathers. Equal
 /// lanes of several variables can be one lane of their bucket.

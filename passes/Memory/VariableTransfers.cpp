@@ -12,14 +12,6 @@ using namespace mlir;
 
 namespace parplan {
 
-/// Where a variable rests or an update runs.
-static StringRef getTier(Operation *op) {
-  auto tier = op->getAttrOfType<StringAttr>(attributes::tier);
-  return tier ? tier.getValue() : StringRef(tiers::device);
-}
-
-static bool isOnDevice(Operation *op) { return getTier(op) == tiers::device; }
-
 namespace {
 
 bool isVariable(Operation *op) {

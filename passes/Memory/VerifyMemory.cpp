@@ -19,24 +19,19 @@ namespace parplan {
 
 #define GEN_PASS_DEF_VERIFYMEMORY
 #include "passes/Memory/Passes.h.inc"
+#include "passes/Memory/Transfers.h"
 
 namespace {
 
-StringRef getTierAttribute(Operation *op) {
-  auto tier = op->getAttrOfType<StringAttr>(attributes::tier);
-  return tier ? tier.getValue() : StringRef(tiers::device);
-}
-
 /// Where a value is in the program of a rank. Other ops than these make their
 /// results on the device, whatever `parplan.tier` they had.
-StringRef getTier(Value value) {
+StringRef getTierOfValue(Value value) {
   Operation *op = value.getDefiningOp();
   if (auto transfer = dyn_cast_if_present<TransferOp>(op))
     return transfer.getTier();
   if (isa_and_present<ParameterOp, BucketParameterOp>(op))
-    return getTierAttribute(op);
-  if (isa_and_present<OptimizerUpdateOp>(op) &&
-      getTierAttribute(op) != tiers::device)
+    return getTier(op);
+  if (isa_and_present<OptimizerUpdateOp>(op) && getTier(op) != tiers::device)
     return tiers::host;
   return tiers::device;
 }
@@ -77,11 +72,11 @@ private:
     llvm::DenseMap<Attribute, StringRef> rests;
     for (Operation &op : function.getBody().front().without_terminator()) {
       if (auto parameter = dyn_cast<ParameterOp>(op))
-        rests[parameter.getVariable()] = getTierAttribute(&op);
+        rests[parameter.getVariable()] = getTier(&op);
       else if (auto bucket = dyn_cast<BucketParameterOp>(op))
-        rests[bucket.getMembersAttr()] = getTierAttribute(&op);
+        rests[bucket.getMembersAttr()] = getTier(&op);
       if (auto transfer = dyn_cast<TransferOp>(op)) {
-        if (getTier(transfer.getInput()) == transfer.getTier())
+        if (getTierOfValue(transfer.getInput()) == transfer.getTier())
           fail(&op) << "P19: brings a value to where it is";
         continue;
       }
@@ -93,7 +88,7 @@ private:
       auto rest = rests.find(getReplaced(function, number));
       StringRef wanted =
           rest == rests.end() ? StringRef(tiers::device) : rest->second;
-      if (StringRef tier = getTier(result.get()); tier != wanted)
+      if (StringRef tier = getTierOfValue(result.get()); tier != wanted)
         fail(end) << "P19: result " << number << " is returned from the "
                   << tier << " and rests on the " << wanted;
     }
@@ -104,13 +99,13 @@ private:
   void verifyOperands(Operation *op) {
     size_t onHost = 0;
     if (auto update = dyn_cast<OptimizerUpdateOp>(op);
-        update && getTierAttribute(op) != tiers::device)
+        update && getTier(op) != tiers::device)
       onHost = 2 + update.getStates().size();
     for (OpOperand &operand : op->getOpOperands()) {
       StringRef wanted = operand.getOperandNumber() < onHost
                              ? StringRef(tiers::host)
                              : StringRef(tiers::device);
-      if (StringRef tier = getTier(operand.get()); tier != wanted)
+      if (StringRef tier = getTierOfValue(operand.get()); tier != wanted)
         fail(op) << "P19: operand " << operand.getOperandNumber()
                  << " is on the " << tier << " and is read on the " << wanted;
     }

@@ -5,6 +5,7 @@
 #include "passes/Plan/GraphProblem.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
 
 using namespace mlir;
 using namespace parplan;

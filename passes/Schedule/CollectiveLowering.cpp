@@ -15,6 +15,7 @@
 #include "parplan/Sharding/Blocks.h"
 #include "parplan/Sharding/Reshard.h"
 #include "parplan/Support/Check.h"
+#include "parplan/Support/Sizes.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -93,7 +94,7 @@ private:
     SmallVector<int64_t> widths;
     for (int axis : *positions)
       widths.push_back(placement.getMesh().getAxis(axis).size);
-    int64_t ranks = countElements(widths);
+    int64_t ranks = multiplySizes(widths);
     if (isStorage)
       widths = {ranks};
     SmallVector<BlockRun> runs;
@@ -143,9 +144,9 @@ private:
       cut.outer = cut.inner = 1;
       cut.size = whole.getNumElements();
     } else {
-      cut.outer = countElements(shape.take_front(dim));
+      cut.outer = multiplySizes(shape.take_front(dim));
       cut.size = shape[dim];
-      cut.inner = countElements(shape.drop_front(dim + 1));
+      cut.inner = multiplySizes(shape.drop_front(dim + 1));
     }
     cut.runs = getRuns(cut.size, axes, dim < 0);
     return cut;
@@ -165,7 +166,7 @@ private:
       OpCost cost;
       cost.kind = WorkKind::copy;
       cost.bytesRead = cost.bytesWritten =
-          countElements(extents) * exec::getStorageBytes(getElementType());
+          multiplySizes(extents) * exec::getStorageBytes(getElementType());
       auto copy = builder.create<exec::CopyOp>(
           location, in, out, extents, joins ? blockOffset : wholeOffset,
           joins ? blocks : whole, joins ? wholeOffset : blockOffset,

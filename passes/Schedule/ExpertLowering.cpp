@@ -6,6 +6,8 @@
 
 #include "passes/Schedule/LaunchBuilder.h"
 
+#include "parplan/Support/Sizes.h"
+
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -30,7 +32,7 @@ private:
   /// [experts, tokens, width, experts per token].
   DenseI64ArrayAttr getSizes(Value values, Value experts) {
     ArrayRef<int64_t> shape = getShape(values);
-    return list({shape.front(), countElements(shape.drop_front().drop_back()),
+    return list({shape.front(), multiplySizes(shape.drop_front().drop_back()),
                  shape.back(), getShape(experts).back()});
   }
 

@@ -7,6 +7,8 @@
 #ifndef PARPLAN_PASSES_SCHEDULE_LAUNCHBUILDER_H
 #define PARPLAN_PASSES_SCHEDULE_LAUNCHBUILDER_H
 
+#include "parplan/Support/Sizes.h"
+
 #include "dialects/parplan/TensorTypes.h"
 #include "passes/Schedule/Origins.h"
 #include "passes/Schedule/Placement.h"
@@ -20,9 +22,9 @@ struct Rows {
 
 /// Rows along the dimensions [first, end).
 inline Rows getRows(llvm::ArrayRef<int64_t> shape, size_t first, size_t end) {
-  return {countElements(shape.take_front(first)),
-          countElements(shape.slice(first, end - first)),
-          countElements(shape.drop_front(end))};
+  return {multiplySizes(shape.take_front(first)),
+          multiplySizes(shape.slice(first, end - first)),
+          multiplySizes(shape.drop_front(end))};
 }
 
 /// Appends the statements of one op.

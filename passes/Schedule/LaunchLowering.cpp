@@ -9,6 +9,7 @@
 #include "passes/Schedule/Variables.h"
 
 #include "parplan/Support/Check.h"
+#include "parplan/Support/Sizes.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -83,7 +84,7 @@ private:
   }
 
   exec::CostAttr getKernelCost(exec::MapOp map, exec::KernelOp kernel) {
-    int64_t elements = countElements(kernel.getSpace());
+    int64_t elements = multiplySizes(kernel.getSpace());
     OpCost cost;
     cost.kind = WorkKind::copy;
     int64_t flops = 0, transcendentals = 0, stores = 0;
@@ -186,7 +187,7 @@ private:
     ArrayRef<int64_t> shape = getShape(reduce.getInput());
     SmallVector<int64_t> dims(reduce.getDims());
     llvm::sort(dims);
-    Rows rows = dims.empty() ? Rows{countElements(shape), 1, 1}
+    Rows rows = dims.empty() ? Rows{multiplySizes(shape), 1, 1}
                              : getRows(shape, dims.front(), dims.back() + 1);
     if (rows.outer * rows.inner !=
         getTensorType(reduce.getResult()).getNumElements())
@@ -281,7 +282,7 @@ private:
     Value output = placement.define(embedding.getResult());
     return done(builder.create<exec::EmbeddingOp>(
         location, ids, rows, output,
-        list({countElements(getShape(embedding.getIds())), table[0], table[1]}),
+        list({multiplySizes(getShape(embedding.getIds())), table[0], table[1]}),
         getCost()));
   }
 
@@ -293,7 +294,7 @@ private:
     return done(builder.create<exec::GatherOp>(
         location, data, indices, output,
         list({rows.outer, rows.length,
-              countElements(getShape(gather.getIndices())), rows.inner}),
+              multiplySizes(getShape(gather.getIndices())), rows.inner}),
         getCost()));
   }
 
@@ -310,15 +311,15 @@ private:
     ArrayRef<int64_t> indexShape = getShape(gather.getIndices());
     size_t batchDims = gather.getBatchDims();
     size_t indexed = indexShape.back();
-    int64_t batch = countElements(shape.take_front(batchDims));
-    int64_t tuples = countElements(indexShape.drop_back());
+    int64_t batch = multiplySizes(shape.take_front(batchDims));
+    int64_t tuples = multiplySizes(indexShape.drop_back());
     Value data = get(gather.getData()), indices = get(gather.getIndices());
     Value output = placement.define(gather.getResult());
     return done(builder.create<exec::GatherNDOp>(
         location, data, indices, output, integer(batch),
         integer(batch ? tuples / batch : 0),
         list(shape.slice(batchDims, indexed)),
-        integer(countElements(shape.drop_front(batchDims + indexed))),
+        integer(multiplySizes(shape.drop_front(batchDims + indexed))),
         getCost()));
   }
 };

@@ -12,6 +12,7 @@
 #include "passes/Schedule/Placement.h"
 
 #include "parplan/Support/Check.h"
+#include "parplan/Support/Sizes.h"
 
 using namespace mlir;
 
@@ -214,7 +215,7 @@ Letters findLetters(Operation *op) {
       int64_t elements = 0;
       for (unsigned tensor = 0; tensor < shapes.size(); ++tensor)
         if (moved & 1u << tensor)
-          elements += countElements(shapes[tensor]);
+          elements += multiplySizes(shapes[tensor]);
       if (elements < fewest &&
           hasForm(op, letters,
                   {permuteShape(shapes[0], own.lhs, letters.lhs),

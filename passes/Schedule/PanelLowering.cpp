@@ -20,6 +20,7 @@
 #include "passes/Schedule/PanelProduct.h"
 
 #include "parplan/Support/Check.h"
+#include "parplan/Support/Sizes.h"
 
 using namespace mlir;
 
@@ -78,7 +79,7 @@ private:
   }
 
   int64_t countPanel(unsigned tensor, int64_t size) const {
-    return countElements(loop.getShape(tensor, size).sizes);
+    return multiplySizes(loop.getShape(tensor, size).sizes);
   }
 
   bool isContiguous(unsigned tensor, size_t number) const {

@@ -6,6 +6,8 @@
 
 #include "passes/Schedule/PanelProduct.h"
 
+#include "parplan/Support/Sizes.h"
+
 #include "passes/Schedule/Placement.h"
 
 using namespace mlir;
@@ -47,8 +49,8 @@ std::optional<MatmulForm> PanelProduct::getForm(int64_t panelSize) const {
 PanelProduct::Block PanelProduct::getBlock(unsigned tensor) const {
   ArrayRef<int64_t> sizes = blocks[tensor];
   size_t dim = getDim(tensor);
-  return {countElements(sizes.take_front(dim)), sizes[dim],
-          countElements(sizes.drop_front(dim + 1))};
+  return {multiplySizes(sizes.take_front(dim)), sizes[dim],
+          multiplySizes(sizes.drop_front(dim + 1))};
 }
 
 bool PanelProduct::isContiguous(unsigned tensor, int64_t panelSize) const {

@@ -22,13 +22,6 @@ namespace parplan {
 using exec::BufferKind;
 using exec::BufferOp;
 
-int64_t countElements(ArrayRef<int64_t> sizes) {
-  int64_t count = 1;
-  for (int64_t size : sizes)
-    count *= size;
-  return count;
-}
-
 static bool isInterface(BufferOp buffer) { return !buffer.getBlocks().empty(); }
 
 Placement::Placement(ModuleOp module, StringRef name, MeshAttr meshAttr,

@@ -193,9 +193,6 @@ void copyBuffer(mlir::Location location, mlir::Value from, mlir::Value to,
 /// stream writes, or writes bytes that another stream touches.
 void placeEvents(exec::ProgramOp program);
 
-/// The product of sizes.
-int64_t countElements(llvm::ArrayRef<int64_t> sizes);
-
 } // namespace parplan
 
 #endif // PARPLAN_PASSES_SCHEDULE_PLACEMENT_H

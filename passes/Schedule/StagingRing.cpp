@@ -6,6 +6,7 @@
 
 #include "passes/Schedule/StagingRing.h"
 #include "passes/Schedule/LaunchBuilder.h"
+#include "passes/Schedule/Lifetimes.h"
 
 #include "parplan/Support/Check.h"
 
@@ -14,11 +15,6 @@ using namespace mlir;
 namespace parplan {
 
 using exec::Tier;
-
-static int64_t getBytes(Value tensor) {
-  auto type = cast<RankedTensorType>(tensor.getType());
-  return type.getNumElements() * exec::getStorageBytes(type.getElementType());
-}
 
 StagingRing::StagingRing(func::FuncOp function, Placement &placement)
     : placement(placement), slots(slotCount) {

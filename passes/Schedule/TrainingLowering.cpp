@@ -6,6 +6,8 @@
 
 #include "passes/Schedule/LaunchBuilder.h"
 
+#include "parplan/Support/Sizes.h"
+
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -51,7 +53,7 @@ private:
       logSumExp = placement.define(entropy.getLogSumExp());
     return done(builder.create<exec::CrossEntropyOp>(
         location, logits, labels, loss, logSumExp,
-        integer(countElements(shape.drop_back())), integer(shape.back()),
+        integer(multiplySizes(shape.drop_back())), integer(shape.back()),
         getCost()));
   }
 
@@ -96,7 +98,7 @@ private:
     Value output = placement.define(adjoint.getResult());
     return done(builder.create<exec::EmbeddingGradientOp>(
         location, ids, gradient, output,
-        list({countElements(getShape(adjoint.getIds())), table[0], table[1]}),
+        list({multiplySizes(getShape(adjoint.getIds())), table[0], table[1]}),
         getCost()));
   }
 
@@ -109,7 +111,7 @@ private:
     return done(builder.create<exec::GatherGradientOp>(
         location, gradient, indices, output,
         list({rows.outer, rows.length,
-              countElements(getShape(adjoint.getIndices())), rows.inner}),
+              multiplySizes(getShape(adjoint.getIndices())), rows.inner}),
         getCost()));
   }
 
@@ -128,8 +130,8 @@ private:
     ArrayRef<int64_t> indexShape = getShape(adjoint.getIndices());
     size_t batchDims = adjoint.getBatchDims();
     size_t indexed = indexShape.back();
-    int64_t batch = countElements(shape.take_front(batchDims));
-    int64_t tuples = countElements(indexShape.drop_back());
+    int64_t batch = multiplySizes(shape.take_front(batchDims));
+    int64_t tuples = multiplySizes(indexShape.drop_back());
     Value gradient = get(adjoint.getGradient());
     Value indices = get(adjoint.getIndices());
     Value output = placement.define(adjoint.getResult());
@@ -137,7 +139,7 @@ private:
         location, gradient, indices, output, integer(batch),
         integer(batch ? tuples / batch : 0),
         list(shape.slice(batchDims, indexed)),
-        integer(countElements(shape.drop_front(batchDims + indexed))),
+        integer(multiplySizes(shape.drop_front(batchDims + indexed))),
         getCost()));
   }
 

@@ -7,6 +7,8 @@
 #include "passes/Simplify/ExpertGates.h"
 #include "passes/Simplify/ExpertParts.h"
 
+#include "parplan/Support/Sizes.h"
+
 using namespace mlir;
 
 namespace parplan::simplify {
@@ -97,7 +99,7 @@ static std::optional<int64_t> getEntry(Value value, ArrayRef<int64_t> shape,
   int64_t fromRight = static_cast<int64_t>(shape.size()) - dim;
   ArrayRef<int64_t> own = getShape(value);
   if (static_cast<int64_t>(own.size()) < fromRight ||
-      countElements(own) != shape[dim] ||
+      multiplySizes(own) != shape[dim] ||
       own[own.size() - fromRight] != shape[dim])
     return std::nullopt;
   // Its numbers are those of all elements only where it has no other dimension.
@@ -126,7 +128,7 @@ static std::optional<Membership> matchOneHot(CompareOp compare, int64_t dim,
   ArrayRef<int64_t> shape = getShape(compare);
   for (Value numbers : {compare.getRhs(), compare.getLhs()}) {
     Value choices = getOther(compare, numbers);
-    if (countElements(getShape(choices)) * shape[dim] != countElements(shape))
+    if (multiplySizes(getShape(choices)) * shape[dim] != multiplySizes(shape))
       continue;
     if (std::optional<int64_t> expert = getEntry(numbers, shape, dim, index))
       return Membership{choices, *expert};
@@ -238,7 +240,7 @@ static bool matchSum(ReduceOp sum, std::optional<Column> column, Gate &gate,
       return false;
   }
   if (!found ||
-      countElements(getShape(found->choices)) * wanted != countElements(shape))
+      multiplySizes(getShape(found->choices)) * wanted != multiplySizes(shape))
     return false;
   gate.choices = found->choices;
   gate.dim = dim;
@@ -274,7 +276,7 @@ static int64_t countTokens(Value factor, ArrayRef<int64_t> shape) {
   size_t lead = own.size();
   while (lead > 0 && own[lead - 1] == 1)
     --lead;
-  int64_t tokens = countElements(own.take_front(lead));
+  int64_t tokens = multiplySizes(own.take_front(lead));
   return own.size() == shape.size() && lead < shape.size() && tokens > 1 &&
                  own.take_front(lead) == shape.take_front(lead)
              ? tokens

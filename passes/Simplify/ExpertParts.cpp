@@ -6,6 +6,8 @@
 
 #include "passes/Simplify/ExpertParts.h"
 
+#include "parplan/Support/Sizes.h"
+
 using namespace mlir;
 
 namespace parplan::simplify {
@@ -61,7 +63,7 @@ Part *ExpertMatcher::matchNew(Value value, size_t lead, unsigned depth) {
     return nullptr;
   if (Part *tokens = matchTokens(value, lead, /*isRepeated=*/true))
     return tokens;
-  if (op || countElements(getShape(value).drop_front(lead)) != 1)
+  if (op || multiplySizes(getShape(value).drop_front(lead)) != 1)
     return op;
   Part *weights = add(Part::Kind::weights, value, lead);
   weights->hasTokens = true;
@@ -108,7 +110,7 @@ Part *ExpertMatcher::matchGather(Value value, size_t lead) {
   Value data = op->getOperand(0), indices = op->getOperand(1);
   TopKOp choice = findRanking(indices);
   if (!choice || static_cast<int64_t>(choice.getK()) != routing.choices ||
-      countElements(getShape(indices)) != rows ||
+      multiplySizes(getShape(indices)) != rows ||
       getShape(data)[0] != getShape(choice.getInput()).back())
     return nullptr;
   if (!routing.choice) {

@@ -23,13 +23,6 @@ namespace parplan::simplify {
 /// that made the tokens.
 inline constexpr unsigned maximumExpertDepth = 48;
 
-inline int64_t countElements(llvm::ArrayRef<int64_t> shape) {
-  int64_t count = 1;
-  for (int64_t size : shape)
-    count *= size;
-  return count;
-}
-
 /// Rows of experts that a token does not have are zero, or the bias: what is
 /// computed of them, and its derivative, must be finite, for sums over tokens
 /// multiply it by zero.

@@ -7,6 +7,8 @@
 #include "passes/Simplify/ExpertGates.h"
 #include "passes/Simplify/ExpertParts.h"
 
+#include "parplan/Support/Sizes.h"
+
 using namespace mlir;
 
 namespace parplan::simplify {
@@ -51,7 +53,7 @@ ExpertRouting buildRouting(ArrayRef<Gate> gates, int64_t tokens, Type element,
   Value router = gates[0].choices ? gates[0].choices : gates[0].weights[0];
   for (Value root = router;; root = root.getDefiningOp()->getOperand(0)) {
     ArrayRef<int64_t> shape = getShape(root);
-    if (countElements(shape.drop_back()) == tokens)
+    if (multiplySizes(shape.drop_back()) == tokens)
       routing.tokens.assign(shape.begin(), shape.end() - 1);
     if (!root.getDefiningOp<ReshapeOp>())
       break;
@@ -66,7 +68,7 @@ ExpertRouting buildRouting(ArrayRef<Gate> gates, int64_t tokens, Type element,
   for (const Gate &gate : gates) {
     SmallVector<int64_t> shape(routing.tokens);
     Value sized = gate.choices ? gate.choices : gate.weights[0];
-    shape.push_back(countElements(getShape(sized)) / tokens);
+    shape.push_back(multiplySizes(getShape(sized)) / tokens);
     if (gate.choices) {
       experts.push_back(
           toChoices(gate.choices, gate.choiceDim, shape, rewriter));

@@ -22,6 +22,8 @@
 #include "passes/Simplify/ExpertLetters.h"
 #include "passes/Simplify/ExpertParts.h"
 
+#include "parplan/Support/Sizes.h"
+
 using namespace mlir;
 
 namespace parplan::simplify {
@@ -45,7 +47,7 @@ public:
     Value rows = build(values);
     SmallVector<int64_t> shape = getShapeOf(*values);
     shape.truncate(1 + routing.tokens.size());
-    shape.push_back(countElements(values->rest));
+    shape.push_back(multiplySizes(values->rest));
     rows = toShape(rows, shape);
     if (weights)
       weights = toShape(weights, getChoiceShape());
@@ -133,7 +135,7 @@ private:
          ArrayRef(part.layout->getDims()).drop_front(first))
       width.append(atoms);
     SmallVector<int64_t> shape(routing.tokens);
-    shape.push_back(countElements(part.rest));
+    shape.push_back(multiplySizes(part.rest));
     return toShape(part.layout->build(dims, rewriter), shape);
   }
 
@@ -279,7 +281,7 @@ Value ExpertBuilder::buildProduct(const Part &part, MatmulOp product) {
 static bool isPerChoice(Value value, ArrayRef<int64_t> lead) {
   ArrayRef<int64_t> shape = getShape(value);
   return shape.size() >= lead.size() && shape.take_front(lead.size()) == lead &&
-         countElements(shape.drop_front(lead.size())) == 1;
+         multiplySizes(shape.drop_front(lead.size())) == 1;
 }
 
 Value raiseExperts(Operation *op, Rewriter &rewriter) {
@@ -289,7 +291,7 @@ Value raiseExperts(Operation *op, Rewriter &rewriter) {
       sum.getDims()[0] == 0 || !isa<FloatType>(getElementType(sum.getInput())))
     return {};
   size_t lead = sum.getDims()[0] + 1;
-  int64_t rows = countElements(shape.take_front(lead));
+  int64_t rows = multiplySizes(shape.take_front(lead));
   ExpertMatcher matcher(rows, shape[lead - 1]);
   // Weights that every answer is multiplied by belong to the sum.
   Value value = sum.getInput(), weights;

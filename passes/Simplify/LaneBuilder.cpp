@@ -8,6 +8,8 @@
 #include "passes/Simplify/ExpertLetters.h"
 #include "passes/Simplify/ExpertParts.h"
 
+#include "parplan/Support/Sizes.h"
+
 using namespace mlir;
 
 namespace parplan::simplify {
@@ -62,7 +64,7 @@ Value LaneBuilder::buildTokens(const Lanes &lanes) {
     tokens = lanes.layout->build(dims, rewriter);
   }
   SmallVector<int64_t> shape(routing.tokens);
-  shape.push_back(countElements(lanes.getRest()));
+  shape.push_back(multiplySizes(lanes.getRest()));
   tokens = toShape(tokens, shape, rewriter);
   SmallVector<int64_t> spread{static_cast<int64_t>(lanes.values.size())};
   llvm::append_range(spread, shape);

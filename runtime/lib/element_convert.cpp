@@ -89,7 +89,7 @@ uint16_t toBfloat(double wide) {
   return static_cast<uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
 
-double read(ElementType type, const char *from) {
+double readNumber(ElementType type, const char *from) {
   switch (type) {
   case ElementType::Float64:
     return load<double>(from);
@@ -106,7 +106,7 @@ double read(ElementType type, const char *from) {
   }
 }
 
-void store(ElementType type, double value, char *to) {
+void storeNumber(ElementType type, double value, char *to) {
   if (type == ElementType::Float64) {
     std::memcpy(to, &value, sizeof value);
   } else if (type == ElementType::Float32) {
@@ -161,7 +161,7 @@ bool convertElements(ElementType from, const char *in, ElementType to,
     return false;
   const int64_t inWidth = elementBytes(from), outWidth = elementBytes(to);
   for (int64_t i = 0; i < count; ++i)
-    store(to, read(from, in + i * inWidth), out + i * outWidth);
+    storeNumber(to, readNumber(from, in + i * inWidth), out + i * outWidth);
   return true;
 }
 
@@ -170,7 +170,7 @@ int64_t findNotFinite(ElementType type, const char *data, int64_t count) {
     return -1;
   const int64_t width = elementBytes(type);
   for (int64_t i = 0; i < count; ++i)
-    if (!std::isfinite(read(type, data + i * width)))
+    if (!std::isfinite(readNumber(type, data + i * width)))
       return i;
   return -1;
 }

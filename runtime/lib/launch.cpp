@@ -116,7 +116,7 @@ bool crossMemoryAllowed() {
   if (child == 0) {
     close(fromChild[1]);
     char end;
-    while (::read(fromChild[0], &end, 1) < 0 && errno == EINTR)
+    while (read(fromChild[0], &end, 1) < 0 && errno == EINTR)
       continue;
     _exit(0);
   }
@@ -276,7 +276,7 @@ int superviseLaunch(const LaunchCommand &command, bool graceful) {
   close(failed[1]);
   int error = 0;
   ssize_t got;
-  while ((got = ::read(failed[0], &error, sizeof error)) < 0 && errno == EINTR)
+  while ((got = read(failed[0], &error, sizeof error)) < 0 && errno == EINTR)
     continue;
   close(failed[0]);
   int status = 0;

@@ -44,7 +44,7 @@ bool isCommonOption(const std::string &name) {
                       "--communicator", "--arena-bytes", "--nvme-dir"});
 }
 
-bool endsWith(const std::string &text, const std::string &suffix) {
+bool hasExtension(const std::string &text, const std::string &suffix) {
   return text.size() > suffix.size() &&
          text.compare(text.size() - suffix.size(), suffix.size(), suffix) == 0;
 }
@@ -57,8 +57,8 @@ void readTrainingOption(Options &options, const std::string &name,
     options.dataFolder = value;
   } else if (name == "--save") {
     options.saveFile = value;
-    if (!endsWith(options.saveFile, ".onnx") &&
-        !endsWith(options.saveFile, ".safetensors"))
+    if (!hasExtension(options.saveFile, ".onnx") &&
+        !hasExtension(options.saveFile, ".safetensors"))
       fail(exitOptionValue, "--save takes a file named .onnx or .safetensors, "
                             "not " +
                                 quoted(value));

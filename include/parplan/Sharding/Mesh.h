@@ -12,8 +12,6 @@
 #include "llvm/ADT/StringRef.h"
 
 #include <cstdint>
-#include <functional>
-#include <numeric>
 #include <optional>
 #include <string>
 #include <utility>
@@ -129,12 +127,6 @@ private:
   int64_t workerCount = 1;
   int64_t serverCount = 0;
 };
-
-/// Of no sizes 1.
-inline int64_t getProduct(llvm::ArrayRef<int64_t> sizes) {
-  return std::accumulate(sizes.begin(), sizes.end(), int64_t(1),
-                         std::multiplies<>());
-}
 
 /// ceil(dividend / divisor) for non-negative dividend and positive divisor.
 inline int64_t ceilDivide(int64_t dividend, int64_t divisor) {

@@ -79,6 +79,12 @@ std::string formatBytes(int64_t bytes);
 /// For people: `1.25 ms`, `3.00 us`.
 std::string formatSeconds(double seconds);
 
+/// `+1.25 ms`, `-3.00 us`.
+std::string formatSecondsChange(double seconds);
+
+/// `text` with blanks up to `width`, and at least one.
+std::string padText(std::string text, size_t width);
+
 std::vector<std::string_view> splitText(std::string_view text, char separator);
 std::string joinText(const std::vector<std::string> &parts,
                      std::string_view separator);

@@ -9,10 +9,6 @@
 
 namespace parplan::importer {
 
-template <OpKind kind> static void importUnary(NodeContext &node) {
-  node.setOutput(0, node.builder.unary(kind, node.getInput(0)));
-}
-
 static void importGelu(NodeContext &node) {
   std::string approximate = node.getText("approximate", "none");
   if (approximate != "none" && approximate != "tanh")

@@ -12,10 +12,6 @@
 
 namespace parplan::importer {
 
-template <OpKind kind> static void importUnary(NodeContext &node) {
-  node.setOutput(0, node.builder.unary(kind, node.getInput(0)));
-}
-
 /// And, Or, Xor, Not: of bools only; with `Bitwise` in front, of integers only.
 static void requireBits(NodeContext &node, bool areBools) {
   for (size_t operand = 0; operand < node.getInputCount(); ++operand) {

@@ -47,6 +47,11 @@ struct OperatorMatch {
 /// there is none at all.
 OperatorMatch findOperator(std::string_view type, int opset);
 
+/// Of operators that are one op of one operand.
+template <OpKind kind> void importUnary(NodeContext &node) {
+  node.setOutput(0, node.builder.unary(kind, node.getInput(0)));
+}
+
 /// All entries, for tests and documentation.
 std::vector<const OperatorEntry *> getOperators();
 

@@ -152,7 +152,7 @@ static bool areFew(int64_t indices, int64_t elements) {
   return indices <= most && elements <= most && indices * elements <= most;
 }
 
-static std::string readCombination(NodeContext &node) {
+static std::string readScatterReduction(NodeContext &node) {
   std::string reduction = node.getText("reduction", "none");
   if (!llvm::is_contained({"none", "add", "mul", "max", "min"}, reduction))
     failNode(codes::badNode, "reduction is none of its values");
@@ -169,7 +169,7 @@ static void importScatterElements(NodeContext &node) {
           updates = node.getInput(2);
   Shape shape = builder.getShape(data), from = builder.getShape(indices);
   int64_t dim = builder.normalizeDim(node.getInteger("axis", 0), shape.size());
-  std::string reduction = readCombination(node);
+  std::string reduction = readScatterReduction(node);
   bool fits = from.size() == shape.size() && builder.getShape(updates) == from;
   for (size_t i = 0; fits && i < shape.size(); ++i)
     fits = int64_t(i) == dim || from[i] <= shape[i];
@@ -219,7 +219,7 @@ static void importScatterND(NodeContext &node) {
     failNode(codes::badNode, "indices of shape ", printShape(from),
              " and updates of shape ", printShape(builder.getShape(updates)),
              " do not fit data of shape ", printShape(shape));
-  std::string reduction = readCombination(node);
+  std::string reduction = readScatterReduction(node);
   if (reduction == "add" && from.size() == 2)
     if (ValueId sum = builder.addByDigits(data, indices, updates);
         sum != noValue) {

@@ -2,6 +2,8 @@
 
 #include "parplan/Planner/Decisions.h"
 
+#include "parplan/Support/Sizes.h"
+
 #include "lib/Planner/Problem/Contents.h"
 
 #include <map>
@@ -146,10 +148,7 @@ private:
   }
 
   int64_t getElementCount(int value) const {
-    int64_t count = 1;
-    for (int64_t size : problem.values[value].shape)
-      count *= size;
-    return count;
+    return multiplySizes(problem.values[value].shape);
   }
 
   /// Leaves pending what all operands of a jointly linear op are pending over,

@@ -4,15 +4,11 @@
 
 #include "parplan/Planner/Candidates.h"
 #include "parplan/Support/Check.h"
+#include "parplan/Support/Sizes.h"
 
 using namespace parplan;
 
-int64_t ForcedGrid::getRankCount() const {
-  int64_t count = 1;
-  for (int64_t size : sizes)
-    count *= size;
-  return count;
-}
+int64_t ForcedGrid::getRankCount() const { return multiplySizes(sizes); }
 
 llvm::SmallVector<int64_t, 3> parplan::getGroupSizes(const ForcedGrid &grid) {
   if (grid.kind == GridKind::grid2_5d)

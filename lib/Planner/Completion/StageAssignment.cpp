@@ -10,6 +10,7 @@
 
 #include "parplan/Planner/Evaluator.h"
 #include "parplan/Planner/Stages.h"
+#include "parplan/Support/Sizes.h"
 
 #include <algorithm>
 #include <map>
@@ -42,10 +43,7 @@ std::vector<bool> findTrained(const PlanningProblem &problem) {
 }
 
 int64_t getElementCount(const PlanningValue &value) {
-  int64_t count = 1;
-  for (int64_t size : value.shape)
-    count *= size;
-  return count;
+  return multiplySizes(value.shape);
 }
 
 } // namespace

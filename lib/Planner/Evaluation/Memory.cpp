@@ -147,22 +147,22 @@ MemoryPeak parplan::getMemoryPeak(const NumberedPlan &plan) {
   peak.bytes = fixed;
   if (problem.ops.empty())
     return peak;
-  LiveBytes timeline(problem.ops.size()), gradients(problem.ops.size());
+  LiveBytes activations(problem.ops.size()), gradients(problem.ops.size());
   LiveRanges ranges(problem, plan.facts);
 
   for (auto [index, op] : llvm::enumerate(problem.ops)) {
     int at = static_cast<int>(index);
-    timeline.add(at, at, plan.getForm(at).panelBytes);
+    activations.add(at, at, plan.getForm(at).panelBytes);
     for (auto [position, result] : llvm::enumerate(op.results))
       if (int made = plan.getMade(at, position); made != plan.rest[result]) {
         int64_t bytes = plan.getChangeToRest(result, made).transientBytes;
         if (plan.isSum(result)) {
           // One after the other, each before what reads it.
           int end = ranges.getEnd(result);
-          timeline.add(end, end, bytes);
+          activations.add(end, end, bytes);
           continue;
         }
-        timeline.add(at, at, bytes + plan.tables.getBytes(result, made));
+        activations.add(at, at, bytes + plan.tables.getBytes(result, made));
       }
   }
   auto copies = getCopies(plan);
@@ -172,7 +172,7 @@ MemoryPeak parplan::getMemoryPeak(const NumberedPlan &plan) {
     int start = ranges.getStart(index), end = ranges.getEnd(index);
     if (plan.isSum(index) && !plan.restsAsMade(index)) {
       int sumEnd = ranges.getSumEnd(index);
-      timeline.add(start, sumEnd, plan.getSumBytes(index));
+      activations.add(start, sumEnd, plan.getSumBytes(index));
       if (ranges.isGradient(index))
         gradients.add(start, sumEnd, plan.getSumBytes(index));
       start = std::min(sumEnd + 1, end);
@@ -180,17 +180,18 @@ MemoryPeak parplan::getMemoryPeak(const NumberedPlan &plan) {
     if (value.kind != ValueKind::activation)
       fixed += bytes;
     else if (value.updates < 0)
-      timeline.add(start, end, bytes);
+      activations.add(start, end, bytes);
     if (ranges.isGradient(index))
       gradients.add(start, end, bytes);
     for (const NumberedCopy &copy : copies[number]) {
-      timeline.add(copy.firstUse, copy.lastUse,
-                   plan.tables.getBytes(index, copy.layout));
-      timeline.add(copy.firstUse, copy.firstUse,
-                   plan.getChangeFromRest(index, copy.layout).transientBytes);
+      activations.add(copy.firstUse, copy.lastUse,
+                      plan.tables.getBytes(index, copy.layout));
+      activations.add(
+          copy.firstUse, copy.firstUse,
+          plan.getChangeFromRest(index, copy.layout).transientBytes);
     }
   }
-  std::tie(peak.bytes, peak.op) = timeline.getPeak();
+  std::tie(peak.bytes, peak.op) = activations.getPeak();
   peak.bytes += fixed;
   peak.gradientBytes = gradients.getLive(peak.op);
   return peak;

@@ -29,10 +29,10 @@ constexpr double shareWithoutPlan = 0.4;
 using Clock = std::chrono::steady_clock;
 
 /// The search over all spaces of a request.
-class Search {
+class ExactSearch {
 public:
-  Search(const PlanningProblem &problem, const PlanRequest &request,
-         const PlanCosts &costs)
+  ExactSearch(const PlanningProblem &problem, const PlanRequest &request,
+              const PlanCosts &costs)
       : problem(problem), request(request), costs(costs), start(Clock::now()),
         deadline(start + toDuration(request.timeBudgetSeconds)) {}
 
@@ -353,5 +353,5 @@ PlanResult parplan::solve(const PlanningProblem &problem,
         [&](const PlanningProblem &workers, const PlanRequest &asked) {
           return solve(workers, asked, costs);
         });
-  return Search(problem, request, costs).run();
+  return ExactSearch(problem, request, costs).run();
 }

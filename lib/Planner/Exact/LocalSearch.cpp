@@ -10,7 +10,7 @@ using namespace parplan;
 namespace {
 
 /// A pair as one of its two variables sees it.
-struct Neighbour {
+struct TableNeighbour {
   int variable;
   const std::vector<double> *costs;
   size_t ownStride, otherStride;
@@ -23,13 +23,13 @@ struct Neighbour {
 class Descent {
 public:
   Descent(const std::vector<CostTable> &unary,
-          std::vector<std::vector<Neighbour>> neighbours,
+          std::vector<std::vector<TableNeighbour>> neighbours,
           std::vector<int> choices)
       : choices(std::move(choices)), unary(unary),
         neighbours(std::move(neighbours)) {
-    for (const std::vector<Neighbour> &around : this->neighbours) {
+    for (const std::vector<TableNeighbour> &around : this->neighbours) {
       std::set<int> distinct;
-      for (const Neighbour &neighbour : around)
+      for (const TableNeighbour &neighbour : around)
         distinct.insert(neighbour.variable);
       followers.emplace_back(distinct.begin(), distinct.end());
     }
@@ -85,7 +85,7 @@ private:
 
   double getCost(int variable, int choice) const {
     double cost = (*unary[variable])[choice];
-    for (const Neighbour &neighbour : neighbours[variable])
+    for (const TableNeighbour &neighbour : neighbours[variable])
       cost += neighbour.getCost(choice, choices[neighbour.variable]);
     return cost;
   }
@@ -100,7 +100,7 @@ private:
   }
 
   const std::vector<CostTable> &unary;
-  std::vector<std::vector<Neighbour>> neighbours;
+  std::vector<std::vector<TableNeighbour>> neighbours;
   std::vector<std::vector<int>> followers;
 };
 
@@ -108,7 +108,7 @@ private:
 
 std::vector<int> CostNetwork::improve(std::vector<int> choices,
                                       int rounds) const {
-  std::vector<std::vector<Neighbour>> neighbours(unary.size());
+  std::vector<std::vector<TableNeighbour>> neighbours(unary.size());
   for (const Pair &pair : pairs) {
     size_t width = unary[pair.second]->size();
     neighbours[pair.first].push_back({pair.second, pair.costs, width, 1});

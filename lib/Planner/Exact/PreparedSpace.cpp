@@ -16,13 +16,13 @@ using namespace parplan;
 
 namespace {
 
-using Assignments = std::vector<std::vector<FactorAssignment>>;
+using AssignmentLists = std::vector<std::vector<FactorAssignment>>;
 
 /// Seconds of the ops of a space, decision by decision.
 class OpSums {
 public:
   OpSums(const PlanningProblem &problem, const PlanRequest &request,
-         const PlanSpace &space, const Assignments &assignments,
+         const PlanSpace &space, const AssignmentLists &assignments,
          const PlanCosts &costs)
       : problem(problem), mesh(space.mesh), assignments(assignments),
         costs(costs), decisions(getDecisions(problem)),
@@ -78,7 +78,7 @@ private:
 
   const PlanningProblem &problem;
   const Mesh &mesh;
-  const Assignments &assignments;
+  const AssignmentLists &assignments;
   const PlanCosts &costs;
   Decisions decisions;
   bool isHostUpdating;

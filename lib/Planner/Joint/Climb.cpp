@@ -6,7 +6,7 @@
 
 #include "Climb.h"
 
-#include "Never.h"
+#include "parplan/Support/Never.h"
 
 #include "llvm/ADT/STLExtras.h"
 

@@ -6,7 +6,7 @@
 
 #include "CutBound.h"
 
-#include "Never.h"
+#include "parplan/Support/Never.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/SaveAndRestore.h"

@@ -6,9 +6,8 @@
 
 #include "Frontier.h"
 
-#include "Never.h"
-
 #include "parplan/Support/Check.h"
+#include "parplan/Support/Never.h"
 
 #include <algorithm>
 #include <map>

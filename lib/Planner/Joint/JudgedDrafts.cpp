@@ -4,8 +4,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Never.h"
 #include "PlanDrafts.h"
+
+#include "parplan/Support/Never.h"
 
 #include "llvm/ADT/STLExtras.h"
 

@@ -14,7 +14,7 @@
 using namespace parplan;
 
 /// Prices that are tried for one position.
-static constexpr int mostRounds = 24;
+static constexpr int mostPrices = 24;
 
 Weights MemoryDual::getNoWeights() {
   Weights none;
@@ -165,7 +165,7 @@ MemoryDual::Result MemoryDual::solve(const PositionPart &part, double freeBytes,
     }
     right = least;
   }
-  for (int round = 0; round < mostRounds; ++round) {
+  for (int round = 0; round < mostPrices; ++round) {
     double slope = left.bytes - right->bytes;
     double price = slope > 0 ? (right->cost - left.cost) / slope : 0;
     bool isBest = !(price > 0) || !std::isfinite(price) ||

@@ -6,9 +6,8 @@
 
 #include "PathBound.h"
 
-#include "Never.h"
-
 #include "parplan/Planner/ScheduleBounds.h"
+#include "parplan/Support/Never.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -17,7 +16,7 @@
 using namespace parplan;
 
 /// Cuts that get the memory of their positions.
-static constexpr int mostRounds = 8;
+static constexpr int mostCuts = 8;
 
 PathBound::PathBound(CutBound &cuts, const CutPath &likely,
                      const UnitChain &chain, const ScheduleShape &shape,
@@ -132,7 +131,7 @@ PathBound::findLeast(const std::vector<std::vector<CutBound::Place>> &places) {
 double PathBound::find(double cutoff) {
   std::vector<std::vector<CutBound::Place>> places = cuts.getPlaces(cutoff);
   CutPath best = findLeast(places);
-  for (int round = 0; round < mostRounds && best.seconds < cutoff; ++round) {
+  for (int round = 0; round < mostCuts && best.seconds < cutoff; ++round) {
     bool isRaised = false;
     int64_t before = 0;
     for (auto [number, count] : llvm::enumerate(best.counts)) {

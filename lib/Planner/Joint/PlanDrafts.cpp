@@ -6,7 +6,8 @@
 
 #include "PlanDrafts.h"
 
-#include "Never.h"
+#include "parplan/Support/Never.h"
+
 #include "StateChoice.h"
 
 #include "llvm/ADT/STLExtras.h"

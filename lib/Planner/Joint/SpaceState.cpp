@@ -6,8 +6,9 @@
 
 #include "SpaceState.h"
 
+#include "parplan/Support/Never.h"
+
 #include "CutRaising.h"
-#include "Never.h"
 #include "PathBound.h"
 
 #include "llvm/ADT/STLExtras.h"

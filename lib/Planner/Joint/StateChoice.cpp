@@ -6,7 +6,7 @@
 
 #include "StateChoice.h"
 
-#include "Never.h"
+#include "parplan/Support/Never.h"
 
 #include "llvm/ADT/STLExtras.h"
 

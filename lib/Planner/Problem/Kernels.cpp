@@ -6,6 +6,8 @@
 
 #include "parplan/Planner/Kernels.h"
 
+#include "parplan/Support/Sizes.h"
+
 #include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -61,10 +63,7 @@ private:
   }
 
   int64_t countElements(int value) const {
-    int64_t count = 1;
-    for (int64_t size : problem.values[value].shape)
-      count *= size;
-    return count;
+    return multiplySizes(problem.values[value].shape);
   }
 
   /// The op that alone reads a value, once, and may compute it; or -1.

@@ -12,8 +12,6 @@
 
 using namespace parplan;
 
-static constexpr double infinity = std::numeric_limits<double>::infinity();
-
 CostVector parplan::getLeastCost(const UnitSample &sample, UnitTables &tables,
                                  int kind) {
   const UnitSample::Range &range = sample.kinds[kind];
@@ -22,7 +20,7 @@ CostVector parplan::getLeastCost(const UnitSample &sample, UnitTables &tables,
     if (decision.leader < range.firstOp || decision.leader >= range.endOp)
       continue;
     Components ofDecision;
-    ofDecision.fill(infinity);
+    ofDecision.fill(BoundaryMatrix::impossible);
     for (size_t choice = 0; choice < tables.assignments[decision.leader].size();
          ++choice) {
       Components cost{};
@@ -40,7 +38,7 @@ CostVector parplan::getLeastCost(const UnitSample &sample, UnitTables &tables,
     if ((valueKind != ValueKind::parameter && valueKind != ValueKind::state) ||
         sample.values[value].part == StepUnits::Part::foreign)
       continue;
-    double bytes = infinity;
+    double bytes = BoundaryMatrix::impossible;
     for (int rest : tables.rests[value])
       bytes = std::min(bytes, static_cast<double>(tables.layouts.getBytes(
                                   tables.forms[value], rest)));

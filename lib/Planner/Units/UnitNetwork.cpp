@@ -22,8 +22,6 @@ using Part = StepUnits::Part;
 
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
-
 class NetworkBuilder {
 public:
   NetworkBuilder(const UnitSample &sample, const StepUnits &units,
@@ -226,7 +224,7 @@ private:
         if (lifetimes.isSum(value))
           cost[permanent] += static_cast<double>(
               tables.layouts.getBytes(tables.forms[value], layout));
-        if (cost[component] == infinity)
+        if (cost[component] == BoundaryMatrix::impossible)
           factor.add({});
         else
           factor.add(cost);
@@ -366,7 +364,7 @@ private:
         shared->last = read.phase;
         continue;
       }
-      if (copyCosts[place].seconds == infinity)
+      if (copyCosts[place].seconds == BoundaryMatrix::impossible)
         return std::nullopt;
       cost[getComponent(sample, read.op, read.phase)] +=
           copyCosts[place].seconds;
