@@ -8,7 +8,6 @@
 #include "UnitNetwork.h"
 
 #include <algorithm>
-#include <limits>
 
 using namespace parplan;
 

@@ -12,7 +12,6 @@
 
 #include "parplan/Planner/Evaluator.h"
 
-#include <limits>
 #include <map>
 #include <tuple>
 

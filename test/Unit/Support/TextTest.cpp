@@ -145,3 +145,13 @@ TEST(Text, splittingJoiningTrimming) {
   EXPECT_EQ(trimText(" \ta b\n"), "a b");
   EXPECT_EQ(trimText("  "), "");
 }
+
+TEST(Text, changesOfTimeHaveASign) {
+  EXPECT_EQ(formatSecondsChange(0.00125), "+1.25 ms");
+  EXPECT_EQ(formatSecondsChange(-3e-6), "-3.00 us");
+}
+
+TEST(Text, columnsAreApartWhateverTheirTexts) {
+  EXPECT_EQ(padText("ab", 4), "ab  ");
+  EXPECT_EQ(padText("abcd", 4), "abcd ");
+}
