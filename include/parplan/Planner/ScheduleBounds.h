@@ -48,6 +48,8 @@ struct StepBound {
   bool isShared = false;
   /// Per chunk, of each position before the centre, of it, and of each behind.
   std::vector<PassWeights> before, ofCentre, behind;
+  /// In the first chunk of the first position, besides `before`.
+  PassWeights ofFirst;
   /// The position whose seconds before meeting count, if any.
   std::optional<int64_t> meetingPosition;
   double messages = 0;

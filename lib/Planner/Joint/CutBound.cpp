@@ -66,8 +66,8 @@ CutBound::CutBound(const UnitChain &chain, const ScheduleShape &shape,
       sum.before = getSumsOfPasses(bound.before);
       sum.centre = &getCutSums(form.weights);
       sum.behind = getSumsOfPasses(bound.behind);
-      sum.meetsFirst = bound.meetingPosition == 0 && position != 0;
-      asksFirst |= sum.meetsFirst && options.effort == Effort::all;
+      sum.ofFirst = getSumsOfFirst(bound);
+      asksFirst |= sum.ofFirst && options.effort == Effort::all;
       sum.constant = bound.messages * options.leastMessageSeconds;
       form.bound = std::move(bound);
       forms[position].push_back(std::move(form));
@@ -80,10 +80,17 @@ CutBound::CutBound(const UnitChain &chain, const ScheduleShape &shape,
       least += getPrice(type, weights);
     leastPerBlock = std::min(leastPerBlock, least * batches);
   }
-  Weights meeting = toWeights({}, 0);
-  meeting.meeting = 1;
-  firstMeeting = &getCutSums(
-      std::vector<Weights>(static_cast<size_t>(shape.chunks), meeting));
+}
+
+const CutBound::CutSums *CutBound::getSumsOfFirst(const StepBound &bound) {
+  bool meets = bound.centre != 0 && bound.meetingPosition == 0;
+  if (!meets && bound.ofFirst.isNone())
+    return nullptr;
+  std::vector<Weights> weights(shape.chunks, toWeights({}, 0));
+  weights[0] = toWeights(bound.ofFirst, 1);
+  for (Weights &ofChunk : weights)
+    ofChunk.meeting = meets ? 1 : 0;
+  return &getCutSums(weights);
 }
 
 double CutBound::getPrice(int type, const Weights &weights) {
@@ -144,13 +151,12 @@ double CutBound::getOthers(int64_t position, size_t form, int64_t before,
                            int64_t count) const {
   const Sums &sum = sums[position][form];
   int64_t end = before + count;
-  return sum.constant + (*sum.before)[before] + sum.behind->back() -
-         (*sum.behind)[end] + (sum.meetsFirst ? meetingOfFirst : 0);
+  return sum.constant + getOfFirst(sum) + (*sum.before)[before] +
+         sum.behind->back() - (*sum.behind)[end];
 }
 
 double CutBound::getFrom(const Sums &sum, int64_t before) const {
-  return sum.constant + (sum.meetsFirst ? meetingOfFirst : 0) +
-         (*sum.before)[before] -
+  return sum.constant + getOfFirst(sum) + (*sum.before)[before] -
          (*sum.centre)[before] * static_cast<double>(shape.microBatches);
 }
 
@@ -182,7 +188,7 @@ CutPath CutBound::getEqual() {
     int64_t end = perChunk * (position + 1) / shape.positions;
     path.counts.push_back(end - before);
     if (position == 0)
-      meetingOfFirst = (*firstMeeting)[end];
+      blocksOfFirst = end;
     path.seconds =
         std::max(path.seconds, getBound(position, before, end - before));
     before = end;
@@ -200,14 +206,14 @@ CutPath CutBound::find(double cutoff) {
   }
   if (shape.positions == 1)
     return best.counts.empty() ? CutPath() : best;
-  // Of each number of blocks of the first position; what that does before
-  // meeting counts at least for those that have more.
+  // Of each number of blocks of the first position; what it does besides counts
+  // at least for those that have more.
   std::vector<double> least(perChunk - shape.positions + 2, 0);
   least[0] = never;
   auto most = static_cast<int64_t>(least.size()) - 1;
   int64_t first = 1;
   do {
-    meetingOfFirst = (*firstMeeting)[first];
+    blocksOfFirst = first;
     Completions rest = getCompletions(best.seconds);
     for (int64_t more = first; more <= most; ++more)
       least[more] =
@@ -231,7 +237,7 @@ CutPath CutBound::find(double cutoff) {
   if (best.counts.empty())
     return {};
   if (asksFirst)
-    meetingOfFirst = (*firstMeeting)[best.counts.front()];
+    blocksOfFirst = best.counts.front();
   return best;
 }
 
@@ -244,7 +250,7 @@ int64_t CutBound::getMostBlocks(double cutoff) const {
 }
 
 std::vector<std::vector<CutBound::Place>> CutBound::getPlaces(double cutoff) {
-  llvm::SaveAndRestore fewest(meetingOfFirst, (*firstMeeting)[1]);
+  llvm::SaveAndRestore fewest(blocksOfFirst, int64_t(1));
   int64_t most = getMostBlocks(cutoff);
   std::vector<std::vector<Place>> places(shape.positions);
   std::vector<bool> isReached(perChunk + 1, false);

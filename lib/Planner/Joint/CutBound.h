@@ -34,8 +34,8 @@ public:
     work,
     /// The bounds of a centre that all positions share.
     shared,
-    /// All of them, and what the first position does before meeting by the
-    /// blocks that it has.
+    /// All of them, and what the first position does besides by the blocks that
+    /// it has.
     all,
   };
   struct Options {
@@ -90,9 +90,15 @@ private:
   using Prefix = std::vector<double>;
   struct Sums {
     const CutSums *before = nullptr, *centre = nullptr, *behind = nullptr;
-    bool meetsFirst = false;
+    /// Of the first position besides, whatever the centre; null: nothing.
+    const CutSums *ofFirst = nullptr;
     double constant = 0;
   };
+  /// What a bound counts of the first position besides `before`.
+  const CutSums *getSumsOfFirst(const StepBound &bound);
+  double getOfFirst(const Sums &sum) const {
+    return sum.ofFirst ? (*sum.ofFirst)[blocksOfFirst] : 0;
+  }
   double getPrice(int type, const Weights &weights);
   const Prefix &getPrefix(const Weights &weights);
   /// The most blocks per chunk of a position within `cutoff`.
@@ -127,10 +133,9 @@ private:
   std::vector<std::vector<Sums>> sums;
   std::map<Components, Prefix> prefixes;
   std::map<std::vector<double>, CutSums> cutSums;
-  /// Seconds of the first position before meeting, by its blocks.
-  const CutSums *firstMeeting = nullptr;
-  double meetingOfFirst = 0;
-  /// Bounds depend on how many blocks those are.
+  /// How many per chunk the first position has.
+  int64_t blocksOfFirst = 0;
+  /// Bounds depend on how many those are.
   bool asksFirst = false;
   /// By form.
   RaisedPlaces raised;

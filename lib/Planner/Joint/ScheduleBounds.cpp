@@ -160,7 +160,8 @@ WaitingCounts parplan::countWaiting(const ScheduleShape &shape,
 }
 
 /// Behind the last gradient of the centre's input, in the first chunk, come
-/// those of the positions before it. `meeting`: whose seconds count then.
+/// those of the positions before it, and of weights at least the first one's
+/// last. `meeting`: whose seconds count then.
 static StepBound goBack(const ScheduleShape &shape, StepBound bound,
                         std::optional<int64_t> meeting) {
   bool isSplit = splitsBackward(shape.kind);
@@ -170,6 +171,7 @@ static StepBound goBack(const ScheduleShape &shape, StepBound bound,
   bound.meetingPosition = meeting;
   if (!isSplit)
     return bound;
+  bound.ofFirst.weightGradient = 1;
   bound.isShared &= shape.chunks == 1;
   // At its last forward pass no more are in flight than the schedule allows.
   bound.mostWaiting = std::min(shape.microBatches * shape.chunks,
@@ -252,6 +254,7 @@ double parplan::getSeconds(const StepBound &bound, const ScheduleShape &shape,
                            double leastMessageSeconds) {
   double sum =
       bound.messages * leastMessageSeconds + once[bound.centre].endsSeconds;
+  sum += bound.ofFirst.get(times[0]);
   if (bound.meetingPosition)
     sum += once[*bound.meetingPosition].meetingSeconds;
   for (int64_t position = 0; position < shape.positions; ++position) {

@@ -125,6 +125,23 @@ TEST_P(ScheduleBoundsTest, NoStepIsShorterWhetherSomeCutsMeetOrNot) {
   });
 }
 
+TEST(StepBounds, TheFirstPositionsLastWeightGradientCounts) {
+  ScheduleShape shape{ScheduleKind::zbV, 3, 8, 2};
+  std::vector<OnceTimes> once(shape.positions);
+  auto getHighest = [&](const StageTimes &times) {
+    double highest = 0;
+    for (int64_t centre = 0; centre < shape.positions; ++centre)
+      for (const StepBound &bound :
+           getStepBounds(shape, Meeting::always, centre))
+        if (centre > 0 && bound.mostWaiting > 0)
+          highest = std::max(highest, getSeconds(bound, shape, times, once, 0));
+    return highest;
+  };
+  StageTimes times = getEqualTimes(shape), slowAtFirst = times;
+  slowAtFirst[0].weightGradientSeconds += 0.25;
+  EXPECT_DOUBLE_EQ(getHighest(slowAtFirst), getHighest(times) + 0.25);
+}
+
 TEST_P(ScheduleBoundsTest, NoStepIsShorterWithThatManyWaiting) {
   Steps steps(11);
   for (int round = 0; round < 150; ++round) {
