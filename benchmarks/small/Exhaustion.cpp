@@ -37,15 +37,17 @@ namespace {
 
 class Exhaustion {
 public:
-  Exhaustion(const Instance &instance, int64_t mostPlans)
-      : instance(instance), mostPlans(static_cast<double>(mostPlans)) {}
+  Exhaustion(const Instance &instance, llvm::ArrayRef<int64_t> limits,
+             int64_t mostPlans)
+      : instance(instance), limits(limits),
+        mostPlans(static_cast<double>(mostPlans)) {}
 
   std::optional<Frontier> run() {
     // First all that there is to count.
     for (bool isCounting : {true, false})
       for (const auto &[count, problem] : instance.steps) {
         PlanEvaluator evaluator(problem, *instance.costs);
-        StageCutter cutter(problem, instance);
+        StageCutter cutter(problem, instance, limits);
         auto variants =
             getVariants(problem, instance, static_cast<size_t>(mostPlans));
         if (!variants)
@@ -127,7 +129,9 @@ private:
         for (const Stages &choice : stages) {
           PlanningAnswer staged = answer;
           cutter.cut(choice, staged);
-          judge(evaluator, staged);
+          frontier.hasRooms |= splitsBackward(choice.shape.kind);
+          ++frontier.plans;
+          take(evaluator.timeAndJudge(staged, choice.limitBytes));
           if (instance.searched == Searched::lastResorts)
             judgeVisits(problem, evaluator, staged);
         }
@@ -149,13 +153,19 @@ private:
 
   void judge(PlanEvaluator &evaluator, const PlanningAnswer &answer) {
     ++frontier.plans;
-    if (!evaluator.verify(answer).empty())
-      return;
-    PlanEvaluation evaluation = evaluator.evaluate(answer);
-    frontier.add(evaluation.peakBytes, evaluation.stepTimeSeconds);
+    std::vector<std::string> faults = evaluator.verify(answer);
+    if (faults.empty())
+      take({{}, evaluator.evaluate(answer)});
+  }
+
+  void take(const PlanJudgement &judgement) {
+    if (judgement.faults.empty())
+      frontier.add(judgement.evaluation.peakBytes,
+                   judgement.evaluation.stepTimeSeconds);
   }
 
   const Instance &instance;
+  llvm::ArrayRef<int64_t> limits;
   double mostPlans, sum = 0;
   Frontier frontier;
 };
@@ -163,6 +173,7 @@ private:
 } // namespace
 
 std::optional<Frontier> small::exhaust(const Instance &instance,
+                                       llvm::ArrayRef<int64_t> limits,
                                        int64_t mostPlans) {
-  return Exhaustion(instance, mostPlans).run();
+  return Exhaustion(instance, limits, mostPlans).run();
 }

@@ -11,6 +11,8 @@
 
 #include "Instance.h"
 
+#include "llvm/ADT/ArrayRef.h"
+
 #include <optional>
 
 namespace parplan::small {
@@ -29,6 +31,8 @@ public:
 
   /// Plans that were judged.
   int64_t plans = 0;
+  /// Some of them have rooms.
+  bool hasRooms = false;
 
 private:
   /// The more bytes, the fewer seconds.
@@ -36,8 +40,11 @@ private:
 };
 
 /// All plans that the search of an instance may have; nullopt: more than
-/// `mostPlans`.
-std::optional<Frontier> exhaust(const Instance &instance, int64_t mostPlans);
+/// `mostPlans`. Schedules that split the backward pass have the rooms of each
+/// of `limits`, bytes of a rank.
+std::optional<Frontier> exhaust(const Instance &instance,
+                                llvm::ArrayRef<int64_t> limits,
+                                int64_t mostPlans);
 
 } // namespace parplan::small
 

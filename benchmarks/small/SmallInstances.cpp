@@ -36,6 +36,9 @@ namespace {
 /// Sums of seconds in another order.
 constexpr double tolerance = 1e-9;
 
+/// More than any plan needs.
+constexpr int64_t loose = int64_t(1) << 50;
+
 /// A row of the table.
 struct Tally {
   int64_t problems = 0, leftOut = 0;
@@ -70,13 +73,22 @@ public:
     std::map<std::string, Tally> &table = tables[instance.searched];
     std::vector<std::string> rows = instance.features;
     rows.emplace_back("all");
-    std::optional<Frontier> all = exhaust(instance, mostPlans);
+    std::optional<Frontier> all =
+        exhaust(instance, {int64_t(0), loose}, mostPlans);
     for (const std::string &row : rows)
       ++(all ? table[row].problems : table[row].leftOut);
     if (!all)
       return;
+    auto limits = getLimits(*all);
+    // Which rooms plans have depends on the limit.
+    if (all->hasRooms) {
+      std::vector<int64_t> bytes;
+      for (auto [name, limit] : limits)
+        bytes.push_back(limit);
+      all = exhaust(instance, bytes, std::numeric_limits<int64_t>::max());
+    }
     plans = all->plans;
-    for (auto [name, limit] : getLimits(*all)) {
+    for (auto [name, limit] : limits) {
       Claim claim = ask(limit);
       std::optional<double> best = all->getBest(limit);
       Outcome outcome = judge(claim, best, limit);
@@ -105,7 +117,7 @@ private:
         limits.emplace_back("memory: between", least + (most - least) / 2);
       limits.emplace_back("memory: impossible", least - 64);
     }
-    limits.emplace_back("memory: loose", int64_t(1) << 50);
+    limits.emplace_back("memory: loose", loose);
     return limits;
   }
 

@@ -4,7 +4,6 @@
 
 #include "lib/Planner/Completion/Completion.h"
 #include "lib/Planner/Completion/StageAssignment.h"
-#include "lib/Planner/Evaluation/StepTime.h"
 #include "lib/Planner/Units/StepUnits.h"
 
 #include "parplan/Planner/FindPlan.h"
@@ -15,8 +14,9 @@ using namespace parplan;
 using namespace parplan::small;
 
 StageCutter::StageCutter(const PlanningProblem &problem,
-                         const Instance &instance)
-    : problem(problem), instance(instance) {
+                         const Instance &instance,
+                         llvm::ArrayRef<int64_t> limits)
+    : problem(problem), instance(instance), limits(limits) {
   if (instance.searched != Searched::jointly)
     return;
   StepUnits units = getStepUnits(problem, foldProblem(problem));
@@ -86,11 +86,10 @@ static void forAllCounts(int64_t left, int64_t positions,
 std::vector<Stages> StageCutter::list(int64_t positions,
                                       const PlanningAnswer &layouts) const {
   std::vector<Stages> all;
-  auto addAll = [&](ScheduleShape shape, const std::vector<int> &cuts) {
-    for (int64_t halves : getWaitingHalves(shape.kind)) {
-      shape.waitingHalves = halves;
-      all.push_back({shape, cuts});
-    }
+  auto addAll = [&](const ScheduleShape &shape, const std::vector<int> &cuts) {
+    for (int64_t limit :
+         splitsBackward(shape.kind) ? limits : limits.take_back())
+      all.push_back({shape, cuts, limit});
   };
   if (instance.searched == Searched::jointly) {
     for (const ScheduleShape &shape : getShapesOfUnits(positions)) {
@@ -127,6 +126,5 @@ void StageCutter::cut(const Stages &stages, PlanningAnswer &answer) const {
   }
   answer.stages = spreadStages(problem, parts, stageOfPart);
   answer.pipeline = PipelineChoice{
-      stages.shape, StageTimes(stages.shape.getStageCount()), {}};
-  setPipelineTimes(problem, *instance.costs, answer);
+      stages.shape, StageTimes(stages.shape.getStageCount()), {}, {}};
 }

@@ -217,6 +217,18 @@ static LogicalResult verifyBoundarySeconds(Operation *op, Attribute attribute) {
                               "per boundary of stages";
 }
 
+/// None of them negative.
+static LogicalResult verifyBytesOfFunction(Operation *op,
+                                           NamedAttribute attribute) {
+  auto bytes = dyn_cast<DenseI64ArrayAttr>(attribute.getValue());
+  if (isa<FunctionOpInterface>(op) && bytes && !bytes.empty() &&
+      llvm::all_of(bytes.asArrayRef(), [](int64_t of) { return of >= 0; }))
+    return success();
+  return op->emitOpError() << "'" << attribute.getName().getValue()
+                           << "' must be an array<i64> of a function, none "
+                              "of them negative";
+}
+
 static LogicalResult verifyPassTable(Operation *op, Attribute attribute) {
   auto positions = dyn_cast<ArrayAttr>(attribute);
   if (isa<FunctionOpInterface>(op) && positions &&
@@ -247,12 +259,14 @@ ParplanDialect::verifyOperationAttribute(Operation *op,
     return verifyShardings(op, value);
   if (name == attributes::globalType)
     return verifyGlobalType(op, value);
-  if (name == attributes::microBatches || name == attributes::waitingHalves)
+  if (name == attributes::microBatches)
     return verifyNumberOfFunction(op, attribute, /*least=*/1);
   if (name == attributes::position || name == attributes::staleness)
     return verifyNumberOfFunction(op, attribute, /*least=*/0);
   if (name == attributes::passSeconds)
     return verifyPassSeconds(op, value);
+  if (name == attributes::roomBytes || name == attributes::passBytes)
+    return verifyBytesOfFunction(op, attribute);
   if (name == attributes::boundarySeconds)
     return verifyBoundarySeconds(op, value);
   if (name == attributes::passTable)

@@ -79,8 +79,6 @@ inline constexpr llvm::StringLiteral stage = "parplan.stage";
 /// On a function: the name of the schedule ("interleaved:2").
 inline constexpr llvm::StringLiteral pipelineSchedule =
     "parplan.pipeline_schedule";
-/// On a function: `ScheduleShape::waitingHalves` of its schedule; absent: 0.
-inline constexpr llvm::StringLiteral waitingHalves = "parplan.waiting_halves";
 /// On a function: an array<f64> with the seconds of forward, input gradient and
 /// weight gradient of every stage, one stage behind the other.
 inline constexpr llvm::StringLiteral passSeconds = "parplan.pass_seconds";
@@ -88,6 +86,11 @@ inline constexpr llvm::StringLiteral passSeconds = "parplan.pass_seconds";
 /// stage and the next one; without it messages take no time.
 inline constexpr llvm::StringLiteral boundarySeconds =
     "parplan.boundary_seconds";
+/// On a function whose schedule has a `WaitingRoom`: an array<i64> with the
+/// bytes of every position, and one with the five of every stage, one stage
+/// behind the other.
+inline constexpr llvm::StringLiteral roomBytes = "parplan.room_bytes";
+inline constexpr llvm::StringLiteral passBytes = "parplan.pass_bytes";
 /// On a function: an array with the passes of every position, as a string
 /// ("F0 F1 B0 B1"), in place of those that follow from schedule and seconds.
 inline constexpr llvm::StringLiteral passTable = "parplan.pass_table";

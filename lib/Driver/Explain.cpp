@@ -68,9 +68,8 @@ std::string printStages(PlanField plan) {
   PlanField config = plan["config"];
   std::string schedule = config["schedule"].getText() + " over " +
                          std::to_string(stages.size()) + " stages";
-  if (PlanField weight = config["waiting_weight"]; weight.isNumber())
-    schedule += ", what waits for weight gradients counts " +
-                formatNumber(weight.getNumber()) + " in flight";
+  if (std::string room = printRoom(plan); !room.empty())
+    schedule += ", micro-batches have " + room + " a rank";
   std::string text = printLine("schedule", schedule);
   for (PlanField stage : stages) {
     std::vector<PlanField> ranks = stage["ranks"].getEntries(),

@@ -69,7 +69,7 @@ std::vector<std::pair<std::string, std::string>> listSettings(PlanField plan) {
       {"servers", printServers(plan)},
       {"micro-batches", printScalar(config["micro_batches"])},
       {"schedule", config["schedule"].getText()},
-      {"weight of waiting chunks", printScalar(config["waiting_weight"])},
+      {"room of micro-batches", printRoom(plan)},
       {"stages", std::to_string(plan["stages"].getEntries().size())},
       {"ranks of the zig-zag order", printScalar(config["sequence"]["zigzag"])},
   };

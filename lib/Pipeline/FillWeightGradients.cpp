@@ -22,9 +22,9 @@ namespace {
 class Filling {
 public:
   Filling(const PipelineSchedule &base, const StageTimes &times,
-          const Latencies &latencies, bool mayOverrun)
+          const Latencies &latencies, const WaitingRoom &room, bool mayOverrun)
       : base(base), shape(base.shape), times(times), latencies(latencies),
-        mayOverrun(mayOverrun), ranks(shape.positions),
+        room(room), mayOverrun(mayOverrun), ranks(shape.positions),
         forwardArrivals(shape.getStageCount() * shape.microBatches, never),
         gradientArrivals(forwardArrivals) {
     result.shape = shape;
@@ -52,6 +52,8 @@ private:
     size_t next = 0;
     double freeSeconds = 0;
     int64_t live = 0;
+    /// Of micro-batches between their passes, where the room is limited.
+    int64_t bytes = 0;
     std::deque<Pass> pending;
   };
 
@@ -90,6 +92,8 @@ private:
     append(position, pass, now);
     bool isForward = pass.kind == PassKind::forward;
     rank.live += isForward;
+    if (room.isLimited())
+      rank.bytes += getLeft(room.stages[stage], pass.kind);
     if (!isForward)
       rank.pending.push_back(pass);
     double arrival = rank.freeSeconds;
@@ -105,12 +109,33 @@ private:
   }
 
   /// True if a weight gradient has to come before the pass.
-  bool isTooMuch(const Rank &rank, PassKind kind, int64_t limit) const {
-    if (kind == PassKind::forward)
-      return rank.live >= limit;
-    auto waiting = static_cast<int64_t>(rank.pending.size());
-    return waiting > 0 &&
-           2 * rank.live + shape.waitingHalves * waiting > 2 * limit;
+  bool isTooMuch(int64_t position, int64_t stage, PassKind kind) const {
+    const Rank &rank = ranks[position];
+    bool isForward = kind == PassKind::forward;
+    if (isForward && rank.live >= getInFlightLimit(shape, position))
+      return true;
+    if (!room.isLimited() || rank.pending.empty())
+      return false;
+    const PassBytes &own = room.stages[stage];
+    // Behind it a weight gradient may run beside what it leaves.
+    int64_t during = isForward ? own.forward : own.inputGradient - own.saved;
+    int64_t behind = getLeft(own, kind) + getMostOfWeights(position);
+    return rank.bytes + std::max(during, behind) > room.positionBytes[position];
+  }
+
+  static int64_t getLeft(const PassBytes &of, PassKind kind) {
+    return kind == PassKind::forward ? of.saved : of.waiting - of.saved;
+  }
+
+  /// What weight gradients of a position need while they run, and not while
+  /// they wait.
+  int64_t getMostOfWeights(int64_t position) const {
+    int64_t most = 0;
+    for (int64_t chunk = 0; chunk < shape.chunks; ++chunk) {
+      const PassBytes &own = room.stages[getStage(shape, position, chunk)];
+      most = std::max(most, own.weightGradient - own.waiting);
+    }
+    return most;
   }
 
   /// True if the position started something.
@@ -123,7 +148,7 @@ private:
       const Pass &pass = order[rank.next];
       int64_t stage = getStage(shape, position, pass.chunk);
       arrival = getArrival(stage, pass);
-      isFull = isTooMuch(rank, pass.kind, getInFlightLimit(shape, position));
+      isFull = isTooMuch(position, stage, pass.kind);
       if (arrival <= now && !isFull) {
         runNext(position, stage, pass, now);
         return true;
@@ -138,12 +163,14 @@ private:
       return wait();
     Pass pass = rank.pending.front();
     pass.kind = PassKind::weightGradient;
-    double seconds =
-        times[getStage(shape, position, pass.chunk)].weightGradientSeconds;
+    int64_t stage = getStage(shape, position, pass.chunk);
+    double seconds = times[stage].weightGradientSeconds;
     if (!mayOverrun && !isFull && arrival < now + seconds)
       return wait();
     rank.pending.pop_front();
     --rank.live;
+    if (room.isLimited())
+      rank.bytes -= room.stages[stage].waiting;
     append(position, pass, now);
     return true;
   }
@@ -152,6 +179,7 @@ private:
   const ScheduleShape &shape;
   const StageTimes &times;
   const Latencies &latencies;
+  const WaitingRoom &room;
   bool mayOverrun;
   std::vector<Rank> ranks;
   /// When the result of each stage and micro-batch is where it is used.
@@ -164,9 +192,10 @@ private:
 
 PipelineSchedule parplan::fillWeightGradients(const PipelineSchedule &base,
                                               const StageTimes &times,
-                                              const Latencies &latencies) {
+                                              const Latencies &latencies,
+                                              const WaitingRoom &room) {
   auto run = [&](bool mayOverrun) {
-    return Filling(base, times, latencies, mayOverrun).run();
+    return Filling(base, times, latencies, room, mayOverrun).run();
   };
   PipelineSchedule overrunning = run(true), fitting = run(false);
   auto getMakespan = [&](const PipelineSchedule &schedule) {

@@ -13,14 +13,14 @@ namespace parplan {
 
 /// Gives a schedule of forward and input gradient passes its weight gradients,
 /// within the limit of what may be in flight. A position runs its next pass as
-/// soon as the inputs are there; while it waits, when a forward pass would
-/// exceed the limit, or when too much waits (`ScheduleShape::waitingHalves`),
-/// it runs the oldest weight gradient. One that may not fit into the wait is
-/// started or not: both are tried, the shorter step wins. O(passes *
-/// positions).
+/// soon as the inputs are there; while it waits, and when the pass would exceed
+/// the limit or the room, it runs the oldest weight gradient. One that may not
+/// fit into the wait is started or not: both are tried, the shorter step wins.
+/// O(passes * positions).
 PipelineSchedule fillWeightGradients(const PipelineSchedule &base,
                                      const StageTimes &times,
-                                     const Latencies &latencies);
+                                     const Latencies &latencies,
+                                     const WaitingRoom &room);
 
 } // namespace parplan
 

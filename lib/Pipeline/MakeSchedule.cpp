@@ -218,13 +218,16 @@ PipelineSchedule parplan::makeOrder(const ScheduleShape &shape) {
 
 PipelineSchedule parplan::makeSchedule(const ScheduleShape &shape,
                                        const StageTimes &times,
-                                       const Latencies &latencies) {
+                                       const Latencies &latencies,
+                                       const WaitingRoom &room) {
   PipelineSchedule base = makeOrder(shape);
   PARPLAN_CHECK(static_cast<int64_t>(times.size()) == shape.getStageCount(),
                 "times of ", times.size(), " stages, not ",
                 shape.getStageCount());
+  std::optional<std::string> refusal = getRefusal(shape, room);
+  PARPLAN_CHECK(!refusal, *refusal);
   return splitsBackward(shape.kind)
-             ? fillWeightGradients(base, times, latencies)
+             ? fillWeightGradients(base, times, latencies, room)
              : base;
 }
 

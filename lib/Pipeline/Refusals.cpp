@@ -55,16 +55,6 @@ parplan::getRefusal(const ScheduleShape &shape,
                   required == 1 ? concat("interleaved:",
                                          std::max<int64_t>(shape.chunks, 2))
                                 : name);
-  int64_t mostHalves =
-      splitsBackward(shape.kind) ? ScheduleShape::mostWaitingHalves : 0;
-  if (shape.waitingHalves < 0 || shape.waitingHalves > mostHalves)
-    return concat(
-        "schedule ", name, " cannot count what waits for weight gradients ",
-        formatNumber(1 + static_cast<double>(shape.waitingHalves) / 2),
-        " times; nearest possible: ",
-        formatNumber(1 + static_cast<double>(std::clamp<int64_t>(
-                             shape.waitingHalves, 0, mostHalves)) /
-                             2));
   if (shape.chunks < 1)
     return concat("schedule ", name,
                   " needs at least one chunk per stage; "
@@ -88,5 +78,30 @@ parplan::getRefusal(const ScheduleShape &shape,
         " parts of the model, which can be cut into ", *mostStages,
         " at most; nearest possible: ", printNearest(shape, *mostStages));
   }
+  return std::nullopt;
+}
+
+std::optional<std::string> parplan::getRefusal(const ScheduleShape &shape,
+                                               const WaitingRoom &room) {
+  if (!room.isLimited() && room.stages.empty())
+    return std::nullopt;
+  std::string name = printScheduleName(shape);
+  if (!splitsBackward(shape.kind))
+    return concat("nothing waits for weight gradients in schedule ", name,
+                  ", which cannot limit its memory");
+  auto positions = static_cast<int64_t>(room.positionBytes.size());
+  auto stages = static_cast<int64_t>(room.stages.size());
+  if (positions != shape.positions || stages != shape.getStageCount())
+    return concat("memory is limited of ", positions, " positions with ",
+                  stages, " stages, schedule ", name, " has ", shape.positions,
+                  " with ", shape.getStageCount());
+  std::vector<int64_t> all = room.positionBytes;
+  for (const PassBytes &bytes : room.stages)
+    all.insert(all.end(), {bytes.saved, bytes.waiting, bytes.forward,
+                           bytes.inputGradient, bytes.weightGradient});
+  for (int64_t bytes : all)
+    if (bytes < 0 || bytes > WaitingRoom::mostBytes)
+      return concat("memory of ", bytes, " bytes is not between 0 and ",
+                    WaitingRoom::mostBytes);
   return std::nullopt;
 }

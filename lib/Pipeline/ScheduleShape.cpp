@@ -40,12 +40,6 @@ bool parplan::splitsBackward(ScheduleKind kind) {
          kind == ScheduleKind::zbH2;
 }
 
-std::vector<int64_t> parplan::getWaitingHalves(ScheduleKind kind) {
-  if (!splitsBackward(kind))
-    return {0};
-  return {0, 1, 2, 3, 4, 6, 12};
-}
-
 bool parplan::hasBackward(ScheduleKind kind) {
   return kind != ScheduleKind::forwardOnly;
 }

@@ -157,9 +157,8 @@ Json describeConfig(const PlanSummary &summary) {
                        ? printScheduleName(summary.answer.pipeline->shape)
                        : std::string("gpipe")}};
   if (const auto &pipeline = summary.answer.pipeline;
-      pipeline && pipeline->shape.waitingHalves > 0)
-    config["waiting_weight"] =
-        1 + static_cast<double>(pipeline->shape.waitingHalves) / 2;
+      pipeline && pipeline->room.isLimited())
+    config["waiting_room_bytes"] = pipeline->room.positionBytes;
   if (!summary.forceEntries.empty()) {
     Json &force = config["force"] = Json::array();
     for (const std::string &entry : summary.forceEntries)

@@ -11,7 +11,7 @@
 
 #include "llvm/ADT/STLExtras.h"
 
-#include <cmath>
+#include <utility>
 
 using namespace parplan;
 
@@ -45,6 +45,29 @@ static Json findNodes(const PlanSummary &summary, int stage) {
   return {std::max<int64_t>(first, 0), std::max<int64_t>(last, 0)};
 }
 
+/// What they are of a stage, in `micro_batch_bytes`.
+static constexpr std::pair<const char *, int64_t PassBytes::*> passBytes[] = {
+    {"saved", &PassBytes::saved},
+    {"waiting", &PassBytes::waiting},
+    {"forward", &PassBytes::forward},
+    {"input_gradient", &PassBytes::inputGradient},
+    {"weight_gradient", &PassBytes::weightGradient}};
+
+static Json describePassBytes(const PassBytes &bytes) {
+  Json described;
+  for (auto [key, member] : passBytes)
+    described[key] = bytes.*member;
+  return described;
+}
+
+static PassBytes readPassBytes(JsonReader &reader) {
+  PassBytes bytes;
+  for (auto [key, member] : passBytes)
+    bytes.*member =
+        reader.getInteger(key, 0, WaitingRoom::mostBytes).value_or(0);
+  return bytes;
+}
+
 Json parplan::describeStages(const PlanSummary &summary) {
   const Mesh &mesh = summary.answer.mesh;
   if (!summary.answer.pipeline) {
@@ -72,6 +95,9 @@ Json parplan::describeStages(const PlanSummary &summary) {
                       {"weight_gradient_s", times.weightGradientSeconds}});
     if (stage < pipeline.latencies.size())
       stages.back()["message_s"] = pipeline.latencies[stage];
+    if (pipeline.room.isLimited())
+      stages.back()["micro_batch_bytes"] =
+          describePassBytes(pipeline.room.stages[stage]);
   }
   return stages;
 }
@@ -105,22 +131,13 @@ std::optional<PipelineChoice> parplan::readPipeline(const Json &document,
     fail("config.schedule") << *refusal;
     return std::nullopt;
   }
-  if (config->has("waiting_weight")) {
-    constexpr double most = 1 + ScheduleShape::mostWaitingHalves / 2.0;
-    auto weight = config->getNumber("waiting_weight", 1, most);
-    if (!weight)
+  if (config->has("waiting_room_bytes")) {
+    auto bytes = config->getNumbers(
+        "waiting_room_bytes", 0, static_cast<double>(WaitingRoom::mostBytes));
+    if (!bytes)
       return std::nullopt;
-    double halves = 2 * (*weight - 1);
-    if (halves != std::floor(halves)) {
-      fail("config.waiting_weight")
-          << formatNumber(*weight) << " is no number of halves";
-      return std::nullopt;
-    }
-    choice.shape.waitingHalves = static_cast<int64_t>(halves);
-    if (std::optional<std::string> refusal = getRefusal(choice.shape)) {
-      fail("config.waiting_weight") << *refusal;
-      return std::nullopt;
-    }
+    for (double of : *bytes)
+      choice.room.positionBytes.push_back(static_cast<int64_t>(of));
   }
   for (JsonReader &stage : top.getObjects("stages")) {
     auto read = [&](const char *key) {
@@ -130,12 +147,19 @@ std::optional<PipelineChoice> parplan::readPipeline(const Json &document,
     choice.times.push_back({forward, input, read("weight_gradient_s")});
     if (stage.has("message_s"))
       choice.latencies.push_back(read("message_s"));
+    if (choice.room.isLimited())
+      if (auto bytes = stage.getObject("micro_batch_bytes"))
+        choice.room.stages.push_back(readPassBytes(*bytes));
   }
   if (static_cast<int64_t>(choice.times.size()) !=
       choice.shape.getStageCount()) {
     fail("stages") << "has " << choice.times.size()
                    << " entries, the schedule has "
                    << choice.shape.getStageCount() << " stages";
+    return std::nullopt;
+  }
+  if (auto refusal = getRefusal(choice.shape, choice.room)) {
+    fail("config.waiting_room_bytes") << *refusal;
     return std::nullopt;
   }
   return choice;

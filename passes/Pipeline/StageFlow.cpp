@@ -47,6 +47,20 @@ static LogicalResult readPassTable(func::FuncOp function, PipelineCut &cut) {
   return success();
 }
 
+static WaitingRoom readRoom(func::FuncOp function) {
+  auto read = [&](StringRef name) -> ArrayRef<int64_t> {
+    auto bytes = function->getAttrOfType<DenseI64ArrayAttr>(name);
+    return bytes ? bytes.asArrayRef() : ArrayRef<int64_t>();
+  };
+  WaitingRoom room;
+  room.positionBytes = read(attributes::roomBytes).vec();
+  ArrayRef<int64_t> bytes = read(attributes::passBytes);
+  // What is left over is a stage too many, or too few.
+  for (; bytes.size() >= 5; bytes = bytes.drop_front(5))
+    room.stages.push_back({bytes[0], bytes[1], bytes[2], bytes[3], bytes[4]});
+  return room;
+}
+
 FailureOr<std::optional<PipelineCut>> readPipelineCut(func::FuncOp function) {
   auto text = function->getAttrOfType<StringAttr>(attributes::pipelineSchedule);
   if (!text)
@@ -64,9 +78,6 @@ FailureOr<std::optional<PipelineCut>> readPipelineCut(func::FuncOp function) {
   if (auto count =
           function->getAttrOfType<IntegerAttr>(attributes::microBatches))
     cut.shape.microBatches = count.getInt();
-  if (auto halves =
-          function->getAttrOfType<IntegerAttr>(attributes::waitingHalves))
-    cut.shape.waitingHalves = halves.getInt();
   if (std::optional<std::string> refusal = getRefusal(cut.shape))
     return function.emitError(*refusal);
   auto seconds =
@@ -86,6 +97,9 @@ FailureOr<std::optional<PipelineCut>> readPipelineCut(func::FuncOp function) {
              << " boundaries";
     cut.latencies = Latencies(std::vector<double>(messages.asArrayRef()));
   }
+  cut.room = readRoom(function);
+  if (std::optional<std::string> refusal = getRefusal(cut.shape, cut.room))
+    return function.emitError(*refusal);
   if (failed(readPassTable(function, cut)))
     return failure();
   MLIRContext *context = function.getContext();

@@ -19,6 +19,7 @@ struct PipelineCut {
   ScheduleShape shape;
   StageTimes times;
   Latencies latencies;
+  WaitingRoom room;
   /// The axis of the mesh that numbers the positions.
   AxisListAttr axes;
   std::optional<PipelineSchedule> table;
@@ -28,7 +29,8 @@ struct PipelineCut {
   }
   /// The passes of a step: those of the table if there is one.
   PipelineSchedule makeSchedule() const {
-    return table ? *table : parplan::makeSchedule(shape, times, latencies);
+    return table ? *table
+                 : parplan::makeSchedule(shape, times, latencies, room);
   }
 };
 

@@ -22,22 +22,31 @@ static FlatSymbolRefAttr setMesh(func::FuncOp function, const Mesh &mesh) {
   return FlatSymbolRefAttr::get(op.getSymNameAttr());
 }
 
+static void setRoom(func::FuncOp function, const WaitingRoom &room) {
+  Builder builder(function.getContext());
+  function->setAttr(attributes::roomBytes,
+                    builder.getDenseI64ArrayAttr(room.positionBytes));
+  SmallVector<int64_t> bytes;
+  for (const PassBytes &stage : room.stages)
+    bytes.append({stage.saved, stage.waiting, stage.forward,
+                  stage.inputGradient, stage.weightGradient});
+  function->setAttr(attributes::passBytes, builder.getDenseI64ArrayAttr(bytes));
+}
+
 /// The stages of ops, and what orders them, in place of those of an earlier
 /// plan.
 static void setPipeline(func::FuncOp function, const GraphProblem &graph,
                         const PlanningAnswer &answer) {
   Builder builder(function.getContext());
   function->removeAttr(attributes::pipelineSchedule);
-  function->removeAttr(attributes::waitingHalves);
   function->removeAttr(attributes::passSeconds);
   function->removeAttr(attributes::boundarySeconds);
+  function->removeAttr(attributes::roomBytes);
+  function->removeAttr(attributes::passBytes);
   if (answer.pipeline) {
     function->setAttr(
         attributes::pipelineSchedule,
         builder.getStringAttr(printScheduleName(answer.pipeline->shape)));
-    if (int64_t halves = answer.pipeline->shape.waitingHalves)
-      function->setAttr(attributes::waitingHalves,
-                        builder.getI64IntegerAttr(halves));
     SmallVector<double> seconds;
     for (const PassTimes &times : answer.pipeline->times)
       seconds.append({times.forwardSeconds, times.inputGradientSeconds,
@@ -48,6 +57,8 @@ static void setPipeline(func::FuncOp function, const GraphProblem &graph,
       function->setAttr(
           attributes::boundarySeconds,
           builder.getDenseF64ArrayAttr(answer.pipeline->latencies));
+    if (answer.pipeline->room.isLimited())
+      setRoom(function, answer.pipeline->room);
   }
   for (auto [index, op] : llvm::enumerate(graph.ops)) {
     op->removeAttr(attributes::stage);

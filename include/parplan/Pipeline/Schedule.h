@@ -51,13 +51,6 @@ struct ScheduleShape {
   int64_t positions = 1;
   int64_t microBatches = 1;
   int64_t chunks = 1;
-  /// Of schedules that split the backward pass: a chunk that waits for its
-  /// weight gradient counts so many halves more than others in flight, and
-  /// input gradients wait for weight gradients as long as all count more than
-  /// the limit. What waits may need far more memory than what is kept for the
-  /// backward pass, above all where that is made again.
-  int64_t waitingHalves = 0;
-  static constexpr int64_t mostWaitingHalves = 1000;
 
   int64_t getStageCount() const { return positions * chunks; }
 
@@ -73,9 +66,6 @@ int64_t getStage(const ScheduleShape &shape, int64_t position, int64_t chunk);
 bool isVee(ScheduleKind kind);
 /// True if the gradient of the input and that of the weights are two passes.
 bool splitsBackward(ScheduleKind kind);
-/// What is worth trying as `ScheduleShape::waitingHalves`, from the fastest to
-/// what needs the least memory; 0 alone where the backward pass is one.
-std::vector<int64_t> getWaitingHalves(ScheduleKind kind);
 /// True for all but `forwardOnly`.
 bool hasBackward(ScheduleKind kind);
 /// Chunks per position that the kind asks for; 0: any number from 2 on
@@ -170,14 +160,50 @@ struct PipelineSchedule {
   bool operator==(const PipelineSchedule &other) const = default;
 };
 
+/// Bytes of a micro-batch in a virtual stage of a schedule that splits the
+/// backward pass.
+struct PassBytes {
+  /// Between its forward pass and the gradient of its input, and from there to
+  /// that of the weights.
+  int64_t saved = 0, waiting = 0;
+  /// During its passes, all that it has then.
+  int64_t forward = 0, inputGradient = 0, weightGradient = 0;
+
+  bool operator==(const PassBytes &other) const = default;
+};
+
+/// The memory of micro-batches, of schedules that split the backward pass:
+/// where a forward or input gradient pass would need more beside what all
+/// others have, weight gradients come before it. What waits for them may need
+/// far more than what is kept for the backward pass, above all where that is
+/// made again. Empty: no limit.
+struct WaitingRoom {
+  /// Per virtual stage.
+  std::vector<PassBytes> stages;
+  /// Per position, of all its micro-batches together.
+  std::vector<int64_t> positionBytes;
+
+  /// No number is larger: so sums of micro-batches do not overflow.
+  static constexpr int64_t mostBytes = int64_t(1) << 48;
+
+  bool isLimited() const { return !positionBytes.empty(); }
+  bool operator==(const WaitingRoom &other) const = default;
+};
+
+/// Why a schedule of the shape cannot have that room; none if it can.
+std::optional<std::string> getRefusal(const ScheduleShape &shape,
+                                      const WaitingRoom &room);
+
 /// The schedule of a shape that is not refused. Forward, input gradient and
 /// weight gradient (or backward) passes of one chunk run in ascending order of
 /// micro-batches: gradients are summed in the same order whatever the schedule.
 /// Schedules that split the backward pass depend on the times: they put weight
-/// gradients where a position would wait. The others do not.
+/// gradients where a position would wait, or where its room is full. The others
+/// do not.
 PipelineSchedule makeSchedule(const ScheduleShape &shape,
                               const StageTimes &times,
-                              const Latencies &latencies = {});
+                              const Latencies &latencies = {},
+                              const WaitingRoom &room = {});
 /// With equal passes.
 PipelineSchedule makeSchedule(const ScheduleShape &shape);
 /// What all schedules of a shape that is not refused have in common: the order

@@ -74,9 +74,10 @@ public:
   PlanEvaluation evaluate(const PlanningAnswer &answer);
   MemoryPeak getMemoryPeak(const PlanningAnswer &answer);
   /// Verifies a plan without servers, gives a legal one the times by which the
-  /// passes of its pipeline are ordered, and evaluates it. Whatever the times
-  /// are before, there is one for each stage.
-  PlanJudgement timeAndJudge(PlanningAnswer &answer);
+  /// passes of its pipeline are ordered, and their room in a rank of
+  /// `limitBytes`, and evaluates it. Whatever the times are before, there is
+  /// one for each stage.
+  PlanJudgement timeAndJudge(PlanningAnswer &answer, int64_t limitBytes);
 
 private:
   struct Tables;

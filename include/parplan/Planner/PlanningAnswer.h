@@ -21,6 +21,8 @@ struct PipelineChoice {
   /// Seconds of a message, per boundary between two stages; empty: none takes
   /// any time.
   std::vector<double> latencies;
+  /// Of its micro-batches, where the backward pass is split.
+  WaitingRoom room;
 
   bool operator==(const PipelineChoice &other) const = default;
 };

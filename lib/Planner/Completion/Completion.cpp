@@ -9,7 +9,7 @@
 #include "Recompute.h"
 #include "Staging.h"
 #include "lib/Planner/Evaluation/Offload.h"
-#include "lib/Planner/Evaluation/StepTime.h"
+#include "lib/Planner/Evaluation/PlanRoom.h"
 
 #include "parplan/Planner/Evaluator.h"
 
@@ -169,7 +169,6 @@ private:
         PlanningAnswer less = answer;
         if (recomputeUntilFits(problem, costs, less,
                                request.memoryLimitBytes)) {
-          setPipelineTimes(problem, costs, less);
           take(std::move(less));
         }
       }
@@ -187,16 +186,10 @@ private:
 
   /// With as much waiting for weight gradients as is best.
   void take(PlanningAnswer answer) {
-    std::vector<int64_t> allHalves = {0};
-    if (answer.pipeline)
-      allHalves = getWaitingHalves(answer.pipeline->shape.kind);
-    for (int64_t halves : allHalves) {
-      if (answer.pipeline)
-        answer.pipeline->shape.waitingHalves = halves;
-      PlanEvaluation evaluation = evaluatePlan(problem, answer, costs);
-      if (!best || getRank(evaluation) < getRank(best->evaluation))
-        best = CompletedPlan{answer, std::move(evaluation)};
-    }
+    setPipelineRoom(problem, costs, request.memoryLimitBytes, answer);
+    PlanEvaluation evaluation = evaluatePlan(problem, answer, costs);
+    if (!best || getRank(evaluation) < getRank(best->evaluation))
+      best = CompletedPlan{std::move(answer), std::move(evaluation)};
   }
 
   const PlanningProblem &problem;

@@ -119,7 +119,7 @@ private:
     candidate.answer = answer;
     candidate.answer.stages = spreadStages(problem, units, stageOfUnit);
     candidate.answer.pipeline = PipelineChoice{
-        shape, StageTimes(static_cast<size_t>(shape.getStageCount())), {}};
+        shape, StageTimes(static_cast<size_t>(shape.getStageCount())), {}, {}};
     candidate.answer.relayed.clear();
     candidate.answer.perVisit.clear();
     judge(candidate);

@@ -2,7 +2,7 @@
 
 #include "parplan/Planner/Evaluator.h"
 
-#include "StageMemory.h"
+#include "PlanRoom.h"
 #include "StepTime.h"
 #include "VerifyServers.h"
 #include "VerifyStages.h"
@@ -234,20 +234,20 @@ double parplan::getLayoutSeconds(const PlanningProblem &problem,
   return evaluation.stepTimeSeconds;
 }
 
-static PlanEvaluation evaluateStages(const NumberedPlan &plan,
-                                     const Execution &execution,
+static PlanEvaluation evaluateStages(const StageBytes &bytes,
                                      const StepWork &work) {
   PlanEvaluation evaluation;
-  PipelineSchedule schedule = makeSchedule(plan);
+  PipelineSchedule schedule = makeSchedule(bytes.getPlan());
   addStepTime(work, schedule, evaluation);
-  addStageMemory(getStageMemory(plan, execution, schedule), evaluation);
+  addStageMemory(getStageMemory(bytes, schedule), evaluation);
   return evaluation;
 }
 
 static PlanEvaluation evaluateNumbered(const NumberedPlan &plan) {
   if (!isPlain(plan.answer)) {
     Execution execution = getExecution(plan);
-    return evaluateStages(plan, execution, getStepWork(plan, execution));
+    return evaluateStages(StageBytes(plan, execution),
+                          getStepWork(plan, execution));
   }
   PlanEvaluation evaluation;
   addLayouts(plan, evaluation);
@@ -333,7 +333,8 @@ PlanEvaluation PlanEvaluator::evaluate(const PlanningAnswer &answer) {
   return evaluateNumbered({tables->get(answer.mesh), answer});
 }
 
-PlanJudgement PlanEvaluator::timeAndJudge(PlanningAnswer &answer) {
+PlanJudgement PlanEvaluator::timeAndJudge(PlanningAnswer &answer,
+                                          int64_t limitBytes) {
   if (auto fault = verifySizes(tables->problem, answer))
     return {{*fault}, {}};
   PARPLAN_CHECK(!answer.servers, "plans with servers are evaluated alone");
@@ -345,7 +346,9 @@ PlanJudgement PlanEvaluator::timeAndJudge(PlanningAnswer &answer) {
   Execution execution = getExecution(plan);
   StepWork work = getStepWork(plan, execution);
   setPipelineTimes(work, answer);
-  return {{}, evaluateStages(plan, execution, work)};
+  StageBytes bytes(plan, execution);
+  answer.pipeline->room = findRoom(bytes, work, limitBytes);
+  return {{}, evaluateStages(bytes, work)};
 }
 
 MemoryPeak PlanEvaluator::getMemoryPeak(const PlanningAnswer &answer) {

@@ -2,7 +2,7 @@
 
 #include "parplan/Planner/Evaluator.h"
 
-#include "StageMemory.h"
+#include "StageBytes.h"
 #include "lib/Planner/Problem/LeastCount.h"
 
 #include <algorithm>
@@ -122,8 +122,9 @@ private:
 /// The position that needs most.
 static MemoryPeak getPeakOfStages(const NumberedPlan &plan) {
   MemoryPeak peak;
+  Execution execution = getExecution(plan);
   StageMemory memory =
-      getStageMemory(plan, getExecution(plan), makeSchedule(plan));
+      getStageMemory(StageBytes(plan, execution), makeSchedule(plan));
   for (auto [number, position] : llvm::enumerate(memory.positions)) {
     peak.ofPositions.push_back(position.deviceBytes);
     if (position.deviceBytes <= peak.bytes)

@@ -22,6 +22,8 @@ struct StageMemory {
     int64_t otherBytes = 0;
     int peakOp = 0;
     int64_t hostBytes = 0, nvmeBytes = 0;
+    /// During passes at most, beside what micro-batches have.
+    int64_t besideBytes = 0;
   };
   std::vector<Position> positions;
 };
@@ -37,11 +39,12 @@ struct StageMemory {
 StageMemory getStageMemory(const PlanningProblem &problem,
                            const PlanningAnswer &answer);
 
-StageMemory getStageMemory(const NumberedPlan &plan, const Execution &execution,
+class StageBytes;
+StageMemory getStageMemory(const StageBytes &bytes,
                            const PipelineSchedule &schedule);
 
-/// The order of the passes of a plan, for the times that it has; without a
-/// pipeline for equal ones.
+/// The order of the passes of a plan, for the times and the room that it has;
+/// without a pipeline for equal times.
 PipelineSchedule makeSchedule(const NumberedPlan &plan);
 
 /// Of any plan, the position that needs most.

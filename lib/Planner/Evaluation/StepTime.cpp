@@ -255,6 +255,7 @@ void parplan::setPipelineTimes(const PlanningProblem &problem,
 void parplan::setPipelineTimes(const StepWork &work, PlanningAnswer &answer) {
   answer.pipeline->times = work.getTimes();
   answer.pipeline->latencies = work.latencies;
+  answer.pipeline->room = {};
 }
 
 /// Messages between ranks that share processors are work of those who receive

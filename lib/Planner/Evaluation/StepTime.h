@@ -81,7 +81,7 @@ findMeetings(const PlanningProblem &problem, llvm::ArrayRef<int> placeOf,
              llvm::function_ref<bool(llvm::ArrayRef<int>)> counts = nullptr);
 
 /// Sets what the passes and messages of a pipeline are ordered for to what they
-/// take.
+/// take, and its room to no limit.
 void setPipelineTimes(const PlanningProblem &problem, const PlanCosts &costs,
                       PlanningAnswer &answer);
 /// The same of a plan with a pipeline, whose work is known.

@@ -90,6 +90,8 @@ private:
     const ScheduleShape &shape = answer.pipeline->shape;
     if (auto refusal = getRefusal(shape))
       fail("P2", *refusal);
+    else if (auto ofRoom = getRefusal(shape, answer.pipeline->room))
+      fail("P2", *ofRoom);
     if (shape.microBatches != problem.microBatches)
       fail("P2", concat("the schedule has ", shape.microBatches,
                         " micro-batches, the step ", problem.microBatches));

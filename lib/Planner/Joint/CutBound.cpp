@@ -31,6 +31,11 @@ static Weights toWeights(const PassWeights &passes, double scale) {
   return weights;
 }
 
+/// The first position is no centre, and what it does before meeting counts.
+static bool meetsFirst(const StepBound &bound) {
+  return bound.centre != 0 && bound.meetingPosition == 0;
+}
+
 CutBound::CutBound(const UnitChain &chain, const ScheduleShape &shape,
                    AskedOracles &oracles, const Options &options)
     : chain(chain), shape(shape), oracles(oracles), options(options),
@@ -67,7 +72,7 @@ CutBound::CutBound(const UnitChain &chain, const ScheduleShape &shape,
       sum.centre = &getCutSums(form.weights);
       sum.behind = getSumsOfPasses(bound.behind);
       sum.ofFirst = getSumsOfFirst(bound);
-      asksFirst |= sum.ofFirst && options.effort == Effort::all;
+      asksFirst |= meetsFirst(bound) && options.effort == Effort::all;
       sum.constant = bound.messages * options.leastMessageSeconds;
       form.bound = std::move(bound);
       forms[position].push_back(std::move(form));
@@ -83,7 +88,7 @@ CutBound::CutBound(const UnitChain &chain, const ScheduleShape &shape,
 }
 
 const CutBound::CutSums *CutBound::getSumsOfFirst(const StepBound &bound) {
-  bool meets = bound.centre != 0 && bound.meetingPosition == 0;
+  bool meets = meetsFirst(bound);
   if (!meets && bound.ofFirst.isNone())
     return nullptr;
   std::vector<Weights> weights(shape.chunks, toWeights({}, 0));

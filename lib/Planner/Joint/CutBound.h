@@ -34,8 +34,8 @@ public:
     work,
     /// The bounds of a centre that all positions share.
     shared,
-    /// All of them, and what the first position does besides by the blocks that
-    /// it has.
+    /// All of them, and what the first position does before meeting by the
+    /// blocks that it has.
     all,
   };
   struct Options {
@@ -135,7 +135,7 @@ private:
   std::map<std::vector<double>, CutSums> cutSums;
   /// How many per chunk the first position has.
   int64_t blocksOfFirst = 0;
-  /// Bounds depend on how many those are.
+  /// It is asked how many those are.
   bool asksFirst = false;
   /// By form.
   RaisedPlaces raised;

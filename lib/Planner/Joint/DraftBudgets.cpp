@@ -17,8 +17,9 @@ static constexpr double nearlyFull = 0.01;
 
 double DraftBudgets::getLeftOut(const Plan &plan, size_t position) const {
   const Position &of = plan[position];
-  return of.excessBytes + freeBytes -
-         limits.moments[position].getBytes(of.chunks);
+  bool isFilled = hasRoom && of.excessBytes <= 0;
+  const Moment &moment = isFilled ? of.peak : limits.moments[position];
+  return of.excessBytes + freeBytes - moment.getBytes(of.chunks);
 }
 
 double DraftBudgets::getMostLeftOut(size_t position) const {

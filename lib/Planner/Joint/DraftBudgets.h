@@ -17,6 +17,9 @@ namespace parplan {
 struct DraftLimits {
   std::vector<double> budgets;
   std::vector<Moment> moments;
+  /// Seconds of a micro-batch per byte that waits for its weight gradient,
+  /// beside prices of memory; empty: none.
+  std::vector<double> waitingPrices = {};
 };
 
 /// Learns from plans what drafts of a schedule may have. Sums of units are
@@ -24,9 +27,10 @@ struct DraftLimits {
 /// positions that have more to spare get it back.
 class DraftBudgets {
 public:
-  /// A position has so many bytes for its units and what is left out.
-  DraftBudgets(DraftLimits limits, double freeBytes)
-      : limits(std::move(limits)), freeBytes(freeBytes) {}
+  /// A position has so many bytes for its units and what is left out. Where its
+  /// micro-batches have a room, budgets hold at all moments.
+  DraftBudgets(DraftLimits limits, double freeBytes, bool hasRoom)
+      : limits(std::move(limits)), freeBytes(freeBytes), hasRoom(hasRoom) {}
 
   const DraftLimits &getLimits() const { return limits; }
 
@@ -59,6 +63,7 @@ private:
 
   DraftLimits limits;
   double freeBytes;
+  bool hasRoom;
   std::vector<Plan> plans;
   /// The share of what was left out that is left free, between one that is too
   /// little and one for which there is no draft.

@@ -6,6 +6,8 @@
 
 #include "DraftEstimator.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 #include <algorithm>
 
 using namespace parplan;
@@ -38,15 +40,75 @@ std::vector<double> DraftEstimator::getLatencies(const ScheduleShape &shape,
   return latencies;
 }
 
+/// Of a room.
+static int64_t toBytes(double bytes) {
+  return static_cast<int64_t>(
+      std::clamp(bytes, 0.0, static_cast<double>(WaitingRoom::mostBytes)));
+}
+
+/// What budgets leave for micro-batches beside what is permanent.
+static WaitingRoom getRoom(const ScheduleShape &shape,
+                           const std::vector<double> &budgets,
+                           const std::vector<CostVector> &costs) {
+  std::vector<double> left = budgets;
+  WaitingRoom room;
+  for (auto [stage, cost] : llvm::enumerate(costs)) {
+    left[getPosition(shape, static_cast<int64_t>(stage))] -=
+        cost.permanentBytes;
+    PassBytes &bytes = room.stages.emplace_back();
+    bytes.saved = bytes.forward = toBytes(cost.savedBytes);
+    bytes.waiting = bytes.weightGradient = toBytes(cost.waitingBytes);
+    bytes.inputGradient = std::max(bytes.saved, bytes.waiting);
+  }
+  for (double bytes : left)
+    room.positionBytes.push_back(toBytes(bytes));
+  return room;
+}
+
+PipelineSchedule
+DraftEstimator::makeSchedule(const ScheduleShape &shape, const Draft &draft,
+                             const std::vector<CostVector> &costs,
+                             const Latencies &latencies, bool isLimited) const {
+  WaitingRoom room;
+  if (isLimited && splitsBackward(shape.kind))
+    room = getRoom(shape, draft.limits.budgets, costs);
+  return parplan::makeSchedule(shape, getTimes(costs), latencies, room);
+}
+
 std::vector<Moment> DraftEstimator::getPeakMoments(const ScheduleShape &shape,
                                                    const Draft &draft) const {
   std::vector<CostVector> costs = getStageCosts(shape, draft);
   return findPeakMoments(
-      makeSchedule(shape, getTimes(costs), getLatencies(shape, draft)), costs);
+      makeSchedule(shape, draft, costs, getLatencies(shape, draft)), costs);
+}
+
+std::vector<double> DraftEstimator::getWaitingPrices(const ScheduleShape &shape,
+                                                     const Draft &draft) const {
+  std::vector<CostVector> costs = getStageCosts(shape, draft), waiting = costs;
+  PipelineSchedule schedule =
+      makeSchedule(shape, draft, costs, getLatencies(shape, draft));
+  for (CostVector &cost : waiting)
+    cost.savedBytes = 0;
+  std::vector<double> prices(shape.positions, 0);
+  for (auto [position, moment] :
+       llvm::enumerate(findPeakMoments(schedule, waiting))) {
+    double count = 0, bytes = 0, seconds = 0;
+    for (int64_t chunk = 0; chunk < shape.chunks; ++chunk) {
+      const CostVector &cost =
+          costs[getStage(shape, static_cast<int64_t>(position), chunk)];
+      count += moment.waiting[chunk];
+      bytes += moment.waiting[chunk] * cost.waitingBytes;
+      seconds += moment.waiting[chunk] * cost.weightGradient;
+    }
+    if (bytes > 0)
+      prices[position] =
+          count * seconds / bytes / static_cast<double>(shape.microBatches);
+  }
+  return prices;
 }
 
 double DraftEstimator::getSeconds(const ScheduleShape &shape,
-                                  const Draft &draft) const {
+                                  const Draft &draft, bool isLimited) const {
   std::vector<CostVector> costs = getStageCosts(shape, draft);
   StageTimes times = getTimes(costs);
   if (shape.positions == 1)
@@ -59,7 +121,8 @@ double DraftEstimator::getSeconds(const ScheduleShape &shape,
     ends[position] += costs[stage].ends;
   }
   std::vector<double> latencies = getLatencies(shape, draft);
-  PipelineSchedule schedule = makeSchedule(shape, times, latencies);
+  PipelineSchedule schedule =
+      makeSchedule(shape, draft, costs, latencies, isLimited);
   constexpr int64_t steps = 5;
   bool meets = getMeeting(meeting, shape) == Meeting::always;
   Timeline timeline = simulate(schedule, times, latencies, meets ? 1 : steps);

@@ -7,7 +7,7 @@
 #ifndef PARPLAN_LIB_PLANNER_DRAFTESTIMATOR_H
 #define PARPLAN_LIB_PLANNER_DRAFTESTIMATOR_H
 
-#include "PeakMoments.h"
+#include "DraftBudgets.h"
 #include "StageMix.h"
 
 #include "parplan/Planner/SearchModel.h"
@@ -23,8 +23,8 @@ struct Draft {
   std::vector<StageMix> mixes;
   /// Of a byte, per position; above 0 where more memory gives faster plans.
   std::vector<double> prices;
-  /// For which the bytes of mixes are counted.
-  std::vector<Moment> moments;
+  /// For which it was made.
+  DraftLimits limits;
   double seconds = std::numeric_limits<double>::infinity();
 };
 
@@ -37,8 +37,15 @@ public:
                  Meeting meeting)
       : model(model), chain(chain), meeting(meeting) {}
 
-  /// Of a step.
-  double getSeconds(const ScheduleShape &shape, const Draft &draft) const;
+  /// Of a step. Where the backward pass is split, micro-batches have the room
+  /// that budgets leave, or no limit.
+  double getSeconds(const ScheduleShape &shape, const Draft &draft,
+                    bool isLimited = true) const;
+  /// What a byte of each micro-batch that waits for its weight gradient is worth
+  /// to each position, as seconds of a micro-batch: with fewer bytes more of
+  /// them may come behind all input gradients.
+  std::vector<double> getWaitingPrices(const ScheduleShape &shape,
+                                       const Draft &draft) const;
   std::vector<Moment> getPeakMoments(const ScheduleShape &shape,
                                      const Draft &draft) const;
   /// What the units of a stage cost together, stage by stage.
@@ -46,6 +53,10 @@ public:
                                         const Draft &draft) const;
 
 private:
+  PipelineSchedule makeSchedule(const ScheduleShape &shape, const Draft &draft,
+                                const std::vector<CostVector> &costs,
+                                const Latencies &latencies,
+                                bool isLimited = true) const;
   /// Of the boundaries between stages.
   std::vector<double> getLatencies(const ScheduleShape &shape,
                                    const Draft &draft) const;

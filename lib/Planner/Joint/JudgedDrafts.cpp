@@ -40,21 +40,20 @@ DraftLimits PlanDrafts::getLimits(const ScheduleShape &shape) const {
   return limits;
 }
 
-std::optional<PlanDrafts::Found> PlanDrafts::find(ScheduleShape shape,
+std::optional<PlanDrafts::Found> PlanDrafts::find(const ScheduleShape &shape,
                                                   const Cuts &cuts,
                                                   double knownSeconds,
                                                   bool isQuick) {
   if (!splitsBackward(shape.kind))
-    return findOfShape(shape, cuts, getLimits(shape), std::nullopt,
-                       knownSeconds, isQuick);
+    return findFrom(shape, cuts, getLimits(shape), std::nullopt, knownSeconds,
+                    isQuick);
   std::optional<Found> best;
   int64_t judged = 0;
-  for (Waiting &waiting : draftWaiting(shape, cuts, knownSeconds)) {
-    if (waiting.draft.seconds >= knownSeconds)
+  for (Start &start : draftSplit(shape, cuts, knownSeconds)) {
+    if (start.draft.seconds >= knownSeconds)
       break;
-    shape.waitingHalves = waiting.halves;
-    auto found = findOfShape(shape, cuts, std::move(waiting.limits),
-                             std::move(waiting.draft), knownSeconds, isQuick);
+    auto found = findFrom(shape, cuts, std::move(start.limits),
+                          std::move(start.draft), knownSeconds, isQuick);
     if (!found)
       continue;
     judged += found->judged;
@@ -71,57 +70,26 @@ std::optional<PlanDrafts::Found> PlanDrafts::find(ScheduleShape shape,
   return best;
 }
 
-std::vector<double>
-PlanDrafts::getBytes(const ScheduleShape &shape, const Draft &draft,
-                     const std::vector<Moment> &moments) const {
-  std::vector<CostVector> costs = estimator.getStageCosts(shape, draft);
-  std::vector<double> bytes(shape.positions, 0);
-  for (int64_t position = 0; position < shape.positions; ++position)
-    for (int64_t chunk = 0; chunk < shape.chunks; ++chunk)
-      bytes[position] += moments[position].getBytes(
-          chunk, costs[getStage(shape, position, chunk)]);
-  return bytes;
-}
-
-std::vector<PlanDrafts::Waiting> PlanDrafts::draftWaiting(ScheduleShape shape,
-                                                          const Cuts &cuts,
-                                                          double knownSeconds) {
-  std::vector<Waiting> all;
-  // What takes how long is much the same, whatever waits.
-  std::optional<Draft> any = draft(shape, cuts, getLimits(shape));
-  if (!any || any->seconds >= knownSeconds)
-    return all;
-  std::vector<int64_t> allHalves = getWaitingHalves(shape.kind);
-  auto makeWaiting = [&](size_t number) {
-    shape.waitingHalves = allHalves[number];
-    Waiting waiting{allHalves[number], getLimits(shape), *any};
-    waiting.limits.moments = estimator.getPeakMoments(shape, *any);
-    return waiting;
-  };
-  size_t number = 0;
-  for (; number < allHalves.size(); ++number) {
-    Waiting waiting = makeWaiting(number);
-    std::vector<double> bytes = getBytes(shape, *any, waiting.limits.moments);
-    if (llvm::any_of(bytes, [&](double each) { return each > freeBytes; }))
-      continue;
-    waiting.draft.seconds = estimator.getSeconds(shape, *any);
-    all.push_back(std::move(waiting));
-    break;
-  }
-  // More may wait for plans that need less.
-  while (number-- > 0) {
-    Waiting waiting = makeWaiting(number);
-    std::optional<Draft> own = draftAgain(shape, *any, waiting.limits);
-    // The last one needs least.
-    if (!own && number + 1 == allHalves.size())
-      own = draft(shape, cuts, waiting.limits);
-    if (!own || (!all.empty() && own->seconds >= all.back().draft.seconds))
-      break;
-    waiting.draft = std::move(*own);
-    all.push_back(std::move(waiting));
-  }
-  std::reverse(all.begin(), all.end());
-  return all;
+std::vector<PlanDrafts::Start>
+PlanDrafts::draftSplit(const ScheduleShape &shape, const Cuts &cuts,
+                       double knownSeconds) {
+  std::vector<Start> starts;
+  DraftLimits limits = getLimits(shape);
+  std::optional<Draft> first = draft(shape, cuts, limits);
+  if (!first ||
+      estimator.getSeconds(shape, *first, /*isLimited=*/false) >= knownSeconds)
+    return starts;
+  // Where what waits needs less, more may wait.
+  DraftLimits priced = limits;
+  priced.waitingPrices = estimator.getWaitingPrices(shape, *first);
+  std::optional<Draft> second = draftAgain(shape, *first, priced);
+  starts.push_back({std::move(limits), std::move(*first)});
+  if (second)
+    starts.push_back({std::move(priced), std::move(*second)});
+  llvm::stable_sort(starts, [](const Start &one, const Start &other) {
+    return one.draft.seconds < other.draft.seconds;
+  });
+  return starts;
 }
 
 DraftBudgets::Plan PlanDrafts::describe(const ScheduleShape &shape,
@@ -130,7 +98,7 @@ DraftBudgets::Plan PlanDrafts::describe(const ScheduleShape &shape,
   // With one chunk and one backward pass it is known when a position has most.
   bool isKnown = shape.chunks == 1 && !splitsBackward(shape.kind);
   std::vector<Moment> peaks =
-      isKnown ? draft.moments : estimator.getPeakMoments(shape, draft);
+      isKnown ? draft.limits.moments : estimator.getPeakMoments(shape, draft);
   std::vector<CostVector> costs = estimator.getStageCosts(shape, draft);
   const std::vector<int64_t> &bytes = plan.evaluation.positionPeakBytes;
   DraftBudgets::Plan positions(shape.positions);
@@ -149,11 +117,12 @@ DraftBudgets::Plan PlanDrafts::describe(const ScheduleShape &shape,
 }
 
 std::optional<PlanDrafts::Found>
-PlanDrafts::findOfShape(const ScheduleShape &shape, const Cuts &cuts,
-                        DraftLimits limits, std::optional<Draft> best,
-                        double knownSeconds, bool isQuick) {
+PlanDrafts::findFrom(const ScheduleShape &shape, const Cuts &cuts,
+                     DraftLimits limits, std::optional<Draft> best,
+                     double knownSeconds, bool isQuick) {
   constexpr size_t mostPlans = 5;
-  DraftBudgets budgets(std::move(limits), freeBytes);
+  DraftBudgets budgets(std::move(limits), freeBytes,
+                       /*hasRoom=*/splitsBackward(shape.kind));
   // What stages cost: other budgets need not give other plans.
   std::vector<std::vector<CostVector>> judged;
   // Quickly: by how much plans were slower than their drafts, at least. Those

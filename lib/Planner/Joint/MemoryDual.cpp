@@ -18,6 +18,7 @@ static constexpr int mostPrices = 24;
 
 Weights MemoryDual::getNoWeights() {
   Weights none;
+  none.waitingBytes = 0;
   none.forward = none.inputGradient = none.weightGradient = 0;
   none.meeting = none.ends = 0;
   return none;
@@ -27,7 +28,7 @@ Weights MemoryDual::addPrice(Weights weights, double price,
                              const PositionPart &part, size_t chunk) {
   weights.permanentBytes = price;
   weights.savedBytes = price * part.moment.inFlight[chunk];
-  weights.waitingBytes = price * part.moment.waiting[chunk];
+  weights.waitingBytes += price * part.moment.waiting[chunk];
   return weights;
 }
 

@@ -19,15 +19,17 @@ using namespace parplan;
 std::vector<PositionPart>
 PlanDrafts::getParts(const ScheduleShape &shape,
                      const std::vector<int64_t> &counts,
-                     const std::vector<Moment> &moments) const {
+                     const DraftLimits &limits) const {
   std::vector<PositionPart> parts;
   Weights weights;
   weights.meeting = weights.ends = 1 / static_cast<double>(shape.microBatches);
   int64_t before = 0;
   for (int64_t position = 0; position < shape.positions; ++position) {
+    if (!limits.waitingPrices.empty())
+      weights.waitingBytes = limits.waitingPrices[position];
     parts.push_back({chain.getContent(shape, before, counts[position]),
                      std::vector<Weights>(shape.chunks, weights),
-                     moments[position]});
+                     limits.moments[position]});
     before += counts[position];
   }
   return parts;
@@ -78,7 +80,7 @@ PlanDrafts::getPrices(const std::vector<PositionPart> &parts,
 std::optional<Draft> PlanDrafts::draft(const ScheduleShape &shape,
                                        const std::vector<int64_t> &counts,
                                        const DraftLimits &limits) {
-  std::vector<PositionPart> parts = getParts(shape, counts, limits.moments);
+  std::vector<PositionPart> parts = getParts(shape, counts, limits);
   auto prices = getPrices(parts, limits.budgets);
   if (!prices)
     return std::nullopt;
@@ -102,7 +104,7 @@ std::optional<Draft> PlanDrafts::draftAgain(const ScheduleShape &shape,
                                             const Draft &draft,
                                             const DraftLimits &limits) {
   auto prices =
-      getPrices(getParts(shape, draft.counts, limits.moments), limits.budgets);
+      getPrices(getParts(shape, draft.counts, limits), limits.budgets);
   if (!prices)
     return std::nullopt;
   Draft again;
@@ -118,7 +120,7 @@ bool PlanDrafts::complete(const ScheduleShape &shape, const DraftLimits &limits,
   constexpr double shares[] = {1, 0.93, 0.8};
   const std::vector<double> &budgets = limits.budgets;
   std::vector<PositionPart> parts =
-      getParts(shape, draft.counts, limits.moments);
+      getParts(shape, draft.counts, limits);
   for (size_t position = 0; position < parts.size(); ++position) {
     if (!isPriced(position, parts.size()))
       continue;
@@ -132,7 +134,7 @@ bool PlanDrafts::complete(const ScheduleShape &shape, const DraftLimits &limits,
     mixer.collect(parts[position], draft.states, near);
   }
   draft.prices = prices;
-  draft.moments = limits.moments;
+  draft.limits = limits;
   for (size_t position = 0; position < parts.size(); ++position) {
     auto mix = mixer.find(parts[position], draft.states, budgets[position]);
     if (!mix)
@@ -165,7 +167,7 @@ void PlanDrafts::improve(const ScheduleShape &shape, const DraftLimits &limits,
         if (other.counts[border] < 1 || other.counts[border + 1] < 1)
           continue;
         std::vector<PositionPart> parts =
-            getParts(shape, other.counts, limits.moments);
+            getParts(shape, other.counts, limits);
         bool fits = true;
         for (int64_t position : {border, border + 1}) {
           auto mix = mixer.find(parts[position], draft.states,
@@ -201,7 +203,7 @@ JudgedPlan PlanDrafts::judge(const ScheduleShape &shape,
                              const Draft &draft) const {
   std::vector<BlockPlan> plans(chain.getInstanceCount());
   std::vector<PositionPart> parts =
-      getParts(shape, draft.counts, draft.moments);
+      getParts(shape, draft.counts, draft.limits);
   for (size_t position = 0; position < parts.size(); ++position)
     for (size_t chunk = 0; chunk < parts[position].ranges.size(); ++chunk)
       for (int unit = parts[position].ranges[chunk].first;

@@ -43,40 +43,34 @@ public:
   /// much waiting for weight gradients as is best. Quickly: blocks stay where
   /// the cuts have them, what a plan that fits leaves free stays free, and
   /// drafts have to be better by what plans took longer than theirs.
-  std::optional<Found> find(ScheduleShape shape, const Cuts &cuts,
+  std::optional<Found> find(const ScheduleShape &shape, const Cuts &cuts,
                             double knownSeconds, bool isQuick);
 
 private:
   /// All of the memory, before the first backward pass.
   DraftLimits getLimits(const ScheduleShape &shape) const;
 
-  /// How much may wait for weight gradients, with when positions seem to have
-  /// most bytes then, and a plan.
-  struct Waiting {
-    int64_t halves = 0;
+  /// A draft, and the moments for which it was made.
+  struct Start {
     DraftLimits limits;
     Draft draft;
   };
-  /// Of each position at one moment.
-  std::vector<double> getBytes(const ScheduleShape &shape, const Draft &draft,
-                               const std::vector<Moment> &moments) const;
-  /// The fastest first; nothing that cannot fit. None: all takes too long.
-  std::vector<Waiting> draftWaiting(ScheduleShape shape, const Cuts &cuts,
-                                    double knownSeconds);
+  /// Of a schedule that splits the backward pass. The fastest first; none: all
+  /// takes too long.
+  std::vector<Start> draftSplit(const ScheduleShape &shape, const Cuts &cuts,
+                                double knownSeconds);
   /// What a judged plan says of its draft.
   DraftBudgets::Plan describe(const ScheduleShape &shape, const Draft &draft,
                               const JudgedPlan &plan) const;
-  /// With as much waiting for weight gradients as the shape says. Begins with
-  /// the stages and states of `best`, if any.
-  std::optional<Found> findOfShape(const ScheduleShape &shape, const Cuts &cuts,
-                                   DraftLimits limits,
-                                   std::optional<Draft> best,
-                                   double knownSeconds, bool isQuick);
+  /// Begins with the stages and states of `best`, if any.
+  std::optional<Found> findFrom(const ScheduleShape &shape, const Cuts &cuts,
+                                DraftLimits limits, std::optional<Draft> best,
+                                double knownSeconds, bool isQuick);
   /// The parts of all positions, whose passes count once, and what is once per
   /// step its share of a micro-batch.
   std::vector<PositionPart> getParts(const ScheduleShape &shape,
                                      const std::vector<int64_t> &counts,
-                                     const std::vector<Moment> &moments) const;
+                                     const DraftLimits &limits) const;
   /// Of each unit, with the prices of memory of the positions; or of its bytes
   /// alone.
   std::vector<Weights> getUnitWeights(const std::vector<PositionPart> &parts,

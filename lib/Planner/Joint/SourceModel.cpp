@@ -41,14 +41,16 @@ JudgedPlan SourceModel::judge(const std::vector<BlockPlan> &plans,
   judged.answer = oracles->getAnswer(plans);
   if (positions > 1)
     addStages(judged.answer, stages);
-  PlanJudgement judgement = step.timeAndJudge(judged.answer);
+  constexpr double most = 1e18;
+  PlanJudgement judgement = step.timeAndJudge(
+      judged.answer, static_cast<int64_t>(std::min(limitBytes, most)));
   if (!judgement.faults.empty()) {
     judged.refusal = judgement.faults.front();
     return judged;
   }
   judged.evaluation = std::move(judgement.evaluation);
   judged.excessBytes = static_cast<int64_t>(std::max(
-      static_cast<double>(judged.evaluation.peakBytes) - limitBytes, -1e18));
+      static_cast<double>(judged.evaluation.peakBytes) - limitBytes, -most));
   if (auto tier = findSmallTier(request, judged.evaluation))
     judged.refusal = *tier;
   return judged;
@@ -73,7 +75,7 @@ void SourceModel::addStages(PlanningAnswer &answer,
   }
   answer.stages = spreadStages(problem, parts, stageOfPart);
   answer.pipeline = PipelineChoice{
-      choice.shape, StageTimes(choice.shape.getStageCount()), {}};
+      choice.shape, StageTimes(choice.shape.getStageCount()), {}, {}};
 }
 
 /// The axis of the pipeline comes before all others.

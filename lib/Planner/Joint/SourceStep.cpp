@@ -50,11 +50,12 @@ SourceStep::SourceStep(const StepProblem &problem, const UnitLine *line,
   addBytes();
 }
 
-PlanJudgement SourceStep::timeAndJudge(PlanningAnswer &answer) {
+PlanJudgement SourceStep::timeAndJudge(PlanningAnswer &answer,
+                                       int64_t limitBytes) {
   std::lock_guard guard(evaluating);
   if (!evaluator)
     evaluator.emplace(units.getProblem(), costs);
-  return evaluator->timeAndJudge(answer);
+  return evaluator->timeAndJudge(answer, limitBytes);
 }
 
 /// On one device nothing is open but what is made again. A sequence that

@@ -33,7 +33,7 @@ struct SourceStep {
              const PlanRequest &request, const PlanCosts &costs);
 
   /// Of a plan of the whole step. Any thread may ask.
-  PlanJudgement timeAndJudge(PlanningAnswer &answer);
+  PlanJudgement timeAndJudge(PlanningAnswer &answer, int64_t limitBytes);
 
 private:
   void addRuns(const PlanRequest &request);

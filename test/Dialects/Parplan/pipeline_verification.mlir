@@ -98,8 +98,8 @@ func.func @schedule() attributes {parplan.pipeline_schedule = 1 : i64} {
 
 // -----
 
-// expected-error@+1 {{'parplan.waiting_halves' must be an i64 of at least 1 of a function}}
-func.func @halves() attributes {parplan.waiting_halves = 0 : i64} {
+// expected-error@+1 {{'parplan.room_bytes' must be an array<i64> of a function, none of them negative}}
+func.func @room() attributes {parplan.room_bytes = array<i64: 4, -1>} {
   return
 }
 

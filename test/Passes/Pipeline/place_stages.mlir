@@ -67,16 +67,16 @@ func.func @no_schedule() attributes {parplan.pipeline_schedule = "spiral"} {
 // -----
 
 parplan.mesh @mesh <["pp0"=2 pipeline]>
-// expected-error@+1 {{schedule 1f1b cannot count what waits for weight gradients 1.5 times; nearest possible: 1}}
-func.func @nothing_waits() attributes {parplan.pipeline_schedule = "1f1b", parplan.waiting_halves = 1 : i64} {
+// expected-error@+1 {{nothing waits for weight gradients in schedule 1f1b, which cannot limit its memory}}
+func.func @nothing_waits() attributes {parplan.pipeline_schedule = "1f1b", parplan.pass_seconds = array<f64: 1.0, 1.0, 1.0, 1.0, 1.0, 1.0>, parplan.room_bytes = array<i64: 1, 1>} {
   return
 }
 
 // -----
 
 parplan.mesh @mesh <["pp0"=2 pipeline]>
-// expected-error@+1 {{schedule zb-h1 cannot count what waits for weight gradients 502.5 times; nearest possible: 501}}
-func.func @weighs_too_much() attributes {parplan.pipeline_schedule = "zb-h1", parplan.waiting_halves = 1003 : i64} {
+// expected-error@+1 {{memory is limited of 2 positions with 1 stages, schedule zb-h1 has 2 with 2}}
+func.func @room_for_one_stage() attributes {parplan.pipeline_schedule = "zb-h1", parplan.pass_seconds = array<f64: 1.0, 1.0, 1.0, 1.0, 1.0, 1.0>, parplan.room_bytes = array<i64: 9, 9>, parplan.pass_bytes = array<i64: 1, 1, 1, 1, 1>} {
   return
 }
 

@@ -27,15 +27,15 @@ public:
                         draw(1, mostPositions), draw(1, mostMicroBatches));
       if (shape.kind == ScheduleKind::interleaved)
         shape.chunks = draw(2, 4);
-      if (splitsBackward(shape.kind))
-        shape.waitingHalves = draw(0, 6);
     } while (getRefusal(shape));
     times = makeTimes();
     std::vector<double> boundaries;
     for (int64_t boundary = 0; boundary + 1 < shape.getStageCount(); ++boundary)
       boundaries.push_back(drawSeconds());
     latencies = boundaries;
-    schedule = makeSchedule(shape, times, latencies);
+    if (splitsBackward(shape.kind) && draw(0, 2) != 0)
+      room = makeRoom();
+    schedule = makeSchedule(shape, times, latencies, room);
     edges = makeEdges();
   }
 
@@ -59,6 +59,20 @@ public:
     return made;
   }
 
+  /// For nothing that waits, for all, or in between.
+  WaitingRoom makeRoom() {
+    WaitingRoom made;
+    for (int64_t stage = 0; stage != shape.getStageCount(); ++stage) {
+      int64_t saved = draw(0, 9), waiting = draw(0, 9);
+      made.stages.push_back({saved, waiting, saved + draw(0, 3),
+                             std::max(saved, waiting) + draw(0, 3),
+                             waiting + draw(0, 3)});
+    }
+    for (int64_t position = 0; position != shape.positions; ++position)
+      made.positionBytes.push_back(draw(0, 9 * shape.microBatches));
+    return made;
+  }
+
   /// A cut: one or more values over each boundary, some that skip stages; all
   /// but some have gradients.
   std::vector<StageEdge> makeEdges() {
@@ -77,6 +91,7 @@ public:
   ScheduleShape shape;
   StageTimes times;
   Latencies latencies;
+  WaitingRoom room;
   PipelineSchedule schedule;
   std::vector<StageEdge> edges;
 };

@@ -50,8 +50,9 @@ TEST(RandomSchedule, verifiesSimulatesAndCompletes) {
         EXPECT_EQ(sum, getAscendingSum(drawn.shape.microBatches));
     }
     // The same shape and times give the same table.
-    EXPECT_EQ(makeSchedule(drawn.shape, drawn.times, drawn.latencies),
-              drawn.schedule);
+    EXPECT_EQ(
+        makeSchedule(drawn.shape, drawn.times, drawn.latencies, drawn.room),
+        drawn.schedule);
   }
 }
 

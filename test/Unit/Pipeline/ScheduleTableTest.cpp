@@ -11,6 +11,7 @@
 #include "TestShapes.h"
 
 #include "parplan/Pipeline/Timeline.h"
+#include "parplan/Pipeline/WaitingRooms.h"
 
 #include <gmock/gmock.h>
 
@@ -214,19 +215,54 @@ static int64_t countWaiting(const std::vector<Pass> &passes) {
   return most;
 }
 
-TEST(ScheduleTable, theMoreItCountsTheLessWaitsForWeightGradients) {
+TEST(ScheduleTable, theLessRoomTheLessWaitsForWeightGradients) {
   for (const char *name : {"zb-h1", "zb-h2", "zb-v"}) {
     SCOPED_TRACE(name);
     ScheduleShape shape = makeShape(name, 8, 24);
-    auto countOfLast = [&](int64_t halves) {
-      shape.waitingHalves = halves;
-      return countWaiting(makeSchedule(shape).passes.back());
+    WaitingRoom room;
+    room.stages.assign(shape.getStageCount(), {0, 1, 0, 1, 1});
+    auto countOfLast = [&](int64_t most) {
+      room.positionBytes.assign(shape.positions, most);
+      return countWaiting(
+          makeSchedule(shape, getEqualTimes(shape), {}, room).passes.back());
     };
     // At the end, when no forward pass asks for room any more.
-    EXPECT_GE(countOfLast(0), 4);
-    EXPECT_LE(countOfLast(2), countOfLast(0) / 2 + 1);
-    EXPECT_EQ(countOfLast(2 * getInFlightLimit(shape, 7)), 1);
+    int64_t all = countOfLast(24);
+    EXPECT_GE(all, 4);
+    for (int64_t most = all - 1; most > 0; --most)
+      EXPECT_EQ(countOfLast(most), most);
+    // One waits at least: that of the gradient of the last input.
+    EXPECT_EQ(countOfLast(0), 1);
   }
+}
+
+TEST(ScheduleTable, weightGradientsHaveRoomToRun) {
+  ScheduleShape shape = makeShape("zb-h1", 4, 8);
+  WaitingRoom room;
+  // What waits needs ten times as much while its weight gradient runs.
+  room.stages.assign(shape.getStageCount(), {0, 1, 0, 1, 10});
+  room.positionBytes.assign(shape.positions, 12);
+  PipelineSchedule schedule =
+      makeSchedule(shape, getEqualTimes(shape), {}, room);
+  for (int64_t bytes : getPeakBytes(schedule, room.stages))
+    EXPECT_LE(bytes, 12);
+  EXPECT_EQ(countWaiting(schedule.passes.back()), 3);
+}
+
+TEST(ScheduleTable, ofOnePassOrAnotherShapeHasNoRoom) {
+  WaitingRoom room;
+  room.stages.assign(4, {});
+  room.positionBytes.assign(4, 1);
+  EXPECT_EQ(getRefusal(makeShape("zb-h1", 4, 8), room), std::nullopt);
+  EXPECT_EQ(getRefusal(makeShape("1f1b", 4, 8), room),
+            "nothing waits for weight gradients in schedule 1f1b, which cannot "
+            "limit its memory");
+  EXPECT_EQ(getRefusal(makeShape("zb-v", 4, 8), room),
+            "memory is limited of 4 positions with 4 stages, schedule zb-v has "
+            "4 with 8");
+  room.stages.back().waiting = -1;
+  EXPECT_EQ(getRefusal(makeShape("zb-h1", 4, 8), room),
+            "memory of -1 bytes is not between 0 and 281474976710656");
 }
 
 TEST(ScheduleTable, spanIsOfOnePosition) {

@@ -11,7 +11,8 @@ namespace {
 /// One position of one chunk, with four micro-batches in flight and 100 bytes.
 class DraftBudgetsTest : public testing::Test {
 protected:
-  DraftBudgetsTest() : budgets({{100}, {moment}}, /*freeBytes=*/100) {}
+  DraftBudgetsTest()
+      : budgets({{100}, {moment}}, /*freeBytes=*/100, /*hasRoom=*/false) {}
 
   /// Of units that keep so much of each micro-batch.
   static DraftBudgets::Plan makePlan(double savedBytes, double excessBytes,
@@ -83,10 +84,27 @@ TEST(DraftBudgets, AreForTheMeanOfTheMomentsWithMost) {
   CostVector small, large;
   small.savedBytes = 5;
   large.savedBytes = 30;
-  DraftBudgets budgets({{100}, {early}}, /*freeBytes=*/100);
+  DraftBudgets budgets({{100}, {early}}, /*freeBytes=*/100, /*hasRoom=*/false);
   EXPECT_TRUE(budgets.learn({{{small, large}, 20, true, late}}));
   const DraftLimits &limits = budgets.getLimits();
   EXPECT_EQ(limits.moments.front(), (Moment{{2, 2}, {0, 0}}));
   // 120 bytes at the peak are 70 at the mean.
   EXPECT_EQ(limits.budgets.front(), 50);
+}
+
+TEST(DraftBudgets, OfRoomsCountWhatTheirFullMomentLeavesOut) {
+  // Four in flight have 80 bytes, what waits later 95, and the plan 98.
+  Moment inFlight{{4}, {0}}, waiting{{0}, {19}};
+  CostVector cost;
+  cost.savedBytes = 20;
+  cost.waitingBytes = 5;
+  DraftBudgets budgets({{100}, {inFlight}}, /*freeBytes=*/100,
+                       /*hasRoom=*/true);
+  DraftBudgets::Plan fits = {
+      {{cost}, /*excessBytes=*/-2, /*isLimited=*/true, waiting}};
+  budgets.learn(fits);
+  // Too large without anything that waits.
+  DraftBudgets::Plan exceeds = {{{cost}, 8, true, inFlight}};
+  EXPECT_TRUE(budgets.learn(exceeds));
+  EXPECT_LT(budgets.getLimits().budgets.front(), 100);
 }

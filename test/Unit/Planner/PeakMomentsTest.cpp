@@ -10,11 +10,11 @@ namespace {
 
 /// Of stages that have so many bytes of each micro-batch.
 std::vector<Moment> findMoments(const ScheduleShape &shape, double saved,
-                                double waiting) {
+                                double waiting, const WaitingRoom &room = {}) {
   CostVector cost;
   cost.savedBytes = saved;
   cost.waitingBytes = waiting;
-  return findPeakMoments(makeSchedule(shape),
+  return findPeakMoments(makeSchedule(shape, getEqualTimes(shape), {}, room),
                          std::vector<CostVector>(shape.getStageCount(), cost));
 }
 
@@ -47,11 +47,13 @@ TEST(PeakMoments, AreInTheDrainWhereWhatWaitsNeedsMore) {
   EXPECT_EQ(moments.back().waiting, std::vector<double>{4});
 }
 
-TEST(PeakMoments, FewerWaitWhereThatCountsMore) {
+TEST(PeakMoments, FewerWaitWhereThereIsRoomForOne) {
   ScheduleShape shape{ScheduleKind::zbH1, /*positions=*/4, /*microBatches=*/8};
-  shape.waitingHalves = 12;
-  auto moments = findMoments(shape, /*saved=*/1, /*waiting=*/10);
-  EXPECT_LE(moments.back().waiting.front(), 1);
+  WaitingRoom room;
+  room.stages.assign(shape.getStageCount(), {1, 10, 1, 10, 10});
+  room.positionBytes.assign(shape.positions, 14);
+  auto moments = findMoments(shape, /*saved=*/1, /*waiting=*/10, room);
+  EXPECT_EQ(moments.back().waiting.front(), 1);
 }
 
 TEST(PeakMoments, HaveAMeanInWhichAllCountAlike) {

@@ -61,7 +61,8 @@ TEST(Pipeline, IsTimedAndJudgedAsItIsEvaluated) {
   PlanningAnswer untimed = answer;
   untimed.pipeline->times.assign(2, PassTimes{0, 0, 0});
   PlanEvaluator evaluator(problem, costs);
-  PlanJudgement judgement = evaluator.timeAndJudge(untimed);
+  PlanJudgement judgement =
+      evaluator.timeAndJudge(untimed, /*limitBytes=*/int64_t(1) << 50);
   EXPECT_TRUE(judgement.faults.empty());
   EXPECT_EQ(untimed.pipeline->times[1].forwardSeconds,
             answer.pipeline->times[1].forwardSeconds);
@@ -73,8 +74,9 @@ TEST(Pipeline, IsNotTimedIfItIsIllegal) {
   auto [problem, costs, answer] = CutChain();
   // No mesh has so many axes.
   answer.assignments[0].axes[0] = {9};
-  EXPECT_FALSE(
-      PlanEvaluator(problem, costs).timeAndJudge(answer).faults.empty());
+  EXPECT_FALSE(PlanEvaluator(problem, costs)
+                   .timeAndJudge(answer, /*limitBytes=*/1 << 30)
+                   .faults.empty());
 }
 
 TEST(Pipeline, Takes1F1BOfEqualStagesByItsFormula) {

@@ -57,7 +57,7 @@ struct Model {
       answer.rest.push_back(Sharding::getReplicated(value.shape.size()));
     answer.stages = stages;
     ScheduleShape shape{ScheduleKind::forwardOnly, 4, problem.microBatches, 1};
-    answer.pipeline = PipelineChoice{shape, StageTimes(4), {}};
+    answer.pipeline = PipelineChoice{shape, StageTimes(4), {}, {}};
     setPipelineTimes(problem, costs, answer);
     return answer;
   }

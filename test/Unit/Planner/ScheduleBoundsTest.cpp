@@ -21,21 +21,23 @@ struct Step {
   StageTimes times;
   std::vector<OnceTimes> once;
   std::vector<double> latencies;
+  WaitingRoom room;
 
+  PipelineSchedule getSchedule() const {
+    return makeSchedule(shape, times, latencies, room);
+  }
   /// Where none waits for others between steps.
   double simulatePeriod() const {
     double ends = 0;
     for (const OnceTimes &each : once)
       ends = std::max(ends, each.meetingSeconds + each.endsSeconds);
-    return simulate(makeSchedule(shape, times, latencies), times, latencies,
-                    /*steps=*/5)
+    return simulate(getSchedule(), times, latencies, /*steps=*/5)
                .periodSeconds +
            ends;
   }
 
   double simulateSeconds() const {
-    Timeline timeline =
-        simulate(makeSchedule(shape, times, latencies), times, latencies);
+    Timeline timeline = simulate(getSchedule(), times, latencies);
     double last = 0, ends = 0;
     for (int64_t position = 0; position < shape.positions; ++position) {
       last = std::max(last, timeline.passes[position].back().endSeconds +
@@ -58,8 +60,6 @@ public:
     int64_t required = getRequiredChunks(kind);
     step.shape.chunks =
         required > 0 ? required : draw(required == 0 ? 2 : 1, 3);
-    if (splitsBackward(kind))
-      step.shape.waitingHalves = draw(0, 6);
     double spread = drawReal(0, 1);
     for (int64_t stage = 0; stage < step.shape.getStageCount(); ++stage) {
       PassTimes times;
@@ -69,12 +69,27 @@ public:
       step.times.push_back(times);
       step.latencies.push_back(draw(0, 1) * drawReal(0, 0.3));
     }
+    if (splitsBackward(kind))
+      step.room = makeRoom(step.shape);
     for (int64_t position = 0; position < step.shape.positions; ++position)
       step.once.push_back({drawReal(0, 2), drawReal(0, 2)});
     return step;
   }
 
 private:
+  /// What waits needs more or less than what is kept; some positions have room
+  /// for nothing that waits, some for all.
+  WaitingRoom makeRoom(const ScheduleShape &shape) {
+    WaitingRoom room;
+    for (int64_t stage = 0; stage < shape.getStageCount(); ++stage) {
+      int64_t saved = draw(0, 9), waiting = draw(0, 9);
+      room.stages.push_back(
+          {saved, waiting, saved, std::max(saved, waiting), waiting});
+    }
+    for (int64_t position = 0; position < shape.positions; ++position)
+      room.positionBytes.push_back(draw(0, 9 * shape.microBatches));
+    return room;
+  }
   int64_t draw(int64_t low, int64_t high) {
     return std::uniform_int_distribution<int64_t>(low, high)(random);
   }
@@ -146,8 +161,7 @@ TEST_P(ScheduleBoundsTest, NoStepIsShorterWithThatManyWaiting) {
   Steps steps(11);
   for (int round = 0; round < 150; ++round) {
     Step step = steps.make(GetParam());
-    PipelineSchedule schedule =
-        makeSchedule(step.shape, step.times, step.latencies);
+    PipelineSchedule schedule = step.getSchedule();
     double seconds = step.simulatePeriod(),
            message = *llvm::min_element(step.latencies);
     for (int64_t centre = 0; centre < step.shape.positions; ++centre) {
@@ -181,8 +195,7 @@ TEST_P(ScheduleBoundsTest, ThatManyMicroBatchesAreInFlightWhateverTheTimes) {
   Steps steps(9);
   for (int round = 0; round < 100; ++round) {
     Step step = steps.make(GetParam());
-    PipelineSchedule schedule =
-        makeSchedule(step.shape, step.times, step.latencies);
+    PipelineSchedule schedule = step.getSchedule();
     for (int64_t position = 0; position < step.shape.positions; ++position) {
       std::vector<int64_t> live(step.shape.chunks, 0);
       if (hasBackward(step.shape.kind))

@@ -2,6 +2,8 @@
 
 #include "StubSpaces.h"
 
+#include "parplan/Pipeline/WaitingRooms.h"
+
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
@@ -36,6 +38,8 @@ std::optional<BlockPlan> ListOracle::getPlan(const Weights &weights,
 
 namespace {
 
+constexpr double kibibyte = 1024;
+
 class Draw {
 public:
   explicit Draw(unsigned seed) : random(seed) {}
@@ -58,9 +62,9 @@ public:
     plan.cost.weightGradient = real(0.5, 1.5);
     plan.cost.meeting = number(0, 1) * real(0, 1);
     plan.cost.ends = number(0, 1) * real(0, 1);
-    plan.cost.permanentBytes = real(1, 4);
-    plan.cost.savedBytes = real(1, 3);
-    plan.cost.waitingBytes = real(1, 4);
+    plan.cost.permanentBytes = kibibyte * real(1, 4);
+    plan.cost.savedBytes = kibibyte * real(1, 3);
+    plan.cost.waitingBytes = kibibyte * real(1, 4);
     return plan;
   }
 
@@ -127,7 +131,7 @@ public:
             {&oracles[1], space.blocks, false},
             {&oracles[2], 1, true}};
   }
-  double getFixedBytes() const override { return 0.5; }
+  double getFixedBytes() const override { return 0.5 * kibibyte; }
   double getLatency(int, int state) const override {
     return space.latencies[state];
   }
@@ -170,16 +174,37 @@ public:
     }
     if (latencies.empty())
       latencies.push_back(0);
-    PipelineSchedule schedule = makeSchedule(shape, times, latencies);
-    Timeline timeline = simulate(schedule, times, latencies, meets ? 1 : 5);
-    double last = meets || shape.positions == 1 ? 0 : timeline.periodSeconds;
-    double atEnds = 0, worst = 0;
+    auto getSeconds = [&](const PipelineSchedule &schedule) {
+      Timeline timeline = simulate(schedule, times, latencies, meets ? 1 : 5);
+      double last = meets || shape.positions == 1 ? 0 : timeline.periodSeconds;
+      double atEnds = 0;
+      for (int64_t at = 0; at < shape.positions; ++at) {
+        double before =
+            timeline.passes[at].back().endSeconds + beforeMeeting[at];
+        bool counts = meets || shape.positions == 1;
+        if (counts)
+          last = std::max(last, before);
+        atEnds = std::max(atEnds, ends[at] + (counts ? 0 : beforeMeeting[at]));
+      }
+      return last + atEnds;
+    };
+    WaitingRoom room;
+    if (splitsBackward(shape.kind)) {
+      for (auto [kept, left] : llvm::zip_equal(saved, waiting)) {
+        PassBytes &bytes = room.stages.emplace_back();
+        bytes.saved = bytes.forward = static_cast<int64_t>(std::ceil(kept));
+        bytes.waiting = bytes.weightGradient =
+            static_cast<int64_t>(std::ceil(left));
+        bytes.inputGradient = std::max(bytes.saved, bytes.waiting);
+      }
+      for (int64_t at = 0; at < shape.positions; ++at)
+        room.positionBytes.push_back(static_cast<int64_t>(
+            std::clamp(limit - permanent[at] - transient[at], 0.0, 1e12)));
+      room = chooseRoom(shape, times, latencies, room, getSeconds);
+    }
+    PipelineSchedule schedule = makeSchedule(shape, times, latencies, room);
+    double worst = 0;
     for (int64_t at = 0; at < shape.positions; ++at) {
-      double before = timeline.passes[at].back().endSeconds + beforeMeeting[at];
-      bool counts = meets || shape.positions == 1;
-      if (counts)
-        last = std::max(last, before);
-      atEnds = std::max(atEnds, ends[at] + (counts ? 0 : beforeMeeting[at]));
       double live = 0, peak = 0;
       for (const Pass &pass : schedule.passes[at]) {
         int64_t stage = getStage(shape, at, pass.chunk);
@@ -200,14 +225,13 @@ public:
           static_cast<int64_t>(std::ceil(bytes)));
       worst = std::max(worst, bytes);
     }
-    judged.evaluation.stepTimeSeconds = last + atEnds;
+    judged.evaluation.stepTimeSeconds = getSeconds(schedule);
     exactBytes = worst;
     judged.excessBytes =
         static_cast<int64_t>(std::ceil(std::max(worst - limit, -1e18)));
     return judged;
   }
 
-  /// Bytes are small numbers here.
   double exactBytes = 0;
 
 private:
@@ -237,9 +261,10 @@ StubSource::StubSource(unsigned seed, const StubOptions &options)
       space.latencies.push_back(draw.number(0, 1) * draw.real(0, 0.3));
     spaces.push_back(std::move(space));
   }
-  Exhaustive all = search(never);
+  // With nothing that waits, and with all that may.
+  double leastBytes = search(0).leastBytes;
   memoryLimitBytes =
-      draw.real(all.leastBytes * 0.98, all.bytesOfFastest * 1.02);
+      draw.real(leastBytes * 0.98, search(never).bytesOfFastest * 1.02);
 }
 
 SpaceInfo StubSource::getInfo(int space) const {
@@ -322,15 +347,12 @@ StubSource::Exhaustive StubSource::search(double limitBytes) {
         StageChoice stages{shape, {}};
         std::function<void()> choose = [&] {
           if (chosen.size() == lists.size()) {
-            for (int64_t halves : getWaitingHalves(shape.kind)) {
-              stages.shape.waitingHalves = halves;
-              JudgedPlan judged = model.judge(chosen, stages, limitBytes);
-              double seconds = judged.evaluation.stepTimeSeconds;
-              best.leastBytes = std::min(best.leastBytes, model.exactBytes);
-              if (model.exactBytes <= limitBytes && seconds < best.seconds) {
-                best.seconds = seconds;
-                best.bytesOfFastest = model.exactBytes;
-              }
+            JudgedPlan judged = model.judge(chosen, stages, limitBytes);
+            double seconds = judged.evaluation.stepTimeSeconds;
+            best.leastBytes = std::min(best.leastBytes, model.exactBytes);
+            if (model.exactBytes <= limitBytes && seconds < best.seconds) {
+              best.seconds = seconds;
+              best.bytesOfFastest = model.exactBytes;
             }
             return;
           }

@@ -81,7 +81,7 @@ struct Model {
         answer.stages[index] = 1;
     answer.stages.back() = 1;
     ScheduleShape shape{ScheduleKind::oneForwardOneBackward, 2, 4, 1};
-    answer.pipeline = PipelineChoice{shape, StageTimes(2), {}};
+    answer.pipeline = PipelineChoice{shape, StageTimes(2), {}, {}};
     setPipelineTimes(problem, costs, answer);
     return answer;
   }

@@ -1,0 +1,31 @@
+//===- WaitingRooms.h - How much may wait for weight gradients --*- C++ -*-===//
+//
+// Part of parplan. No MLIR in this library.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef PARPLAN_PIPELINE_WAITINGROOMS_H
+#define PARPLAN_PIPELINE_WAITINGROOMS_H
+
+#include "parplan/Pipeline/Schedule.h"
+
+#include <functional>
+
+namespace parplan {
+
+/// The most that micro-batches of a position have together during a pass.
+std::vector<int64_t> getPeakBytes(const PipelineSchedule &schedule,
+                                  const std::vector<PassBytes> &stages);
+
+/// The room with which a schedule is fastest: at most `widest`, or less where
+/// that hurries less (a greedy order runs gradients of inputs too early). Not
+/// limited where the fastest one is that without a limit, and fits. Looks at
+/// fewer rooms of long schedules. `getSeconds`: of a step.
+WaitingRoom
+chooseRoom(const ScheduleShape &shape, const StageTimes &times,
+           const Latencies &latencies, const WaitingRoom &widest,
+           const std::function<double(const PipelineSchedule &)> &getSeconds);
+
+} // namespace parplan
+
+#endif // PARPLAN_PIPELINE_WAITINGROOMS_H

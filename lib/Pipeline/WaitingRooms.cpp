@@ -1,0 +1,106 @@
+//===- WaitingRooms.cpp - How much may wait for weight gradients ----------===//
+//
+// Part of parplan.
+//
+//===----------------------------------------------------------------------===//
+
+#include "parplan/Pipeline/WaitingRooms.h"
+
+#include "parplan/Support/Check.h"
+
+#include <algorithm>
+#include <tuple>
+
+using namespace parplan;
+
+std::vector<int64_t>
+parplan::getPeakBytes(const PipelineSchedule &schedule,
+                      const std::vector<PassBytes> &stages) {
+  std::vector<int64_t> peaks;
+  for (size_t position = 0; position < schedule.passes.size(); ++position) {
+    int64_t between = 0, peak = 0;
+    for (const Pass &pass : schedule.passes[position]) {
+      const PassBytes &own = stages[getStage(
+          schedule.shape, static_cast<int64_t>(position), pass.chunk)];
+      switch (pass.kind) {
+      case PassKind::forward:
+        peak = std::max(peak, between + own.forward);
+        between += own.saved;
+        break;
+      case PassKind::inputGradient:
+        between -= own.saved;
+        peak = std::max(peak, between + own.inputGradient);
+        between += own.waiting;
+        break;
+      case PassKind::weightGradient:
+        between -= own.waiting;
+        peak = std::max(peak, between + own.weightGradient);
+        break;
+      case PassKind::backward:
+        PARPLAN_UNREACHABLE("a backward pass that is not split");
+      }
+    }
+    peaks.push_back(peak);
+  }
+  return peaks;
+}
+
+/// Of what lies between the smallest room and the widest one.
+static std::vector<double> getShares(const ScheduleShape &shape) {
+  // Each is about as much work as so many simulations.
+  constexpr double simulations = 5;
+  double passes = simulations * 3 * static_cast<double>(shape.getStageCount()) *
+                  static_cast<double>(shape.microBatches);
+  if (passes > 1e5)
+    return {1, 0.9, 0.75, 0.5};
+  return {1, 0.9, 0.8, 0.65, 0.5, 0.25, 0};
+}
+
+WaitingRoom parplan::chooseRoom(
+    const ScheduleShape &shape, const StageTimes &times,
+    const Latencies &latencies, const WaitingRoom &widest,
+    const std::function<double(const PipelineSchedule &)> &getSeconds) {
+  PipelineSchedule free = makeSchedule(shape, times, latencies);
+  WaitingRoom most = widest;
+  most.positionBytes = getPeakBytes(free, widest.stages);
+  bool isFree = true;
+  for (int64_t position = 0; position < shape.positions; ++position) {
+    int64_t &bytes = most.positionBytes[position];
+    isFree &= bytes <= widest.positionBytes[position];
+    bytes = std::min(bytes, widest.positionBytes[position]);
+  }
+  std::vector<double> shares = getShares(shape);
+  std::vector<int64_t> least = most.positionBytes;
+  if (shares.size() > 1) {
+    WaitingRoom none = widest;
+    none.positionBytes.assign(shape.positions, 0);
+    least = getPeakBytes(makeSchedule(shape, times, latencies, none),
+                         widest.stages);
+  }
+  using Rank = std::tuple<int64_t, double>;
+  std::optional<Rank> bestRank;
+  WaitingRoom best;
+  for (double share : shares) {
+    WaitingRoom room = most;
+    for (int64_t position = 0; position < shape.positions; ++position) {
+      int64_t &bytes = room.positionBytes[position];
+      auto between =
+          static_cast<double>(bytes - std::min(bytes, least[position]));
+      bytes -= static_cast<int64_t>((1 - share) * between);
+    }
+    bool isLimited = share < 1 || !isFree;
+    PipelineSchedule schedule =
+        isLimited ? makeSchedule(shape, times, latencies, room) : free;
+    std::vector<int64_t> peaks = getPeakBytes(schedule, room.stages);
+    int64_t excess = 0;
+    for (int64_t position = 0; position < shape.positions; ++position)
+      excess =
+          std::max(excess, peaks[position] - widest.positionBytes[position]);
+    Rank rank{excess, getSeconds(schedule)};
+    if (bestRank && rank >= *bestRank)
+      continue;
+    bestRank = rank;
+    best = isLimited ? std::move(room) : WaitingRoom();
+  }
+  return best;
+}
