@@ -45,15 +45,20 @@ parplan::getPeakBytes(const PipelineSchedule &schedule,
   return peaks;
 }
 
-/// Of what lies between the smallest room and the widest one.
+/// Of what lies between the smallest room and the widest one: what a little
+/// less gains or loses is a matter of chance, so most are near the widest.
 static std::vector<double> getShares(const ScheduleShape &shape) {
   // Each is about as much work as so many simulations.
   constexpr double simulations = 5;
   double passes = simulations * 3 * static_cast<double>(shape.getStageCount()) *
                   static_cast<double>(shape.microBatches);
-  if (passes > 1e5)
-    return {1, 0.9, 0.75, 0.5};
-  return {1, 0.9, 0.8, 0.65, 0.5, 0.25, 0};
+  auto most = static_cast<int>(std::clamp(1e6 / passes, 4.0, 8.0)) - 1;
+  std::vector<double> shares;
+  for (int number = 0; number <= most; ++number) {
+    double way = static_cast<double>(number) / most;
+    shares.push_back(1 - way * way);
+  }
+  return shares;
 }
 
 WaitingRoom parplan::chooseRoom(
@@ -69,18 +74,14 @@ WaitingRoom parplan::chooseRoom(
     isFree &= bytes <= widest.positionBytes[position];
     bytes = std::min(bytes, widest.positionBytes[position]);
   }
-  std::vector<double> shares = getShares(shape);
-  std::vector<int64_t> least = most.positionBytes;
-  if (shares.size() > 1) {
-    WaitingRoom none = widest;
-    none.positionBytes.assign(shape.positions, 0);
-    least = getPeakBytes(makeSchedule(shape, times, latencies, none),
-                         widest.stages);
-  }
+  WaitingRoom none = widest;
+  none.positionBytes.assign(shape.positions, 0);
+  std::vector<int64_t> least =
+      getPeakBytes(makeSchedule(shape, times, latencies, none), widest.stages);
   using Rank = std::tuple<int64_t, double>;
   std::optional<Rank> bestRank;
   WaitingRoom best;
-  for (double share : shares) {
+  for (double share : getShares(shape)) {
     WaitingRoom room = most;
     for (int64_t position = 0; position < shape.positions; ++position) {
       int64_t &bytes = room.positionBytes[position];
