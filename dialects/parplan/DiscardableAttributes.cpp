@@ -217,16 +217,19 @@ static LogicalResult verifyBoundarySeconds(Operation *op, Attribute attribute) {
                               "per boundary of stages";
 }
 
-/// None of them negative.
+/// None of them negative, so many for each stage or position.
 static LogicalResult verifyBytesOfFunction(Operation *op,
-                                           NamedAttribute attribute) {
+                                           NamedAttribute attribute,
+                                           int64_t count, StringRef each) {
   auto bytes = dyn_cast<DenseI64ArrayAttr>(attribute.getValue());
   if (isa<FunctionOpInterface>(op) && bytes && !bytes.empty() &&
+      bytes.size() % count == 0 &&
       llvm::all_of(bytes.asArrayRef(), [](int64_t of) { return of >= 0; }))
     return success();
   return op->emitOpError() << "'" << attribute.getName().getValue()
                            << "' must be an array<i64> of a function, none "
-                              "of them negative";
+                              "of them negative, "
+                           << each;
 }
 
 static LogicalResult verifyPassTable(Operation *op, Attribute attribute) {
@@ -265,8 +268,10 @@ ParplanDialect::verifyOperationAttribute(Operation *op,
     return verifyNumberOfFunction(op, attribute, /*least=*/0);
   if (name == attributes::passSeconds)
     return verifyPassSeconds(op, value);
-  if (name == attributes::roomBytes || name == attributes::passBytes)
-    return verifyBytesOfFunction(op, attribute);
+  if (name == attributes::roomBytes)
+    return verifyBytesOfFunction(op, attribute, 1, "one per position");
+  if (name == attributes::passBytes)
+    return verifyBytesOfFunction(op, attribute, 5, "five per stage");
   if (name == attributes::boundarySeconds)
     return verifyBoundarySeconds(op, value);
   if (name == attributes::passTable)

@@ -50,6 +50,19 @@ std::string printMesh(PlanField plan) {
 }
 
 /// A line per stage: who runs it, which operators it has, what a pass takes.
+/// What micro-batches may have together of the memory of a rank, over all
+/// positions; empty: no limit.
+std::string printRoom(PlanField plan) {
+  std::vector<int64_t> bytes;
+  for (PlanField position : plan["config"]["waiting_room_bytes"].getEntries())
+    bytes.push_back(position.getCount());
+  if (bytes.empty())
+    return "";
+  auto [least, most] = std::minmax_element(bytes.begin(), bytes.end());
+  std::string text = formatBytes(*least);
+  return *least == *most ? text : text + " to " + formatBytes(*most);
+}
+
 std::string printStages(PlanField plan) {
   std::vector<PlanField> stages = plan["stages"].getEntries();
   if (stages.size() < 2)
@@ -69,7 +82,7 @@ std::string printStages(PlanField plan) {
   std::string schedule = config["schedule"].getText() + " over " +
                          std::to_string(stages.size()) + " stages";
   if (std::string room = printRoom(plan); !room.empty())
-    schedule += ", micro-batches have " + room + " a rank";
+    schedule += ", micro-batches may have " + room + " a rank";
   std::string text = printLine("schedule", schedule);
   for (PlanField stage : stages) {
     std::vector<PlanField> ranks = stage["ranks"].getEntries(),

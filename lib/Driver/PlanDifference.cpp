@@ -36,6 +36,14 @@ std::string printAxes(PlanField plan) {
   return axes.empty() ? "one device" : joinText(axes, " ");
 }
 
+/// Of every position.
+std::string describeRoom(PlanField plan) {
+  std::vector<std::string> bytes;
+  for (PlanField position : plan["config"]["waiting_room_bytes"].getEntries())
+    bytes.push_back(formatBytes(position.getCount()));
+  return bytes.empty() ? "no limit" : joinText(bytes, ", ");
+}
+
 std::string printServers(PlanField plan) {
   PlanField servers = plan["servers"];
   if (servers["mode"].getText().empty())
@@ -69,7 +77,7 @@ std::vector<std::pair<std::string, std::string>> listSettings(PlanField plan) {
       {"servers", printServers(plan)},
       {"micro-batches", printScalar(config["micro_batches"])},
       {"schedule", config["schedule"].getText()},
-      {"room of micro-batches", printRoom(plan)},
+      {"room of micro-batches", describeRoom(plan)},
       {"stages", std::to_string(plan["stages"].getEntries().size())},
       {"ranks of the zig-zag order", printScalar(config["sequence"]["zigzag"])},
   };

@@ -61,10 +61,6 @@ private:
   const Json *value;
 };
 
-/// What micro-batches may have together of the memory of a rank, over all
-/// positions; empty: no limit.
-std::string printRoom(PlanField plan);
-
 } // namespace parplan
 
 #endif // PARPLAN_DRIVER_PLANFIELD_H

@@ -8,6 +8,7 @@
 #include "InterleavedGroups.h"
 
 #include "parplan/Pipeline/Schedule.h"
+#include "parplan/Pipeline/WaitingRooms.h"
 
 #include "parplan/Support/Check.h"
 

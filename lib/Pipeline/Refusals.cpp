@@ -80,28 +80,3 @@ parplan::getRefusal(const ScheduleShape &shape,
   }
   return std::nullopt;
 }
-
-std::optional<std::string> parplan::getRefusal(const ScheduleShape &shape,
-                                               const WaitingRoom &room) {
-  if (!room.isLimited() && room.stages.empty())
-    return std::nullopt;
-  std::string name = printScheduleName(shape);
-  if (!splitsBackward(shape.kind))
-    return concat("nothing waits for weight gradients in schedule ", name,
-                  ", which cannot limit its memory");
-  auto positions = static_cast<int64_t>(room.positionBytes.size());
-  auto stages = static_cast<int64_t>(room.stages.size());
-  if (positions != shape.positions || stages != shape.getStageCount())
-    return concat("memory is limited of ", positions, " positions with ",
-                  stages, " stages, schedule ", name, " has ", shape.positions,
-                  " with ", shape.getStageCount());
-  std::vector<int64_t> all = room.positionBytes;
-  for (const PassBytes &bytes : room.stages)
-    all.insert(all.end(), {bytes.saved, bytes.waiting, bytes.forward,
-                           bytes.inputGradient, bytes.weightGradient});
-  for (int64_t bytes : all)
-    if (bytes < 0 || bytes > WaitingRoom::mostBytes)
-      return concat("memory of ", bytes, " bytes is not between 0 and ",
-                    WaitingRoom::mostBytes);
-  return std::nullopt;
-}

@@ -7,11 +7,37 @@
 #include "parplan/Pipeline/WaitingRooms.h"
 
 #include "parplan/Support/Check.h"
+#include "parplan/Support/Text.h"
 
 #include <algorithm>
 #include <tuple>
 
 using namespace parplan;
+
+std::optional<std::string> parplan::getRefusal(const ScheduleShape &shape,
+                                               const WaitingRoom &room) {
+  if (!room.isLimited() && room.stages.empty())
+    return std::nullopt;
+  std::string name = printScheduleName(shape);
+  if (!splitsBackward(shape.kind))
+    return concat("nothing waits for weight gradients in schedule ", name,
+                  ": it has no room for that");
+  auto positions = static_cast<int64_t>(room.positionBytes.size());
+  auto stages = static_cast<int64_t>(room.stages.size());
+  if (positions != shape.positions || stages != shape.getStageCount())
+    return concat("the room is for ", positions, " positions and ", stages,
+                  " stages, schedule ", name, " has ", shape.positions, " and ",
+                  shape.getStageCount());
+  std::vector<int64_t> all = room.positionBytes;
+  for (const PassBytes &bytes : room.stages)
+    all.insert(all.end(), {bytes.saved, bytes.waiting, bytes.forward,
+                           bytes.inputGradient, bytes.weightGradient});
+  for (int64_t bytes : all)
+    if (bytes < 0 || bytes > WaitingRoom::mostBytes)
+      return concat("a room with ", bytes, " bytes: it is not between 0 and ",
+                    WaitingRoom::mostBytes);
+  return std::nullopt;
+}
 
 std::vector<int64_t>
 parplan::getPeakBytes(const PipelineSchedule &schedule,

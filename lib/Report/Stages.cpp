@@ -6,6 +6,7 @@
 
 #include "lib/Report/Stages.h"
 
+#include "parplan/Pipeline/WaitingRooms.h"
 #include "parplan/Support/DiagnosticCodes.h"
 #include "parplan/Support/Text.h"
 
@@ -131,13 +132,21 @@ std::optional<PipelineChoice> parplan::readPipeline(const Json &document,
     fail("config.schedule") << *refusal;
     return std::nullopt;
   }
+  if (config->has("waiting_weight")) {
+    fail("config.waiting_weight")
+        << "is of an earlier version, whose schedules cannot be made again";
+    return std::nullopt;
+  }
   if (config->has("waiting_room_bytes")) {
-    auto bytes = config->getNumbers(
-        "waiting_room_bytes", 0, static_cast<double>(WaitingRoom::mostBytes));
+    auto bytes =
+        config->getIntegers("waiting_room_bytes", 0, WaitingRoom::mostBytes);
     if (!bytes)
       return std::nullopt;
-    for (double of : *bytes)
-      choice.room.positionBytes.push_back(static_cast<int64_t>(of));
+    choice.room.positionBytes = std::move(*bytes);
+    if (!choice.room.isLimited()) {
+      fail("config.waiting_room_bytes") << "is empty";
+      return std::nullopt;
+    }
   }
   for (JsonReader &stage : top.getObjects("stages")) {
     auto read = [&](const char *key) {
@@ -147,9 +156,12 @@ std::optional<PipelineChoice> parplan::readPipeline(const Json &document,
     choice.times.push_back({forward, input, read("weight_gradient_s")});
     if (stage.has("message_s"))
       choice.latencies.push_back(read("message_s"));
-    if (choice.room.isLimited())
-      if (auto bytes = stage.getObject("micro_batch_bytes"))
-        choice.room.stages.push_back(readPassBytes(*bytes));
+    if (!stage.has("micro_batch_bytes"))
+      continue;
+    auto bytes = stage.getObject("micro_batch_bytes");
+    if (!bytes)
+      return std::nullopt;
+    choice.room.stages.push_back(readPassBytes(*bytes));
   }
   if (static_cast<int64_t>(choice.times.size()) !=
       choice.shape.getStageCount()) {

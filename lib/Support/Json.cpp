@@ -244,17 +244,20 @@ std::optional<bool> JsonReader::getBool(const std::string &key) {
   return field->get<bool>();
 }
 
+/// Unsigned numbers beyond int64 are integers to the parser.
+static bool isInteger(const Json &field) {
+  return field.is_number_integer() &&
+         !(field.is_number_unsigned() &&
+           field.get<uint64_t>() >
+               uint64_t{std::numeric_limits<int64_t>::max()});
+}
+
 std::optional<int64_t> JsonReader::getInteger(const std::string &key,
                                               int64_t least, int64_t most) {
   const Json *field = find(key);
   if (!field)
     return std::nullopt;
-  // Unsigned numbers beyond int64 are integers to the parser.
-  bool fits =
-      field->is_number_integer() &&
-      !(field->is_number_unsigned() &&
-        field->get<uint64_t>() > uint64_t{std::numeric_limits<int64_t>::max()});
-  if (!fits) {
+  if (!isInteger(*field)) {
     report(key, describe(*field) + " is not an integer");
     return std::nullopt;
   }
@@ -303,6 +306,25 @@ JsonReader::getNumbers(const std::string &key, double least, double most) {
     report(key, concat("is not a list of numbers from ", printNumber(least),
                        " to ", printNumber(most)));
   return numbers;
+}
+
+std::optional<std::vector<int64_t>>
+JsonReader::getIntegers(const std::string &key, int64_t least, int64_t most) {
+  const Json *field = find(key);
+  if (!field)
+    return std::nullopt;
+  std::vector<int64_t> numbers;
+  bool isRight = field->is_array();
+  for (size_t i = 0; isRight && i < field->size(); ++i) {
+    isRight = isInteger((*field)[i]);
+    if (isRight)
+      numbers.push_back((*field)[i].get<int64_t>());
+    isRight = isRight && numbers.back() >= least && numbers.back() <= most;
+  }
+  if (isRight)
+    return numbers;
+  report(key, concat("is not a list of integers from ", least, " to ", most));
+  return std::nullopt;
 }
 
 std::optional<std::vector<std::string>>

@@ -6,6 +6,7 @@
 
 #include "passes/Pipeline/StageFlow.h"
 
+#include "parplan/Pipeline/WaitingRooms.h"
 #include "passes/Partition/ShardingAccess.h"
 #include "passes/Pipeline/StepSegments.h"
 
@@ -55,7 +56,6 @@ static WaitingRoom readRoom(func::FuncOp function) {
   WaitingRoom room;
   room.positionBytes = read(attributes::roomBytes).vec();
   ArrayRef<int64_t> bytes = read(attributes::passBytes);
-  // What is left over is a stage too many, or too few.
   for (; bytes.size() >= 5; bytes = bytes.drop_front(5))
     room.stages.push_back({bytes[0], bytes[1], bytes[2], bytes[3], bytes[4]});
   return room;

@@ -148,6 +148,16 @@ class Documents(unittest.TestCase):
                 self.assertTrue(self.run_json("check", path, model, exit_code=0)["confirmed"])
                 self.assertEqual(self.run_json("explain", path, exit_code=0)["plan"], plan)
 
+    def test_a_plan_with_a_room(self):
+        model = os.path.join(ROOT, "test/models/gpt2-dynamic/model.onnx")
+        with tempfile.TemporaryDirectory() as work:
+            plan = self.run_json("plan", model, "--gpus", "4", "--target", "host", "--train", "--optimizer", "momentum", "--dim",
+                                 "sequence=32", "--global-batch", "8", "--force", "pp=4,micro-batches=8,schedule=zb-h1",
+                                 "--memory-limit", "1950K", "-o", work, exit_code=0)["plan"]
+            self.expect_valid("plan", plan)
+            self.assertEqual(len(plan["config"]["waiting_room_bytes"]), 4)
+            self.assertTrue(all("micro_batch_bytes" in stage for stage in plan["stages"]))
+
     def expect_own_communication(self, plan):
         """What operators say they communicate is what the program does: calls of the same bytes, without gradients."""
         total = {}

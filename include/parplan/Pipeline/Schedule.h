@@ -183,16 +183,13 @@ struct WaitingRoom {
   /// Per position, of all its micro-batches together.
   std::vector<int64_t> positionBytes;
 
-  /// No number is larger: so sums of micro-batches do not overflow.
-  static constexpr int64_t mostBytes = int64_t(1) << 48;
+  /// No number is larger: sums over all that 2^20 positions have in flight, of
+  /// two chunks, do not overflow.
+  static constexpr int64_t mostBytes = int64_t(1) << 41;
 
   bool isLimited() const { return !positionBytes.empty(); }
   bool operator==(const WaitingRoom &other) const = default;
 };
-
-/// Why a schedule of the shape cannot have that room; none if it can.
-std::optional<std::string> getRefusal(const ScheduleShape &shape,
-                                      const WaitingRoom &room);
 
 /// The schedule of a shape that is not refused. Forward, input gradient and
 /// weight gradient (or backward) passes of one chunk run in ascending order of

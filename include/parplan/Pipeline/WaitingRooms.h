@@ -13,14 +13,19 @@
 
 namespace parplan {
 
+/// Why a schedule of the shape cannot have that room; none if it can.
+std::optional<std::string> getRefusal(const ScheduleShape &shape,
+                                      const WaitingRoom &room);
+
 /// The most that micro-batches of a position have together during a pass.
 std::vector<int64_t> getPeakBytes(const PipelineSchedule &schedule,
                                   const std::vector<PassBytes> &stages);
 
 /// The room with which a schedule is fastest: at most `widest`, or less where
 /// that hurries less (a greedy order runs gradients of inputs too early). Not
-/// limited where the fastest one is that without a limit, and fits. Looks at
-/// fewer rooms of long schedules. `getSeconds`: of a step.
+/// limited where the fastest one is that without a limit, and fits; where none
+/// fits, the one that exceeds `widest` least. Looks at fewer rooms of long
+/// schedules. `getSeconds`: of a step.
 WaitingRoom
 chooseRoom(const ScheduleShape &shape, const StageTimes &times,
            const Latencies &latencies, const WaitingRoom &widest,

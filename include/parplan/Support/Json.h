@@ -57,6 +57,10 @@ public:
   std::optional<double>
   getNumber(const std::string &key, double least = 0,
             double most = std::numeric_limits<double>::max());
+  /// A list of whole numbers, each within the limits.
+  std::optional<std::vector<int64_t>>
+  getIntegers(const std::string &key, int64_t least = 0,
+              int64_t most = std::numeric_limits<int64_t>::max());
   /// A list of numbers, each within the limits.
   std::optional<std::vector<double>>
   getNumbers(const std::string &key, double least = 0,

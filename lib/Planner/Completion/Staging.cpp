@@ -9,6 +9,7 @@
 #include "Completion.h"
 #include "StageAssignment.h"
 #include "StageCuts.h"
+#include "lib/Planner/Evaluation/StepTime.h"
 #include "lib/Planner/Evaluation/Traffic.h"
 
 #include "parplan/Planner/Evaluator.h"
@@ -154,12 +155,12 @@ private:
     }
   }
 
-  /// Sets the times of a candidate, and what it costs.
+  /// Sets the times of a candidate, and what it costs. Without a room: where
+  /// all that waits does not fit, other cuts may be faster than waiting less.
   void judge(Candidate &candidate) {
-    PipelineChoice &pipeline = *candidate.answer.pipeline;
     StepWork work = getStepWork(problem, candidate.answer, costs);
-    pipeline.times = work.getTimes();
-    pipeline.latencies = work.latencies;
+    setPipelineTimes(work, candidate.answer);
+    const PipelineChoice &pipeline = *candidate.answer.pipeline;
     candidate.seconds =
         getStepSeconds(work, pipeline.shape, pipeline.times, work.latencies);
     candidate.bytes = getPeakBytes(problem, candidate.answer);

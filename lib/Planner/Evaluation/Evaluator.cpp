@@ -3,6 +3,7 @@
 #include "parplan/Planner/Evaluator.h"
 
 #include "PlanRoom.h"
+#include "StageMemory.h"
 #include "StepTime.h"
 #include "VerifyServers.h"
 #include "VerifyStages.h"

@@ -3,6 +3,7 @@
 #include "parplan/Planner/Evaluator.h"
 
 #include "StageBytes.h"
+#include "StageMemory.h"
 #include "lib/Planner/Problem/LeastCount.h"
 
 #include <algorithm>

@@ -6,9 +6,13 @@
 
 #include "PlanRoom.h"
 
+#include "StageMemory.h"
+
 #include "parplan/Pipeline/WaitingRooms.h"
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 using namespace parplan;
 
@@ -26,28 +30,38 @@ WaitingRoom parplan::findRoom(const StageBytes &bytes, const StepWork &work,
       *each = std::min(*each, WaitingRoom::mostBytes);
     widest.stages.push_back(own);
   }
-  // Which messages wait depends on the order of passes.
+  auto getSeconds = [&](const PipelineSchedule &schedule) {
+    return getStepSeconds(work, schedule);
+  };
+  // Which messages wait depends on the order of passes: what they left last.
   constexpr int rounds = 3;
-  std::vector<int64_t> beside(shape.positions, 0);
-  WaitingRoom room;
-  for (int round = 0; round < rounds; ++round) {
-    StageMemory memory = getStageMemory(
-        bytes, makeSchedule(shape, pipeline.times, pipeline.latencies, room));
-    bool fits = true;
+  std::optional<std::pair<int64_t, double>> least;
+  WaitingRoom room, best;
+  for (int round = 0; round <= rounds; ++round) {
+    PipelineSchedule schedule =
+        makeSchedule(shape, pipeline.times, pipeline.latencies, room);
+    StageMemory memory = getStageMemory(bytes, schedule);
+    int64_t excess = 0;
     widest.positionBytes.clear();
-    for (auto [most, position] : llvm::zip_equal(beside, memory.positions)) {
-      most = std::max(most, position.besideBytes);
-      fits &= position.deviceBytes <= limitBytes;
-      widest.positionBytes.push_back(std::max<int64_t>(0, limitBytes - most));
+    for (const StageMemory::Position &position : memory.positions) {
+      excess = std::max(excess, position.deviceBytes - limitBytes);
+      widest.positionBytes.push_back(std::clamp<int64_t>(
+          limitBytes - position.besideBytes, 0, WaitingRoom::mostBytes));
     }
-    if (fits && round > 0)
+    std::pair<int64_t, double> rank{excess, getSeconds(schedule)};
+    if (!least || rank < *least) {
+      least = rank;
+      best = room;
+    }
+    if (round == rounds || (round > 0 && excess == 0))
       break;
-    room = chooseRoom(shape, pipeline.times, pipeline.latencies, widest,
-                      [&](const PipelineSchedule &schedule) {
-                        return getStepSeconds(work, schedule);
-                      });
+    WaitingRoom next = chooseRoom(shape, pipeline.times, pipeline.latencies,
+                                  widest, getSeconds);
+    if (next == room)
+      break;
+    room = std::move(next);
   }
-  return room;
+  return best;
 }
 
 void parplan::setPipelineRoom(const PlanningProblem &problem,

@@ -95,7 +95,7 @@ void StageBytes::addPermanent(int value, int64_t position) {
   const PlanningValue &description = problem.values[value];
   if (!isCounted.insert({value, position}).second)
     return;
-  StageMemory::Position &of = positions[position];
+  Position &of = positions[position];
   int64_t bytes = plan.getBytes(value);
   if (description.kind == ValueKind::input) {
     of.deviceBytes +=
@@ -115,9 +115,10 @@ void StageBytes::addPermanent(int value, int64_t position) {
   if (answer.getTier(value) != MemoryTier::device)
     return;
   of.deviceBytes += bytes;
-  (description.kind == ValueKind::parameter ? of.parameterBytes
-   : description.kind == ValueKind::state   ? of.optimizerBytes
-                                            : of.otherBytes) += bytes;
+  if (description.kind == ValueKind::parameter)
+    of.parameterBytes += bytes;
+  if (description.kind == ValueKind::state)
+    of.optimizerBytes += bytes;
 }
 
 bool StageBytes::isGradient(int value) const {

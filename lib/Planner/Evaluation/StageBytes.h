@@ -7,8 +7,8 @@
 #ifndef PARPLAN_LIB_PLANNER_STAGEBYTES_H
 #define PARPLAN_LIB_PLANNER_STAGEBYTES_H
 
+#include "Execution.h"
 #include "PassBuckets.h"
-#include "StageMemory.h"
 #include "StageTimeline.h"
 
 #include "llvm/ADT/DenseSet.h"
@@ -47,7 +47,12 @@ public:
   };
   const Stage &getStage(int64_t stage) const { return stages[stage]; }
   /// What lies there whatever runs.
-  const StageMemory::Position &getPosition(int64_t position) const {
+  struct Position {
+    int64_t deviceBytes = 0, hostBytes = 0, nvmeBytes = 0;
+    /// On the device.
+    int64_t parameterBytes = 0, optimizerBytes = 0;
+  };
+  const Position &getPosition(int64_t position) const {
     return positions[position];
   }
   /// Per value the visits after which it is reduced; 0: it is not.
@@ -94,7 +99,7 @@ private:
   std::vector<std::vector<int>> readers;
   std::vector<int64_t> visitCounts;
   std::vector<Stage> stages;
-  std::vector<StageMemory::Position> positions;
+  std::vector<Position> positions;
   llvm::DenseSet<std::pair<int, int64_t>> isCounted;
 };
 

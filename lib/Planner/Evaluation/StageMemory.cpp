@@ -59,7 +59,12 @@ private:
   }
 
   StageMemory::Position countPosition(int64_t position) {
-    StageMemory::Position result = bytes.getPosition(position);
+    const StageBytes::Position &permanent = bytes.getPosition(position);
+    StageMemory::Position result;
+    result.parameterBytes = permanent.parameterBytes;
+    result.optimizerBytes = permanent.optimizerBytes;
+    result.hostBytes = permanent.hostBytes;
+    result.nvmeBytes = permanent.nvmeBytes;
     std::vector<const StageBytes::Stage *> stages;
     int64_t ofStep = 0, gradientsOfStep = 0;
     for (int64_t chunk = 0; chunk < shape.chunks; ++chunk) {
@@ -69,8 +74,7 @@ private:
       ofStep += stage.persistent;
       gradientsOfStep += stage.persistentGradients;
     }
-    int64_t fixed = plan.problem.fixedBytes + result.deviceBytes;
-    result.deviceBytes = 0;
+    int64_t fixed = plan.problem.fixedBytes + permanent.deviceBytes;
     auto offer = [&](int64_t others, int64_t otherGradients,
                      const StageTimeline::Peak &peak) {
       int64_t all = fixed + others + peak.bytes;

@@ -19,7 +19,6 @@ struct StageMemory {
     /// On the device, and of that, at its peak.
     int64_t deviceBytes = 0;
     int64_t parameterBytes = 0, optimizerBytes = 0, gradientBytes = 0;
-    int64_t otherBytes = 0;
     int peakOp = 0;
     int64_t hostBytes = 0, nvmeBytes = 0;
     /// During passes at most, beside what micro-batches have.

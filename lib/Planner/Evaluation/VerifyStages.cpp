@@ -9,6 +9,7 @@
 #include "Offload.h"
 #include "StepTime.h"
 
+#include "parplan/Pipeline/WaitingRooms.h"
 #include "parplan/Planner/VisitSums.h"
 #include "parplan/Support/Check.h"
 

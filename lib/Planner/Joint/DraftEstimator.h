@@ -41,9 +41,9 @@ public:
   /// that budgets leave, or no limit.
   double getSeconds(const ScheduleShape &shape, const Draft &draft,
                     bool isLimited = true) const;
-  /// What a byte of each micro-batch that waits for its weight gradient is worth
-  /// to each position, as seconds of a micro-batch: with fewer bytes more of
-  /// them may come behind all input gradients.
+  /// What a byte of each micro-batch that waits for its weight gradient is
+  /// worth to each position, as seconds of a micro-batch: with fewer bytes more
+  /// of them may come behind all input gradients.
   std::vector<double> getWaitingPrices(const ScheduleShape &shape,
                                        const Draft &draft) const;
   std::vector<Moment> getPeakMoments(const ScheduleShape &shape,

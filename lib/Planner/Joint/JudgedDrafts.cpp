@@ -49,11 +49,12 @@ std::optional<PlanDrafts::Found> PlanDrafts::find(const ScheduleShape &shape,
                     isQuick);
   std::optional<Found> best;
   int64_t judged = 0;
-  for (Start &start : draftSplit(shape, cuts, knownSeconds)) {
-    if (start.draft.seconds >= knownSeconds)
+  for (Draft &draft : draftSplit(shape, cuts, knownSeconds)) {
+    if (draft.seconds >= knownSeconds)
       break;
-    auto found = findFrom(shape, cuts, std::move(start.limits),
-                          std::move(start.draft), knownSeconds, isQuick);
+    DraftLimits limits = draft.limits;
+    auto found = findFrom(shape, cuts, std::move(limits), std::move(draft),
+                          knownSeconds, isQuick);
     if (!found)
       continue;
     judged += found->judged;
@@ -70,26 +71,25 @@ std::optional<PlanDrafts::Found> PlanDrafts::find(const ScheduleShape &shape,
   return best;
 }
 
-std::vector<PlanDrafts::Start>
-PlanDrafts::draftSplit(const ScheduleShape &shape, const Cuts &cuts,
-                       double knownSeconds) {
-  std::vector<Start> starts;
-  DraftLimits limits = getLimits(shape);
-  std::optional<Draft> first = draft(shape, cuts, limits);
+std::vector<Draft> PlanDrafts::draftSplit(const ScheduleShape &shape,
+                                          const Cuts &cuts,
+                                          double knownSeconds) {
+  std::vector<Draft> drafts;
+  std::optional<Draft> first = draft(shape, cuts, getLimits(shape));
   if (!first ||
       estimator.getSeconds(shape, *first, /*isLimited=*/false) >= knownSeconds)
-    return starts;
+    return drafts;
   // Where what waits needs less, more may wait.
-  DraftLimits priced = limits;
+  DraftLimits priced = first->limits;
   priced.waitingPrices = estimator.getWaitingPrices(shape, *first);
   std::optional<Draft> second = draftAgain(shape, *first, priced);
-  starts.push_back({std::move(limits), std::move(*first)});
+  drafts.push_back(std::move(*first));
   if (second)
-    starts.push_back({std::move(priced), std::move(*second)});
-  llvm::stable_sort(starts, [](const Start &one, const Start &other) {
-    return one.draft.seconds < other.draft.seconds;
+    drafts.push_back(std::move(*second));
+  llvm::stable_sort(drafts, [](const Draft &one, const Draft &other) {
+    return one.seconds < other.seconds;
   });
-  return starts;
+  return drafts;
 }
 
 DraftBudgets::Plan PlanDrafts::describe(const ScheduleShape &shape,
@@ -130,7 +130,7 @@ PlanDrafts::findFrom(const ScheduleShape &shape, const Cuts &cuts,
   double lateness = 0;
   std::optional<Found> found;
   while (judged.size() < mostPlans) {
-    if (best)
+    if (best && !judged.empty())
       best = draftAgain(shape, *best, budgets.getLimits());
     if (!best)
       best = draft(shape, cuts, budgets.getLimits());

@@ -18,7 +18,6 @@ static constexpr int mostPrices = 24;
 
 Weights MemoryDual::getNoWeights() {
   Weights none;
-  none.waitingBytes = 0;
   none.forward = none.inputGradient = none.weightGradient = 0;
   none.meeting = none.ends = 0;
   return none;
@@ -32,21 +31,23 @@ Weights MemoryDual::addPrice(Weights weights, double price,
   return weights;
 }
 
-/// What is allowed at a price: without one, everything but the fastest only
-/// adds time.
-ModeSet MemoryDual::getModes(double price) const {
-  return price == 0 ? oracles.getFastest() : allModes;
+ModeSet MemoryDual::getModes(const PositionPart &part, double price) const {
+  bool isPriced =
+      price != 0 || llvm::any_of(part.weights, [](const Weights &weights) {
+        return weights.waitingBytes != 0;
+      });
+  return isPriced ? allModes : oracles.getFastest();
 }
 
 std::vector<CostVector> MemoryDual::getCosts(const PositionPart &part,
                                              double price) {
   std::vector<CostVector> costs(part.ranges.size());
+  ModeSet modes = getModes(part, price);
   for (size_t chunk = 0; chunk < part.ranges.size(); ++chunk) {
     Weights priced = addPrice(part.weights[chunk], price, part, chunk);
     for (int unit = part.ranges[chunk].first; unit < part.ranges[chunk].end;
          ++unit)
-      costs[chunk] +=
-          oracles.ask(chain.getType(unit), priced, getModes(price)).cost;
+      costs[chunk] += oracles.ask(chain.getType(unit), priced, modes).cost;
   }
   return costs;
 }
@@ -80,7 +81,7 @@ MemoryDual::Line MemoryDual::evaluate(const PositionPart &part,
       [&](size_t chunk) {
         return addPrice(part.weights[chunk], price, part, chunk);
       },
-      getModes(price));
+      getModes(part, price));
   line.value -= price * freeBytes;
   return line;
 }
@@ -99,7 +100,8 @@ MemoryDual::Family MemoryDual::getFamily(const PositionPart &part) {
     family.insert(family.end(),
                   {weights.forward, weights.inputGradient,
                    weights.weightGradient, weights.meeting, weights.ends,
-                   part.moment.inFlight[chunk], part.moment.waiting[chunk]});
+                   weights.waitingBytes, part.moment.inFlight[chunk],
+                   part.moment.waiting[chunk]});
   }
   return family;
 }

@@ -16,7 +16,8 @@ namespace parplan {
 /// The part of a chain that a position has, per chunk, and what counts there.
 struct PositionPart {
   std::vector<UnitRange> ranges;
-  /// Prices of time alone.
+  /// Prices of time; and of what waits for its weight gradient, where that
+  /// hides time (`DraftEstimator::getWaitingPrices`).
   std::vector<Weights> weights;
   /// Whose bytes are limited.
   Moment moment;
@@ -65,6 +66,9 @@ public:
 
   /// Of nothing at all.
   static Weights getNoWeights();
+  /// What is allowed at a price: without one of any bytes, everything but the
+  /// fastest only adds time.
+  ModeSet getModes(const PositionPart &part, double price) const;
   /// The weights of a chunk with a price per byte.
   static Weights addPrice(Weights weights, double price,
                           const PositionPart &part, size_t chunk);
@@ -74,7 +78,6 @@ private:
     double value = 0, cost = 0, bytes = 0;
   };
   Line evaluate(const PositionPart &part, double freeBytes, double price);
-  ModeSet getModes(double price) const;
   Line evaluateLeastBytes(const PositionPart &part);
   Line sum(const PositionPart &part,
            llvm::function_ref<Weights(size_t)> getWeights, ModeSet modes);

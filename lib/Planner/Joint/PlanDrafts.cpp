@@ -86,6 +86,7 @@ std::optional<Draft> PlanDrafts::draft(const ScheduleShape &shape,
     return std::nullopt;
   std::optional<Draft> best;
   bool isLimited =
+      !limits.waitingPrices.empty() ||
       llvm::any_of(*prices, [](double price) { return price > 0; });
   for (ChainStates &states : chooseStates(
            chain, oracles, getUnitWeights(parts, *prices),
@@ -119,8 +120,7 @@ bool PlanDrafts::complete(const ScheduleShape &shape, const DraftLimits &limits,
                           const std::vector<double> &prices, Draft &draft) {
   constexpr double shares[] = {1, 0.93, 0.8};
   const std::vector<double> &budgets = limits.budgets;
-  std::vector<PositionPart> parts =
-      getParts(shape, draft.counts, limits);
+  std::vector<PositionPart> parts = getParts(shape, draft.counts, limits);
   for (size_t position = 0; position < parts.size(); ++position) {
     if (!isPriced(position, parts.size()))
       continue;
@@ -166,8 +166,7 @@ void PlanDrafts::improve(const ScheduleShape &shape, const DraftLimits &limits,
         other.counts[border + 1] -= direction;
         if (other.counts[border] < 1 || other.counts[border + 1] < 1)
           continue;
-        std::vector<PositionPart> parts =
-            getParts(shape, other.counts, limits);
+        std::vector<PositionPart> parts = getParts(shape, other.counts, limits);
         bool fits = true;
         for (int64_t position : {border, border + 1}) {
           auto mix = mixer.find(parts[position], draft.states,
@@ -202,8 +201,7 @@ std::optional<Draft> PlanDrafts::draft(const ScheduleShape &shape,
 JudgedPlan PlanDrafts::judge(const ScheduleShape &shape,
                              const Draft &draft) const {
   std::vector<BlockPlan> plans(chain.getInstanceCount());
-  std::vector<PositionPart> parts =
-      getParts(shape, draft.counts, draft.limits);
+  std::vector<PositionPart> parts = getParts(shape, draft.counts, draft.limits);
   for (size_t position = 0; position < parts.size(); ++position)
     for (size_t chunk = 0; chunk < parts[position].ranges.size(); ++chunk)
       for (int unit = parts[position].ranges[chunk].first;

@@ -23,7 +23,7 @@ public:
   PlanDrafts(SpaceModel &model, const UnitChain &chain, AskedOracles &oracles,
              MemoryDual &dual, Meeting meeting)
       : model(model), chain(chain), oracles(oracles), dual(dual),
-        mixer(chain, oracles), estimator(model, chain, meeting) {}
+        mixer(chain, oracles, dual), estimator(model, chain, meeting) {}
 
   /// Of a rank.
   void setMemoryLimit(double bytes) {
@@ -50,14 +50,9 @@ private:
   /// All of the memory, before the first backward pass.
   DraftLimits getLimits(const ScheduleShape &shape) const;
 
-  /// A draft, and the moments for which it was made.
-  struct Start {
-    DraftLimits limits;
-    Draft draft;
-  };
   /// Of a schedule that splits the backward pass. The fastest first; none: all
   /// takes too long.
-  std::vector<Start> draftSplit(const ScheduleShape &shape, const Cuts &cuts,
+  std::vector<Draft> draftSplit(const ScheduleShape &shape, const Cuts &cuts,
                                 double knownSeconds);
   /// What a judged plan says of its draft.
   DraftBudgets::Plan describe(const ScheduleShape &shape, const Draft &draft,

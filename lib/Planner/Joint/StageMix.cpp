@@ -57,7 +57,7 @@ void StageMixer::collect(const PositionPart &part, const ChainStates &states,
     auto addPrice = [&](const Weights &unpriced, double price) {
       return MemoryDual::addPrice(unpriced, price, part, group.chunk);
     };
-    ask(weights, oracles.getFastest());
+    ask(weights, dual.getModes(part, /*price=*/0));
     for (double price : prices)
       ask(addPrice(weights, price), allModes);
     if (prices.empty())

@@ -33,8 +33,9 @@ struct StageMix {
 /// price per byte or smallest in some mode.
 class StageMixer {
 public:
-  StageMixer(const UnitChain &chain, AskedOracles &oracles)
-      : chain(chain), oracles(oracles) {}
+  StageMixer(const UnitChain &chain, AskedOracles &oracles,
+             const MemoryDual &dual)
+      : chain(chain), oracles(oracles), dual(dual) {}
 
   /// Adds to the plans that units may have: `prices` per byte, near the best
   /// one of the position.
@@ -76,6 +77,7 @@ private:
 
   const UnitChain &chain;
   AskedOracles &oracles;
+  const MemoryDual &dual;
   /// By type and states.
   std::map<std::array<int, 3>, std::vector<const BlockPlan *>> collected;
 };

@@ -98,8 +98,15 @@ func.func @schedule() attributes {parplan.pipeline_schedule = 1 : i64} {
 
 // -----
 
-// expected-error@+1 {{'parplan.room_bytes' must be an array<i64> of a function, none of them negative}}
+// expected-error@+1 {{'parplan.room_bytes' must be an array<i64> of a function, none of them negative, one per position}}
 func.func @room() attributes {parplan.room_bytes = array<i64: 4, -1>} {
+  return
+}
+
+// -----
+
+// expected-error@+1 {{'parplan.pass_bytes' must be an array<i64> of a function, none of them negative, five per stage}}
+func.func @bytes() attributes {parplan.pass_bytes = array<i64: 1, 2, 3, 4, 5, 6>} {
   return
 }
 

@@ -67,7 +67,7 @@ func.func @no_schedule() attributes {parplan.pipeline_schedule = "spiral"} {
 // -----
 
 parplan.mesh @mesh <["pp0"=2 pipeline]>
-// expected-error@+1 {{nothing waits for weight gradients in schedule 1f1b, which cannot limit its memory}}
+// expected-error@+1 {{nothing waits for weight gradients in schedule 1f1b: it has no room for that}}
 func.func @nothing_waits() attributes {parplan.pipeline_schedule = "1f1b", parplan.pass_seconds = array<f64: 1.0, 1.0, 1.0, 1.0, 1.0, 1.0>, parplan.room_bytes = array<i64: 1, 1>} {
   return
 }
@@ -75,7 +75,7 @@ func.func @nothing_waits() attributes {parplan.pipeline_schedule = "1f1b", parpl
 // -----
 
 parplan.mesh @mesh <["pp0"=2 pipeline]>
-// expected-error@+1 {{memory is limited of 2 positions with 1 stages, schedule zb-h1 has 2 with 2}}
+// expected-error@+1 {{the room is for 2 positions and 1 stages, schedule zb-h1 has 2 and 2}}
 func.func @room_for_one_stage() attributes {parplan.pipeline_schedule = "zb-h1", parplan.pass_seconds = array<f64: 1.0, 1.0, 1.0, 1.0, 1.0, 1.0>, parplan.room_bytes = array<i64: 9, 9>, parplan.pass_bytes = array<i64: 1, 1, 1, 1, 1>} {
   return
 }

@@ -255,14 +255,14 @@ TEST(ScheduleTable, ofOnePassOrAnotherShapeHasNoRoom) {
   room.positionBytes.assign(4, 1);
   EXPECT_EQ(getRefusal(makeShape("zb-h1", 4, 8), room), std::nullopt);
   EXPECT_EQ(getRefusal(makeShape("1f1b", 4, 8), room),
-            "nothing waits for weight gradients in schedule 1f1b, which cannot "
-            "limit its memory");
+            "nothing waits for weight gradients in schedule 1f1b: it has no "
+            "room for that");
   EXPECT_EQ(getRefusal(makeShape("zb-v", 4, 8), room),
-            "memory is limited of 4 positions with 4 stages, schedule zb-v has "
-            "4 with 8");
+            "the room is for 4 positions and 4 stages, schedule zb-v has 4 "
+            "and 8");
   room.stages.back().waiting = -1;
   EXPECT_EQ(getRefusal(makeShape("zb-h1", 4, 8), room),
-            "memory of -1 bytes is not between 0 and 281474976710656");
+            "a room with -1 bytes: it is not between 0 and 2199023255552");
 }
 
 TEST(ScheduleTable, spanIsOfOnePosition) {

@@ -103,17 +103,20 @@ TEST(CutBound, IsTheLeastOverAllCutsOfTheirWorstCentre) {
           draw(0, 9) == 0 ? never : static_cast<double>(draw(100, 300));
       bound.raiseCentre(position, form, before, count, seconds);
     }
-    // What the first position does before meeting, by the blocks it has: where
-    // bounds know it, of the cut that was found, else of one block.
-    Weights weights = MemoryDual::getNoWeights();
-    weights.meeting = 1;
-    const CutBound::CutSums &meeting =
-        bound.getCutSums(std::vector<Weights>(shape.chunks, weights));
+    // What the first position does besides, by the blocks it has: where bounds
+    // know it, of the cut that was found, else of one block.
+    auto getSumsOfFirst =
+        [&](const StepBound &of) -> const CutBound::CutSums & {
+      std::vector<Weights> weights(shape.chunks, MemoryDual::getNoWeights());
+      for (Weights &ofChunk : weights)
+        ofChunk.meeting = 1;
+      weights[0].weightGradient = of.ofFirst.weightGradient;
+      return bound.getCutSums(weights);
+    };
     bool countsFirst = options.effort == CutBound::Effort::all;
 
     CutPath found = bound.find(never);
-    double meetingOfFound =
-        found.counts.empty() ? 0 : meeting[found.counts.front()];
+    int64_t firstOfFound = found.counts.empty() ? 0 : found.counts.front();
     double least = never;
     std::vector<int64_t> counts;
     forEachCut(perChunk, shape.positions, counts, [&] {
@@ -127,7 +130,8 @@ TEST(CutBound, IsTheLeastOverAllCutsOfTheirWorstCentre) {
               bound.getOthers(position, form, before, counts[position]);
           if (countsFirst && position > 0 &&
               forms[form].bound.meetingPosition == 0)
-            seconds += meeting[counts.front()] - meetingOfFound;
+            seconds += getSumsOfFirst(forms[form].bound)[counts.front()] -
+                       getSumsOfFirst(forms[form].bound)[firstOfFound];
           worst = std::max(worst, seconds);
         }
         before += counts[position];

@@ -428,6 +428,9 @@ TEST(Pipeline, IsVerified) {
   expect("P2", [](PlanningAnswer &answer) {
     answer.pipeline->latencies = {1, 1, 1};
   });
+  expect("P2", [](PlanningAnswer &answer) {
+    answer.pipeline->room.positionBytes = {1};
+  });
   expect("P3", [](PlanningAnswer &answer) { answer.stages.pop_back(); });
   expect("P3", [](PlanningAnswer &answer) { answer.stages[0] = 2; });
   expect("P4", [](PlanningAnswer &answer) { answer.stages[0] = 1; });
