@@ -103,10 +103,20 @@ public:
   SpaceSearchResult run(const SpaceSearchOptions &options);
 
 private:
+  /// Bounds within more memory are bounds within less.
+  void keepBound(double memoryLimitBytes, SpaceSearchResult &result);
+
   SpaceSource &source;
   std::unique_ptr<SpaceStates> states;
   /// Of the best plans of all searches, one after the other.
   std::vector<Configuration> trail;
+  /// The highest bound of a configuration so far, and within what memory.
+  struct Bound {
+    double seconds = 0, memoryLimitBytes = 0;
+    std::string source;
+    int64_t microBatches = 0, positions = 0;
+  };
+  Bound known;
 };
 
 SpaceSearchResult searchSpaces(SpaceSource &source,

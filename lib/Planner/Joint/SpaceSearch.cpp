@@ -363,6 +363,7 @@ SpaceSearchResult SpaceSearch::run(const SpaceSearchOptions &options) {
   Clock::time_point start = Clock::now();
   states->setMemoryLimit(options.memoryLimitBytes, options.spareBytes);
   SpaceSearchResult result = Search(source, *states, trail, options).run();
+  keepBound(options.memoryLimitBytes, result);
   if (result.plan || options.spareBytes == 0)
     return result;
   SpaceSearchOptions rest = options;
@@ -370,6 +371,26 @@ SpaceSearchResult SpaceSearch::run(const SpaceSearchOptions &options) {
   rest.timeBudgetSeconds -=
       std::chrono::duration<double>(Clock::now() - start).count();
   return run(rest);
+}
+
+void SpaceSearch::keepBound(double memoryLimitBytes,
+                            SpaceSearchResult &result) {
+  Certificate &certificate = result.certificate;
+  if (memoryLimitBytes <= known.memoryLimitBytes &&
+      known.seconds > certificate.lowerBoundSeconds) {
+    certificate.lowerBoundSeconds =
+        result.plan ? std::min(known.seconds, certificate.upperBoundSeconds)
+                    : known.seconds;
+    certificate.exact = result.plan && certificate.lowerBoundSeconds ==
+                                           certificate.upperBoundSeconds;
+    result.boundSource = known.source;
+    result.boundMicroBatches = known.microBatches;
+    result.boundPositions = known.positions;
+  } else if (result.boundMicroBatches > 0) {
+    known = {certificate.lowerBoundSeconds, memoryLimitBytes,
+             result.boundSource, result.boundMicroBatches,
+             result.boundPositions};
+  }
 }
 
 SpaceSearchResult parplan::searchSpaces(SpaceSource &source,

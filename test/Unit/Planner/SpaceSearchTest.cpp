@@ -223,6 +223,30 @@ TEST(SpaceSearch, LaterSearchesMayHaveLessMemory) {
   EXPECT_GT(fewerCalls, 10);
 }
 
+TEST(SpaceSearch, BoundsOfEarlierOnesHoldWithLessMemory) {
+  int raised = 0;
+  for (unsigned seed = 0; seed < 10; ++seed) {
+    SCOPED_TRACE(seed);
+    StubSource source(seed, {});
+    SpaceSearch search(source);
+    SpaceSearchOptions options;
+    options.memoryLimitBytes = 2 * source.memoryLimitBytes;
+    SpaceSearchResult first = search.run(options);
+    if (first.boundMicroBatches == 0)
+      continue;
+    // Nothing is found out any more.
+    options.memoryLimitBytes = source.memoryLimitBytes;
+    options.timeBudgetSeconds = 0;
+    SpaceSearchResult second = search.run(options);
+    EXPECT_GE(second.certificate.lowerBoundSeconds,
+              first.certificate.lowerBoundSeconds);
+    EXPECT_LE(second.certificate.lowerBoundSeconds,
+              source.search(source.memoryLimitBytes).seconds * (1 + 1e-9));
+    raised += second.boundSource == first.boundSource;
+  }
+  EXPECT_GT(raised, 0);
+}
+
 TEST(SpaceSearch, PlansLeaveBytesFreeUnlessNoneDoes) {
   int sparing = 0, others = 0;
   for (unsigned seed = 500; seed < 540; ++seed) {
