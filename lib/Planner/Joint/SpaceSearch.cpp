@@ -378,6 +378,11 @@ void SpaceSearch::keepBound(double memoryLimitBytes,
   Certificate &certificate = result.certificate;
   if (memoryLimitBytes <= known.memoryLimitBytes &&
       known.seconds > certificate.lowerBoundSeconds) {
+    PARPLAN_CHECK(!result.plan ||
+                      known.seconds <=
+                          certificate.upperBoundSeconds * (1 + 1e-9),
+                  "the earlier bound ", known.seconds, " of ", known.source,
+                  " is above a plan of ", certificate.upperBoundSeconds, " s");
     certificate.lowerBoundSeconds =
         result.plan ? std::min(known.seconds, certificate.upperBoundSeconds)
                     : known.seconds;
