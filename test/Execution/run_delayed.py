@@ -18,7 +18,7 @@ from verdicts import Verdicts
 SCHEDULES = ["gpipe", "1f1b", "1f1b-eager", "interleaved:2", "zb-h1", "zb-h2", "zb-v", "v-half", "v-min"]
 SEEDS = 2
 STEPS = 3
-# Lists of (ranks, --force); the programs of a list agree.
+# Lists of (ranks, --force, other options); the programs of a list agree.
 GROUPS = [
     [(4, "dp=2,tp1d=2,micro-batches=2")],
     [(2, "dp=2,zero=3,micro-batches=2")],
@@ -43,13 +43,13 @@ def run_with(seed, *arguments):
 
 def check_group(parplan, folder, case, task, precision, group, seeds):
     first = None
-    for ranks, specification in group:
+    for ranks, specification, *others in group:
         with tempfile.TemporaryDirectory(prefix="parplan-") as work:
             out, saved = os.path.join(work, "out"), os.path.join(work, "trained.safetensors")
-            compile_step(parplan, folder, case, task, ranks, specification, precision, out)
+            compile_step(parplan, folder, case, task, ranks, specification, precision, out, *others)
             order = None
             for seed in [0, *seeds]:
-                what = f"{specification}, " + (f"delays {seed}" if seed else "no delays")
+                what = " ".join([specification, *others]) + ", " + (f"delays {seed}" if seed else "no delays")
                 metrics = run_with(seed, folder, task, ranks, STEPS, out, saved)
                 with open(saved, "rb") as file:
                     weights = file.read()

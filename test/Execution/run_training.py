@@ -26,12 +26,17 @@ from run_inference import check_prediction, execute, read_json
 from verdicts import Verdicts
 
 CONFIGURATIONS = [(1, ""), (4, "dp=2,tp1d=2,micro-batches=2"), (2, "dp=2,zero=1"), (4, "dp=4,zero=3"), (3, "dp=3")]
-# Ranks, what is forced, and a cluster file in place of the preset. Causal rings are planned for slow devices: there it pays
-# that their order is zig-zag.
+HERE = os.path.dirname(os.path.abspath(__file__))
+# Causal rings are planned for slow devices: there it pays that their order is zig-zag.
+SLOW_HOST = ("--cluster", os.path.join(HERE, "slow_host.json"))
+SLOW_PAIRS = ("--cluster", os.path.join(HERE, "slow_pairs.json"))
+# Ranks, what is forced, and other options.
 STRATEGIES = {
-    "gpt2-dynamic": [(6, "tp2d=2x3"), (8, "tp2.5d=2x2x2"), (2, "tp1d=2,sp=off"), (4, "cp=2,tp1d=2,node:*attention*:ring", "slow_host.json"),
+    "gpt2-dynamic": [(6, "tp2d=2x3"), (8, "tp2.5d=2x2x2"), (2, "tp1d=2,sp=off"), (4, "cp=2,tp1d=2,node:*attention*:ring", *SLOW_HOST),
         (8, "pp=2,dp=2,tp1d=2,micro-batches=2,schedule=1f1b,zero=2,recompute=full,offload=optimizer:cpu"),
-        (4, "pp=4,micro-batches=8,schedule=zb-h1"), (4, "parameter-server=sync,micro-batches=2"),
+        (4, "pp=4,micro-batches=8,schedule=zb-h1"),
+        # What waits for gradients of weights has a room of its own.
+        (4, "pp=4,micro-batches=8,schedule=zb-h1", "--memory-limit", "1950K"), (4, "parameter-server=sync,micro-batches=2"),
         (6, "parameter-server=sync,servers=2")],
     "llama-train": [
         # Attention in one dimension, the rest of the block in two.
@@ -42,7 +47,7 @@ STRATEGIES = {
             "node:node_linear_5:3d,node:node_linear_6:3d,node:node_linear_7:summa2d,node:node_linear_8:summa2d,"
             "node:node_linear_9:summa2d,node:node_linear_10:summa2d,node:node_linear_11:summa2d,node:node_linear_12:summa2d,"
             "node:node_linear_13:summa2d"),
-        (4, "cp=4,node:*attention*:ring", "slow_host.json"), (2, "cp=2,micro-batches=2,node:*attention*:ring", "slow_host.json"), (4, "dp=2,cp=2,node:*attention*:all-to-all"),
+        (4, "cp=4,node:*attention*:ring", *SLOW_HOST), (2, "cp=2,micro-batches=2,node:*attention*:ring", *SLOW_HOST), (4, "dp=2,cp=2,node:*attention*:all-to-all"),
         # Variables are stored over data and context axes alike.
         (2, "cp=2,zero=1"), (4, "dp=2,cp=2,micro-batches=2,zero=2"), (4, "dp=2,cp=2,zero=3"),
         (2, "pp=2,micro-batches=4,schedule=interleaved:2"), (4, "pp=2,dp=2,zero=2,micro-batches=4,schedule=interleaved:2"),
@@ -53,10 +58,10 @@ STRATEGIES = {
         (4, "node:node_MatMul_27:column,node:node_MatMul_35:column,node:node_MatMul_43:column,node:node_MatMul_90:row,"
             "node:node_MatMul_92:summa2d,node:node_MatMul_101:gather2d"),
         (8, "tp3d=2x2x2"), (2, "pp=2,micro-batches=4,schedule=zb-v"), (1, "offload=parameters:nvme")],
-    "bert-train": [(3, "cp=3,node:*attention*:ring", "slow_host.json"), (4, "dp=2,tp1d=2,sp=on"), (8, "tp2d=2x2,dp=2"),
+    "bert-train": [(3, "cp=3,node:*attention*:ring", *SLOW_HOST), (4, "dp=2,tp1d=2,sp=on"), (8, "tp2d=2x2,dp=2"),
                    (3, "pp=3,micro-batches=4,schedule=v-half"),
                    # Data axes within and between nodes divide neither the samples nor the parameters.
-                   (6, "dp=6,zero=3", "slow_pairs.json")],
+                   (6, "dp=6,zero=3", *SLOW_PAIRS)],
     "experts-gather-train": [(2, "ep=2"), (4, "ep=2,tp1d=2")],
     # Stacks of the experts' weights: in pieces, on the host, split unevenly, and in a stage.
     "experts-loop-train": [(2, "ep=2"), (4, "ep=4"), (4, "ep=2,dp=2"), (4, "ep=2,tp1d=2"), (3, "ep=3"),
@@ -103,8 +108,8 @@ def check_weights(saved, initial, expected):
     return relative
 
 
-def compile_step(parplan, folder, case, task, ranks, specification, precision, out, cluster=None):
-    """Returns the plan."""
+def compile_step(parplan, folder, case, task, ranks, specification, precision, out, *others):
+    """Returns the plan. `others` are further options."""
     command = [parplan, os.path.join(folder, "model.onnx"), "--gpus", str(ranks), "--target", "host", "-o", out, "--train",
                "--loss", task["loss"], "--optimizer", task["optimizer"], "--global-batch", str(task["global_batch"]),
                "--precision", precision, "--report-gradient-norm"]
@@ -115,12 +120,11 @@ def compile_step(parplan, folder, case, task, ranks, specification, precision, o
             command += ["--dim", f"{name}={value}"]
     if specification:
         command += ["--force", specification]
-    if cluster:
-        command += ["--cluster", os.path.join(os.path.dirname(os.path.abspath(__file__)), cluster)]
-    execute(command)
+    execute(command + list(others))
     plan = read_json(os.path.join(out, "plan.json"))
     Forced(specification).check_plan(plan, ranks)
     expect(":ring" not in specification or plan["config"].get("sequence", {"zigzag": 2})["zigzag"] > 1, "a causal ring is in the model's order")
+    expect("--memory-limit" not in others or "waiting_room_bytes" in plan["config"], "nothing limits what waits for gradients of weights")
     return plan
 
 
@@ -132,9 +136,9 @@ def train(folder, task, ranks, steps, out, saved):
     return read_json(metrics)
 
 
-def run(parplan, folder, case, task, ranks, specification, cluster, work):
+def run(parplan, folder, case, task, ranks, specification, others, work):
     out, saved = os.path.join(work, "out"), os.path.join(work, "trained.safetensors")
-    plan = compile_step(parplan, folder, case, task, ranks, specification, "fp32", out, cluster)
+    plan = compile_step(parplan, folder, case, task, ranks, specification, "fp32", out, *others)
     steps = len(task["losses"])
     metrics = train(folder, task, ranks, steps, out, saved)
     Forced(specification).check_communication(metrics)
@@ -158,11 +162,11 @@ def run(parplan, folder, case, task, ranks, specification, cluster, work):
     return verdict
 
 
-def compare_precisions(parplan, folder, case, task, ranks, specification, cluster, precision, work):
+def compare_precisions(parplan, folder, case, task, ranks, specification, others, precision, work):
     losses = []
     for each in ("fp32", precision):
         out = os.path.join(work, each)
-        compile_step(parplan, folder, case, task, ranks, specification, each, out, cluster)
+        compile_step(parplan, folder, case, task, ranks, specification, each, out, *others)
         losses.append(train(folder, task, ranks, PRECISION_STEPS, out, os.path.join(work, "trained.safetensors"))["loss"])
     wanted, narrow = losses
     expect(len(wanted) == len(narrow) == PRECISION_STEPS, f"{len(narrow)} losses for {PRECISION_STEPS} steps")
@@ -195,8 +199,8 @@ def main():
         for index, task in enumerate(case["train"][:1] if options.strategies else case["train"]):
             if options.run and index not in options.run:
                 continue
-            for ranks, specification, *cluster in configurations if index == 0 or options.run else configurations[:2]:
-                step = (parplan, folder, case, task, ranks, specification, cluster[0] if cluster else None)
+            for ranks, specification, *others in configurations if index == 0 or options.run else configurations[:2]:
+                step = (parplan, folder, case, task, ranks, specification, others)
 
                 def check(step=step):
                     with tempfile.TemporaryDirectory(prefix="parplan-") as work:
@@ -204,7 +208,7 @@ def main():
                             return compare_precisions(*step, options.precision, work)
                         return run(*step, work)
 
-                verdicts.check(f"{name}, {task['optimizer']}, {ranks} ranks, {specification or 'nothing forced'}", check)
+                verdicts.check(f"{name}, {task['optimizer']}, {ranks} ranks, {' '.join([specification or 'nothing forced', *others])}", check)
     verdicts.end()
 
 
