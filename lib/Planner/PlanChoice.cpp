@@ -219,13 +219,13 @@ private:
     return possible;
   }
 
-  /// Searches candidates as long as there is time. Of several, and of a
-  /// joint search, as much is left for what follows; of one what bounds of
-  /// others take.
+  /// Searches candidates as long as there is time. Of several as much is left
+  /// for what follows, of one what bounds of others take, and of a joint search
+  /// what another one does, which knows what the first one was told.
   void open(const CandidateRound &round) {
     std::vector<PlanCandidate> possible = prepare(round);
-    bool isAlone = possible.size() == 1;
-    double rest = !isAlone || possible.front().isJoint() ? 1 : 0.1;
+    bool isJoint = round.front().isJoint(), isAlone = possible.size() == 1;
+    double rest = isJoint ? 0.25 : isAlone ? 0.1 : 1;
     for (auto [index, candidate] : llvm::enumerate(possible)) {
       double left = getSecondsLeft();
       if ((hasLooked() || candidate.isJoint()) && left <= 0) {

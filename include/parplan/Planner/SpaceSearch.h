@@ -64,7 +64,9 @@ struct SpaceSearchOptions {
   /// The answer is the best so far, with its bound, when time is over or
   /// somebody sets `stop`.
   double timeBudgetSeconds = std::numeric_limits<double>::infinity();
-  /// As long as there is no plan, time is over no sooner.
+  /// As long as there is no plan, time is over after that share of it, but no
+  /// sooner than after so many seconds.
+  double shareWithoutPlan = 1;
   double patienceSeconds = 0;
   const std::atomic<bool> *stop = nullptr;
   std::function<void(const SpaceSearchProgress &)> progress;

@@ -23,8 +23,10 @@ bool Incumbent::isOver(double seconds) const {
   if (options.stop && options.stop->load())
     return true;
   std::chrono::duration<double> used = Clock::now() - start;
-  return used.count() >
-         (result.plan ? seconds : std::max(seconds, options.patienceSeconds));
+  if (!result.plan)
+    seconds =
+        std::max(seconds * options.shareWithoutPlan, options.patienceSeconds);
+  return used.count() > seconds;
 }
 
 bool Incumbent::keepBetter(JudgedPlan plan,

@@ -385,6 +385,15 @@ TEST(SpaceSearch, GoesOnBeyondItsTimeUntilThereIsAPlan) {
   EXPECT_TRUE(found.isCutShort);
 }
 
+TEST(SpaceSearch, HasLessTimeWithoutAPlan) {
+  Seeded source(1, {});
+  SpaceSearchOptions options;
+  options.memoryLimitBytes = 1e12;
+  options.timeBudgetSeconds = 60;
+  options.shareWithoutPlan = 0;
+  EXPECT_FALSE(searchSpaces(source, options).plan);
+}
+
 TEST(SpaceSearch, BeginsWithWhatHadTheBestPlansBefore) {
   StubSource source(1, {});
   SpaceSearch search(source);
