@@ -16,7 +16,6 @@
 #include "passes/Memory/Passes.h"
 #include "passes/Partition/Passes.h"
 #include "passes/Pipeline/Passes.h"
-#include "passes/Schedule/ExtractProgram.h"
 #include "passes/Schedule/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -61,11 +60,11 @@ parplan::lower(const Frontend &frontend, const PlanningAnswer &answer,
         }))
       return std::nullopt;
   }
+  Program program;
   if (!run("schedule", [&](mlir::OpPassManager &manager) {
-        buildSchedulePipeline(manager, &costs);
+        buildSchedulePipeline(manager, &costs, &program);
       }))
     return std::nullopt;
-  Program program = extractProgram(*lowered.module);
   std::optional<std::string> fault = verifyProgram(program);
   PARPLAN_CHECK(!fault, "the scheduled program is faulty: ", *fault);
   lowered.prediction = predictResources(program);

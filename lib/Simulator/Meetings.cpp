@@ -23,9 +23,10 @@ int64_t Program::getFirstRank(size_t program) const {
          programOf.begin();
 }
 
-MeetingFinder::MeetingFinder(const Program &program, size_t own)
+MeetingFinder::MeetingFinder(const Program &program, size_t own,
+                             Meetings &meetings)
     : program(program), statements(program.ranks[own].statements),
-      rank(program.getFirstRank(own)) {
+      meetings(meetings), rank(program.getFirstRank(own)) {
   if (program.programOf.empty())
     for (size_t each = 0; each < program.ranks.size(); ++each)
       firstRanks.insert(static_cast<int64_t>(each));
@@ -54,32 +55,50 @@ const MeetingFinder::Group &MeetingFinder::getGroup(int communicator) {
   return group;
 }
 
+static bool isMessage(CollectiveKind kind) {
+  return kind == CollectiveKind::send || kind == CollectiveKind::receive;
+}
+
+MeetingFinder::Stand
+MeetingFinder::makeStand(const ProgramStatement &statement) {
+  const Group &group = getGroup(statement.communicator);
+  int64_t sender = -1, receiver = -1;
+  if (isMessage(statement.collective)) {
+    PARPLAN_CHECK(
+        firstRanks.count(group.members[static_cast<size_t>(statement.peer)]),
+        "a message to a rank that another stands for");
+    bool isSend = statement.collective == CollectiveKind::send;
+    sender = isSend ? group.self : statement.peer;
+    receiver = isSend ? statement.peer : group.self;
+  }
+  return {&meetings.numbers[{statement.communicator, group.first, sender,
+                             receiver}],
+          sender == -1 ? group.participants : 2};
+}
+
 MeetingPlace MeetingFinder::find(int64_t index) {
   const ProgramStatement &statement = statements[static_cast<size_t>(index)];
   // All arrive at the same time.
   if (program.isSameForAllRanks())
-    return {{statement.communicator, 0, -1, -1, index}, /*participants=*/1};
-  bool isSend = statement.collective == CollectiveKind::send;
-  bool isReceive = statement.collective == CollectiveKind::receive;
-  const Group &group = getGroup(statement.communicator);
-  int64_t sender = -1, receiver = -1;
-  if (isSend || isReceive) {
-    PARPLAN_CHECK(
-        firstRanks.count(group.members[static_cast<size_t>(statement.peer)]),
-        "a message to a rank that another stands for");
-    sender = isSend ? group.self : statement.peer;
-    receiver = isSend ? statement.peer : group.self;
-  }
-  int64_t &count =
-      counts[{statement.communicator, group.first, sender, receiver, 0}];
-  MeetingKey key{statement.communicator, group.first, sender, receiver,
-                 count++};
-  return {key, sender == -1 ? group.participants : 2};
+    return {meetings.count++, /*participants=*/1};
+  bool isAlone = !isMessage(statement.collective);
+  std::tuple key{statement.communicator,
+                 isAlone ? CollectiveKind::allReduce : statement.collective,
+                 isAlone ? -1 : statement.peer};
+  auto place = stands.find(key);
+  if (place == stands.end())
+    place = stands.emplace(key, makeStand(statement)).first;
+  Stand &stand = place->second;
+  if (stand.next == stand.numbers->size())
+    stand.numbers->push_back(meetings.count++);
+  return {(*stand.numbers)[stand.next++], stand.participants};
 }
 
 namespace {
 
-/// Runs the streams of all ranks without time until nothing moves.
+/// Runs the streams of all ranks without time until nothing moves. What only
+/// follows what is before it on its stream never stops one: of that nothing is
+/// kept.
 class Progress {
 public:
   explicit Progress(const Program &program)
@@ -100,20 +119,25 @@ public:
   }
 
 private:
+  /// Calls that are issued together, a record or a wait.
   struct Task {
     int64_t statement = -1;
-    /// Calls that are issued together.
-    std::vector<MeetingKey> calls;
-    /// Statement of the record that a wait is for.
+    /// Of those in `calls`, the first one and behind the last.
+    int64_t firstCall = 0, endCall = 0;
+    /// Which record of the rank this is, or waits for.
     int64_t record = -1;
+    bool isWait = false;
     bool hasArrived = false;
   };
   struct Queue {
     std::vector<Task> tasks;
+    /// The meetings of its calls.
+    std::vector<int64_t> calls;
     size_t next = 0;
   };
   struct RankState {
     std::array<Queue, ProgramStream::count> queues;
+    /// By the number of the record.
     std::vector<bool> isDone;
   };
 
@@ -121,48 +145,68 @@ private:
     const std::vector<ProgramStatement> &statements =
         program.ranks[rank].statements;
     RankState &state = states[rank];
-    state.isDone.resize(statements.size());
-    MeetingFinder meetings(program, rank);
+    MeetingFinder finder(program, rank, meetings);
     std::map<int, int64_t> lastRecord;
     std::array<int, ProgramStream::count> openGroup;
     openGroup.fill(-1);
     for (size_t i = 0; i < statements.size(); ++i) {
       const ProgramStatement &statement = statements[i];
       auto stream = static_cast<size_t>(statement.stream);
-      auto index = static_cast<int64_t>(i);
-      std::vector<Task> &tasks = state.queues[stream].tasks;
       bool joins =
           statement.group != -1 && statement.group == openGroup[stream];
       openGroup[stream] = statement.group;
-      Task &task = joins ? tasks.back() : tasks.emplace_back();
-      task.statement = index;
-      if (statement.kind == StatementKind::communicate) {
-        MeetingPlace place = meetings.find(index);
-        missing.try_emplace(place.key, place.participants);
-        task.calls.push_back(place.key);
-      } else if (statement.kind == StatementKind::record) {
-        lastRecord[statement.event] = index;
-      } else if (statement.kind == StatementKind::wait) {
+      bool isCall = statement.kind == StatementKind::communicate,
+           isRecord = statement.kind == StatementKind::record,
+           isWait = statement.kind == StatementKind::wait;
+      if (!isCall && !isRecord && !isWait)
+        continue;
+      Queue &queue = state.queues[stream];
+      auto calls = static_cast<int64_t>(queue.calls.size());
+      Task &task = joins ? queue.tasks.back() : queue.tasks.emplace_back();
+      task.statement = static_cast<int64_t>(i);
+      if (!joins)
+        task.firstCall = task.endCall = calls;
+      if (isCall) {
+        MeetingPlace place = finder.find(task.statement);
+        addMeeting(place);
+        queue.calls.push_back(place.number);
+        ++task.endCall;
+      } else if (isRecord) {
+        task.record = static_cast<int64_t>(state.isDone.size());
+        state.isDone.push_back(false);
+        lastRecord[statement.event] = task.record;
+      } else {
         task.record = lastRecord.at(statement.event);
+        task.isWait = true;
       }
     }
+  }
+
+  void addMeeting(const MeetingPlace &place) {
+    if (static_cast<size_t>(place.number) == missing.size())
+      missing.push_back(place.participants);
   }
 
   bool advance(RankState &rank, Queue &queue) {
     if (queue.next == queue.tasks.size())
       return false;
     Task &task = queue.tasks[queue.next];
-    if (task.record >= 0 && !rank.isDone[static_cast<size_t>(task.record)])
+    if (task.isWait && !rank.isDone[static_cast<size_t>(task.record)])
       return false;
-    bool moved = !task.calls.empty() && !task.hasArrived;
+    auto countMissing = [&](int64_t call) -> int64_t & {
+      return missing[static_cast<size_t>(
+          queue.calls[static_cast<size_t>(call)])];
+    };
+    bool moved = task.firstCall != task.endCall && !task.hasArrived;
     if (moved)
-      for (const MeetingKey &key : task.calls)
-        --missing.at(key);
+      for (int64_t call = task.firstCall; call != task.endCall; ++call)
+        --countMissing(call);
     task.hasArrived = true;
-    for (const MeetingKey &key : task.calls)
-      if (missing.at(key) > 0)
+    for (int64_t call = task.firstCall; call != task.endCall; ++call)
+      if (countMissing(call) > 0)
         return moved;
-    rank.isDone[static_cast<size_t>(task.statement)] = true;
+    if (task.record >= 0)
+      rank.isDone[static_cast<size_t>(task.record)] = true;
     ++queue.next;
     return true;
   }
@@ -173,10 +217,12 @@ private:
     int named = 0;
     for (size_t rank = 0; rank < states.size(); ++rank)
       for (const Queue &queue : states[rank].queues) {
-        if (queue.next == queue.tasks.size() ||
-            queue.tasks[queue.next].calls.empty() || named == 4)
+        if (queue.next == queue.tasks.size() || named == 4)
           continue;
-        int64_t index = queue.tasks[queue.next].statement;
+        const Task &task = queue.tasks[queue.next];
+        if (task.firstCall == task.endCall)
+          continue;
+        int64_t index = task.statement;
         const ProgramStatement &statement =
             program.ranks[rank].statements[static_cast<size_t>(index)];
         text += concat(
@@ -192,8 +238,10 @@ private:
   }
 
   const Program &program;
+  Meetings meetings;
   std::vector<RankState> states;
-  std::map<MeetingKey, int64_t> missing;
+  /// Of each meeting the ranks that are not there yet.
+  std::vector<int64_t> missing;
 };
 
 } // namespace

@@ -16,14 +16,24 @@
 
 namespace parplan {
 
-/// A call in which several ranks meet: communicator, first rank of the group,
-/// sender and receiver (-1 for collectives), number among its equals.
-using MeetingKey = std::tuple<int, int64_t, int64_t, int64_t, int64_t>;
-
 struct MeetingPlace {
-  MeetingKey key;
+  /// Of the meeting; from 0, in the order in which they are found.
+  int64_t number;
   /// Ranks that take part.
   int64_t participants;
+};
+
+/// The calls of a program in which several ranks meet.
+class Meetings {
+private:
+  friend class MeetingFinder;
+
+  /// Communicator, first rank of the group, sender and receiver (-1 for
+  /// collectives): what is called there meets in this order.
+  using Channel = std::tuple<int, int64_t, int64_t, int64_t>;
+
+  std::map<Channel, std::vector<int64_t>> numbers;
+  int64_t count = 0;
 };
 
 /// Finds where the calls of a rank meet those of others; asked in the order of
@@ -32,7 +42,7 @@ class MeetingFinder {
 public:
   /// Of the first rank that runs `own` of the programs; of those that run one
   /// only the first takes part.
-  MeetingFinder(const Program &program, size_t own);
+  MeetingFinder(const Program &program, size_t own, Meetings &meetings);
 
   /// `index` is a statement that communicates.
   MeetingPlace find(int64_t index);
@@ -45,12 +55,22 @@ private:
   };
   const Group &getGroup(int communicator);
 
+  /// Where a rank is in the calls of a channel.
+  struct Stand {
+    std::vector<int64_t> *numbers;
+    int64_t participants;
+    size_t next = 0;
+  };
+  Stand makeStand(const ProgramStatement &statement);
+
   const Program &program;
   const std::vector<ProgramStatement> &statements;
+  Meetings &meetings;
   int64_t rank;
   std::set<int64_t> firstRanks;
   std::map<int, Group> groups;
-  std::map<MeetingKey, int64_t> counts;
+  /// By communicator, kind of message (collectives are one), and peer.
+  std::map<std::tuple<int, CollectiveKind, int64_t>, Stand> stands;
 };
 
 } // namespace parplan

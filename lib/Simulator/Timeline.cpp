@@ -18,15 +18,15 @@ using namespace parplan;
 namespace {
 
 struct Meeting {
+  /// Ranks that are not there yet.
   int64_t missing = 0;
   double startSeconds = 0;
 };
 
 struct Call {
   int64_t statement;
-  MeetingKey key;
-  /// Ranks that take part.
-  int64_t participants;
+  /// Number of the meeting.
+  int64_t meeting;
   double seconds;
 };
 
@@ -82,7 +82,8 @@ private:
   const CostModel &costs;
   std::vector<RankGroup> groups;
   std::vector<RankState> states;
-  std::map<MeetingKey, Meeting> meetings;
+  Meetings numbers;
+  std::vector<Meeting> meetings;
   std::vector<TimelineSpan> spans;
 };
 
@@ -110,7 +111,9 @@ Call Replay::makeCall(size_t rank, int64_t index, MeetingFinder &finder) {
       costs.getCollectiveSeconds(isReceive ? CollectiveKind::send : kind,
                                  groups[communicator], statement.bytes);
   MeetingPlace place = finder.find(index);
-  return {index, place.key, place.participants, seconds};
+  if (static_cast<size_t>(place.number) == meetings.size())
+    meetings.push_back({place.participants});
+  return {index, place.number, seconds};
 }
 
 double Replay::getLaunchSeconds(const ProgramStatement &statement) const {
@@ -128,7 +131,7 @@ void Replay::addTasks(size_t rank) {
   const std::vector<ProgramStatement> &statements =
       program.ranks[rank].statements;
   std::map<int, int64_t> lastRecord;
-  MeetingFinder finder(program, rank);
+  MeetingFinder finder(program, rank, numbers);
   std::array<int, ProgramStream::count> openGroup;
   openGroup.fill(-1);
   for (int64_t i = 0; i < static_cast<int64_t>(statements.size()); ++i) {
@@ -166,23 +169,20 @@ bool Replay::communicate(size_t rank, int stream, Task &task) {
   if (!task.hasArrived) {
     task.hasArrived = true;
     for (const Call &call : task.calls) {
-      auto [place, isNew] = meetings.try_emplace(call.key);
-      Meeting &meeting = place->second;
-      if (isNew)
-        meeting.missing = call.participants;
+      Meeting &meeting = meetings[static_cast<size_t>(call.meeting)];
       --meeting.missing;
       meeting.startSeconds = std::max(meeting.startSeconds, state.seconds);
     }
   }
   double end = state.seconds;
   for (const Call &call : task.calls) {
-    const Meeting &meeting = meetings.at(call.key);
+    const Meeting &meeting = meetings[static_cast<size_t>(call.meeting)];
     if (meeting.missing > 0)
       return moved;
     end = std::max(end, meeting.startSeconds + call.seconds);
   }
   for (const Call &call : task.calls) {
-    double start = meetings.at(call.key).startSeconds;
+    double start = meetings[static_cast<size_t>(call.meeting)].startSeconds;
     addSpan(rank, stream, call.statement, start, start + call.seconds);
   }
   state.seconds = end;

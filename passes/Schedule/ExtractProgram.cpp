@@ -73,18 +73,22 @@ static_assert(static_cast<int>(exec::StreamKind::storage) ==
 class Extractor {
 public:
   Extractor(exec::ProgramOp program, Program &result)
-      : program(program), body(program.getBody().front()), result(result),
-        opCount(body.getOperations().size()) {
+      : program(program), body(program.getBody().front()), result(result) {}
+
+  /// One after the other.
+  void numberCommunicators() {
     // The calls of communicators of the same axes on other streams meet
     // others.
-    for (auto communicator : body.getOps<exec::CommunicatorOp>()) {
+    for (exec::CommunicatorOp communicator : declared) {
       FailureOr<AxisList> axes = communicator.getAxes().resolve(result.mesh);
       communicators[communicator.getSymNameAttr()] =
           addCommunicator({communicator.getLabel(), *axes});
     }
   }
 
-  void addBuffers() {
+  void addDeclarations() {
+    opCount = body.getOperations().size();
+    llvm::append_range(declared, body.getOps<exec::CommunicatorOp>());
     findGradients();
     if (auto bounds =
             program->getAttrOfType<DenseI64ArrayAttr>(arenaBoundsName))
@@ -289,7 +293,8 @@ private:
   exec::ProgramOp program;
   Block &body;
   Program &result;
-  size_t opCount;
+  size_t opCount = 0;
+  SmallVector<exec::CommunicatorOp> declared;
   RankProgram common;
   llvm::DenseMap<Attribute, int> communicators;
   llvm::DenseMap<Operation *, int> buffers;
@@ -306,7 +311,9 @@ Program extractProgram(ArrayRef<exec::ProgramOp> programs) {
     extractors.emplace_back(program, result);
   MLIRContext *context = exec::ProgramOp(programs.front()).getContext();
   parallelForEach(context, extractors,
-                  [](Extractor &extractor) { extractor.addBuffers(); });
+                  [](Extractor &extractor) { extractor.addDeclarations(); });
+  for (Extractor &extractor : extractors)
+    extractor.numberCommunicators();
   RankClasses classes(programs, result.mesh);
   std::map<std::vector<int64_t>, int64_t> numbers;
   std::vector<int64_t> programOf, firstRanks;

@@ -20,6 +20,7 @@ class OpPassManager;
 namespace parplan {
 
 class PlanCosts;
+struct Program;
 
 #define GEN_PASS_DECL
 #include "passes/Schedule/Passes.h.inc"
@@ -31,10 +32,16 @@ class PlanCosts;
 /// preset `host` where there are none.
 std::unique_ptr<mlir::Pass> createToExec(const PlanCosts *costs);
 
+/// parplan-verify-programs, which leaves in `extracted` what it verified for
+/// the simulator; that takes too long to do twice.
+std::unique_ptr<mlir::Pass> createVerifyPrograms(Program *extracted);
+
 /// Appends the schedule phase: in, the program of one rank on tensors; out, an
-/// `exec.program`. Every pass of it also runs alone. `costs` must outlive them.
+/// `exec.program`, and in `extracted` what it does, where somebody asks for it.
+/// Every pass also runs alone. `costs` and `extracted` must outlive them.
 void buildSchedulePipeline(mlir::OpPassManager &manager,
-                           const PlanCosts *costs = nullptr);
+                           const PlanCosts *costs = nullptr,
+                           Program *extracted = nullptr);
 
 } // namespace parplan
 

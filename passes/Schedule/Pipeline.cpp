@@ -10,8 +10,8 @@
 
 namespace parplan {
 
-void buildSchedulePipeline(mlir::OpPassManager &manager,
-                           const PlanCosts *costs) {
+void buildSchedulePipeline(mlir::OpPassManager &manager, const PlanCosts *costs,
+                           Program *extracted) {
   // First, so that the transposes it adds can be fused into what produces them.
   manager.addPass(createLegalizeLayouts());
   // Before placement: what is fused away needs no buffer.
@@ -23,7 +23,7 @@ void buildSchedulePipeline(mlir::OpPassManager &manager,
   // The verifier of exec.program looks at each program,
   manager.addPass(createToExec(costs));
   // and this closes the phase.
-  manager.addPass(createVerifyPrograms());
+  manager.addPass(createVerifyPrograms(extracted));
 }
 
 } // namespace parplan

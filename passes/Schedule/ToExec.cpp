@@ -67,6 +67,13 @@ public:
     return success();
   }
 
+  /// Of the translated function, which keeps its place in the module: to free
+  /// what is in it takes long.
+  void dropBody() {
+    function.getBody().dropAllReferences();
+    function.getBody().getBlocks().clear();
+  }
+
 private:
   /// Copies the kernels that the function launches into the program.
   void addKernels() {
@@ -325,6 +332,7 @@ struct ToExecPass : impl::ToExecBase<ToExecPass> {
       Placement &placement = translators[number]->getPlacement();
       memories[number] = placement.placeBuffers(used, looks);
       placeEvents(placement.getProgram());
+      translators[number]->dropBody();
     });
     if (!report)
       return;

@@ -200,6 +200,9 @@ private:
 };
 
 struct VerifyProgramsPass : impl::VerifyProgramsBase<VerifyProgramsPass> {
+  explicit VerifyProgramsPass(Program *extracted = nullptr)
+      : extracted(extracted) {}
+
   void runOnOperation() override {
     ModuleOp module = getOperation();
     SmallVector<ProgramOp> programs = exec::getPrograms(module);
@@ -207,17 +210,27 @@ struct VerifyProgramsPass : impl::VerifyProgramsBase<VerifyProgramsPass> {
         failed(MessageCheck().run(programs)) ||
         failed(CallCheck().run(programs)))
       return signalPassFailure();
-    if (programs.size() == 1)
+    if (programs.size() == 1 && !extracted)
       return;
     // E23.
+    Program program = extractProgram(programs);
     if (std::optional<std::string> circle =
-            findDeadlock(extractProgram(programs))) {
+            programs.size() == 1 ? std::nullopt : findDeadlock(program)) {
       module.emitError("has statements that wait in a circle: ")
           << *circle << " (E23)";
-      signalPassFailure();
+      return signalPassFailure();
     }
+    if (extracted)
+      *extracted = std::move(program);
   }
+
+  Program *extracted;
 };
 
 } // namespace
+
+std::unique_ptr<Pass> createVerifyPrograms(Program *extracted) {
+  return std::make_unique<VerifyProgramsPass>(extracted);
+}
+
 } // namespace parplan
