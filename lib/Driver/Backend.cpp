@@ -11,7 +11,6 @@
 #include "lib/Target/EmitProgram.h"
 #include "lib/Target/Manifest.h"
 #include "lib/Target/WeightLayout.h"
-#include "parplan/Support/Check.h"
 #include "parplan/Support/Files.h"
 #include "passes/Memory/Passes.h"
 #include "passes/Partition/Passes.h"
@@ -62,11 +61,14 @@ parplan::lower(const Frontend &frontend, const PlanningAnswer &answer,
   }
   Program program;
   if (!run("schedule", [&](mlir::OpPassManager &manager) {
-        buildSchedulePipeline(manager, &costs, &program);
+        buildSchedulePasses(manager, &costs);
       }))
     return std::nullopt;
-  std::optional<std::string> fault = verifyProgram(program);
-  PARPLAN_CHECK(!fault, "the scheduled program is faulty: ", *fault);
+  auto close = [&](mlir::OpPassManager &manager) {
+    manager.addPass(createVerifyPrograms(&program));
+  };
+  if (!runChecks(*lowered.module, "schedule", close, engine))
+    return std::nullopt;
   lowered.prediction = predictResources(program);
   if (answer.servers && answer.servers->staleness)
     // What servers do has no order by itself.

@@ -313,8 +313,9 @@ PlanResult JointPlanner::search(int64_t memoryLimitBytes, double seconds,
   constexpr double spareShare = 0.01;
   search.spareBytes = spareShare * search.memoryLimitBytes;
   search.timeBudgetSeconds = seconds;
-  // What fits where nothing of this does needs time, too; but to have no plan
-  // is worse than to be late.
+  // What fits where nothing of this does needs time, too: with what the choice
+  // of plans keeps back, half of all. But to have no plan is worse than to be
+  // late.
   search.shareWithoutPlan = 0.6;
   search.patienceSeconds = 5;
   search.stop = control.stop;

@@ -221,7 +221,7 @@ private:
 
   /// Searches candidates as long as there is time. Of several as much is left
   /// for what follows, of one what bounds of others take, and of a joint search
-  /// what another one does, which knows what the first one was told.
+  /// what comparisons do, or another one, which knows what the first was told.
   void open(const CandidateRound &round) {
     std::vector<PlanCandidate> possible = prepare(round);
     bool isJoint = round.front().isJoint(), isAlone = possible.size() == 1;

@@ -23,10 +23,7 @@ int64_t Program::getFirstRank(size_t program) const {
          programOf.begin();
 }
 
-MeetingFinder::MeetingFinder(const Program &program, size_t own,
-                             Meetings &meetings)
-    : program(program), statements(program.ranks[own].statements),
-      meetings(meetings), rank(program.getFirstRank(own)) {
+Meetings::Meetings(const Program &program) : program(program) {
   if (program.programOf.empty())
     for (size_t each = 0; each < program.ranks.size(); ++each)
       firstRanks.insert(static_cast<int64_t>(each));
@@ -38,11 +35,16 @@ MeetingFinder::MeetingFinder(const Program &program, size_t own,
     }
 }
 
+MeetingFinder::MeetingFinder(Meetings &meetings, size_t own)
+    : meetings(meetings), statements(meetings.program.ranks[own].statements),
+      rank(meetings.program.getFirstRank(own)) {}
+
 const MeetingFinder::Group &MeetingFinder::getGroup(int communicator) {
   auto [place, isNew] = groups.try_emplace(communicator);
   Group &group = place->second;
   if (!isNew)
     return group;
+  const Program &program = meetings.program;
   llvm::SmallVector<int64_t> members = program.mesh.getGroup(
       rank, program.communicators[static_cast<size_t>(communicator)].axes);
   group.members.assign(members.begin(), members.end());
@@ -50,8 +52,9 @@ const MeetingFinder::Group &MeetingFinder::getGroup(int communicator) {
   group.self =
       std::find(members.begin(), members.end(), rank) - members.begin();
   group.participants =
-      std::count_if(members.begin(), members.end(),
-                    [&](int64_t member) { return firstRanks.count(member); });
+      std::count_if(members.begin(), members.end(), [&](int64_t member) {
+        return meetings.firstRanks.count(member) > 0;
+      });
   return group;
 }
 
@@ -64,9 +67,9 @@ MeetingFinder::makeStand(const ProgramStatement &statement) {
   const Group &group = getGroup(statement.communicator);
   int64_t sender = -1, receiver = -1;
   if (isMessage(statement.collective)) {
-    PARPLAN_CHECK(
-        firstRanks.count(group.members[static_cast<size_t>(statement.peer)]),
-        "a message to a rank that another stands for");
+    PARPLAN_CHECK(meetings.firstRanks.count(
+                      group.members[static_cast<size_t>(statement.peer)]),
+                  "a message to a rank that another stands for");
     bool isSend = statement.collective == CollectiveKind::send;
     sender = isSend ? group.self : statement.peer;
     receiver = isSend ? statement.peer : group.self;
@@ -76,22 +79,23 @@ MeetingFinder::makeStand(const ProgramStatement &statement) {
           sender == -1 ? group.participants : 2};
 }
 
-MeetingPlace MeetingFinder::find(int64_t index) {
+int64_t MeetingFinder::find(int64_t index) {
   const ProgramStatement &statement = statements[static_cast<size_t>(index)];
   // All arrive at the same time.
-  if (program.isSameForAllRanks())
-    return {meetings.count++, /*participants=*/1};
-  bool isAlone = !isMessage(statement.collective);
+  if (meetings.program.isSameForAllRanks())
+    return meetings.add(/*count=*/1);
+  bool isCollective = !isMessage(statement.collective);
   std::tuple key{statement.communicator,
-                 isAlone ? CollectiveKind::allReduce : statement.collective,
-                 isAlone ? -1 : statement.peer};
+                 isCollective ? CollectiveKind::allReduce
+                              : statement.collective,
+                 isCollective ? -1 : statement.peer};
   auto place = stands.find(key);
   if (place == stands.end())
     place = stands.emplace(key, makeStand(statement)).first;
   Stand &stand = place->second;
   if (stand.next == stand.numbers->size())
-    stand.numbers->push_back(meetings.count++);
-  return {(*stand.numbers)[stand.next++], stand.participants};
+    stand.numbers->push_back(meetings.add(stand.participants));
+  return (*stand.numbers)[stand.next++];
 }
 
 namespace {
@@ -102,9 +106,10 @@ namespace {
 class Progress {
 public:
   explicit Progress(const Program &program)
-      : program(program), states(program.ranks.size()) {
+      : program(program), meetings(program), states(program.ranks.size()) {
     for (size_t rank = 0; rank < states.size(); ++rank)
       addTasks(rank);
+    missing = meetings.getParticipants();
   }
 
   std::optional<std::string> run() {
@@ -145,7 +150,7 @@ private:
     const std::vector<ProgramStatement> &statements =
         program.ranks[rank].statements;
     RankState &state = states[rank];
-    MeetingFinder finder(program, rank, meetings);
+    MeetingFinder finder(meetings, rank);
     std::map<int, int64_t> lastRecord;
     std::array<int, ProgramStream::count> openGroup;
     openGroup.fill(-1);
@@ -163,13 +168,12 @@ private:
       Queue &queue = state.queues[stream];
       auto calls = static_cast<int64_t>(queue.calls.size());
       Task &task = joins ? queue.tasks.back() : queue.tasks.emplace_back();
-      task.statement = static_cast<int64_t>(i);
-      if (!joins)
+      if (!joins) {
+        task.statement = static_cast<int64_t>(i);
         task.firstCall = task.endCall = calls;
+      }
       if (isCall) {
-        MeetingPlace place = finder.find(task.statement);
-        addMeeting(place);
-        queue.calls.push_back(place.number);
+        queue.calls.push_back(finder.find(static_cast<int64_t>(i)));
         ++task.endCall;
       } else if (isRecord) {
         task.record = static_cast<int64_t>(state.isDone.size());
@@ -180,11 +184,6 @@ private:
         task.isWait = true;
       }
     }
-  }
-
-  void addMeeting(const MeetingPlace &place) {
-    if (static_cast<size_t>(place.number) == missing.size())
-      missing.push_back(place.participants);
   }
 
   bool advance(RankState &rank, Queue &queue) {
@@ -205,7 +204,7 @@ private:
     for (int64_t call = task.firstCall; call != task.endCall; ++call)
       if (countMissing(call) > 0)
         return moved;
-    if (task.record >= 0)
+    if (task.record >= 0 && !task.isWait)
       rank.isDone[static_cast<size_t>(task.record)] = true;
     ++queue.next;
     return true;

@@ -16,15 +16,16 @@
 
 namespace parplan {
 
-struct MeetingPlace {
-  /// Of the meeting; from 0, in the order in which they are found.
-  int64_t number;
-  /// Ranks that take part.
-  int64_t participants;
-};
-
-/// The calls of a program in which several ranks meet.
+/// The calls of a program in which several ranks meet, numbered as they are
+/// found.
 class Meetings {
+public:
+  explicit Meetings(const Program &program);
+
+  /// Of each meeting that was found, how many ranks take part. Of those that
+  /// run one program only the first does.
+  const std::vector<int64_t> &getParticipants() const { return participants; }
+
 private:
   friend class MeetingFinder;
 
@@ -32,20 +33,27 @@ private:
   /// collectives): what is called there meets in this order.
   using Channel = std::tuple<int, int64_t, int64_t, int64_t>;
 
+  /// The number of one more.
+  int64_t add(int64_t count) {
+    participants.push_back(count);
+    return static_cast<int64_t>(participants.size()) - 1;
+  }
+
+  const Program &program;
+  std::set<int64_t> firstRanks;
   std::map<Channel, std::vector<int64_t>> numbers;
-  int64_t count = 0;
+  std::vector<int64_t> participants;
 };
 
 /// Finds where the calls of a rank meet those of others; asked in the order of
 /// the rank's program.
 class MeetingFinder {
 public:
-  /// Of the first rank that runs `own` of the programs; of those that run one
-  /// only the first takes part.
-  MeetingFinder(const Program &program, size_t own, Meetings &meetings);
+  /// Of the first rank that runs `own` of the programs.
+  MeetingFinder(Meetings &meetings, size_t own);
 
-  /// `index` is a statement that communicates.
-  MeetingPlace find(int64_t index);
+  /// The number of the meeting. `index` is a statement that communicates.
+  int64_t find(int64_t index);
 
 private:
   /// The ranks with which a rank shares a communicator.
@@ -63,13 +71,12 @@ private:
   };
   Stand makeStand(const ProgramStatement &statement);
 
-  const Program &program;
-  const std::vector<ProgramStatement> &statements;
   Meetings &meetings;
+  const std::vector<ProgramStatement> &statements;
   int64_t rank;
-  std::set<int64_t> firstRanks;
   std::map<int, Group> groups;
-  /// By communicator, kind of message (collectives are one), and peer.
+  /// By communicator, kind of message (all-reduce for all collectives), and
+  /// peer.
   std::map<std::tuple<int, CollectiveKind, int64_t>, Stand> stands;
 };
 

@@ -82,13 +82,15 @@ private:
   const CostModel &costs;
   std::vector<RankGroup> groups;
   std::vector<RankState> states;
-  Meetings numbers;
+  Meetings calls;
+  /// By the numbers of `calls`.
   std::vector<Meeting> meetings;
   std::vector<TimelineSpan> spans;
 };
 
 Replay::Replay(const Program &program, const CostModel &costs)
-    : program(program), costs(costs), states(program.ranks.size()) {
+    : program(program), costs(costs), states(program.ranks.size()),
+      calls(program) {
   std::vector<int64_t> axisSizes;
   for (const MeshAxis &axis : program.mesh.getAxes())
     axisSizes.push_back(axis.size);
@@ -98,6 +100,8 @@ Replay::Replay(const Program &program, const CostModel &costs)
         std::vector<int>(communicator.axes.begin(), communicator.axes.end())));
   for (size_t rank = 0; rank < states.size(); ++rank)
     addTasks(rank);
+  for (int64_t participants : calls.getParticipants())
+    meetings.push_back({participants});
 }
 
 Call Replay::makeCall(size_t rank, int64_t index, MeetingFinder &finder) {
@@ -110,10 +114,7 @@ Call Replay::makeCall(size_t rank, int64_t index, MeetingFinder &finder) {
   double seconds =
       costs.getCollectiveSeconds(isReceive ? CollectiveKind::send : kind,
                                  groups[communicator], statement.bytes);
-  MeetingPlace place = finder.find(index);
-  if (static_cast<size_t>(place.number) == meetings.size())
-    meetings.push_back({place.participants});
-  return {index, place.number, seconds};
+  return {index, finder.find(index), seconds};
 }
 
 double Replay::getLaunchSeconds(const ProgramStatement &statement) const {
@@ -131,7 +132,7 @@ void Replay::addTasks(size_t rank) {
   const std::vector<ProgramStatement> &statements =
       program.ranks[rank].statements;
   std::map<int, int64_t> lastRecord;
-  MeetingFinder finder(program, rank, numbers);
+  MeetingFinder finder(calls, rank);
   std::array<int, ProgramStream::count> openGroup;
   openGroup.fill(-1);
   for (int64_t i = 0; i < static_cast<int64_t>(statements.size()); ++i) {

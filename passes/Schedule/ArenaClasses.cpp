@@ -26,7 +26,7 @@ struct LifeClasses {
   Fit fit;
 };
 /// Chosen greedily, each for what those before it left, from 140 on 43 programs
-/// of the planner's benchmarks (20,000 to 150,000 buffers).
+/// of the planner's benchmarks (docs/rationale/schedules.md).
 constexpr LifeClasses lifeClasses[] = {
     {16, 512, true, Fit::first}, {1, 64, false, Fit::best},
     {2, 64, true, Fit::best},    {1, 512, true, Fit::best},

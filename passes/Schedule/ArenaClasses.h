@@ -12,9 +12,10 @@
 namespace parplan {
 
 /// Packs programs in which to look at all pairs of buffers takes too long: what
-/// lives longest first, and what is largest of that, then what comes and goes
-/// in the gaps that it leaves. `lifetimes` are sorted by their starts, their
-/// sizes multiples of the alignment; `lowerBound` is what any packing needs.
+/// lives longest first, in some ways the largest of that, then what comes and
+/// goes in the gaps that it leaves. `lifetimes` are sorted by their starts,
+/// their sizes multiples of the alignment; `lowerBound` is what any packing
+/// needs.
 Packing packByClasses(const std::vector<Lifetime> &lifetimes,
                       int64_t lowerBound);
 

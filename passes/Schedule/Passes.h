@@ -32,16 +32,19 @@ struct Program;
 /// preset `host` where there are none.
 std::unique_ptr<mlir::Pass> createToExec(const PlanCosts *costs);
 
-/// parplan-verify-programs, which leaves in `extracted` what it verified for
-/// the simulator; that takes too long to do twice.
+/// parplan-verify-programs on a module that is verified. Leaves in `extracted`,
+/// which must outlive the pass, what it has found for the simulator: that takes
+/// too long to do twice.
 std::unique_ptr<mlir::Pass> createVerifyPrograms(Program *extracted);
 
-/// Appends the schedule phase: in, the program of one rank on tensors; out, an
-/// `exec.program`, and in `extracted` what it does, where somebody asks for it.
-/// Every pass also runs alone. `costs` and `extracted` must outlive them.
+/// Appends the schedule phase but for what closes it: in, the program of one
+/// rank on tensors; out, an `exec.program`. `costs` must outlive the passes.
+void buildSchedulePasses(mlir::OpPassManager &manager, const PlanCosts *costs);
+
+/// Appends the schedule phase. Every pass of it also runs alone. `costs` must
+/// outlive them.
 void buildSchedulePipeline(mlir::OpPassManager &manager,
-                           const PlanCosts *costs = nullptr,
-                           Program *extracted = nullptr);
+                           const PlanCosts *costs = nullptr);
 
 } // namespace parplan
 

@@ -10,8 +10,7 @@
 
 namespace parplan {
 
-void buildSchedulePipeline(mlir::OpPassManager &manager, const PlanCosts *costs,
-                           Program *extracted) {
+void buildSchedulePasses(mlir::OpPassManager &manager, const PlanCosts *costs) {
   // First, so that the transposes it adds can be fused into what produces them.
   manager.addPass(createLegalizeLayouts());
   // Before placement: what is fused away needs no buffer.
@@ -20,10 +19,15 @@ void buildSchedulePipeline(mlir::OpPassManager &manager, const PlanCosts *costs,
   manager.addPass(createDelayKernels());
   // After them: which op is the last to read a value is known.
   manager.addPass(createHoistLastReaders());
-  // The verifier of exec.program looks at each program,
   manager.addPass(createToExec(costs));
-  // and this closes the phase.
-  manager.addPass(createVerifyPrograms(extracted));
+}
+
+void buildSchedulePipeline(mlir::OpPassManager &manager,
+                           const PlanCosts *costs) {
+  buildSchedulePasses(manager, costs);
+  // The verifier of exec.program has looked at each program; this closes the
+  // phase.
+  manager.addPass(createVerifyPrograms());
 }
 
 } // namespace parplan

@@ -67,8 +67,8 @@ public:
     return success();
   }
 
-  /// Of the translated function, which keeps its place in the module: to free
-  /// what is in it takes long.
+  /// Of the translated function, which keeps its place in the module: bodies
+  /// are freed side by side, functions are erased one after the other.
   void dropBody() {
     function.getBody().dropAllReferences();
     function.getBody().getBlocks().clear();

@@ -210,12 +210,18 @@ struct VerifyProgramsPass : impl::VerifyProgramsBase<VerifyProgramsPass> {
         failed(MessageCheck().run(programs)) ||
         failed(CallCheck().run(programs)))
       return signalPassFailure();
-    if (programs.size() == 1 && !extracted)
+    // One order for all ranks cannot stand still.
+    bool canStand = programs.size() > 1;
+    if (!canStand && !extracted)
       return;
-    // E23.
     Program program = extractProgram(programs);
+    if (std::optional<std::string> fault = verifyProgram(program)) {
+      module.emitError("has a faulty program: ") << *fault;
+      return signalPassFailure();
+    }
+    // E23.
     if (std::optional<std::string> circle =
-            programs.size() == 1 ? std::nullopt : findDeadlock(program)) {
+            canStand ? findDeadlock(program) : std::nullopt) {
       module.emitError("has statements that wait in a circle: ")
           << *circle << " (E23)";
       return signalPassFailure();

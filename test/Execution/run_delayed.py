@@ -18,7 +18,8 @@ from verdicts import Verdicts
 SCHEDULES = ["gpipe", "1f1b", "1f1b-eager", "interleaved:2", "zb-h1", "zb-h2", "zb-v", "v-half", "v-min"]
 SEEDS = 2
 STEPS = 3
-# Lists of (ranks, --force, other options); the programs of a list agree.
+# Lists of (ranks, --force, other options); the programs of a list agree. Where memory is limited, what waits for gradients of
+# weights is.
 GROUPS = [
     [(4, "dp=2,tp1d=2,micro-batches=2")],
     [(2, "dp=2,zero=3,micro-batches=2")],
@@ -26,6 +27,7 @@ GROUPS = [
     [(2, "dp=2"), (3, "parameter-server=sync"), (4, "parameter-server=sync,servers=2")],
     # As many micro-batches as positions need, one too many, and fewer than positions.
     *([(2, f"pp=2,micro-batches={count},schedule={schedule}") for schedule in SCHEDULES] for count in (4, 1)),
+    [(2, "pp=2,micro-batches=4,schedule=1f1b"), (2, "pp=2,micro-batches=4,schedule=zb-h1", "--memory-limit", "120K")],
     # Gradients in pieces have the norm of their buckets, and these are those of a stage.
     [(4, f"pp=2,dp=2,zero=0,micro-batches=2,schedule={schedule}") for schedule in ("1f1b", "interleaved:2", "zb-v")],
     [(4, f"pp=2,tp1d=2,micro-batches=4,schedule={schedule}") for schedule in ("1f1b", "zb-h1")],
@@ -46,7 +48,8 @@ def check_group(parplan, folder, case, task, precision, group, seeds):
     for ranks, specification, *others in group:
         with tempfile.TemporaryDirectory(prefix="parplan-") as work:
             out, saved = os.path.join(work, "out"), os.path.join(work, "trained.safetensors")
-            compile_step(parplan, folder, case, task, ranks, specification, precision, out, *others)
+            plan = compile_step(parplan, folder, case, task, ranks, specification, precision, out, *others)
+            expect("--memory-limit" not in others or "waiting_room_bytes" in plan["config"], f"{specification}: nothing limits what waits")
             order = None
             for seed in [0, *seeds]:
                 what = " ".join([specification, *others]) + ", " + (f"delays {seed}" if seed else "no delays")

@@ -15,6 +15,8 @@ import warnings
 
 import jsonschema
 
+from run_training import ROOM
+
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 MODEL = os.path.join(ROOT, "test/models/mlp/model.onnx")
 INPUT = os.path.join(ROOT, "test/models/mlp/features.npy")
@@ -153,7 +155,7 @@ class Documents(unittest.TestCase):
         with tempfile.TemporaryDirectory() as work:
             plan = self.run_json("plan", model, "--gpus", "4", "--target", "host", "--train", "--optimizer", "momentum", "--dim",
                                  "sequence=32", "--global-batch", "8", "--force", "pp=4,micro-batches=8,schedule=zb-h1",
-                                 "--memory-limit", "1950K", "-o", work, exit_code=0)["plan"]
+                                 *ROOM, "-o", work, exit_code=0)["plan"]
             self.expect_valid("plan", plan)
             self.assertEqual(len(plan["config"]["waiting_room_bytes"]), 4)
             self.assertTrue(all("micro_batch_bytes" in stage for stage in plan["stages"]))

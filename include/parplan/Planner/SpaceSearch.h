@@ -64,8 +64,8 @@ struct SpaceSearchOptions {
   /// The answer is the best so far, with its bound, when time is over or
   /// somebody sets `stop`.
   double timeBudgetSeconds = std::numeric_limits<double>::infinity();
-  /// As long as there is no plan, time is over after that share of it, but no
-  /// sooner than after so many seconds.
+  /// As long as there is no plan, time is over after that share of it, parts of
+  /// the time likewise, but no sooner than after so many seconds.
   double shareWithoutPlan = 1;
   double patienceSeconds = 0;
   const std::atomic<bool> *stop = nullptr;

@@ -15,6 +15,7 @@
 #include "llvm/ADT/STLExtras.h"
 
 #include <chrono>
+#include <cmath>
 #include <set>
 #include <utility>
 
@@ -368,8 +369,14 @@ SpaceSearchResult SpaceSearch::run(const SpaceSearchOptions &options) {
     return result;
   SpaceSearchOptions rest = options;
   rest.spareBytes = 0;
-  rest.timeBudgetSeconds -=
-      std::chrono::duration<double>(Clock::now() - start).count();
+  double used = std::chrono::duration<double>(Clock::now() - start).count();
+  rest.timeBudgetSeconds -= used;
+  // Both searches together have that share of the time.
+  if (double left = rest.timeBudgetSeconds; left > 0 && std::isfinite(left))
+    rest.shareWithoutPlan =
+        std::max(0.0,
+                 options.shareWithoutPlan * options.timeBudgetSeconds - used) /
+        left;
   return run(rest);
 }
 

@@ -391,7 +391,14 @@ TEST(SpaceSearch, HasLessTimeWithoutAPlan) {
   options.memoryLimitBytes = 1e12;
   options.timeBudgetSeconds = 60;
   options.shareWithoutPlan = 0;
-  EXPECT_FALSE(searchSpaces(source, options).plan);
+  SpaceSearchResult found = searchSpaces(source, options);
+  EXPECT_FALSE(found.plan);
+  EXPECT_TRUE(found.isCutShort);
+  // With the first plan it has all of it.
+  options.patienceSeconds = 60;
+  found = searchSpaces(source, options);
+  EXPECT_TRUE(found.plan);
+  EXPECT_FALSE(found.isCutShort);
 }
 
 TEST(SpaceSearch, BeginsWithWhatHadTheBestPlansBefore) {

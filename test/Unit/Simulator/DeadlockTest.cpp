@@ -66,6 +66,38 @@ TEST(Deadlock, anEventOfAnotherStreamKeepsACallBack) {
       second)));
 }
 
+TEST(Deadlock, aLaunchEndsAGroup) {
+  using enum CollectiveKind;
+  auto getRank = [](int64_t peer) {
+    return std::vector<ProgramStatement>{
+        message(receive, 0, peer, 8, 0),
+        launch(1, {}, ProgramStream::communication),
+        message(send, 0, peer, 8, 0)};
+  };
+  EXPECT_TRUE(findDeadlock(makeMessages(getRank(1), getRank(0))));
+}
+
+TEST(Deadlock, aWaitIsForTheLastRecordBeforeIt) {
+  using enum CollectiveKind;
+  ProgramStatement out = message(send, 0, 1, 8), in = message(receive, 0, 0, 8);
+  out.stream = in.stream = ProgramStream::pointToPoint;
+  ProgramStatement meeting = call(allReduce, 2, 8);
+  // The first position's call waits for what is recorded before its message,
+  // or behind it; the message waits for the other's call.
+  std::vector<ProgramStatement> second = {
+      meeting, record(0, 1), wait(0, ProgramStream::pointToPoint), in};
+  ProgramStatement before = record(0, ProgramStream::pointToPoint);
+  EXPECT_EQ(findDeadlock(makeMessages(
+                {before, wait(0, 1), meeting, out, before}, second)),
+            std::nullopt);
+  EXPECT_EQ(
+      findDeadlock(makeMessages(
+          {before, wait(0, 1), out, before, wait(0, 1), meeting}, second)),
+      "rank 0 in send over dp0 (statement 2), rank 1 in send over dp0 "
+      "(statement 2), rank 2 in all_reduce over dp0,tp0 (statement 0), "
+      "rank 3 in all_reduce over dp0,tp0 (statement 0)");
+}
+
 TEST(Deadlock, oneRankStandsForThoseThatRunItsProgram) {
   using enum CollectiveKind;
   // Of two positions, on two ranks each, that meet within and across them.
