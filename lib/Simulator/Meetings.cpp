@@ -6,6 +6,8 @@
 
 #include "lib/Simulator/Meetings.h"
 
+#include "lib/Simulator/Issue.h"
+
 #include "parplan/Simulator/Simulator.h"
 #include "parplan/Support/Check.h"
 
@@ -15,29 +17,19 @@
 
 using namespace parplan;
 
-int64_t Program::getFirstRank(size_t program) const {
-  auto number = static_cast<int64_t>(program);
-  if (programOf.empty())
-    return number;
-  return std::find(programOf.begin(), programOf.end(), number) -
-         programOf.begin();
-}
-
 Meetings::Meetings(const Program &program) : program(program) {
-  if (program.programOf.empty())
-    for (size_t each = 0; each < program.ranks.size(); ++each)
-      firstRanks.insert(static_cast<int64_t>(each));
-  std::vector<bool> isKnown(program.ranks.size(), false);
-  for (auto [each, of] : llvm::enumerate(program.programOf))
+  std::vector<bool> isKnown(program.classes.size(), false);
+  for (auto [rank, of] : llvm::enumerate(program.classOf))
     if (!isKnown[of]) {
       isKnown[of] = true;
-      firstRanks.insert(static_cast<int64_t>(each));
+      firstRanks.insert(static_cast<int64_t>(rank));
     }
 }
 
-MeetingFinder::MeetingFinder(Meetings &meetings, size_t own)
-    : meetings(meetings), statements(meetings.program.ranks[own].statements),
-      rank(meetings.program.getFirstRank(own)) {}
+MeetingFinder::MeetingFinder(Meetings &meetings, size_t rankClass)
+    : meetings(meetings),
+      statements(meetings.program.getProgram(rankClass).statements),
+      rank(meetings.program.getFirstRank(rankClass)) {}
 
 const MeetingFinder::Group &MeetingFinder::getGroup(int communicator) {
   auto [place, isNew] = groups.try_emplace(communicator);
@@ -106,7 +98,7 @@ namespace {
 class Progress {
 public:
   explicit Progress(const Program &program)
-      : program(program), meetings(program), states(program.ranks.size()) {
+      : program(program), meetings(program), states(program.classes.size()) {
     for (size_t rank = 0; rank < states.size(); ++rank)
       addTasks(rank);
     missing = meetings.getParticipants();
@@ -126,12 +118,11 @@ public:
 private:
   /// Calls that are issued together, a record or a wait.
   struct Task {
-    int64_t statement = -1;
+    int64_t statement;
     /// Of those in `calls`, the first one and behind the last.
-    int64_t firstCall = 0, endCall = 0;
-    /// Which record of the rank this is, or waits for.
+    int64_t firstCall, endCall;
+    /// The record that a wait is for.
     int64_t record = -1;
-    bool isWait = false;
     bool hasArrived = false;
   };
   struct Queue {
@@ -142,55 +133,37 @@ private:
   };
   struct RankState {
     std::array<Queue, ProgramStream::count> queues;
-    /// By the number of the record.
+    /// By the statement of a task.
     std::vector<bool> isDone;
   };
 
   void addTasks(size_t rank) {
-    const std::vector<ProgramStatement> &statements =
-        program.ranks[rank].statements;
+    const RankProgram &own = program.getProgram(rank);
     RankState &state = states[rank];
+    state.isDone.assign(own.statements.size(), false);
     MeetingFinder finder(meetings, rank);
-    std::map<int, int64_t> lastRecord;
-    std::array<int, ProgramStream::count> openGroup;
-    openGroup.fill(-1);
-    for (size_t i = 0; i < statements.size(); ++i) {
-      const ProgramStatement &statement = statements[i];
-      auto stream = static_cast<size_t>(statement.stream);
-      bool joins =
-          statement.group != -1 && statement.group == openGroup[stream];
-      openGroup[stream] = statement.group;
-      bool isCall = statement.kind == StatementKind::communicate,
-           isRecord = statement.kind == StatementKind::record,
-           isWait = statement.kind == StatementKind::wait;
-      if (!isCall && !isRecord && !isWait)
-        continue;
-      Queue &queue = state.queues[stream];
+    forEachIssue(own, [&](const ProgramStatement &statement,
+                          const Issue &issue) {
+      bool isCall = statement.kind == StatementKind::communicate;
+      if (!isCall && statement.kind != StatementKind::record &&
+          statement.kind != StatementKind::wait)
+        return;
+      Queue &queue = state.queues[static_cast<size_t>(statement.stream)];
       auto calls = static_cast<int64_t>(queue.calls.size());
-      Task &task = joins ? queue.tasks.back() : queue.tasks.emplace_back();
-      if (!joins) {
-        task.statement = static_cast<int64_t>(i);
-        task.firstCall = task.endCall = calls;
-      }
+      if (!issue.joins)
+        queue.tasks.push_back({issue.statement, calls, calls, issue.record});
       if (isCall) {
-        queue.calls.push_back(finder.find(static_cast<int64_t>(i)));
-        ++task.endCall;
-      } else if (isRecord) {
-        task.record = static_cast<int64_t>(state.isDone.size());
-        state.isDone.push_back(false);
-        lastRecord[statement.event] = task.record;
-      } else {
-        task.record = lastRecord.at(statement.event);
-        task.isWait = true;
+        queue.calls.push_back(finder.find(issue.statement));
+        ++queue.tasks.back().endCall;
       }
-    }
+    });
   }
 
   bool advance(RankState &rank, Queue &queue) {
     if (queue.next == queue.tasks.size())
       return false;
     Task &task = queue.tasks[queue.next];
-    if (task.isWait && !rank.isDone[static_cast<size_t>(task.record)])
+    if (task.record >= 0 && !rank.isDone[static_cast<size_t>(task.record)])
       return false;
     auto countMissing = [&](int64_t call) -> int64_t & {
       return missing[static_cast<size_t>(
@@ -204,8 +177,7 @@ private:
     for (int64_t call = task.firstCall; call != task.endCall; ++call)
       if (countMissing(call) > 0)
         return moved;
-    if (task.record >= 0 && !task.isWait)
-      rank.isDone[static_cast<size_t>(task.record)] = true;
+    rank.isDone[static_cast<size_t>(task.statement)] = true;
     ++queue.next;
     return true;
   }
@@ -223,7 +195,7 @@ private:
           continue;
         int64_t index = task.statement;
         const ProgramStatement &statement =
-            program.ranks[rank].statements[static_cast<size_t>(index)];
+            program.getProgram(rank).statements[static_cast<size_t>(index)];
         text += concat(
             named++ ? ", " : "", "rank ", program.getFirstRank(rank), " in ",
             stringifyCollectiveKind(statement.collective), " over ",

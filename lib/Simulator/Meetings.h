@@ -22,8 +22,8 @@ class Meetings {
 public:
   explicit Meetings(const Program &program);
 
-  /// Of each meeting that was found, how many ranks take part. Of those that
-  /// run one program only the first does.
+  /// Of each meeting that was found, how many ranks take part. Of a class only
+  /// the first one does.
   const std::vector<int64_t> &getParticipants() const { return participants; }
 
 private:
@@ -49,8 +49,8 @@ private:
 /// the rank's program.
 class MeetingFinder {
 public:
-  /// Of the first rank that runs `own` of the programs.
-  MeetingFinder(Meetings &meetings, size_t own);
+  /// Of the first rank of a class.
+  MeetingFinder(Meetings &meetings, size_t rankClass);
 
   /// The number of the meeting. `index` is a statement that communicates.
   int64_t find(int64_t index);

@@ -20,21 +20,30 @@ struct LiveRange {
   int64_t last = -1;
 };
 
-std::vector<LiveRange> findLiveRanges(const RankProgram &program) {
+std::vector<LiveRange> findLiveRanges(const RankProgram &program,
+                                      const std::vector<int64_t> &leftOut) {
   std::vector<LiveRange> ranges(program.buffers.size());
   auto count = static_cast<int64_t>(program.statements.size());
-  for (int64_t i = 0; i < count; ++i)
+  auto next = leftOut.begin();
+  for (int64_t i = 0; i < count; ++i) {
+    if (next != leftOut.end() && *next == i) {
+      ++next;
+      continue;
+    }
     for (int buffer : program.statements[static_cast<size_t>(i)].buffers) {
       LiveRange &range = ranges[static_cast<size_t>(buffer)];
       if (range.first == -1)
         range.first = i;
       range.last = i;
     }
+  }
   return ranges;
 }
 
-void predictMemory(const RankProgram &program, RankPrediction &prediction) {
-  std::vector<LiveRange> ranges = findLiveRanges(program);
+void predictMemory(const RankProgram &program,
+                   const std::vector<int64_t> &leftOut,
+                   RankPrediction &prediction) {
+  std::vector<LiveRange> ranges = findLiveRanges(program, leftOut);
   for (size_t i = 0; i < program.buffers.size(); ++i) {
     const ProgramBuffer &buffer = program.buffers[i];
     if (!buffer.isResident && ranges[i].first == -1)
@@ -133,17 +142,22 @@ Prediction parplan::predictResources(const Program &program) {
     PARPLAN_UNREACHABLE("a program that cannot be simulated: ", *fault);
   Prediction prediction;
   prediction.rankCount = program.mesh.getRankCount();
-  std::vector<RankPrediction> ofPrograms;
-  for (const RankProgram &rank : program.ranks) {
+  // What is left out are launches: the rest is the same for all of a program.
+  std::vector<RankPrediction> ofPrograms, ofClasses;
+  for (const RankProgram &each : program.programs) {
     RankPrediction &result = ofPrograms.emplace_back();
-    predictMemory(rank, result);
-    result.lowerBounds = rank.arenaBounds;
-    result.offload = countOffload(rank);
-    predictCommunication(rank, program.communicators, result);
+    result.lowerBounds = each.arenaBounds;
+    result.offload = countOffload(each);
+    predictCommunication(each, program.communicators, result);
   }
-  for (int64_t each : program.programOf)
-    prediction.ranks.push_back(ofPrograms[static_cast<size_t>(each)]);
-  if (program.programOf.empty())
-    prediction.ranks = std::move(ofPrograms);
+  for (const RankClass &each : program.classes) {
+    auto number = static_cast<size_t>(each.program);
+    ofClasses.push_back(ofPrograms[number]);
+    predictMemory(program.programs[number], each.leftOut, ofClasses.back());
+  }
+  for (int64_t each : program.classOf)
+    prediction.ranks.push_back(ofClasses[static_cast<size_t>(each)]);
+  if (program.classOf.empty())
+    prediction.ranks = std::move(ofClasses);
   return prediction;
 }

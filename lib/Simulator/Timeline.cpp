@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "lib/Simulator/Issue.h"
 #include "lib/Simulator/Meetings.h"
 
 #include "parplan/Simulator/Simulator.h"
@@ -89,7 +90,7 @@ private:
 };
 
 Replay::Replay(const Program &program, const CostModel &costs)
-    : program(program), costs(costs), states(program.ranks.size()),
+    : program(program), costs(costs), states(program.classes.size()),
       calls(program) {
   std::vector<int64_t> axisSizes;
   for (const MeshAxis &axis : program.mesh.getAxes())
@@ -106,7 +107,7 @@ Replay::Replay(const Program &program, const CostModel &costs)
 
 Call Replay::makeCall(size_t rank, int64_t index, MeetingFinder &finder) {
   const ProgramStatement &statement =
-      program.ranks[rank].statements[static_cast<size_t>(index)];
+      program.getProgram(rank).statements[static_cast<size_t>(index)];
   auto communicator = static_cast<size_t>(statement.communicator);
   CollectiveKind kind = statement.collective;
   bool isReceive = kind == CollectiveKind::receive;
@@ -129,39 +130,22 @@ double Replay::getLaunchSeconds(const ProgramStatement &statement) const {
 }
 
 void Replay::addTasks(size_t rank) {
-  const std::vector<ProgramStatement> &statements =
-      program.ranks[rank].statements;
-  std::map<int, int64_t> lastRecord;
+  const std::vector<int64_t> &leftOut = program.classes[rank].leftOut;
   MeetingFinder finder(calls, rank);
-  std::array<int, ProgramStream::count> openGroup;
-  openGroup.fill(-1);
-  for (int64_t i = 0; i < static_cast<int64_t>(statements.size()); ++i) {
-    const ProgramStatement &statement = statements[static_cast<size_t>(i)];
+  forEachIssue(program.getProgram(rank), [&](const ProgramStatement &statement,
+                                             const Issue &issue) {
     auto stream = static_cast<size_t>(statement.stream);
     std::vector<Task> &tasks = states[rank].streams[stream].tasks;
-    bool joins = statement.group != -1 && statement.group == openGroup[stream];
-    openGroup[stream] = statement.group;
-    Task &task = joins ? tasks.back() : tasks.emplace_back();
-    if (!joins) {
-      task.statement = i;
-      task.kind = statement.kind;
-    }
-    switch (statement.kind) {
-    case StatementKind::launch:
-    case StatementKind::transfer:
-      task.launchSeconds = getLaunchSeconds(statement);
-      break;
-    case StatementKind::communicate:
-      task.calls.push_back(makeCall(rank, i, finder));
-      break;
-    case StatementKind::record:
-      lastRecord[statement.event] = i;
-      break;
-    case StatementKind::wait:
-      task.record = lastRecord.at(statement.event);
-      break;
-    }
-  }
+    if (!issue.joins)
+      tasks.push_back({issue.statement, statement.kind, 0, {}, issue.record});
+    if (statement.kind == StatementKind::communicate)
+      tasks.back().calls.push_back(makeCall(rank, issue.statement, finder));
+    bool isWork = statement.kind == StatementKind::launch ||
+                  statement.kind == StatementKind::transfer;
+    if (isWork &&
+        !std::binary_search(leftOut.begin(), leftOut.end(), issue.statement))
+      tasks.back().launchSeconds = getLaunchSeconds(statement);
+  });
 }
 
 bool Replay::communicate(size_t rank, int stream, Task &task) {
@@ -279,7 +263,8 @@ TimeBreakdown breakDown(const Program &program, size_t rank, double endSeconds,
     if (span.rank != program.getFirstRank(rank))
       continue;
     const ProgramStatement &statement =
-        program.ranks[rank].statements[static_cast<size_t>(span.statement)];
+        program.getProgram(rank)
+            .statements[static_cast<size_t>(span.statement)];
     Activity activity = getActivity(statement, program);
     changes.emplace_back(span.startSeconds, activity, 1);
     changes.emplace_back(span.endSeconds, activity, -1);
@@ -324,7 +309,7 @@ parplan::simulate(const Program &program, const CostModel &costs,
   if (!replay.run())
     return std::nullopt;
   size_t slowest = 0;
-  for (size_t rank = 1; rank < program.ranks.size(); ++rank)
+  for (size_t rank = 1; rank < program.classes.size(); ++rank)
     if (replay.getSeconds(rank) > replay.getSeconds(slowest))
       slowest = rank;
   TimeBreakdown &parts = prediction.breakdown;

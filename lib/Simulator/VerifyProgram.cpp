@@ -43,7 +43,7 @@ Fault verifyCall(const ProgramStatement &statement, const Program &program) {
   return std::nullopt;
 }
 
-Fault verifyRank(const RankProgram &rank, const Program &program) {
+Fault verifyStatements(const RankProgram &rank, const Program &program) {
   for (size_t i = 0; i < rank.buffers.size(); ++i)
     if (rank.buffers[i].offset < 0 || rank.buffers[i].bytes < 0)
       return concat("buffer ", i, " starts or ends below zero");
@@ -84,6 +84,47 @@ Fault verifyRank(const RankProgram &rank, const Program &program) {
   return std::nullopt;
 }
 
+Fault verifyClass(const RankClass &rankClass, const Program &program) {
+  if (rankClass.program < 0 ||
+      rankClass.program >= static_cast<int64_t>(program.programs.size()))
+    return concat("program ", rankClass.program, " does not exist");
+  const std::vector<ProgramStatement> &statements =
+      program.programs[static_cast<size_t>(rankClass.program)].statements;
+  int64_t last = -1;
+  for (int64_t each : rankClass.leftOut) {
+    if (each <= last || each >= static_cast<int64_t>(statements.size()) ||
+        statements[static_cast<size_t>(each)].kind != StatementKind::launch)
+      return concat("statement ", each, " is no launch that is left out");
+    last = each;
+  }
+  return std::nullopt;
+}
+
+/// Every rank is of a class, and every class has ranks.
+Fault verifyClasses(const Program &program) {
+  for (size_t i = 0; i < program.classes.size(); ++i)
+    if (Fault fault = verifyClass(program.classes[i], program))
+      return concat("class ", i, ": ", *fault);
+  if (program.classOf.empty())
+    return program.isSameForAllRanks()
+               ? std::nullopt
+               : Fault(concat("ranks of ", program.classes.size(),
+                              " classes that nobody tells apart"));
+  auto ranks = static_cast<size_t>(program.mesh.getRankCount());
+  if (program.classOf.size() != ranks)
+    return concat(program.classOf.size(), " ranks with a class, of ", ranks);
+  std::vector<bool> hasRanks(program.classes.size(), false);
+  for (int64_t each : program.classOf) {
+    if (each < 0 || each >= static_cast<int64_t>(hasRanks.size()))
+      return concat("class ", each, " does not exist");
+    hasRanks[static_cast<size_t>(each)] = true;
+  }
+  for (size_t i = 0; i < hasRanks.size(); ++i)
+    if (!hasRanks[i])
+      return concat("class ", i, " is of no rank");
+  return std::nullopt;
+}
+
 } // namespace
 
 std::optional<std::string> parplan::verifyProgram(const Program &program) {
@@ -91,22 +132,8 @@ std::optional<std::string> parplan::verifyProgram(const Program &program) {
     if (Fault fault =
             verifyCommunicator(program.communicators[i], program.mesh))
       return concat("communicator ", i, ": ", *fault);
-  auto ranks = static_cast<size_t>(program.mesh.getRankCount());
-  if (!program.programOf.empty()) {
-    if (program.programOf.size() != ranks)
-      return concat(program.programOf.size(), " ranks with a program, of ",
-                    ranks);
-    for (size_t each = 0; each < program.ranks.size(); ++each)
-      if (program.getFirstRank(each) == static_cast<int64_t>(ranks))
-        return concat("program ", each, " is of no rank");
-    for (int64_t each : program.programOf)
-      if (each < 0 || each >= static_cast<int64_t>(program.ranks.size()))
-        return concat("program ", each, " does not exist");
-  } else if (!program.isSameForAllRanks() && program.ranks.size() != ranks)
-    return concat(program.ranks.size(), " programs for ",
-                  program.mesh.getRankCount(), " ranks");
-  for (size_t rank = 0; rank < program.ranks.size(); ++rank)
-    if (Fault fault = verifyRank(program.ranks[rank], program))
-      return concat("rank ", program.getFirstRank(rank), ": ", *fault);
-  return std::nullopt;
+  for (size_t i = 0; i < program.programs.size(); ++i)
+    if (Fault fault = verifyStatements(program.programs[i], program))
+      return concat("program ", i, ": ", *fault);
+  return verifyClasses(program);
 }

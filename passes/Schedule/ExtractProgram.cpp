@@ -117,17 +117,28 @@ public:
     }
   }
 
-  /// Servers without a common step serve one worker after the other in the time
-  /// of a step.
-  RankProgram getRank(int64_t rank) const {
+  /// Statements that one member of a group runs.
+  using Chosen = std::vector<std::pair<int64_t, exec::MemberAttr>>;
+
+  /// With all that is `chosen`. Servers without a common step serve one worker
+  /// after the other in the time of a step.
+  RankProgram getProgram(int64_t rank, Chosen &chosen) const {
     RankProgram own = common;
     own.statements.reserve(opCount);
     bool servesEach =
         exec::ProgramOp(program).getStaleness() && result.mesh.isServer(rank);
     int64_t count = servesEach ? result.mesh.getWorkerCount() : 1;
     for (int64_t served = 0; served < count; ++served)
-      addStatements(rank, served, own.statements);
+      addStatements(rank, served, own.statements, chosen);
     return own;
+  }
+
+  std::vector<int64_t> getLeftOut(int64_t rank, const Chosen &chosen) const {
+    std::vector<int64_t> leftOut;
+    for (auto [statement, member] : chosen)
+      if (!isMember(rank, member))
+        leftOut.push_back(statement);
+    return leftOut;
   }
 
 private:
@@ -175,7 +186,8 @@ private:
 
   /// `served` is the worker whose gradients are applied.
   void addStatements(int64_t rank, int64_t served,
-                     std::vector<ProgramStatement> &statements) const {
+                     std::vector<ProgramStatement> &statements,
+                     Chosen &chosen) const {
     int group = 0;
     for (Operation &op : body) {
       if (auto record = dyn_cast<exec::RecordOp>(op)) {
@@ -208,11 +220,9 @@ private:
         statements.push_back(std::move(statement));
       } else if (auto launch = dyn_cast<exec::StatementOpInterface>(op)) {
         ProgramStatement statement = getStatement(launch);
-        if (auto copy = dyn_cast<exec::CopyOp>(op);
-            copy && copy.getOnly() && !isMember(rank, *copy.getOnly())) {
-          statement.cost.kind = WorkKind::none;
-          statement.buffers.clear();
-        } else if (auto cost = op.getAttrOfType<exec::CostAttr>("cost"))
+        if (auto copy = dyn_cast<exec::CopyOp>(op); copy && copy.getOnly())
+          chosen.emplace_back(statements.size(), *copy.getOnly());
+        if (auto cost = op.getAttrOfType<exec::CostAttr>("cost"))
           statement.cost = cost.getCost();
         else
           statement.cost.kind = WorkKind::none;
@@ -301,6 +311,21 @@ private:
   llvm::DenseSet<Operation *> gradients;
 };
 
+/// Numbers of what has equal keys.
+struct Numbering {
+  int64_t get(std::vector<int64_t> key, int64_t rank) {
+    auto [it, isNew] = numbers.try_emplace(
+        std::move(key), static_cast<int64_t>(numbers.size()));
+    if (isNew)
+      firstRanks.push_back(rank);
+    return it->second;
+  }
+
+  std::map<std::vector<int64_t>, int64_t> numbers;
+  /// Of each number the first rank that has it.
+  std::vector<int64_t> firstRanks;
+};
+
 } // namespace
 
 Program extractProgram(ArrayRef<exec::ProgramOp> programs) {
@@ -315,28 +340,33 @@ Program extractProgram(ArrayRef<exec::ProgramOp> programs) {
   for (Extractor &extractor : extractors)
     extractor.numberCommunicators();
   RankClasses classes(programs, result.mesh);
-  std::map<std::vector<int64_t>, int64_t> numbers;
-  std::vector<int64_t> programOf, firstRanks;
+  Numbering ofClasses, ofPrograms;
   for (int64_t rank = 0; rank < result.mesh.getRankCount(); ++rank) {
     std::vector<int64_t> key = classes.getKey(rank);
     // Workers and servers speak with each other one by one.
     if (result.mesh.getServerCount() > 0 && !classes.areAllAlike())
       key.push_back(rank);
-    auto [it, isNew] = numbers.try_emplace(
-        std::move(key), static_cast<int64_t>(numbers.size()));
-    programOf.push_back(it->second);
-    if (isNew)
-      firstRanks.push_back(rank);
+    result.classOf.push_back(ofClasses.get(std::move(key), rank));
   }
-  result.ranks.resize(firstRanks.size());
-  parallelFor(context, 0, firstRanks.size(), [&](size_t number) {
-    int64_t rank = firstRanks[number];
-    result.ranks[number] = extractors[classes.getPosition(rank)].getRank(rank);
+  for (int64_t rank : ofClasses.firstRanks)
+    result.classes.push_back(
+        {ofPrograms.get(classes.getProgramKey(rank), rank), {}});
+  if (result.isSameForAllRanks())
+    result.classOf.clear();
+
+  auto getExtractor = [&](int64_t rank) -> const Extractor & {
+    return extractors[static_cast<size_t>(classes.getPosition(rank))];
+  };
+  result.programs.resize(ofPrograms.firstRanks.size());
+  std::vector<Extractor::Chosen> chosen(result.programs.size());
+  parallelFor(context, 0, result.programs.size(), [&](size_t number) {
+    int64_t rank = ofPrograms.firstRanks[number];
+    result.programs[number] =
+        getExtractor(rank).getProgram(rank, chosen[number]);
   });
-  bool areAlike =
-      result.isSameForAllRanks() || result.ranks.size() == programOf.size();
-  if (!areAlike)
-    result.programOf = std::move(programOf);
+  for (auto [own, rank] : llvm::zip_equal(result.classes, ofClasses.firstRanks))
+    own.leftOut = getExtractor(rank).getLeftOut(
+        rank, chosen[static_cast<size_t>(own.program)]);
   return result;
 }
 

@@ -11,10 +11,17 @@
 using namespace mlir;
 using namespace parplan;
 
+static void add(ArrayRef<int> axes, AxisList &list) {
+  for (int axis : axes)
+    if (!llvm::is_contained(list, axis))
+      list.push_back(axis);
+}
+
 RankClasses::RankClasses(ArrayRef<exec::ProgramOp> programs, const Mesh &mesh)
     : mesh(mesh), program(programs.front()), hasPositions(programs.size() > 1) {
   for (exec::ProgramOp each : programs)
     addDifferences(each);
+  whole = exchanged;
   while (spread())
     ;
 }
@@ -41,17 +48,11 @@ void RankClasses::addDifferences(exec::ProgramOp of) {
   }
   for (Operation &op : body) {
     if (auto exchange = dyn_cast<exec::ExchangeOp>(op))
-      add(axesOf.lookup(exchange.getCommunicatorAttr().getAttr()));
+      add(axesOf.lookup(exchange.getCommunicatorAttr().getAttr()), exchanged);
     else if (auto copy = dyn_cast<exec::CopyOp>(op); copy && copy.getOnly())
       chosen[axesOf.lookup(copy.getOnly()->getCommunicator().getAttr())].insert(
           copy.getOnly()->getPosition());
   }
-}
-
-void RankClasses::add(ArrayRef<int> axes) {
-  for (int axis : axes)
-    if (!llvm::is_contained(whole, axis))
-      whole.push_back(axis);
 }
 
 /// Choices along axes that others use, too, count whole; true if there was one.
@@ -66,7 +67,7 @@ bool RankClasses::spread() {
     });
     if (!isShared)
       continue;
-    add(it->first);
+    add(it->first, whole);
     chosen.erase(it);
     return true;
   }

@@ -95,7 +95,7 @@ struct ProgramStatement {
   std::vector<int> buffers;
 };
 
-/// The program of one rank.
+/// What ranks run.
 struct RankProgram {
   std::vector<ProgramBuffer> buffers;
   /// In the order of issue.
@@ -105,21 +105,32 @@ struct RankProgram {
   std::array<int64_t, 3> arenaBounds = {};
 };
 
+/// Ranks that do the same, as many of a position of a pipeline do. They differ
+/// in their coordinates on other axes than messages go along, and run at the
+/// same time.
+struct RankClass {
+  /// One of `Program::programs`.
+  int64_t program = 0;
+  /// The launches of it that others do, by their indices in ascending order:
+  /// they take no time and touch nothing.
+  std::vector<int64_t> leftOut;
+};
+
 /// The step of a plan. Serves simulation only: it says nothing about values.
 struct Program {
   Mesh mesh;
   std::vector<ProgramCommunicator> communicators;
-  /// One for all ranks, one for each, or those of `programOf`.
-  std::vector<RankProgram> ranks;
-  /// Of each rank the one of `ranks` that it runs, where several run the same,
-  /// as those of a position of a pipeline do. These differ in their coordinates
-  /// on other axes than messages go along, and run at the same time. Empty: see
-  /// there.
-  std::vector<int64_t> programOf;
+  std::vector<RankProgram> programs;
+  std::vector<RankClass> classes;
+  /// Of each rank its class. Empty: there is one class, of all.
+  std::vector<int64_t> classOf;
 
-  bool isSameForAllRanks() const { return ranks.size() == 1; }
-  /// The first rank that runs one of `ranks`: it stands for all of them.
-  int64_t getFirstRank(size_t program) const;
+  const RankProgram &getProgram(size_t rankClass) const {
+    return programs[static_cast<size_t>(classes[rankClass].program)];
+  }
+  bool isSameForAllRanks() const { return classes.size() == 1; }
+  /// The first rank of a class: it stands for all of them.
+  int64_t getFirstRank(size_t rankClass) const;
 };
 
 } // namespace parplan

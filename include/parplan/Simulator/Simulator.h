@@ -100,7 +100,7 @@ struct Prediction {
 
 /// A span of time that a statement takes on a stream of a rank.
 struct TimelineSpan {
-  /// The first of those that run one program.
+  /// The first one of its class.
   int64_t rank;
   int stream;
   /// Index into the statements of the rank.

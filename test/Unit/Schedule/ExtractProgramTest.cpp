@@ -16,10 +16,13 @@ using namespace parplan;
 namespace {
 
 /// Of two replicas of four tensor-parallel ranks, with some more statements.
-Program extract(llvm::ArrayRef<std::string> statements) {
+/// Those that use arrays get their types.
+Program extract(llvm::ArrayRef<std::string> statements, int events = 0) {
+  const std::string types = " : <16xf32>, <16xf32>";
   std::string end = std::to_string(statements.size()),
               text = R"(
-    exec.program @main mesh <["dp0"=2 data, "tp0"=4 tensor]> arena 128 events 0 {
+    exec.program @main mesh <["dp0"=2 data, "tp0"=4 tensor]> arena 128 events )" +
+                     std::to_string(events) + R"( {
       exec.communicator @ranks <"tp0">
       exec.communicator @all <"dp0", "tp0">
       %x = exec.buffer input at 0 live -1 to )" +
@@ -28,7 +31,8 @@ Program extract(llvm::ArrayRef<std::string> statements) {
                      end + R"( block <"y" dims [16 over <> stride 1]> : <16xf32>
 )";
   for (const std::string &statement : statements)
-    text += statement + " : <16xf32>, <16xf32>\n";
+    text += statement +
+            (llvm::StringRef(statement).contains('%') ? types : "") + "\n";
   text += "}";
   MLIRContext context;
   context.loadDialect<exec::ExecDialect>();
@@ -54,15 +58,17 @@ TEST(ExtractProgram, RanksDifferInTheirPlaceInAnExchange) {
   Program program =
       extract({"exec.exchange @ranks %x into %y send [1, 2, 3, 0] "
                "receive [3, 0, 1, 2] count 16 bytes 64"});
-  EXPECT_EQ(program.ranks.size(), 4u);
-  EXPECT_EQ(program.programOf, Ranks({0, 1, 2, 3, 0, 1, 2, 3}));
+  EXPECT_EQ(program.programs.size(), 4u);
+  EXPECT_EQ(program.classOf, Ranks({0, 1, 2, 3, 0, 1, 2, 3}));
 }
 
 TEST(ExtractProgram, RanksDifferWhereOneOfThemCopies) {
   Program program = extract({"exec.copy %x at 0 [1] into %y at 0 [1] extents "
                              "[16] only <2 of @ranks>"});
-  EXPECT_EQ(program.ranks.size(), 2u);
-  EXPECT_EQ(program.programOf, Ranks({0, 0, 1, 0, 0, 0, 1, 0}));
+  EXPECT_EQ(program.programs.size(), 1u);
+  EXPECT_EQ(program.classOf, Ranks({0, 0, 1, 0, 0, 0, 1, 0}));
+  EXPECT_EQ(program.classes[0].leftOut, Ranks({0}));
+  EXPECT_EQ(program.classes[1].leftOut, Ranks());
 }
 
 TEST(ExtractProgram, PlacesOfAxesThatTwoShareCountWhole) {
@@ -70,8 +76,26 @@ TEST(ExtractProgram, PlacesOfAxesThatTwoShareCountWhole) {
       {"exec.copy %x at 0 [1] into %y at 0 [1] extents [16] only <2 of @ranks>",
        "exec.copy %x at 0 [1] into %y at 0 [1] extents [16] only <0 of @all>"});
   // One for each of all eight.
-  EXPECT_EQ(program.ranks.size(), 8u);
-  EXPECT_TRUE(program.programOf.empty());
+  EXPECT_EQ(program.programs.size(), 1u);
+  EXPECT_EQ(program.classOf, Ranks({0, 1, 2, 3, 4, 5, 6, 7}));
+  EXPECT_EQ(program.classes[0].leftOut, Ranks({0}));
+  EXPECT_EQ(program.classes[1].leftOut, Ranks({0, 1}));
+  EXPECT_EQ(program.classes[6].leftOut, Ranks({1}));
+}
+
+TEST(ExtractProgram, CopiesBesideAnExchangeHavePlacesOfTheirOwn) {
+  Program program = extract(
+      {"exec.exchange @ranks %x into %y send [0, 2, 3, 1] receive [0, 3, 1, "
+       "2] count 16 bytes 64",
+       "exec.record 0 on communication", "exec.wait 0 on compute",
+       "exec.copy %x at 0 [1] into %y at 0 [1] extents [16] only <1 of "
+       "@ranks>"},
+      /*events=*/1);
+  // A copy where the block stays, else a send and a receive.
+  EXPECT_EQ(program.programs.size(), 4u);
+  EXPECT_EQ(program.classes[0].leftOut, Ranks({3}));
+  EXPECT_EQ(program.classes[1].leftOut, Ranks());
+  EXPECT_EQ(program.classes[2].leftOut, Ranks({4}));
 }
 
 } // namespace

@@ -18,7 +18,7 @@ Program makeMessages(const std::vector<ProgramStatement> &first,
                      const std::vector<ProgramStatement> &second) {
   Program program = makeProgram(4);
   for (size_t rank = 0; rank < 4; ++rank)
-    program.ranks[rank].statements = rank < 2 ? first : second;
+    program.programs[rank].statements = rank < 2 ? first : second;
   return program;
 }
 
@@ -98,20 +98,21 @@ TEST(Deadlock, aWaitIsForTheLastRecordBeforeIt) {
       "rank 3 in all_reduce over dp0,tp0 (statement 0)");
 }
 
-TEST(Deadlock, oneRankStandsForThoseThatRunItsProgram) {
+TEST(Deadlock, oneRankStandsForItsClass) {
   using enum CollectiveKind;
   // Of two positions, on two ranks each, that meet within and across them.
   Program program = makeProgram(2);
-  program.programOf = {0, 0, 1, 1};
+  program.classOf = {0, 0, 1, 1};
   auto set = [&](bool isLate) {
     ProgramStatement out = message(send, 0, 1, 8),
                      in = message(receive, 0, 0, 8);
-    program.ranks[0].statements = {call(allReduce, 1, 8), out,
-                                   call(allReduce, 2, 8)};
-    program.ranks[1].statements = {in, call(allReduce, 2, 8),
-                                   call(allReduce, 1, 8)};
+    program.programs[0].statements = {call(allReduce, 1, 8), out,
+                                      call(allReduce, 2, 8)};
+    program.programs[1].statements = {in, call(allReduce, 2, 8),
+                                      call(allReduce, 1, 8)};
     if (isLate)
-      std::swap(program.ranks[1].statements[0], program.ranks[1].statements[1]);
+      std::swap(program.programs[1].statements[0],
+                program.programs[1].statements[1]);
   };
   set(/*isLate=*/false);
   EXPECT_EQ(verifyProgram(program), std::nullopt);

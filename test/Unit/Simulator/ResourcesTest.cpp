@@ -15,13 +15,13 @@ using namespace parplan::test;
 
 TEST(Resources, peakIsTheHighestEndThatIsTouched) {
   Program program = makeProgram();
-  program.ranks[0].buffers = {
+  program.programs[0].buffers = {
       {BufferUse::parameter, 0, 100, /*isResident=*/true},
       {BufferUse::activation, 128, 64},
       {BufferUse::workspace, 192, 32},
       {BufferUse::activation, 1024, 512}, // never touched
   };
-  program.ranks[0].statements = {launch(1, {0, 1}), launch(1, {1, 2})};
+  program.programs[0].statements = {launch(1, {0, 1}), launch(1, {1, 2})};
   RankPrediction rank = predictResources(program).getRank(3);
   EXPECT_EQ(rank.peakBytes, 224);
   // At the second launch; 28 bytes between buffers count as activations.
@@ -30,7 +30,7 @@ TEST(Resources, peakIsTheHighestEndThatIsTouched) {
 
 TEST(Resources, residentBuffersCountWithoutBeingUsed) {
   Program program = makeProgram();
-  program.ranks[0].buffers = {{BufferUse::parameter, 64, 100, true}};
+  program.programs[0].buffers = {{BufferUse::parameter, 64, 100, true}};
   RankPrediction rank = predictResources(program).getRank(0);
   EXPECT_EQ(rank.peakBytes, 164);
   EXPECT_EQ(rank.memory, (MemoryByUse{100, 0, 0, 64, 0}));
@@ -38,9 +38,9 @@ TEST(Resources, residentBuffersCountWithoutBeingUsed) {
 
 TEST(Resources, buffersThatShareBytesCountOnce) {
   Program program = makeProgram();
-  program.ranks[0].buffers = {{BufferUse::activation, 0, 100},
-                              {BufferUse::workspace, 0, 100}};
-  program.ranks[0].statements = {launch(1, {0}), launch(1, {1})};
+  program.programs[0].buffers = {{BufferUse::activation, 0, 100},
+                                 {BufferUse::workspace, 0, 100}};
+  program.programs[0].statements = {launch(1, {0}), launch(1, {1})};
   RankPrediction rank = predictResources(program).getRank(0);
   EXPECT_EQ(rank.peakBytes, 100);
   // The peak is reached first by the activation.
@@ -56,12 +56,12 @@ TEST(Resources, emptyProgramNeedsNothing) {
 
 TEST(Resources, callsAndBytesAreCountedPerKind) {
   Program program = makeProgram();
-  program.ranks[0].statements = {call(CollectiveKind::allReduce, 1, 100),
-                                 launch(1),
-                                 call(CollectiveKind::allReduce, 0, 20),
-                                 call(CollectiveKind::allGather, 1, 3),
-                                 message(CollectiveKind::send, 1, 1, 7),
-                                 message(CollectiveKind::receive, 1, 1, 7)};
+  program.programs[0].statements = {call(CollectiveKind::allReduce, 1, 100),
+                                    launch(1),
+                                    call(CollectiveKind::allReduce, 0, 20),
+                                    call(CollectiveKind::allGather, 1, 3),
+                                    message(CollectiveKind::send, 1, 1, 7),
+                                    message(CollectiveKind::receive, 1, 1, 7)};
   auto counts = predictResources(program).getRank(0).communication;
   EXPECT_EQ(counts.size(), 4u);
   EXPECT_EQ(counts[CollectiveKind::allReduce], (CommunicationCount{2, 120}));
@@ -72,17 +72,17 @@ TEST(Resources, callsAndBytesAreCountedPerKind) {
 
 TEST(Resources, orderIsHashedLineByLine) {
   Program program = makeProgram();
-  program.ranks[0].statements = {call(CollectiveKind::reduceScatter, 2, 100),
-                                 launch(1),
-                                 message(CollectiveKind::receive, 1, 0, 7)};
+  program.programs[0].statements = {call(CollectiveKind::reduceScatter, 2, 100),
+                                    launch(1),
+                                    message(CollectiveKind::receive, 1, 0, 7)};
   EXPECT_EQ(predictResources(program).getRank(0).orderDigest,
             sha256Hex("reduce_scatter dp0,tp0 100\nrecv tp0 7\n"));
 }
 
 TEST(Resources, documentHasOneEntryPerRank) {
   Program program = makeProgram();
-  program.ranks[0].buffers = {{BufferUse::parameter, 0, 128, true}};
-  program.ranks[0].statements = {call(CollectiveKind::allToAll, 0, 64)};
+  program.programs[0].buffers = {{BufferUse::parameter, 0, 128, true}};
+  program.programs[0].statements = {call(CollectiveKind::allToAll, 0, 64)};
   Json document = toJson(predictResources(program));
   EXPECT_EQ(document["peak_memory_bytes"].dump(),
             R"({"max":128,"per_rank":[128,128,128,128],)"
@@ -97,12 +97,12 @@ TEST(Resources, documentHasOneEntryPerRank) {
 
 TEST(Resources, documentSaysHowFarThePeakIsFromTheLeast) {
   Program program = makeProgram();
-  program.ranks[0].buffers = {
+  program.programs[0].buffers = {
       {BufferUse::parameter, 0, 100, true},
       {BufferUse::parameter, 0, 64, true, MemoryTier::host}};
   Json without = toJson(predictResources(program));
   EXPECT_FALSE(without["peak_memory_bytes"].contains("gap"));
-  program.ranks[0].arenaBounds = {80, 64, 0};
+  program.programs[0].arenaBounds = {80, 64, 0};
   Json document = toJson(predictResources(program));
   EXPECT_EQ(document["peak_memory_bytes"]["lower_bound"], 80);
   EXPECT_EQ(document["peak_memory_bytes"]["gap"], 0.25);
@@ -111,7 +111,7 @@ TEST(Resources, documentSaysHowFarThePeakIsFromTheLeast) {
 
 TEST(Resources, ranksWithTheirOwnProgramsHaveTheirOwnFigures) {
   Program program = makeProgram(4);
-  program.ranks[2].buffers = {{BufferUse::activation, 0, 50, true}};
+  program.programs[2].buffers = {{BufferUse::activation, 0, 50, true}};
   Prediction prediction = predictResources(program);
   EXPECT_EQ(prediction.getRank(1).peakBytes, 0);
   EXPECT_EQ(prediction.getRank(2).peakBytes, 50);
@@ -120,7 +120,7 @@ TEST(Resources, ranksWithTheirOwnProgramsHaveTheirOwnFigures) {
 
 TEST(ResourcesDeathTest, illegalProgramsAreNotSimulated) {
   Program program = makeProgram();
-  program.ranks[0].statements = {launch(1, {0})};
+  program.programs[0].statements = {launch(1, {0})};
   EXPECT_EXIT(predictResources(program), testing::ExitedWithCode(70),
               "buffer 0 does not exist");
 }
@@ -128,13 +128,13 @@ TEST(ResourcesDeathTest, illegalProgramsAreNotSimulated) {
 TEST(Resources, tiersHavePeaksOfTheirOwn) {
   using enum MemoryTier;
   Program program = makeProgram();
-  program.ranks[0].buffers = {
+  program.programs[0].buffers = {
       {BufferUse::activation, 0, 100},
       {BufferUse::parameter, 64, 1000, true, host},
       {BufferUse::optimizer, 4096, 2000, true, nvme},
       {BufferUse::activation, 2048, 512, false, host}, // never touched
   };
-  program.ranks[0].statements = {
+  program.programs[0].statements = {
       transfer(host, device, 1000, ProgramStream::upload, {0, 1}),
       transfer(device, host, 100, ProgramStream::download, {0, 1}),
       transfer(host, nvme, 30, ProgramStream::storage, {1, 2}),
@@ -153,10 +153,25 @@ TEST(Resources, tiersHavePeaksOfTheirOwn) {
   EXPECT_EQ(document["offload"]["per_rank"][3]["nvme_read_bytes"], 14);
 }
 
-TEST(Resources, ranksOfOneProgramNeedTheSame) {
+TEST(Resources, whatRanksLeaveOutTheyHoldNothingFor) {
+  Program program = makeProgram();
+  program.programs[0].buffers = {{BufferUse::activation, 0, 100},
+                                 {BufferUse::activation, 100, 50}};
+  program.programs[0].statements = {launch(1, {0}), launch(1, {0, 1}),
+                                    call(CollectiveKind::allReduce, 2, 8)};
+  program.classes = {{0, {}}, {0, {1}}};
+  program.classOf = {0, 1, 1, 1};
+  Prediction prediction = predictResources(program);
+  EXPECT_EQ(prediction.getRank(0).peakBytes, 150);
+  EXPECT_EQ(prediction.getRank(3).peakBytes, 100);
+  EXPECT_EQ(prediction.getRank(3).orderDigest,
+            prediction.getRank(0).orderDigest);
+}
+
+TEST(Resources, ranksOfOneClassNeedTheSame) {
   Program program = makeProgram(2);
-  program.programOf = {0, 0, 1, 1};
-  program.ranks[1].buffers = {{BufferUse::activation, 0, 50, true}};
+  program.classOf = {0, 0, 1, 1};
+  program.programs[1].buffers = {{BufferUse::activation, 0, 50, true}};
   Prediction prediction = predictResources(program);
   ASSERT_EQ(prediction.ranks.size(), 4u);
   EXPECT_EQ(prediction.getRank(1).peakBytes, 0);

@@ -12,13 +12,20 @@
 
 namespace parplan::test {
 
-/// dp0 = 2 (data), tp0 = 2 (tensor), with a communicator for each.
-inline Program makeProgram(size_t rankPrograms = 1) {
+/// dp0 = 2 (data), tp0 = 2 (tensor), with a communicator for each. A class for
+/// each program: one of all ranks, or one of each.
+inline Program makeProgram(size_t programs = 1) {
   Program program;
   program.mesh =
       Mesh({{"dp0", 2, AxisRole::data}, {"tp0", 2, AxisRole::tensor}});
   program.communicators = {{"dp0", {0}}, {"tp0", {1}}, {"dp0,tp0", {0, 1}}};
-  program.ranks.resize(rankPrograms);
+  program.programs.resize(programs);
+  for (size_t each = 0; each < programs; ++each) {
+    auto number = static_cast<int64_t>(each);
+    program.classes.push_back({number, {}});
+    if (programs > 1)
+      program.classOf.push_back(number);
+  }
   return program;
 }
 

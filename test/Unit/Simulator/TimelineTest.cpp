@@ -30,7 +30,7 @@ constexpr double gatherSeconds = 2;
 
 TEST(Timeline, aStreamRunsInOrder) {
   Program program = makeProgram();
-  program.ranks[0].statements = {launch(1), launch(2), launch(3)};
+  program.programs[0].statements = {launch(1), launch(2), launch(3)};
   std::vector<TimelineSpan> timeline;
   Prediction prediction = run(program, &timeline);
   EXPECT_DOUBLE_EQ(prediction.stepSeconds, 6);
@@ -42,7 +42,7 @@ TEST(Timeline, aStreamRunsInOrder) {
 
 TEST(Timeline, communicationBetweenEventsIsExposed) {
   Program program = makeProgram();
-  program.ranks[0].statements = {
+  program.programs[0].statements = {
       launch(1),    record(0, 0),
       wait(0, 1),   call(CollectiveKind::allGather, 1, giga),
       record(1, 1), wait(1, 0),
@@ -57,7 +57,7 @@ TEST(Timeline, communicationBetweenEventsIsExposed) {
 
 TEST(Timeline, communicationOverDataAxesAndOthersIsOfData) {
   Program program = makeProgram();
-  program.ranks[0].statements = {call(CollectiveKind::allGather, 2, giga)};
+  program.programs[0].statements = {call(CollectiveKind::allGather, 2, giga)};
   Prediction prediction = run(program);
   EXPECT_GT(prediction.stepSeconds, 0);
   EXPECT_DOUBLE_EQ(prediction.breakdown.dataCommunication,
@@ -67,8 +67,8 @@ TEST(Timeline, communicationOverDataAxesAndOthersIsOfData) {
 
 TEST(Timeline, communicationBesideComputationIsNotFree) {
   Program program = makeProgram();
-  program.ranks[0].statements = {call(CollectiveKind::allGather, 0, giga),
-                                 launch(3)};
+  program.programs[0].statements = {call(CollectiveKind::allGather, 0, giga),
+                                    launch(3)};
   Prediction prediction = run(program);
   EXPECT_DOUBLE_EQ(prediction.breakdown.compute, 3);
   EXPECT_DOUBLE_EQ(prediction.breakdown.dataCommunication,
@@ -78,16 +78,16 @@ TEST(Timeline, communicationBesideComputationIsNotFree) {
 
 TEST(Timeline, whatComputationDoesNotCoverIsExposed) {
   Program program = makeProgram();
-  program.ranks[0].statements = {call(CollectiveKind::allGather, 0, giga),
-                                 launch(0.5)};
+  program.programs[0].statements = {call(CollectiveKind::allGather, 0, giga),
+                                    launch(0.5)};
   EXPECT_DOUBLE_EQ(run(program).stepSeconds, gatherSeconds + 0.25 * 0.5);
 }
 
 TEST(Timeline, aWaitIsForTheLastRecordBeforeIt) {
   Program program = makeProgram();
-  program.ranks[0].statements = {launch(1),    record(0, 0),
-                                 wait(0, 1),   launch(1),
-                                 record(0, 0), launch(1, {}, /*stream=*/1)};
+  program.programs[0].statements = {launch(1),    record(0, 0),
+                                    wait(0, 1),   launch(1),
+                                    record(0, 0), launch(1, {}, /*stream=*/1)};
   std::vector<TimelineSpan> timeline;
   run(program, &timeline);
   for (const TimelineSpan &span : timeline)
@@ -99,7 +99,7 @@ TEST(Timeline, aWaitIsForTheLastRecordBeforeIt) {
 TEST(Timeline, collectivesStartWhenTheLastMemberArrives) {
   Program program = makeProgram(4);
   for (int rank = 0; rank < 4; ++rank)
-    program.ranks[static_cast<size_t>(rank)].statements = {
+    program.programs[static_cast<size_t>(rank)].statements = {
         launch(rank + 1), record(0, 0), wait(0, 1),
         call(CollectiveKind::allGather, /*tp0*/ 1, giga)};
   std::vector<TimelineSpan> timeline;
@@ -114,16 +114,28 @@ TEST(Timeline, collectivesStartWhenTheLastMemberArrives) {
 
 TEST(Timeline, waitingForOthersIsIdle) {
   Program program = makeProgram(4);
-  for (auto &rank : program.ranks)
+  for (auto &rank : program.programs)
     rank.statements = {launch(1), record(0, 0), wait(0, 1),
                        call(CollectiveKind::allGather, 2, 0)};
-  program.ranks[3].statements.insert(program.ranks[3].statements.begin(),
-                                     launch(4));
+  program.programs[3].statements.insert(program.programs[3].statements.begin(),
+                                        launch(4));
   // All finish together; the first rank is reported.
   Prediction prediction = run(program);
   EXPECT_DOUBLE_EQ(prediction.stepSeconds, 5);
   EXPECT_DOUBLE_EQ(prediction.breakdown.compute, 1);
   EXPECT_DOUBLE_EQ(prediction.breakdown.idle, 4);
+}
+
+TEST(Timeline, whatRanksLeaveOutTakesThemNoTime) {
+  Program program = makeProgram();
+  program.programs[0].statements = {launch(1), launch(4),
+                                    call(CollectiveKind::allGather, 2, 0)};
+  program.programs[0].statements[2].stream = 0;
+  program.classes = {{0, {1}}, {0, {}}};
+  program.classOf = {0, 0, 0, 1};
+  Prediction prediction = run(program);
+  EXPECT_DOUBLE_EQ(prediction.stepSeconds, 5);
+  EXPECT_DOUBLE_EQ(prediction.breakdown.compute, 1);
 }
 
 TEST(Timeline, messagesMeetTheirPeers) {
@@ -132,10 +144,10 @@ TEST(Timeline, messagesMeetTheirPeers) {
   for (size_t rank = 0; rank < 4; ++rank) {
     bool isFirst = rank % 2 == 0;
     if (isFirst)
-      program.ranks[rank].statements = {
+      program.programs[rank].statements = {
           message(CollectiveKind::send, 1, /*peer=*/1, giga)};
     else
-      program.ranks[rank].statements = {
+      program.programs[rank].statements = {
           message(CollectiveKind::receive, 1, /*peer=*/0, giga), record(0, 1),
           wait(0, 0), launch(1)};
   }
@@ -146,7 +158,7 @@ TEST(Timeline, unmatchedOrdersAreADeadlock) {
   Program program = makeProgram(4);
   for (size_t rank = 0; rank < 4; ++rank) {
     int64_t peer = rank % 2 == 0 ? 1 : 0;
-    program.ranks[rank].statements = {
+    program.programs[rank].statements = {
         message(CollectiveKind::send, 1, peer, 8),
         message(CollectiveKind::receive, 1, peer, 8)};
   }
@@ -157,7 +169,7 @@ TEST(Timeline, groupedMessagesAreIssuedTogether) {
   Program program = makeProgram(4);
   for (size_t rank = 0; rank < 4; ++rank) {
     int64_t peer = rank % 2 == 0 ? 1 : 0;
-    program.ranks[rank].statements = {
+    program.programs[rank].statements = {
         message(CollectiveKind::send, 1, peer, giga, /*group=*/0),
         message(CollectiveKind::receive, 1, peer, giga, /*group=*/0)};
   }
@@ -166,7 +178,7 @@ TEST(Timeline, groupedMessagesAreIssuedTogether) {
 
 TEST(Timeline, aMissingMemberIsADeadlock) {
   Program program = makeProgram(4);
-  program.ranks[0].statements = {call(CollectiveKind::allReduce, 1, 8)};
+  program.programs[0].statements = {call(CollectiveKind::allReduce, 1, 8)};
   EXPECT_FALSE(simulate(program, makeCosts()));
 }
 
@@ -180,7 +192,7 @@ TEST(Timeline, messagesOfAPipelineHaveTheirOwnPart) {
         message(isFirst ? CollectiveKind::send : CollectiveKind::receive, 0,
                 isFirst ? 1 : 0, giga);
     exchange.stream = ProgramStream::pointToPoint;
-    program.ranks[rank].statements = {exchange};
+    program.programs[rank].statements = {exchange};
   }
   Prediction prediction = run(program);
   EXPECT_GT(prediction.breakdown.pipelineCommunication, 0);
@@ -190,7 +202,7 @@ TEST(Timeline, messagesOfAPipelineHaveTheirOwnPart) {
 TEST(Timeline, workOnTheHostIsOffload) {
   using enum MemoryTier;
   Program program = makeProgram();
-  program.ranks[0].statements = {
+  program.programs[0].statements = {
       transfer(device, host, giga, ProgramStream::download),
       record(0, ProgramStream::download), wait(0, ProgramStream::host),
       launch(1, {}, ProgramStream::host)};
@@ -200,5 +212,5 @@ TEST(Timeline, workOnTheHostIsOffload) {
   EXPECT_DOUBLE_EQ(
       prediction.stepSeconds,
       costs.getHostCopySeconds(giga) +
-          costs.getHostOpSeconds(program.ranks[0].statements[3].cost));
+          costs.getHostOpSeconds(program.programs[0].statements[3].cost));
 }

@@ -15,7 +15,7 @@ namespace {
 
 std::string verify(std::vector<ProgramStatement> statements) {
   Program program = makeProgram();
-  program.ranks[0].statements = std::move(statements);
+  program.programs[0].statements = std::move(statements);
   return verifyProgram(program).value_or("");
 }
 
@@ -29,23 +29,23 @@ TEST(VerifyProgram, legalProgramsPass) {
 
 TEST(VerifyProgram, everyFaultIsNamed) {
   EXPECT_EQ(verify({launch(1, {}, 7)}),
-            "rank 0: statement 0: stream 7 does not exist");
+            "program 0: statement 0: stream 7 does not exist");
   EXPECT_EQ(verify({launch(1), launch(1, {0})}),
-            "rank 0: statement 1: buffer 0 does not exist");
+            "program 0: statement 1: buffer 0 does not exist");
   EXPECT_EQ(verify({call(CollectiveKind::allReduce, 3, 8)}),
-            "rank 0: statement 0: communicator 3 does not exist");
+            "program 0: statement 0: communicator 3 does not exist");
   EXPECT_EQ(verify({call(CollectiveKind::allReduce, 0, -8)}),
-            "rank 0: statement 0: -8 bytes");
+            "program 0: statement 0: -8 bytes");
   EXPECT_EQ(verify({message(CollectiveKind::send, 0, 2, 8)}),
-            "rank 0: statement 0: peer 2 of send");
+            "program 0: statement 0: peer 2 of send");
   EXPECT_EQ(verify({message(CollectiveKind::allReduce, 0, 1, 8)}),
-            "rank 0: statement 0: peer 1 of all_reduce");
+            "program 0: statement 0: peer 1 of all_reduce");
   EXPECT_EQ(verify({wait(0, 1), record(0, 0)}),
-            "rank 0: statement 0: event 0 is not recorded yet");
+            "program 0: statement 0: event 0 is not recorded yet");
   ProgramStatement grouped = launch(1);
   grouped.group = 0;
   EXPECT_EQ(verify({grouped}),
-            "rank 0: statement 0: only communication is grouped");
+            "program 0: statement 0: only communication is grouped");
 }
 
 TEST(VerifyProgram, structureIsChecked) {
@@ -56,22 +56,42 @@ TEST(VerifyProgram, structureIsChecked) {
   program = makeProgram();
   program.communicators[0].axes = {};
   EXPECT_EQ(verifyProgram(program), "communicator 0: has one rank");
-  program = makeProgram(3);
-  EXPECT_EQ(verifyProgram(program), "3 programs for 4 ranks");
-  program = makeProgram();
-  program.ranks[0].buffers = {{BufferUse::activation, -8, 8}};
+  program = makeProgram(4);
+  program.classOf.clear();
   EXPECT_EQ(verifyProgram(program),
-            "rank 0: buffer 0 starts or ends below zero");
+            "ranks of 4 classes that nobody tells apart");
+  program = makeProgram();
+  program.programs[0].buffers = {{BufferUse::activation, -8, 8}};
+  EXPECT_EQ(verifyProgram(program),
+            "program 0: buffer 0 starts or ends below zero");
 }
 
-TEST(VerifyProgram, everyRankRunsOneOfThePrograms) {
+TEST(VerifyProgram, everyRankIsOfAClass) {
   Program program = makeProgram(2);
-  program.programOf = {0, 0, 1};
-  EXPECT_EQ(verifyProgram(program), "3 ranks with a program, of 4");
-  program.programOf = {0, 0, 1, 2};
-  EXPECT_EQ(verifyProgram(program), "program 2 does not exist");
-  program.programOf = {0, 0, 0, 0};
-  EXPECT_EQ(verifyProgram(program), "program 1 is of no rank");
-  program.programOf = {0, 0, 1, 1};
+  program.classOf = {0, 0, 1};
+  EXPECT_EQ(verifyProgram(program), "3 ranks with a class, of 4");
+  program.classOf = {0, 0, 1, 2};
+  EXPECT_EQ(verifyProgram(program), "class 2 does not exist");
+  program.classOf = {0, 0, 0, 0};
+  EXPECT_EQ(verifyProgram(program), "class 1 is of no rank");
+  program.classOf = {0, 0, 1, 1};
   EXPECT_EQ(verifyProgram(program), std::nullopt);
+  program.classes[1].program = 2;
+  EXPECT_EQ(verifyProgram(program), "class 1: program 2 does not exist");
+}
+
+TEST(VerifyProgram, onlyLaunchesAreLeftOut) {
+  Program program = makeProgram();
+  program.programs[0].statements = {launch(1), record(0, 0), launch(1)};
+  auto leaveOut = [&](std::vector<int64_t> statements) {
+    program.classes[0].leftOut = std::move(statements);
+    return verifyProgram(program).value_or("");
+  };
+  EXPECT_EQ(leaveOut({0, 2}), "");
+  EXPECT_EQ(leaveOut({1}),
+            "class 0: statement 1 is no launch that is left out");
+  EXPECT_EQ(leaveOut({2, 0}),
+            "class 0: statement 0 is no launch that is left out");
+  EXPECT_EQ(leaveOut({3}),
+            "class 0: statement 3 is no launch that is left out");
 }

@@ -128,7 +128,7 @@ std::string LocalProgram::compare(const Step &step, double tolerance) {
 static Traffic countTraffic(const Program &program, int64_t elementBytes) {
   Traffic most;
   int64_t mostElements = -1;
-  for (const RankProgram &rank : program.ranks) {
+  for (const RankProgram &rank : program.programs) {
     Traffic traffic;
     int64_t sum = 0;
     for (const ProgramStatement &statement : rank.statements) {
