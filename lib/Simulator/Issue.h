@@ -22,9 +22,9 @@ struct Issue {
   int64_t record = -1;
 };
 
-/// The statements of a verified program, in their order.
+/// What ranks of a class run of a verified program, in their order.
 void forEachIssue(
-    const RankProgram &program,
+    const Program &program, const RankClass &rankClass,
     llvm::function_ref<void(const ProgramStatement &, const Issue &)> visit);
 
 } // namespace parplan

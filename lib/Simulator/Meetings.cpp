@@ -27,8 +27,7 @@ Meetings::Meetings(const Program &program) : program(program) {
 }
 
 MeetingFinder::MeetingFinder(Meetings &meetings, size_t rankClass)
-    : meetings(meetings),
-      statements(meetings.program.getProgram(rankClass).statements),
+    : meetings(meetings), own(meetings.program.getProgram(rankClass)),
       rank(meetings.program.getFirstRank(rankClass)) {}
 
 const MeetingFinder::Group &MeetingFinder::getGroup(int communicator) {
@@ -54,17 +53,24 @@ static bool isMessage(CollectiveKind kind) {
   return kind == CollectiveKind::send || kind == CollectiveKind::receive;
 }
 
-MeetingFinder::Stand
-MeetingFinder::makeStand(const ProgramStatement &statement) {
+int64_t MeetingFinder::getPeer(const ProgramStatement &statement) {
+  if (statement.peerList < 0)
+    return statement.peer;
+  auto self = static_cast<size_t>(getGroup(statement.communicator).self);
+  return own.peerLists[static_cast<size_t>(statement.peerList)][self];
+}
+
+MeetingFinder::Stand MeetingFinder::makeStand(const ProgramStatement &statement,
+                                              int64_t peer) {
   const Group &group = getGroup(statement.communicator);
   int64_t sender = -1, receiver = -1;
   if (isMessage(statement.collective)) {
-    PARPLAN_CHECK(meetings.firstRanks.count(
-                      group.members[static_cast<size_t>(statement.peer)]),
-                  "a message to a rank that another stands for");
+    PARPLAN_CHECK(
+        meetings.firstRanks.count(group.members[static_cast<size_t>(peer)]),
+        "a message to a rank that another stands for");
     bool isSend = statement.collective == CollectiveKind::send;
-    sender = isSend ? group.self : statement.peer;
-    receiver = isSend ? statement.peer : group.self;
+    sender = isSend ? group.self : peer;
+    receiver = isSend ? peer : group.self;
   }
   return {&meetings.numbers[{statement.communicator, group.first, sender,
                              receiver}],
@@ -72,18 +78,19 @@ MeetingFinder::makeStand(const ProgramStatement &statement) {
 }
 
 int64_t MeetingFinder::find(int64_t index) {
-  const ProgramStatement &statement = statements[static_cast<size_t>(index)];
+  const ProgramStatement &statement =
+      own.statements[static_cast<size_t>(index)];
   // All arrive at the same time.
   if (meetings.program.isSameForAllRanks())
     return meetings.add(/*count=*/1);
   bool isCollective = !isMessage(statement.collective);
-  std::tuple key{statement.communicator,
-                 isCollective ? CollectiveKind::allReduce
-                              : statement.collective,
-                 isCollective ? -1 : statement.peer};
+  int64_t peer = isCollective ? -1 : getPeer(statement);
+  std::tuple key{
+      statement.communicator,
+      isCollective ? CollectiveKind::allReduce : statement.collective, peer};
   auto place = stands.find(key);
   if (place == stands.end())
-    place = stands.emplace(key, makeStand(statement)).first;
+    place = stands.emplace(key, makeStand(statement, peer)).first;
   Stand &stand = place->second;
   if (stand.next == stand.numbers->size())
     stand.numbers->push_back(meetings.add(stand.participants));
@@ -138,25 +145,26 @@ private:
   };
 
   void addTasks(size_t rank) {
-    const RankProgram &own = program.getProgram(rank);
     RankState &state = states[rank];
-    state.isDone.assign(own.statements.size(), false);
+    state.isDone.assign(program.getProgram(rank).statements.size(), false);
     MeetingFinder finder(meetings, rank);
-    forEachIssue(own, [&](const ProgramStatement &statement,
-                          const Issue &issue) {
-      bool isCall = statement.kind == StatementKind::communicate;
-      if (!isCall && statement.kind != StatementKind::record &&
-          statement.kind != StatementKind::wait)
-        return;
-      Queue &queue = state.queues[static_cast<size_t>(statement.stream)];
-      auto calls = static_cast<int64_t>(queue.calls.size());
-      if (!issue.joins)
-        queue.tasks.push_back({issue.statement, calls, calls, issue.record});
-      if (isCall) {
-        queue.calls.push_back(finder.find(issue.statement));
-        ++queue.tasks.back().endCall;
-      }
-    });
+    forEachIssue(program, program.classes[rank],
+                 [&](const ProgramStatement &statement, const Issue &issue) {
+                   bool isCall = statement.kind == StatementKind::communicate;
+                   if (!isCall && statement.kind != StatementKind::record &&
+                       statement.kind != StatementKind::wait)
+                     return;
+                   Queue &queue =
+                       state.queues[static_cast<size_t>(statement.stream)];
+                   auto calls = static_cast<int64_t>(queue.calls.size());
+                   if (!issue.joins)
+                     queue.tasks.push_back(
+                         {issue.statement, calls, calls, issue.record});
+                   if (isCall) {
+                     queue.calls.push_back(finder.find(issue.statement));
+                     ++queue.tasks.back().endCall;
+                   }
+                 });
   }
 
   bool advance(RankState &rank, Queue &queue) {

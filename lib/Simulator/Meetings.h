@@ -69,10 +69,11 @@ private:
     int64_t participants;
     size_t next = 0;
   };
-  Stand makeStand(const ProgramStatement &statement);
+  Stand makeStand(const ProgramStatement &statement, int64_t peer);
+  int64_t getPeer(const ProgramStatement &statement);
 
   Meetings &meetings;
-  const std::vector<ProgramStatement> &statements;
+  const RankProgram &own;
   int64_t rank;
   std::map<int, Group> groups;
   /// By communicator, kind of message (all-reduce for all collectives), and

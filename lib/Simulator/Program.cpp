@@ -19,13 +19,21 @@ int64_t Program::getFirstRank(size_t rankClass) const {
 }
 
 void parplan::forEachIssue(
-    const RankProgram &program,
+    const Program &program, const RankClass &rankClass,
     llvm::function_ref<void(const ProgramStatement &, const Issue &)> visit) {
   std::map<int, int64_t> lastRecord;
   std::array<int, ProgramStream::count> openGroup;
   openGroup.fill(-1);
-  for (size_t i = 0; i < program.statements.size(); ++i) {
-    const ProgramStatement &statement = program.statements[i];
+  const std::vector<ProgramStatement> &statements =
+      program.programs[static_cast<size_t>(rankClass.program)].statements;
+  auto leftOut = rankClass.leftOut.begin();
+  for (size_t i = 0; i < statements.size(); ++i) {
+    if (leftOut != rankClass.leftOut.end() &&
+        *leftOut == static_cast<int64_t>(i)) {
+      ++leftOut;
+      continue;
+    }
+    const ProgramStatement &statement = statements[i];
     int &group = openGroup[static_cast<size_t>(statement.stream)];
     Issue issue = {static_cast<int64_t>(i),
                    statement.group != -1 && statement.group == group};

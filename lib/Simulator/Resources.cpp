@@ -4,11 +4,16 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "lib/Simulator/Issue.h"
+
 #include "parplan/Simulator/Simulator.h"
 #include "parplan/Support/Check.h"
 #include "parplan/Support/Sha256.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 #include <algorithm>
+#include <map>
 
 using namespace parplan;
 
@@ -20,30 +25,25 @@ struct LiveRange {
   int64_t last = -1;
 };
 
-std::vector<LiveRange> findLiveRanges(const RankProgram &program,
-                                      const std::vector<int64_t> &leftOut) {
-  std::vector<LiveRange> ranges(program.buffers.size());
-  auto count = static_cast<int64_t>(program.statements.size());
-  auto next = leftOut.begin();
-  for (int64_t i = 0; i < count; ++i) {
-    if (next != leftOut.end() && *next == i) {
-      ++next;
-      continue;
-    }
-    for (int buffer : program.statements[static_cast<size_t>(i)].buffers) {
-      LiveRange &range = ranges[static_cast<size_t>(buffer)];
-      if (range.first == -1)
-        range.first = i;
-      range.last = i;
-    }
-  }
+std::vector<LiveRange> findLiveRanges(const Program &program,
+                                      const RankClass &rankClass) {
+  std::vector<LiveRange> ranges(
+      program.programs[static_cast<size_t>(rankClass.program)].buffers.size());
+  forEachIssue(program, rankClass,
+               [&](const ProgramStatement &statement, const Issue &issue) {
+                 for (int buffer : statement.buffers) {
+                   LiveRange &range = ranges[static_cast<size_t>(buffer)];
+                   if (range.first == -1)
+                     range.first = issue.statement;
+                   range.last = issue.statement;
+                 }
+               });
   return ranges;
 }
 
 void predictMemory(const RankProgram &program,
-                   const std::vector<int64_t> &leftOut,
+                   const std::vector<LiveRange> &ranges,
                    RankPrediction &prediction) {
-  std::vector<LiveRange> ranges = findLiveRanges(program, leftOut);
   for (size_t i = 0; i < program.buffers.size(); ++i) {
     const ProgramBuffer &buffer = program.buffers[i];
     if (!buffer.isResident && ranges[i].first == -1)
@@ -103,36 +103,42 @@ void predictMemory(const RankProgram &program,
                                memory.optimizer - memory.workspace);
 }
 
-OffloadCount countOffload(const RankProgram &program) {
-  OffloadCount count;
-  for (const ProgramStatement &statement : program.statements) {
-    if (statement.kind != StatementKind::transfer)
-      continue;
-    (statement.to == MemoryTier::device     ? count.hostToDeviceBytes
-     : statement.to == MemoryTier::nvme     ? count.nvmeWriteBytes
-     : statement.from == MemoryTier::device ? count.deviceToHostBytes
-                                            : count.nvmeReadBytes) +=
-        statement.bytes;
-  }
-  return count;
+void predictTraffic(const Program &program, const RankClass &rankClass,
+                    RankPrediction &prediction) {
+  OffloadCount &offload = prediction.offload;
+  Sha256 order;
+  forEachIssue(
+      program, rankClass,
+      [&](const ProgramStatement &statement, const Issue &) {
+        if (statement.kind == StatementKind::transfer) {
+          (statement.to == MemoryTier::device     ? offload.hostToDeviceBytes
+           : statement.to == MemoryTier::nvme     ? offload.nvmeWriteBytes
+           : statement.from == MemoryTier::device ? offload.deviceToHostBytes
+                                                  : offload.nvmeReadBytes) +=
+              statement.bytes;
+        } else if (statement.kind == StatementKind::communicate) {
+          CommunicationCount &count =
+              prediction.communication[statement.collective];
+          ++count.calls;
+          count.bytes += statement.bytes;
+          order.update(concat(
+              stringifyCollectiveKind(statement.collective), " ",
+              program.communicators[static_cast<size_t>(statement.communicator)]
+                  .name,
+              " ", statement.bytes, "\n"));
+        }
+      });
+  prediction.orderDigest = order.finishHex();
 }
 
-void predictCommunication(const RankProgram &program,
-                          const std::vector<ProgramCommunicator> &communicators,
-                          RankPrediction &prediction) {
-  Sha256 order;
-  for (const ProgramStatement &statement : program.statements) {
-    if (statement.kind != StatementKind::communicate)
-      continue;
-    CommunicationCount &count = prediction.communication[statement.collective];
-    ++count.calls;
-    count.bytes += statement.bytes;
-    order.update(
-        concat(stringifyCollectiveKind(statement.collective), " ",
-               communicators[static_cast<size_t>(statement.communicator)].name,
-               " ", statement.bytes, "\n"));
-  }
-  prediction.orderDigest = order.finishHex();
+bool leavesOutLaunchesAlone(const Program &program,
+                            const RankClass &rankClass) {
+  const std::vector<ProgramStatement> &statements =
+      program.programs[static_cast<size_t>(rankClass.program)].statements;
+  return llvm::all_of(rankClass.leftOut, [&](int64_t statement) {
+    return statements[static_cast<size_t>(statement)].kind ==
+           StatementKind::launch;
+  });
 }
 
 } // namespace
@@ -142,18 +148,23 @@ Prediction parplan::predictResources(const Program &program) {
     PARPLAN_UNREACHABLE("a program that cannot be simulated: ", *fault);
   Prediction prediction;
   prediction.rankCount = program.mesh.getRankCount();
-  // What is left out are launches: the rest is the same for all of a program.
-  std::vector<RankPrediction> ofPrograms, ofClasses;
-  for (const RankProgram &each : program.programs) {
-    RankPrediction &result = ofPrograms.emplace_back();
-    result.lowerBounds = each.arenaBounds;
-    result.offload = countOffload(each);
-    predictCommunication(each, program.communicators, result);
-  }
+  std::vector<RankPrediction> ofClasses;
+  // Of each program the traffic of all its calls: most classes have it.
+  std::map<int64_t, RankPrediction> whole;
   for (const RankClass &each : program.classes) {
-    auto number = static_cast<size_t>(each.program);
-    ofClasses.push_back(ofPrograms[number]);
-    predictMemory(program.programs[number], each.leftOut, ofClasses.back());
+    RankPrediction &result = ofClasses.emplace_back();
+    if (leavesOutLaunchesAlone(program, each)) {
+      auto [known, isNew] = whole.try_emplace(each.program);
+      if (isNew)
+        predictTraffic(program, each, known->second);
+      result = known->second;
+    } else {
+      predictTraffic(program, each, result);
+    }
+    const RankProgram &own =
+        program.programs[static_cast<size_t>(each.program)];
+    result.lowerBounds = own.arenaBounds;
+    predictMemory(own, findLiveRanges(program, each), result);
   }
   for (int64_t each : program.classOf)
     prediction.ranks.push_back(ofClasses[static_cast<size_t>(each)]);

@@ -130,22 +130,19 @@ double Replay::getLaunchSeconds(const ProgramStatement &statement) const {
 }
 
 void Replay::addTasks(size_t rank) {
-  const std::vector<int64_t> &leftOut = program.classes[rank].leftOut;
   MeetingFinder finder(calls, rank);
-  forEachIssue(program.getProgram(rank), [&](const ProgramStatement &statement,
-                                             const Issue &issue) {
+  auto add = [&](const ProgramStatement &statement, const Issue &issue) {
     auto stream = static_cast<size_t>(statement.stream);
     std::vector<Task> &tasks = states[rank].streams[stream].tasks;
     if (!issue.joins)
       tasks.push_back({issue.statement, statement.kind, 0, {}, issue.record});
     if (statement.kind == StatementKind::communicate)
       tasks.back().calls.push_back(makeCall(rank, issue.statement, finder));
-    bool isWork = statement.kind == StatementKind::launch ||
-                  statement.kind == StatementKind::transfer;
-    if (isWork &&
-        !std::binary_search(leftOut.begin(), leftOut.end(), issue.statement))
+    else if (statement.kind == StatementKind::launch ||
+             statement.kind == StatementKind::transfer)
       tasks.back().launchSeconds = getLaunchSeconds(statement);
-  });
+  };
+  forEachIssue(program, program.classes[rank], add);
 }
 
 bool Replay::communicate(size_t rank, int stream, Task &task) {

@@ -26,7 +26,8 @@ Fault verifyCommunicator(const ProgramCommunicator &communicator,
   return std::nullopt;
 }
 
-Fault verifyCall(const ProgramStatement &statement, const Program &program) {
+Fault verifyCall(const ProgramStatement &statement, const RankProgram &own,
+                 const Program &program) {
   if (statement.communicator < 0 ||
       statement.communicator >= static_cast<int>(program.communicators.size()))
     return concat("communicator ", statement.communicator, " does not exist");
@@ -36,10 +37,26 @@ Fault verifyCall(const ProgramStatement &statement, const Program &program) {
                  statement.collective == CollectiveKind::receive;
   int64_t size = program.mesh.getWidth(
       program.communicators[static_cast<size_t>(statement.communicator)].axes);
-  if (hasPeer ? statement.peer < 0 || statement.peer >= size
-              : statement.peer != -1)
-    return concat("peer ", statement.peer, " of ",
-                  stringifyCollectiveKind(statement.collective));
+  auto fail = [&](const std::string &what) {
+    return concat(what, " of ", stringifyCollectiveKind(statement.collective));
+  };
+  bool isListed = statement.peerList != -1;
+  if (isListed  ? statement.peer != -1
+      : hasPeer ? statement.peer < 0 || statement.peer >= size
+                : statement.peer != -1)
+    return fail(concat("peer ", statement.peer));
+  if (!isListed)
+    return std::nullopt;
+  if (!hasPeer || statement.peerList < 0 ||
+      statement.peerList >= static_cast<int>(own.peerLists.size()))
+    return fail(concat("list ", statement.peerList, " of peers"));
+  const std::vector<int64_t> &peers =
+      own.peerLists[static_cast<size_t>(statement.peerList)];
+  if (static_cast<int64_t>(peers.size()) != size)
+    return fail(concat(peers.size(), " peers for ", size, " members"));
+  for (int64_t peer : peers)
+    if (peer < 0 || peer >= size)
+      return fail(concat("peer ", peer));
   return std::nullopt;
 }
 
@@ -69,7 +86,7 @@ Fault verifyStatements(const RankProgram &rank, const Program &program) {
         return fail("copies between tiers without the host");
       break;
     case StatementKind::communicate:
-      if (Fault fault = verifyCall(statement, program))
+      if (Fault fault = verifyCall(statement, rank, program))
         return fail(*fault);
       break;
     case StatementKind::record:
@@ -92,9 +109,12 @@ Fault verifyClass(const RankClass &rankClass, const Program &program) {
       program.programs[static_cast<size_t>(rankClass.program)].statements;
   int64_t last = -1;
   for (int64_t each : rankClass.leftOut) {
-    if (each <= last || each >= static_cast<int64_t>(statements.size()) ||
-        statements[static_cast<size_t>(each)].kind != StatementKind::launch)
-      return concat("statement ", each, " is no launch that is left out");
+    if (each <= last || each >= static_cast<int64_t>(statements.size()))
+      return concat("statement ", each, " is left out behind ", last, " of ",
+                    statements.size());
+    StatementKind kind = statements[static_cast<size_t>(each)].kind;
+    if (kind == StatementKind::record || kind == StatementKind::wait)
+      return concat("statement ", each, " of an event is left out");
     last = each;
   }
   return std::nullopt;

@@ -10,6 +10,8 @@
 
 #include "mlir/IR/Threading.h"
 
+#include "llvm/ADT/BitVector.h"
+
 #include <map>
 
 using namespace mlir;
@@ -117,27 +119,21 @@ public:
     }
   }
 
-  /// Statements that one member of a group runs.
-  using Chosen = std::vector<std::pair<int64_t, exec::MemberAttr>>;
-
-  /// With all that is `chosen`. Servers without a common step serve one worker
-  /// after the other in the time of a step.
-  RankProgram getProgram(int64_t rank, Chosen &chosen) const {
-    RankProgram own = common;
-    own.statements.reserve(opCount);
-    bool servesEach =
-        exec::ProgramOp(program).getStaleness() && result.mesh.isServer(rank);
-    int64_t count = servesEach ? result.mesh.getWorkerCount() : 1;
-    for (int64_t served = 0; served < count; ++served)
-      addStatements(rank, served, own.statements, chosen);
-    return own;
+  /// Servers without a common step serve one worker after the other in the time
+  /// of a step: `served` workers.
+  RankProgram takeProgram(int64_t served) {
+    common.statements.reserve(opCount);
+    for (int64_t worker = 0; worker < served; ++worker)
+      addStatements(worker);
+    return std::move(common);
   }
 
-  std::vector<int64_t> getLeftOut(int64_t rank, const Chosen &chosen) const {
+  /// What others than `rank` run.
+  std::vector<int64_t> getLeftOut(int64_t rank) const {
     std::vector<int64_t> leftOut;
-    for (auto [statement, member] : chosen)
-      if (!isMember(rank, member))
-        leftOut.push_back(statement);
+    for (const Choice &choice : choices)
+      if (!choice.places.test(getPlace(rank, choice.communicator)))
+        leftOut.push_back(choice.statement);
     return leftOut;
   }
 
@@ -184,10 +180,27 @@ private:
                                       : getUseOfKind(buffer.getKind());
   }
 
+  /// A statement that the members of a group at some places run.
+  struct Choice {
+    int64_t statement;
+    int communicator;
+    llvm::BitVector places;
+  };
+
+  unsigned getPlace(int64_t rank, int communicator) const {
+    return static_cast<unsigned>(result.mesh.getIndex(
+        rank, result.communicators[static_cast<size_t>(communicator)].axes));
+  }
+
+  /// The statement that comes next is left to some.
+  void choose(int communicator, llvm::BitVector places) {
+    choices.push_back({static_cast<int64_t>(common.statements.size()),
+                       communicator, std::move(places)});
+  }
+
   /// `served` is the worker whose gradients are applied.
-  void addStatements(int64_t rank, int64_t served,
-                     std::vector<ProgramStatement> &statements,
-                     Chosen &chosen) const {
+  void addStatements(int64_t served) {
+    std::vector<ProgramStatement> &statements = common.statements;
     int group = 0;
     for (Operation &op : body) {
       if (auto record = dyn_cast<exec::RecordOp>(op)) {
@@ -197,7 +210,7 @@ private:
         statements.push_back(
             getEvent(StatementKind::wait, wait.getStream(), wait.getEvent()));
       } else if (auto exchange = dyn_cast<exec::ExchangeOp>(op)) {
-        addExchange(exchange, rank, group++, statements);
+        addExchange(exchange, group++);
       } else if (auto collective = dyn_cast<exec::CollectiveOp>(op)) {
         ProgramStatement statement = getStatement(collective);
         statement.kind = StatementKind::communicate;
@@ -207,9 +220,9 @@ private:
         statement.bytes = collective.getBytes();
         statements.push_back(std::move(statement));
       } else if (auto send = dyn_cast<exec::SendOp>(op)) {
-        addMessage(send, CollectiveKind::send, served, statements);
+        addMessage(send, CollectiveKind::send, served);
       } else if (auto receive = dyn_cast<exec::ReceiveOp>(op)) {
-        addMessage(receive, CollectiveKind::receive, served, statements);
+        addMessage(receive, CollectiveKind::receive, served);
       } else if (auto transfer = dyn_cast<exec::TransferOp>(op)) {
         ProgramStatement statement = getStatement(transfer);
         statement.kind = StatementKind::transfer;
@@ -221,7 +234,7 @@ private:
       } else if (auto launch = dyn_cast<exec::StatementOpInterface>(op)) {
         ProgramStatement statement = getStatement(launch);
         if (auto copy = dyn_cast<exec::CopyOp>(op); copy && copy.getOnly())
-          chosen.emplace_back(statements.size(), *copy.getOnly());
+          chooseMember(*copy.getOnly());
         if (auto cost = op.getAttrOfType<exec::CostAttr>("cost"))
           statement.cost = cost.getCost();
         else
@@ -253,16 +266,20 @@ private:
     return statement;
   }
 
-  bool isMember(int64_t rank, exec::MemberAttr member) const {
+  void chooseMember(exec::MemberAttr member) {
     int communicator = communicators.lookup(member.getCommunicator().getAttr());
-    return result.mesh.getIndex(rank,
-                                result.communicators[communicator].axes) ==
-           member.getPosition();
+    llvm::BitVector places(static_cast<unsigned>(getSize(communicator)));
+    places.set(static_cast<unsigned>(member.getPosition()));
+    choose(communicator, std::move(places));
+  }
+
+  int64_t getSize(int communicator) const {
+    return result.mesh.getWidth(
+        result.communicators[static_cast<size_t>(communicator)].axes);
   }
 
   template <typename Message>
-  void addMessage(Message op, CollectiveKind kind, int64_t served,
-                  std::vector<ProgramStatement> &statements) const {
+  void addMessage(Message op, CollectiveKind kind, int64_t served) {
     ProgramStatement statement = getStatement(op);
     statement.kind = StatementKind::communicate;
     statement.collective = kind;
@@ -272,32 +289,44 @@ private:
     statement.peer = op.getPeer();
     if (statement.peer < 0)
       statement.peer = served;
-    statements.push_back(std::move(statement));
+    common.statements.push_back(std::move(statement));
   }
 
-  /// A send and a receive, or a copy where the block stays.
-  void addExchange(exec::ExchangeOp op, int64_t rank, int group,
-                   std::vector<ProgramStatement> &statements) const {
+  /// A send and a receive, and a copy where the block stays.
+  void addExchange(exec::ExchangeOp op, int group) {
     int communicator = communicators.lookup(op.getCommunicatorAttr().getAttr());
-    int64_t position =
-        result.mesh.getIndex(rank, result.communicators[communicator].axes);
-    ProgramStatement statement = getStatement(op);
-    if (op.getSendTo()[position] == position) {
-      statement.cost.kind = WorkKind::copy;
-      statement.cost.bytesRead = statement.cost.bytesWritten = op.getBytes();
-      statements.push_back(std::move(statement));
-      return;
+    ArrayRef<int64_t> sendTo = op.getSendTo();
+    llvm::BitVector stays(static_cast<unsigned>(sendTo.size()));
+    for (auto [place, peer] : llvm::enumerate(sendTo))
+      if (peer == static_cast<int64_t>(place))
+        stays.set(static_cast<unsigned>(place));
+    llvm::BitVector moves = stays;
+    moves.flip();
+    auto add = [&](ProgramStatement statement, const llvm::BitVector &places) {
+      if (!places.all())
+        choose(communicator, places);
+      common.statements.push_back(std::move(statement));
+    };
+
+    ProgramStatement call = getStatement(op);
+    call.kind = StatementKind::communicate;
+    call.communicator = communicator;
+    call.bytes = op.getBytes();
+    call.group = group;
+    for (auto [kind, peers] :
+         {std::pair{CollectiveKind::send, sendTo},
+          std::pair{CollectiveKind::receive, op.getReceiveFrom()}}) {
+      call.collective = kind;
+      call.peerList = static_cast<int>(common.peerLists.size());
+      common.peerLists.push_back(peers.vec());
+      add(call, moves);
     }
-    statement.kind = StatementKind::communicate;
-    statement.communicator = communicator;
-    statement.bytes = op.getBytes();
-    statement.group = group;
-    statement.collective = CollectiveKind::send;
-    statement.peer = op.getSendTo()[position];
-    statements.push_back(statement);
-    statement.collective = CollectiveKind::receive;
-    statement.peer = op.getReceiveFrom()[position];
-    statements.push_back(std::move(statement));
+    if (stays.none())
+      return;
+    ProgramStatement copy = getStatement(op);
+    copy.cost.kind = WorkKind::copy;
+    copy.cost.bytesRead = copy.cost.bytesWritten = op.getBytes();
+    add(std::move(copy), stays);
   }
 
   exec::ProgramOp program;
@@ -306,24 +335,10 @@ private:
   size_t opCount = 0;
   SmallVector<exec::CommunicatorOp> declared;
   RankProgram common;
+  std::vector<Choice> choices;
   llvm::DenseMap<Attribute, int> communicators;
   llvm::DenseMap<Operation *, int> buffers;
   llvm::DenseSet<Operation *> gradients;
-};
-
-/// Numbers of what has equal keys.
-struct Numbering {
-  int64_t get(std::vector<int64_t> key, int64_t rank) {
-    auto [it, isNew] = numbers.try_emplace(
-        std::move(key), static_cast<int64_t>(numbers.size()));
-    if (isNew)
-      firstRanks.push_back(rank);
-    return it->second;
-  }
-
-  std::map<std::vector<int64_t>, int64_t> numbers;
-  /// Of each number the first rank that has it.
-  std::vector<int64_t> firstRanks;
 };
 
 } // namespace
@@ -340,33 +355,37 @@ Program extractProgram(ArrayRef<exec::ProgramOp> programs) {
   for (Extractor &extractor : extractors)
     extractor.numberCommunicators();
   RankClasses classes(programs, result.mesh);
-  Numbering ofClasses, ofPrograms;
+  std::map<std::vector<int64_t>, int64_t> numbers;
+  std::vector<int64_t> firstRanks;
   for (int64_t rank = 0; rank < result.mesh.getRankCount(); ++rank) {
     std::vector<int64_t> key = classes.getKey(rank);
     // Workers and servers speak with each other one by one.
     if (result.mesh.getServerCount() > 0 && !classes.areAllAlike())
       key.push_back(rank);
-    result.classOf.push_back(ofClasses.get(std::move(key), rank));
+    auto [it, isNew] = numbers.try_emplace(
+        std::move(key), static_cast<int64_t>(numbers.size()));
+    result.classOf.push_back(it->second);
+    if (isNew) {
+      firstRanks.push_back(rank);
+      result.classes.push_back({classes.getPosition(rank), {}});
+    }
   }
-  for (int64_t rank : ofClasses.firstRanks)
-    result.classes.push_back(
-        {ofPrograms.get(classes.getProgramKey(rank), rank), {}});
+
+  result.programs.resize(programs.size());
+  parallelFor(context, 0, programs.size(), [&](size_t position) {
+    auto isOfServers = [&](int64_t rank) {
+      return result.mesh.isServer(rank) &&
+             classes.getPosition(rank) == static_cast<int64_t>(position);
+    };
+    bool servesEach = exec::ProgramOp(programs[position]).getStaleness() &&
+                      llvm::any_of(firstRanks, isOfServers);
+    result.programs[position] = extractors[position].takeProgram(
+        servesEach ? result.mesh.getWorkerCount() : 1);
+  });
+  for (auto [own, rank] : llvm::zip_equal(result.classes, firstRanks))
+    own.leftOut = extractors[static_cast<size_t>(own.program)].getLeftOut(rank);
   if (result.isSameForAllRanks())
     result.classOf.clear();
-
-  auto getExtractor = [&](int64_t rank) -> const Extractor & {
-    return extractors[static_cast<size_t>(classes.getPosition(rank))];
-  };
-  result.programs.resize(ofPrograms.firstRanks.size());
-  std::vector<Extractor::Chosen> chosen(result.programs.size());
-  parallelFor(context, 0, result.programs.size(), [&](size_t number) {
-    int64_t rank = ofPrograms.firstRanks[number];
-    result.programs[number] =
-        getExtractor(rank).getProgram(rank, chosen[number]);
-  });
-  for (auto [own, rank] : llvm::zip_equal(result.classes, ofClasses.firstRanks))
-    own.leftOut = getExtractor(rank).getLeftOut(
-        rank, chosen[static_cast<size_t>(own.program)]);
   return result;
 }
 

@@ -11,17 +11,10 @@
 using namespace mlir;
 using namespace parplan;
 
-static void add(ArrayRef<int> axes, AxisList &list) {
-  for (int axis : axes)
-    if (!llvm::is_contained(list, axis))
-      list.push_back(axis);
-}
-
 RankClasses::RankClasses(ArrayRef<exec::ProgramOp> programs, const Mesh &mesh)
     : mesh(mesh), program(programs.front()), hasPositions(programs.size() > 1) {
   for (exec::ProgramOp each : programs)
     addDifferences(each);
-  whole = exchanged;
   while (spread())
     ;
 }
@@ -48,11 +41,17 @@ void RankClasses::addDifferences(exec::ProgramOp of) {
   }
   for (Operation &op : body) {
     if (auto exchange = dyn_cast<exec::ExchangeOp>(op))
-      add(axesOf.lookup(exchange.getCommunicatorAttr().getAttr()), exchanged);
+      add(axesOf.lookup(exchange.getCommunicatorAttr().getAttr()));
     else if (auto copy = dyn_cast<exec::CopyOp>(op); copy && copy.getOnly())
       chosen[axesOf.lookup(copy.getOnly()->getCommunicator().getAttr())].insert(
           copy.getOnly()->getPosition());
   }
+}
+
+void RankClasses::add(ArrayRef<int> axes) {
+  for (int axis : axes)
+    if (!llvm::is_contained(whole, axis))
+      whole.push_back(axis);
 }
 
 /// Choices along axes that others use, too, count whole; true if there was one.
@@ -67,7 +66,7 @@ bool RankClasses::spread() {
     });
     if (!isShared)
       continue;
-    add(it->first, whole);
+    add(it->first);
     chosen.erase(it);
     return true;
   }

@@ -27,10 +27,6 @@ public:
   /// exchange messages with each other alone: a place in one communicator says
   /// nothing of those in others.
   std::vector<int64_t> getKey(int64_t rank) const;
-  /// Equal for ranks that do the same but for copies that others make.
-  std::vector<int64_t> getProgramKey(int64_t rank) const {
-    return {getPosition(rank), mesh.getIndex(rank, exchanged)};
-  }
 
   bool areAllAlike() const {
     return !hasPositions && whole.empty() && chosen.empty();
@@ -39,13 +35,14 @@ public:
 
 private:
   void addDifferences(exec::ProgramOp of);
+  void add(llvm::ArrayRef<int> axes);
   bool spread();
 
   const Mesh &mesh;
   mutable exec::ProgramOp program;
   bool hasPositions;
-  /// Axes of which every place counts, and those of exchanges among them.
-  AxisList whole, exchanged;
+  /// Axes of which every place counts.
+  AxisList whole;
   /// By axes the places that count.
   std::map<AxisList, llvm::SmallSet<int64_t, 4>> chosen;
 };

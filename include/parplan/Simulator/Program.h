@@ -84,8 +84,10 @@ struct ProgramStatement {
   /// transfer
   MemoryTier from = MemoryTier::device;
   MemoryTier to = MemoryTier::device;
-  /// Send and receive: the other one's number in the group.
+  /// Send and receive: the other one's number in the group; of an exchange the
+  /// list of `RankProgram::peerLists` that says it for each member.
   int64_t peer = -1;
+  int peerList = -1;
   /// Statements that follow each other on a stream with the same group, not -1,
   /// are issued together.
   int group = -1;
@@ -100,6 +102,8 @@ struct RankProgram {
   std::vector<ProgramBuffer> buffers;
   /// In the order of issue.
   std::vector<ProgramStatement> statements;
+  /// By a rank's number in its group.
+  std::vector<std::vector<int64_t>> peerLists;
   /// Of each tier, by MemoryTier: bytes below which no packing of the buffers
   /// is; 0 where nobody says.
   std::array<int64_t, 3> arenaBounds = {};
@@ -111,8 +115,8 @@ struct RankProgram {
 struct RankClass {
   /// One of `Program::programs`.
   int64_t program = 0;
-  /// The launches of it that others do, by their indices in ascending order:
-  /// they take no time and touch nothing.
+  /// The statements of it that others run, by their indices in ascending order;
+  /// no events.
   std::vector<int64_t> leftOut;
 };
 

@@ -19,7 +19,10 @@ namespace {
 /// Those that use arrays get their types.
 Program extract(llvm::ArrayRef<std::string> statements, int events = 0) {
   const std::string types = " : <16xf32>, <16xf32>";
-  std::string end = std::to_string(statements.size()),
+  auto usesArrays = [](llvm::StringRef statement) {
+    return statement.contains('%');
+  };
+  std::string end = std::to_string(llvm::count_if(statements, usesArrays)),
               text = R"(
     exec.program @main mesh <["dp0"=2 data, "tp0"=4 tensor]> arena 128 events )" +
                      std::to_string(events) + R"( {
@@ -31,8 +34,7 @@ Program extract(llvm::ArrayRef<std::string> statements, int events = 0) {
                      end + R"( block <"y" dims [16 over <> stride 1]> : <16xf32>
 )";
   for (const std::string &statement : statements)
-    text += statement +
-            (llvm::StringRef(statement).contains('%') ? types : "") + "\n";
+    text += statement + (usesArrays(statement) ? types : "") + "\n";
   text += "}";
   MLIRContext context;
   context.loadDialect<exec::ExecDialect>();
@@ -58,7 +60,9 @@ TEST(ExtractProgram, RanksDifferInTheirPlaceInAnExchange) {
   Program program =
       extract({"exec.exchange @ranks %x into %y send [1, 2, 3, 0] "
                "receive [3, 0, 1, 2] count 16 bytes 64"});
-  EXPECT_EQ(program.programs.size(), 4u);
+  ASSERT_EQ(program.programs.size(), 1u);
+  EXPECT_EQ(program.programs[0].peerLists,
+            std::vector<Ranks>({{1, 2, 3, 0}, {3, 0, 1, 2}}));
   EXPECT_EQ(program.classOf, Ranks({0, 1, 2, 3, 0, 1, 2, 3}));
 }
 
@@ -83,7 +87,7 @@ TEST(ExtractProgram, PlacesOfAxesThatTwoShareCountWhole) {
   EXPECT_EQ(program.classes[6].leftOut, Ranks({1}));
 }
 
-TEST(ExtractProgram, CopiesBesideAnExchangeHavePlacesOfTheirOwn) {
+TEST(ExtractProgram, WhatSomeRanksDoOthersLeaveOut) {
   Program program = extract(
       {"exec.exchange @ranks %x into %y send [0, 2, 3, 1] receive [0, 3, 1, "
        "2] count 16 bytes 64",
@@ -91,11 +95,11 @@ TEST(ExtractProgram, CopiesBesideAnExchangeHavePlacesOfTheirOwn) {
        "exec.copy %x at 0 [1] into %y at 0 [1] extents [16] only <1 of "
        "@ranks>"},
       /*events=*/1);
-  // A copy where the block stays, else a send and a receive.
-  EXPECT_EQ(program.programs.size(), 4u);
-  EXPECT_EQ(program.classes[0].leftOut, Ranks({3}));
-  EXPECT_EQ(program.classes[1].leftOut, Ranks());
-  EXPECT_EQ(program.classes[2].leftOut, Ranks({4}));
+  // A send, a receive, and a copy for the block that stays; two events.
+  ASSERT_EQ(program.programs.size(), 1u);
+  EXPECT_EQ(program.classes[0].leftOut, Ranks({0, 1, 5}));
+  EXPECT_EQ(program.classes[1].leftOut, Ranks({2}));
+  EXPECT_EQ(program.classes[2].leftOut, Ranks({2, 5}));
 }
 
 } // namespace

@@ -98,6 +98,24 @@ TEST(Deadlock, aWaitIsForTheLastRecordBeforeIt) {
       "rank 3 in all_reduce over dp0,tp0 (statement 0)");
 }
 
+TEST(Deadlock, membersOfAnExchangeHaveTheirOwnPeers) {
+  using enum CollectiveKind;
+  // Both ranks of a tensor-parallel group keep their blocks, or swap them.
+  Program program = makeProgram();
+  program.classes = {{0, {}}, {0, {}}};
+  program.classOf = {0, 1, 0, 1};
+  ProgramStatement out = message(send, 1, -1, 8, /*group=*/0),
+                   in = message(receive, 1, -1, 8, /*group=*/0);
+  out.peerList = in.peerList = 0;
+  program.programs[0].statements = {out, in, launch(1)};
+  program.programs[0].peerLists = {{1, 0}};
+  EXPECT_EQ(verifyProgram(program), std::nullopt);
+  EXPECT_EQ(findDeadlock(program), std::nullopt);
+  // One of them does not call.
+  program.classes[1].leftOut = {0, 1};
+  EXPECT_EQ(findDeadlock(program), "rank 0 in send over tp0 (statement 0)");
+}
+
 TEST(Deadlock, oneRankStandsForItsClass) {
   using enum CollectiveKind;
   // Of two positions, on two ranks each, that meet within and across them.

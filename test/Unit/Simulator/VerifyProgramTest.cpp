@@ -80,7 +80,7 @@ TEST(VerifyProgram, everyRankIsOfAClass) {
   EXPECT_EQ(verifyProgram(program), "class 1: program 2 does not exist");
 }
 
-TEST(VerifyProgram, onlyLaunchesAreLeftOut) {
+TEST(VerifyProgram, eventsAreNotLeftOut) {
   Program program = makeProgram();
   program.programs[0].statements = {launch(1), record(0, 0), launch(1)};
   auto leaveOut = [&](std::vector<int64_t> statements) {
@@ -88,10 +88,24 @@ TEST(VerifyProgram, onlyLaunchesAreLeftOut) {
     return verifyProgram(program).value_or("");
   };
   EXPECT_EQ(leaveOut({0, 2}), "");
-  EXPECT_EQ(leaveOut({1}),
-            "class 0: statement 1 is no launch that is left out");
-  EXPECT_EQ(leaveOut({2, 0}),
-            "class 0: statement 0 is no launch that is left out");
-  EXPECT_EQ(leaveOut({3}),
-            "class 0: statement 3 is no launch that is left out");
+  EXPECT_EQ(leaveOut({1}), "class 0: statement 1 of an event is left out");
+  EXPECT_EQ(leaveOut({2, 0}), "class 0: statement 0 is left out behind 2 of 3");
+  EXPECT_EQ(leaveOut({3}), "class 0: statement 3 is left out behind -1 of 3");
+}
+
+TEST(VerifyProgram, listsOfPeersFitTheirGroups) {
+  Program program = makeProgram();
+  auto verifyWith = [&](std::vector<int64_t> peers, int list) {
+    ProgramStatement call = message(CollectiveKind::send, 0, -1, 8);
+    call.peerList = list;
+    program.programs[0].statements = {call};
+    program.programs[0].peerLists = {std::move(peers)};
+    return verifyProgram(program).value_or("");
+  };
+  EXPECT_EQ(verifyWith({1, 0}, 0), "");
+  EXPECT_EQ(verifyWith({1, 0}, 1),
+            "program 0: statement 0: list 1 of peers of send");
+  EXPECT_EQ(verifyWith({1}, 0),
+            "program 0: statement 0: 1 peers for 2 members of send");
+  EXPECT_EQ(verifyWith({1, 2}, 0), "program 0: statement 0: peer 2 of send");
 }
