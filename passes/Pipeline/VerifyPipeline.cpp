@@ -8,6 +8,8 @@
 #include "passes/Pipeline/Passes.h"
 #include "passes/Pipeline/StageFlow.h"
 
+#include "mlir/IR/Threading.h"
+
 #include <map>
 
 using namespace mlir;
@@ -35,15 +37,20 @@ public:
     // What cannot be matched waits for ever.
     if (sound)
       verifyOrder();
-    for (func::FuncOp function : functions)
-      verifyPasses(function);
-    return success(sound);
+    LogicalResult passes = failableParallelForEach(
+        module.getContext(), functions,
+        [&](func::FuncOp function) { return verifyPasses(function); });
+    return success(sound && succeeded(passes));
   }
 
 private:
+  static InFlightDiagnostic emitFault(Operation *op) {
+    return op->emitError("after pipeline: ");
+  }
+
   InFlightDiagnostic fail(Operation *op) {
     sound = false;
-    return op->emitError("after pipeline: ");
+    return emitFault(op);
   }
 
   LogicalResult collect() {
@@ -219,14 +226,12 @@ private:
 
   /// P10: ops of micro-batches stand in the order of the table, and no more of
   /// them are in flight than it says.
-  void verifyPasses(func::FuncOp function) {
+  static LogicalResult verifyPasses(func::FuncOp function) {
     FailureOr<std::optional<PipelineCut>> cut = readPipelineCut(function);
-    if (failed(cut)) {
-      sound = false;
-      return;
-    }
+    if (failed(cut))
+      return failure();
     if (!*cut)
-      return;
+      return success();
     int64_t position =
         function->getAttrOfType<IntegerAttr>(attributes::position).getInt();
     PipelineSchedule schedule = (*cut)->makeSchedule();
@@ -254,16 +259,19 @@ private:
         kinds.append({PassKind::inputGradient, PassKind::weightGradient});
       else
         kinds.push_back(PassKind::backward);
-      int64_t pass = -1;
+      // Mostly that of the op before it.
+      const Pass &last = passes[current];
+      bool isLast = last.microBatch == batch && last.chunk == chunk &&
+                    llvm::is_contained(kinds, last.kind);
+      int64_t pass = isLast ? current : -1;
       for (PassKind kind : kinds)
         if (pass < current)
           pass = find(kind, batch, chunk);
       if (getPosition((*cut)->shape, *stage) != position || pass < current ||
           pass == static_cast<int64_t>(passes.size())) {
-        fail(&op) << "P10: stands behind pass "
-                  << printPass((*cut)->shape, passes[current])
-                  << " and belongs to another one";
-        return;
+        return emitFault(&op) << "P10: stands behind pass "
+                              << printPass((*cut)->shape, passes[current])
+                              << " and belongs to another one";
       }
       current = pass;
       auto flight = flights.try_emplace({batch, chunk}, pass, pass).first;
@@ -273,13 +281,15 @@ private:
     int64_t limit = hasBackward(schedule.shape.kind)
                         ? getInFlightPeak(schedule, position)
                         : 1;
-    verifyInFlight(function, llvm::to_vector(llvm::make_second_range(flights)),
-                   limit, passes.size());
+    return verifyInFlight(function,
+                          llvm::to_vector(llvm::make_second_range(flights)),
+                          limit, passes.size());
   }
 
-  void verifyInFlight(func::FuncOp function,
-                      ArrayRef<std::pair<int64_t, int64_t>> flights,
-                      int64_t limit, size_t passCount) {
+  static LogicalResult
+  verifyInFlight(func::FuncOp function,
+                 ArrayRef<std::pair<int64_t, int64_t>> flights, int64_t limit,
+                 size_t passCount) {
     std::vector<int64_t> changes(passCount + 1);
     for (auto [first, last] : flights) {
       ++changes[first];
@@ -290,9 +300,11 @@ private:
       inFlight += change;
       peak = std::max(peak, inFlight);
     }
-    if (peak > limit)
-      fail(function) << "P10: " << peak << " micro-batches are in flight, and "
-                     << limit << " are by the schedule";
+    if (peak <= limit)
+      return success();
+    return emitFault(function)
+           << "P10: " << peak << " micro-batches are in flight, and " << limit
+           << " are by the schedule";
   }
 
   ModuleOp module;

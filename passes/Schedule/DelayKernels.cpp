@@ -11,6 +11,7 @@
 #include "dialects/parplan/ParplanOps.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Threading.h"
 
 using namespace mlir;
 
@@ -56,12 +57,14 @@ void delay(exec::MapOp map) {
 
 struct DelayKernelsPass : impl::DelayKernelsBase<DelayKernelsPass> {
   void runOnOperation() override {
-    for (auto function : getOperation().getOps<func::FuncOp>())
+    auto functions = llvm::to_vector(getOperation().getOps<func::FuncOp>());
+    parallelForEach(&getContext(), functions, [](func::FuncOp function) {
       // The last first: what a kernel waits for has its place then.
       for (Operation &op : llvm::make_early_inc_range(
                llvm::reverse(function.getBody().front())))
         if (auto map = dyn_cast<exec::MapOp>(op))
           delay(map);
+    });
   }
 };
 

@@ -6,15 +6,51 @@
 
 #include "passes/Schedule/RankClasses.h"
 
+#include "mlir/IR/Threading.h"
+
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
 using namespace parplan;
 
+/// Where the place of a rank makes a difference in one program.
+struct Differences {
+  AxisList exchanged;
+  RankClasses::Places chosen;
+};
+
+static Differences findDifferences(exec::ProgramOp program, const Mesh &mesh) {
+  Differences differences;
+  Block &body = program.getBody().front();
+  llvm::DenseMap<Attribute, AxisList> axesOf;
+  for (auto communicator : body.getOps<exec::CommunicatorOp>()) {
+    FailureOr<AxisList> axes = communicator.getAxes().resolve(mesh);
+    axesOf[communicator.getSymNameAttr()] = *axes;
+  }
+  for (Operation &op : body) {
+    if (auto exchange = dyn_cast<exec::ExchangeOp>(op))
+      for (int axis : axesOf[exchange.getCommunicatorAttr().getAttr()]) {
+        if (!llvm::is_contained(differences.exchanged, axis))
+          differences.exchanged.push_back(axis);
+      }
+    else if (auto copy = dyn_cast<exec::CopyOp>(op); copy && copy.getOnly())
+      differences.chosen[axesOf[copy.getOnly()->getCommunicator().getAttr()]]
+          .insert(copy.getOnly()->getPosition());
+  }
+  return differences;
+}
+
 RankClasses::RankClasses(ArrayRef<exec::ProgramOp> programs, const Mesh &mesh)
     : mesh(mesh), program(programs.front()), hasPositions(programs.size() > 1) {
-  for (exec::ProgramOp each : programs)
-    addDifferences(each);
+  std::vector<Differences> ofPrograms(programs.size());
+  parallelFor(program->getContext(), 0, programs.size(), [&](size_t number) {
+    ofPrograms[number] = findDifferences(programs[number], mesh);
+  });
+  for (const Differences &each : ofPrograms) {
+    add(each.exchanged);
+    for (const auto &[axes, places] : each.chosen)
+      chosen[axes].insert(places.begin(), places.end());
+  }
   while (spread())
     ;
 }
@@ -30,22 +66,6 @@ std::vector<int64_t> RankClasses::getKey(int64_t rank) const {
 
 int64_t RankClasses::getPosition(int64_t rank) const {
   return hasPositions ? program.getPositionOf(rank) : 0;
-}
-
-void RankClasses::addDifferences(exec::ProgramOp of) {
-  Block &body = of.getBody().front();
-  llvm::DenseMap<Attribute, AxisList> axesOf;
-  for (auto communicator : body.getOps<exec::CommunicatorOp>()) {
-    FailureOr<AxisList> axes = communicator.getAxes().resolve(mesh);
-    axesOf[communicator.getSymNameAttr()] = *axes;
-  }
-  for (Operation &op : body) {
-    if (auto exchange = dyn_cast<exec::ExchangeOp>(op))
-      add(axesOf.lookup(exchange.getCommunicatorAttr().getAttr()));
-    else if (auto copy = dyn_cast<exec::CopyOp>(op); copy && copy.getOnly())
-      chosen[axesOf.lookup(copy.getOnly()->getCommunicator().getAttr())].insert(
-          copy.getOnly()->getPosition());
-  }
 }
 
 void RankClasses::add(ArrayRef<int> axes) {

@@ -9,9 +9,8 @@
 
 #include "dialects/exec/ExecOps.h"
 
-#include "llvm/ADT/SmallSet.h"
-
 #include <map>
+#include <set>
 
 namespace parplan {
 
@@ -20,6 +19,9 @@ namespace parplan {
 /// members makes the place of that one.
 class RankClasses {
 public:
+  /// By axes the places that count.
+  using Places = std::map<AxisList, std::set<int64_t>>;
+
   /// Programs and mesh stay.
   RankClasses(llvm::ArrayRef<exec::ProgramOp> programs, const Mesh &mesh);
 
@@ -34,7 +36,6 @@ public:
   int64_t getPosition(int64_t rank) const;
 
 private:
-  void addDifferences(exec::ProgramOp of);
   void add(llvm::ArrayRef<int> axes);
   bool spread();
 
@@ -43,8 +44,7 @@ private:
   bool hasPositions;
   /// Axes of which every place counts.
   AxisList whole;
-  /// By axes the places that count.
-  std::map<AxisList, llvm::SmallSet<int64_t, 4>> chosen;
+  Places chosen;
 };
 
 } // namespace parplan
