@@ -220,7 +220,7 @@ template <typename Message> static LogicalResult verifyMessage(Message op) {
   if (program.getPosition() == op.getPeer() && pipeline && succeeded(axes) &&
       *axes == AxisList{*pipeline})
     return op.emitOpError("is to its own position (E18)");
-  Mesh mesh = program.getMesh().getMesh();
+  const Mesh &mesh = program.getMesh().getMesh();
   if (mesh.getServerCount() > 0 && !isAnyWorker &&
       program.getPositionOf(peer) ==
           static_cast<int64_t>(program.getPosition().value_or(0)))

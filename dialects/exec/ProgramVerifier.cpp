@@ -330,7 +330,7 @@ private:
 
   LogicalResult checkRanges() {
     for (BufferOp buffer : program.getBody().front().getOps<BufferOp>()) {
-      Use use = uses.lookup(buffer);
+      const Use &use = uses[buffer];
       bool isPermanent = buffer.isPermanent();
       int64_t first = isPermanent ? -1 : use.first;
       int64_t lastUse = isPermanent || buffer.getKind() == BufferKind::output

@@ -28,7 +28,7 @@ SmallVector<ProgramOp> exec::getPrograms(ModuleOp module) {
 }
 
 std::optional<int> ProgramOp::getPipelineAxis() {
-  Mesh mesh = getMesh().getMesh();
+  const Mesh &mesh = getMesh().getMesh();
   std::optional<int> found;
   for (int axis = 0; axis < mesh.getAxisCount(); ++axis) {
     if (mesh.getAxis(axis).role != AxisRole::pipeline)
@@ -41,7 +41,7 @@ std::optional<int> ProgramOp::getPipelineAxis() {
 }
 
 int64_t ProgramOp::getPositionCount() {
-  Mesh mesh = getMesh().getMesh();
+  const Mesh &mesh = getMesh().getMesh();
   if (mesh.getServerCount() > 0)
     return 2;
   std::optional<int> axis = getPipelineAxis();
@@ -49,7 +49,7 @@ int64_t ProgramOp::getPositionCount() {
 }
 
 int64_t ProgramOp::getPositionOf(int64_t rank) {
-  Mesh mesh = getMesh().getMesh();
+  const Mesh &mesh = getMesh().getMesh();
   if (mesh.getServerCount() > 0)
     return getServersPosition(mesh, rank);
   std::optional<int> axis = getPipelineAxis();
@@ -92,13 +92,15 @@ std::string CommunicatorOp::getLabel() {
 }
 
 int64_t CommunicatorOp::getSize() {
-  Mesh mesh = cast<ProgramOp>((*this)->getParentOp()).getMesh().getMesh();
+  const Mesh &mesh =
+      cast<ProgramOp>((*this)->getParentOp()).getMesh().getMesh();
   FailureOr<AxisList> axes = getAxes().resolve(mesh);
   return succeeded(axes) ? mesh.getWidth(*axes) : 0;
 }
 
 LogicalResult CommunicatorOp::verify() {
-  Mesh mesh = cast<ProgramOp>((*this)->getParentOp()).getMesh().getMesh();
+  const Mesh &mesh =
+      cast<ProgramOp>((*this)->getParentOp()).getMesh().getMesh();
   llvm::SmallSet<StringRef, 4> seen;
   for (StringAttr name : getAxes().getNames()) {
     if (!mesh.findAxis(name.getValue()))
@@ -262,7 +264,8 @@ LogicalResult BufferOp::verify() {
         return emitOpError("only inputs and outputs have dimensions in zig-zag "
                            "order, of two chunks for each of its ranks (E8)");
   }
-  Mesh mesh = cast<ProgramOp>((*this)->getParentOp()).getMesh().getMesh();
+  const Mesh &mesh =
+      cast<ProgramOp>((*this)->getParentOp()).getMesh().getMesh();
   if (hasBucket)
     return verifyBucket(*this, mesh);
   if (!isInterface)

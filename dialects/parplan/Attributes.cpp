@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/parplan/ParplanDialect.h"
+#include "dialects/parplan/MeshAttrStorage.h"
 
 #include "parplan/Support/CheckedMath.h"
 
@@ -23,6 +23,9 @@ namespace parplan {
 
 LogicalResult MeshAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                ArrayRef<MeshAxisAttr> axes) {
+  if (axes.size() > static_cast<size_t>(Mesh::maxAxisCount))
+    return emitError() << "the mesh has " << axes.size() << " axes, at most "
+                       << Mesh::maxAxisCount << " are possible";
   llvm::StringSet<> names;
   int64_t ranks = 1;
   for (MeshAxisAttr axis : axes) {
@@ -49,13 +52,20 @@ LogicalResult MeshAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   return success();
 }
 
-Mesh MeshAttr::getMesh() const {
+static Mesh makeMesh(ArrayRef<MeshAxisAttr> attributes) {
   std::vector<MeshAxis> axes;
-  for (MeshAxisAttr axis : getAxes())
+  for (MeshAxisAttr axis : attributes)
     axes.push_back(
         {axis.getName().str(), axis.getSize(), *parseAxisRole(axis.getRole())});
   return Mesh(std::move(axes));
 }
+
+detail::MeshAttrStorage::MeshAttrStorage(ArrayRef<MeshAxisAttr> axes)
+    : axes(axes), mesh(makeMesh(axes)) {}
+
+ArrayRef<MeshAxisAttr> MeshAttr::getAxes() const { return getImpl()->axes; }
+
+const Mesh &MeshAttr::getMesh() const { return getImpl()->mesh; }
 
 MeshAttr MeshAttr::get(MLIRContext *context, const Mesh &mesh) {
   SmallVector<MeshAxisAttr> axes;

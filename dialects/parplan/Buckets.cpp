@@ -55,7 +55,7 @@ LogicalResult BucketParameterOp::verify() {
   MeshOp meshOp = findMesh(*this, sharding.getMesh());
   if (!meshOp)
     return emitOpError() << "there is no mesh " << sharding.getMesh();
-  Mesh mesh = meshOp.getMesh().getMesh();
+  const Mesh &mesh = meshOp.getMesh().getMesh();
   FailureOr<Sharding> whole = sharding.resolve(mesh);
   auto type = dyn_cast<RankedTensorType>(global.getValue());
   if (failed(whole) || !type || type.getRank() != 1 || whole->dims.size() != 1)

@@ -209,7 +209,7 @@ LogicalResult verifyMove(Operation *op) {
   MeshOp meshOp = findMesh(op, out.getMesh());
   if (!meshOp)
     return op->emitOpError() << "there is no mesh " << out.getMesh();
-  Mesh mesh = meshOp.getMesh().getMesh();
+  const Mesh &mesh = meshOp.getMesh().getMesh();
   FailureOr<Sharding> target =
       resolveSharding(op, out, mesh, getTensorType(op->getResult(0)));
   if (failed(target))

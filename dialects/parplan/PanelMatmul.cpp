@@ -104,7 +104,7 @@ LogicalResult PanelMatmulOp::verify() {
   MeshOp meshOp = getOnlyMesh(getOperation()->getParentOfType<ModuleOp>());
   if (!meshOp)
     return emitOpError("needs a module with one mesh");
-  Mesh mesh = meshOp.getMesh().getMesh();
+  const Mesh &mesh = meshOp.getMesh().getMesh();
   llvm::SmallDenseSet<int> seen;
   for (auto [index, list] : llvm::enumerate(getPanelAxes())) {
     FailureOr<AxisList> axes = list.resolve(mesh);

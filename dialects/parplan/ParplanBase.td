@@ -93,9 +93,11 @@ def Parplan_MeshAttr : Parplan_Attr<"Mesh", "mesh"> {
   let parameters = (ins ArrayRefParameter<"::parplan::MeshAxisAttr">:$axes);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
+  // MeshAttrStorage.h.
+  let genStorageClass = 0;
   let extraClassDeclaration = [{
-    /// The mesh as a value of the sharding library.
-    ::parplan::Mesh getMesh() const;
+    /// The mesh as a value of the sharding library; stays with the context.
+    const ::parplan::Mesh &getMesh() const;
     static MeshAttr get(::mlir::MLIRContext *context, const ::parplan::Mesh &mesh);
   }];
 }

@@ -6,7 +6,9 @@
 
 #include "dialects/parplan/ParplanDialect.h"
 
+#include "dialects/parplan/MeshAttrStorage.h"
 #include "dialects/parplan/ParplanOps.h"
+#include "dialects/parplan/SoundShardings.h"
 
 #include "parplan/Support/Check.h"
 
@@ -32,6 +34,7 @@ void ParplanDialect::initialize() {
 #include "dialects/parplan/ParplanAttributes.cpp.inc"
       >();
   registerParplanDialectOperations(this);
+  addInterface<SoundShardings>();
 }
 
 Operation *ParplanDialect::materializeConstant(OpBuilder &builder,

@@ -17,6 +17,10 @@
 #include "dialects/parplan/ParplanDialect.h.inc"
 #include "dialects/parplan/ParplanEnums.h.inc"
 
+namespace parplan::detail {
+struct MeshAttrStorage;
+} // namespace parplan::detail
+
 #define GET_ATTRDEF_CLASSES
 #include "dialects/parplan/ParplanAttributes.h.inc"
 

@@ -44,7 +44,7 @@ static LogicalResult verifyServerMessage(Operation *op,
                                          FunctionOpInterface function,
                                          MeshOp meshOp, int64_t position) {
   auto point = cast<PointToPointOpInterface>(op);
-  Mesh mesh = meshOp.getMesh().getMesh();
+  const Mesh &mesh = meshOp.getMesh().getMesh();
   FailureOr<AxisList> axes = point.getAxes().resolve(mesh);
   if (failed(axes) || mesh.getWidth(*axes) != mesh.getRankCount())
     return op->emitOpError()

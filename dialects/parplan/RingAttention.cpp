@@ -53,7 +53,7 @@ template <typename RingOp> static LogicalResult verifyRing(RingOp op) {
   MeshOp meshOp = getOnlyMesh(op->template getParentOfType<ModuleOp>());
   if (!meshOp)
     return op.emitOpError("needs a module with one mesh");
-  Mesh mesh = meshOp.getMesh().getMesh();
+  const Mesh &mesh = meshOp.getMesh().getMesh();
   FailureOr<AxisList> axes = op.getAxes().resolve(mesh);
   if (failed(axes))
     return op.emitOpError()

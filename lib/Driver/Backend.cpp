@@ -18,6 +18,7 @@
 #include "passes/Schedule/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Threading.h"
 
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -27,6 +28,17 @@ using namespace parplan;
 /// Of messages to servers, which are one by one: what is pushed while the next
 /// bucket is made.
 constexpr int64_t pushedBucketBytes = int64_t(1) << 23;
+
+LoweredProgram::~LoweredProgram() {
+  if (!module)
+    return;
+  auto programs = llvm::to_vector(module->getOps<exec::ProgramOp>());
+  mlir::parallelForEach(module->getContext(), programs,
+                        [](exec::ProgramOp program) {
+                          program.getBody().dropAllReferences();
+                          program.getBody().getBlocks().clear();
+                        });
+}
 
 std::optional<LoweredProgram>
 parplan::lower(const Frontend &frontend, const PlanningAnswer &answer,

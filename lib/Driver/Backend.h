@@ -21,6 +21,12 @@ class OutputDirectory;
 /// The program of a rank, or those of the positions of a pipeline, after
 /// partition and schedule, with what a run of them will measure.
 struct LoweredProgram {
+  LoweredProgram() = default;
+  LoweredProgram(LoweredProgram &&) = default;
+  LoweredProgram &operator=(LoweredProgram &&) = default;
+  /// Frees programs side by side.
+  ~LoweredProgram();
+
   mlir::OwningOpRef<mlir::ModuleOp> module;
   Prediction prediction;
 };

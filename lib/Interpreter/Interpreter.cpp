@@ -147,7 +147,7 @@ interpretRanks(func::FuncOp function, ArrayRef<Tensor> arguments,
   MeshOp meshOp = getOnlyMesh(function->getParentOp());
   if (!meshOp)
     return function.emitOpError("needs a module with exactly one mesh");
-  Mesh mesh = meshOp.getMesh().getMesh();
+  const Mesh &mesh = meshOp.getMesh().getMesh();
   FailureOr<std::vector<Values>> inputs =
       cutArguments(function, arguments, mesh);
   if (failed(inputs))
@@ -304,7 +304,7 @@ FailureOr<std::vector<std::vector<Tensor>>> interpretPositions(
   if (positions != static_cast<int64_t>(functions.size()))
     return functions.front()->emitOpError("is one of ")
            << functions.size() << " positions, which the mesh lacks";
-  Mesh mesh = meshOp.getMesh().getMesh();
+  const Mesh &mesh = meshOp.getMesh().getMesh();
   PositionRunner runner(functions, mesh, *mesh.findAxis(axis.getName()),
                         initializers, observer);
   for (auto [position, function] : llvm::enumerate(functions)) {

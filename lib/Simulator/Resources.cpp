@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 using namespace parplan;
 
@@ -25,21 +26,46 @@ struct LiveRange {
   int64_t last = -1;
 };
 
-std::vector<LiveRange> findLiveRanges(const Program &program,
-                                      const RankClass &rankClass) {
-  std::vector<LiveRange> ranges(
-      program.programs[static_cast<size_t>(rankClass.program)].buffers.size());
-  forEachIssue(program, rankClass,
-               [&](const ProgramStatement &statement, const Issue &issue) {
-                 for (int buffer : statement.buffers) {
-                   LiveRange &range = ranges[static_cast<size_t>(buffer)];
-                   if (range.first == -1)
-                     range.first = issue.statement;
-                   range.last = issue.statement;
-                 }
-               });
-  return ranges;
-}
+/// Of the classes that run one program.
+class LiveRanges {
+public:
+  LiveRanges(const Program &program, int64_t number)
+      : own(program.programs[static_cast<size_t>(number)]),
+        common(own.buffers.size()) {
+    // Every class adds the rest to what none leaves out.
+    std::set<int64_t> sometimes;
+    for (const RankClass &each : program.classes)
+      if (each.program == number)
+        sometimes.insert(each.leftOut.begin(), each.leftOut.end());
+    optional.assign(sometimes.begin(), sometimes.end());
+    forEachIssue(program, {number, optional},
+                 [&](const ProgramStatement &, const Issue &issue) {
+                   touch(common, issue.statement);
+                 });
+  }
+
+  std::vector<LiveRange> get(const RankClass &rankClass) const {
+    std::vector<LiveRange> ranges = common;
+    for (int64_t statement : optional)
+      if (!llvm::binary_search(rankClass.leftOut, statement))
+        touch(ranges, statement);
+    return ranges;
+  }
+
+private:
+  void touch(std::vector<LiveRange> &ranges, int64_t statement) const {
+    for (int buffer : own.statements[static_cast<size_t>(statement)].buffers) {
+      LiveRange &range = ranges[static_cast<size_t>(buffer)];
+      if (range.first == -1 || statement < range.first)
+        range.first = statement;
+      range.last = std::max(range.last, statement);
+    }
+  }
+
+  const RankProgram &own;
+  std::vector<int64_t> optional;
+  std::vector<LiveRange> common;
+};
 
 void predictMemory(const RankProgram &program,
                    const std::vector<LiveRange> &ranges,
@@ -149,7 +175,8 @@ Prediction parplan::predictResources(const Program &program) {
   Prediction prediction;
   prediction.rankCount = program.mesh.getRankCount();
   std::vector<RankPrediction> ofClasses;
-  // Of each program the traffic of all its calls: most classes have it.
+  // Of each program; the traffic is of all its calls, which most classes have.
+  std::map<int64_t, LiveRanges> ranges;
   std::map<int64_t, RankPrediction> whole;
   for (const RankClass &each : program.classes) {
     RankPrediction &result = ofClasses.emplace_back();
@@ -164,7 +191,11 @@ Prediction parplan::predictResources(const Program &program) {
     const RankProgram &own =
         program.programs[static_cast<size_t>(each.program)];
     result.lowerBounds = own.arenaBounds;
-    predictMemory(own, findLiveRanges(program, each), result);
+    auto lives = ranges.find(each.program);
+    if (lives == ranges.end())
+      lives =
+          ranges.emplace(each.program, LiveRanges(program, each.program)).first;
+    predictMemory(own, lives->second.get(each), result);
   }
   for (int64_t each : program.classOf)
     prediction.ranks.push_back(ofClasses[static_cast<size_t>(each)]);

@@ -117,7 +117,7 @@ private:
 
   /// P20.
   void verifyServers(MeshOp meshOp) {
-    Mesh mesh = meshOp.getMesh().getMesh();
+    const Mesh &mesh = meshOp.getMesh().getMesh();
     StringRef serverAxis = getServerAxis(meshOp).getName();
     std::array<func::FuncOp, 2> programs;
     for (auto function : module.getOps<func::FuncOp>()) {

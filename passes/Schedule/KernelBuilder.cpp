@@ -335,7 +335,8 @@ Value KernelBuilder::computeClearPadding(ClearPaddingOp op, const IndexMap &map,
 
 /// The number of ranks along the axes of `op`.
 static int64_t getWidth(ShardSliceOp op) {
-  Mesh mesh = findMesh(op, op.getOutSharding().getMesh()).getMesh().getMesh();
+  const Mesh &mesh =
+      findMesh(op, op.getOutSharding().getMesh()).getMesh().getMesh();
   FailureOr<AxisList> axes = op.getAxes().resolve(mesh);
   PARPLAN_CHECK(succeeded(axes), "a verified slice names axes of its mesh");
   return mesh.getWidth(*axes);

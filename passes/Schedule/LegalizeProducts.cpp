@@ -52,7 +52,7 @@ bool hasForm(Operation *op, const Letters &letters, const Shapes &shapes) {
     return getMatmulForm(letters.view(), shapes[0], shapes[1], shapes[2])
         .has_value();
   MeshOp meshOp = getOnlyMesh(op->getParentOfType<ModuleOp>());
-  Mesh mesh = meshOp.getMesh().getMesh();
+  const Mesh &mesh = meshOp.getMesh().getMesh();
   PanelProduct product(panels, mesh);
   product.spec = letters.view();
   llvm::copy(shapes, product.blocks);

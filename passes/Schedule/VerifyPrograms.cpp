@@ -9,6 +9,8 @@
 
 #include "parplan/Simulator/Simulator.h"
 
+#include "mlir/IR/Threading.h"
+
 #include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
@@ -56,14 +58,37 @@ LogicalResult verifyPositions(ModuleOp module, ArrayRef<ProgramOp> programs) {
   return success();
 }
 
+/// What a program calls, in its order.
+struct Calls {
+  SmallVector<exec::SendOp> sends;
+  SmallVector<exec::ReceiveOp> receives;
+  SmallVector<exec::CollectiveOp> collectives;
+};
+
+std::vector<Calls> findCalls(ArrayRef<ProgramOp> programs) {
+  std::vector<Calls> found(programs.size());
+  MLIRContext *context = ProgramOp(programs.front()).getContext();
+  parallelFor(context, 0, programs.size(), [&](size_t number) {
+    Calls &calls = found[number];
+    for (Operation &op : ProgramOp(programs[number]).getBody().front())
+      if (auto send = dyn_cast<exec::SendOp>(op))
+        calls.sends.push_back(send);
+      else if (auto receive = dyn_cast<exec::ReceiveOp>(op))
+        calls.receives.push_back(receive);
+      else if (auto call = dyn_cast<exec::CollectiveOp>(op))
+        calls.collectives.push_back(call);
+  });
+  return found;
+}
+
 /// E22 of messages: from each position to each other, over each group of axes.
 /// Of workers and servers from each rank to each other.
 class MessageCheck {
 public:
-  LogicalResult run(ArrayRef<ProgramOp> programs) {
-    for (ProgramOp program : programs)
+  LogicalResult run(ArrayRef<ProgramOp> programs, ArrayRef<Calls> callsOf) {
+    for (auto [program, calls] : llvm::zip_equal(programs, callsOf))
       for (int64_t own : getMembers(program))
-        addMessages(program, own);
+        addMessages(program, calls, own);
     for (auto &[key, channel] : channels)
       if (failed(verify(channel)))
         return failure();
@@ -78,7 +103,7 @@ private:
 
   /// What runs the program, in the numbers of peers.
   static SmallVector<int64_t> getMembers(ProgramOp program) {
-    Mesh mesh = program.getMesh().getMesh();
+    const Mesh &mesh = program.getMesh().getMesh();
     auto position = static_cast<int64_t>(program.getPosition().value_or(0));
     if (mesh.getServerCount() == 0)
       return {position};
@@ -89,15 +114,13 @@ private:
     return members;
   }
 
-  void addMessages(ProgramOp program, int64_t own) {
-    for (Operation &op : program.getBody().front()) {
-      if (auto send = dyn_cast<exec::SendOp>(op))
-        for (int64_t peer : getPeers(program, send.getPeer()))
-          getChannel(send, own, peer).sends.push_back(send);
-      else if (auto receive = dyn_cast<exec::ReceiveOp>(op))
-        for (int64_t peer : getPeers(program, receive.getPeer()))
-          getChannel(receive, peer, own).receives.push_back(receive);
-    }
+  void addMessages(ProgramOp program, const Calls &calls, int64_t own) {
+    for (exec::SendOp send : calls.sends)
+      for (int64_t peer : getPeers(program, send.getPeer()))
+        getChannel(send, own, peer).sends.push_back(send);
+    for (exec::ReceiveOp receive : calls.receives)
+      for (int64_t peer : getPeers(program, receive.getPeer()))
+        getChannel(receive, peer, own).receives.push_back(receive);
   }
 
   /// -1 is every worker, one after the other.
@@ -142,12 +165,13 @@ private:
 /// E22 of collectives that join positions: all of them call the same.
 class CallCheck {
 public:
-  LogicalResult run(ArrayRef<ProgramOp> programs) {
+  LogicalResult run(ArrayRef<ProgramOp> programs, ArrayRef<Calls> callsOf) {
     ProgramOp first = programs.front();
     std::optional<int> axis = first.getPipelineAxis();
-    for (ProgramOp program : programs) {
-      llvm::MapVector<Attribute, SmallVector<exec::CollectiveOp>> calls;
-      for (auto call : program.getBody().front().getOps<exec::CollectiveOp>()) {
+    for (size_t number = 0; number < programs.size(); ++number) {
+      ProgramOp program = programs[number];
+      CallsByAxes calls;
+      for (exec::CollectiveOp call : callsOf[number].collectives) {
         AxisListAttr axes = getCommunicator(call).getAxes();
         FailureOr<AxisList> positions =
             axes.resolve(program.getMesh().getMesh());
@@ -164,9 +188,10 @@ public:
   }
 
 private:
-  using Calls = llvm::MapVector<Attribute, SmallVector<exec::CollectiveOp>>;
+  using CallsByAxes =
+      llvm::MapVector<Attribute, SmallVector<exec::CollectiveOp>>;
 
-  LogicalResult compare(ProgramOp program, const Calls &calls) {
+  LogicalResult compare(ProgramOp program, const CallsByAxes &calls) {
     for (auto &[axes, own] : calls)
       if (own.size() != expected.lookup(axes).size())
         return program.emitOpError("joins the positions over ")
@@ -196,7 +221,7 @@ private:
     return success();
   }
 
-  Calls expected;
+  CallsByAxes expected;
 };
 
 struct VerifyProgramsPass : impl::VerifyProgramsBase<VerifyProgramsPass> {
@@ -206,9 +231,11 @@ struct VerifyProgramsPass : impl::VerifyProgramsBase<VerifyProgramsPass> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
     SmallVector<ProgramOp> programs = exec::getPrograms(module);
-    if (failed(verifyPositions(module, programs)) ||
-        failed(MessageCheck().run(programs)) ||
-        failed(CallCheck().run(programs)))
+    if (failed(verifyPositions(module, programs)))
+      return signalPassFailure();
+    std::vector<Calls> calls = findCalls(programs);
+    if (failed(MessageCheck().run(programs, calls)) ||
+        failed(CallCheck().run(programs, calls)))
       return signalPassFailure();
     // One order for all ranks cannot stand still.
     bool canStand = programs.size() > 1;

@@ -259,3 +259,8 @@ parplan.initializer @s "s" : tensor<2x4x3xf32> of [@a, @b] in "" at 0 length 96
 parplan.initializer @a "a" : tensor<4x3xf32> in "" at 0 length 48
 // expected-error@+1 {{stacks @a twice}}
 parplan.initializer @s "s" : tensor<2x4x3xf32> of [@a, @a] in "" at 0 length 96
+
+// -----
+
+// expected-error@+1 {{the mesh has 33 axes, at most 32 are possible}}
+parplan.mesh @mesh <["a0"=1 data, "a1"=1 data, "a2"=1 data, "a3"=1 data, "a4"=1 data, "a5"=1 data, "a6"=1 data, "a7"=1 data, "a8"=1 data, "a9"=1 data, "a10"=1 data, "a11"=1 data, "a12"=1 data, "a13"=1 data, "a14"=1 data, "a15"=1 data, "a16"=1 data, "a17"=1 data, "a18"=1 data, "a19"=1 data, "a20"=1 data, "a21"=1 data, "a22"=1 data, "a23"=1 data, "a24"=1 data, "a25"=1 data, "a26"=1 data, "a27"=1 data, "a28"=1 data, "a29"=1 data, "a30"=1 data, "a31"=1 data, "a32"=1 data]>
