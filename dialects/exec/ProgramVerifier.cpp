@@ -91,11 +91,12 @@ private:
 /// offset.
 class MemoryCheck {
 public:
-  MemoryCheck(ProgramOp program, Tier tier) : program(program), tier(tier) {}
+  MemoryCheck(ProgramOp program, Tier tier, ArrayRef<BufferOp> buffers)
+      : program(program), tier(tier), buffers(buffers) {}
 
   LogicalResult run() {
     int64_t highest = 0;
-    for (auto buffer : program.getBody().front().getOps<BufferOp>()) {
+    for (BufferOp buffer : buffers) {
       if (buffer.getTier() != tier)
         continue;
       highest = std::max(highest, getSpan(buffer).end);
@@ -150,6 +151,7 @@ private:
 
   ProgramOp program;
   Tier tier;
+  ArrayRef<BufferOp> buffers;
   std::map<int64_t, SmallVector<BufferOp>> starts, ends;
   std::map<int64_t, BufferOp> live;
 };
@@ -163,7 +165,7 @@ public:
       clock.fill(-1);
   }
 
-  LogicalResult run() {
+  LogicalResult run(ArrayRef<BufferOp> buffers) {
     for (Operation &op : program.getBody().front()) {
       if (auto statement = dyn_cast<StatementOpInterface>(op)) {
         if (failed(visit(statement)))
@@ -176,7 +178,7 @@ public:
           return failure();
       }
     }
-    return checkRanges();
+    return checkRanges(buffers);
   }
 
 private:
@@ -328,8 +330,8 @@ private:
     return success();
   }
 
-  LogicalResult checkRanges() {
-    for (BufferOp buffer : program.getBody().front().getOps<BufferOp>()) {
+  LogicalResult checkRanges(ArrayRef<BufferOp> buffers) {
+    for (BufferOp buffer : buffers) {
       const Use &use = uses[buffer];
       bool isPermanent = buffer.isPermanent();
       int64_t first = isPermanent ? -1 : use.first;
@@ -362,8 +364,10 @@ private:
 } // namespace
 
 LogicalResult ProgramOp::verifyRegions() {
+  // Looked for once: among the statements of a long program they are few.
+  SmallVector<BufferOp> buffers(getBody().front().getOps<BufferOp>());
   for (Tier tier : {Tier::device, Tier::host, Tier::nvme})
-    if (failed(MemoryCheck(*this, tier).run()))
+    if (failed(MemoryCheck(*this, tier, buffers).run()))
       return failure();
-  return OrderCheck(*this).run();
+  return OrderCheck(*this).run(buffers);
 }
