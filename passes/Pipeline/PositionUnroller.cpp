@@ -187,21 +187,22 @@ void PositionUnroller::createWriters() {
 }
 
 void PositionUnroller::writePrologue() {
-  int last = segments ? segments->getCount() - 1 : StepSegments::start;
-  for (int segment = StepSegments::start; segment < last; ++segment)
+  std::map<int, SmallVector<Operation *>> ofSegments;
+  for (Operation &op : body.without_terminator())
+    if (isInPrologue(&op))
+      ofSegments[segments->getSegment(&op)].push_back(&op);
+  for (const auto &[segment, ops] : ofSegments)
     for (int64_t index = 0; index < count; ++index)
-      for (Operation &op : body.without_terminator()) {
-        if (!getStage(&op) || segments->getSegment(&op) != segment)
-          continue;
-        int64_t home = getHome(&op);
-        bool isRepeated = runsPerMicroBatch(&op) || isa<AccumulateOp>(op);
+      for (Operation *op : ops) {
+        int64_t home = getHome(op);
+        bool isRepeated = runsPerMicroBatch(op) || isa<AccumulateOp>(op);
         if (!isRepeated && index < count - 1)
           continue;
-        require(op.getOperands(), home, index, /*sends=*/true);
+        require(op->getOperands(), home, index, /*sends=*/true);
         if (isRepeated)
-          writers[home]->write(&op, index);
+          writers[home]->write(op, index);
         else
-          writers[home]->writeOnce(&op);
+          writers[home]->writeOnce(op);
       }
 }
 

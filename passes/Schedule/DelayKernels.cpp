@@ -38,15 +38,14 @@ int64_t getKeptBytes(exec::MapOp map, Operation *place) {
   });
 }
 
-void delay(exec::MapOp map) {
+/// `fixed` is the next op behind the kernel that stays where it is, or null.
+void delay(exec::MapOp map, Operation *fixed) {
   if (map.getInto())
     return;
   Operation *reader = findFirstReader(map.getResult());
-  if (!reader || isFixed(reader) || reader->getBlock() != map->getBlock())
+  if (!reader || isFixed(reader) || reader->getBlock() != map->getBlock() ||
+      (fixed && fixed->isBeforeInBlock(reader)))
     return;
-  for (Operation *op = map->getNextNode(); op != reader; op = op->getNextNode())
-    if (isFixed(op))
-      return;
   // Never more on the way, and less at first.
   int64_t made = getBytes(map.getResult());
   if (map->getNextNode() != reader &&
@@ -60,10 +59,14 @@ struct DelayKernelsPass : impl::DelayKernelsBase<DelayKernelsPass> {
     auto functions = llvm::to_vector(getOperation().getOps<func::FuncOp>());
     parallelForEach(&getContext(), functions, [](func::FuncOp function) {
       // The last first: what a kernel waits for has its place then.
+      Operation *fixed = nullptr;
       for (Operation &op : llvm::make_early_inc_range(
-               llvm::reverse(function.getBody().front())))
-        if (auto map = dyn_cast<exec::MapOp>(op))
-          delay(map);
+               llvm::reverse(function.getBody().front()))) {
+        if (isFixed(&op))
+          fixed = &op;
+        else if (auto map = dyn_cast<exec::MapOp>(op))
+          delay(map, fixed);
+      }
     });
   }
 };
