@@ -159,13 +159,14 @@ private:
 /// E3 to E6 and E17: one walk over statements and events.
 class OrderCheck {
 public:
-  explicit OrderCheck(ProgramOp program) : program(program) {
+  OrderCheck(ProgramOp program, ArrayRef<BufferOp> buffers)
+      : program(program), buffers(buffers) {
     last.fill(-1);
     for (Clock &clock : synchronised)
       clock.fill(-1);
   }
 
-  LogicalResult run(ArrayRef<BufferOp> buffers) {
+  LogicalResult run() {
     for (Operation &op : program.getBody().front()) {
       if (auto statement = dyn_cast<StatementOpInterface>(op)) {
         if (failed(visit(statement)))
@@ -178,7 +179,7 @@ public:
           return failure();
       }
     }
-    return checkRanges(buffers);
+    return checkRanges();
   }
 
 private:
@@ -330,7 +331,7 @@ private:
     return success();
   }
 
-  LogicalResult checkRanges(ArrayRef<BufferOp> buffers) {
+  LogicalResult checkRanges() {
     for (BufferOp buffer : buffers) {
       const Use &use = uses[buffer];
       bool isPermanent = buffer.isPermanent();
@@ -351,6 +352,7 @@ private:
   }
 
   ProgramOp program;
+  ArrayRef<BufferOp> buffers;
   int64_t number = 0;
   Clock last;
   /// What a stream has waited for, itself or through others.
@@ -369,5 +371,5 @@ LogicalResult ProgramOp::verifyRegions() {
   for (Tier tier : {Tier::device, Tier::host, Tier::nvme})
     if (failed(MemoryCheck(*this, tier, buffers).run()))
       return failure();
-  return OrderCheck(*this).run(buffers);
+  return OrderCheck(*this, buffers).run();
 }

@@ -11,6 +11,11 @@
 
 namespace parplan {
 
+/// Finds the mesh of an attribute, or reports that there is none.
+mlir::FailureOr<MeshAttr> resolveMesh(mlir::Operation *op,
+                                      llvm::StringRef attribute,
+                                      mlir::FlatSymbolRefAttr symbol);
+
 /// S1 and S2 for a value of `type`.
 mlir::FailureOr<ShardingAttr> verifyShardingOf(mlir::Operation *op,
                                                llvm::StringRef name,
@@ -19,7 +24,7 @@ mlir::FailureOr<ShardingAttr> verifyShardingOf(mlir::Operation *op,
 
 /// The type that all blocks of a local value have together; `type` where it is
 /// global itself.
-mlir::Type getGlobalType(mlir::Attribute attribute, mlir::Type type);
+mlir::Type getTypeOfBlocks(mlir::Attribute globalType, mlir::Type type);
 mlir::LogicalResult verifyGlobalType(mlir::Operation *op,
                                      mlir::NamedAttribute attribute);
 

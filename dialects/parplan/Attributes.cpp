@@ -6,12 +6,7 @@
 
 #include "dialects/parplan/MeshAttrStorage.h"
 
-#include "parplan/Support/CheckedMath.h"
-
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/StringSet.h"
-
-#include <limits>
 
 using namespace mlir;
 
@@ -21,47 +16,27 @@ namespace parplan {
 // Mesh
 //===----------------------------------------------------------------------===//
 
-LogicalResult MeshAttr::verify(function_ref<InFlightDiagnostic()> emitError,
-                               ArrayRef<MeshAxisAttr> axes) {
-  if (axes.size() > static_cast<size_t>(Mesh::maxAxisCount))
-    return emitError() << "the mesh has " << axes.size() << " axes, at most "
-                       << Mesh::maxAxisCount << " are possible";
-  llvm::StringSet<> names;
-  int64_t ranks = 1;
-  for (MeshAxisAttr axis : axes) {
-    if (axis.getName().empty())
-      return emitError() << "an axis of a mesh needs a name";
-    if (!names.insert(axis.getName()).second)
-      return emitError() << "axis \"" << axis.getName()
-                         << "\" occurs twice in the mesh";
-    if (axis.getSize() < 1)
-      return emitError() << "axis \"" << axis.getName() << "\" has size "
-                         << axis.getSize();
-    if (!parseAxisRole(axis.getRole()))
-      return emitError() << "axis \"" << axis.getName()
-                         << "\" has the unknown role " << axis.getRole();
-    if (parseAxisRole(axis.getRole()) == AxisRole::server &&
-        axis != axes.back())
-      return emitError() << "the axis \"" << axis.getName()
-                         << "\" of servers is not the last one";
-    std::optional<int64_t> product = checkedMultiply(ranks, axis.getSize());
-    if (!product || *product > std::numeric_limits<int32_t>::max())
-      return emitError() << "the mesh has more than 2^31 - 1 ranks";
-    ranks = *product;
-  }
-  return success();
-}
-
-static Mesh makeMesh(ArrayRef<MeshAxisAttr> attributes) {
+static std::vector<MeshAxis> makeAxes(ArrayRef<MeshAxisAttr> attributes) {
   std::vector<MeshAxis> axes;
   for (MeshAxisAttr axis : attributes)
     axes.push_back(
         {axis.getName().str(), axis.getSize(), *parseAxisRole(axis.getRole())});
-  return Mesh(std::move(axes));
+  return axes;
+}
+
+LogicalResult MeshAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                               ArrayRef<MeshAxisAttr> axes) {
+  for (MeshAxisAttr axis : axes)
+    if (!parseAxisRole(axis.getRole()))
+      return emitError() << "axis \"" << axis.getName()
+                         << "\" has the unknown role " << axis.getRole();
+  if (std::optional<std::string> fault = verifyMeshAxes(makeAxes(axes)))
+    return emitError() << *fault;
+  return success();
 }
 
 detail::MeshAttrStorage::MeshAttrStorage(ArrayRef<MeshAxisAttr> axes)
-    : axes(axes), mesh(makeMesh(axes)) {}
+    : axes(axes), mesh(makeAxes(axes)) {}
 
 ArrayRef<MeshAxisAttr> MeshAttr::getAxes() const { return getImpl()->axes; }
 

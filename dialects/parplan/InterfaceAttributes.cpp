@@ -14,14 +14,6 @@ using namespace mlir;
 
 namespace parplan {
 
-static bool isPartial(ShardingAttr sharding) {
-  return !sharding.getPartial().getNames().empty();
-}
-
-static bool isStored(ShardingAttr sharding) {
-  return !sharding.getStorage().getNames().empty();
-}
-
 static LogicalResult verifySchedule(FunctionOpInterface function,
                                     unsigned index, NamedAttribute attribute) {
   auto type = dyn_cast<RankedTensorType>(function.getArgumentTypes()[index]);
@@ -60,11 +52,11 @@ LogicalResult ParplanDialect::verifyRegionArgAttribute(
   if (name == attributes::sharding) {
     FailureOr<ShardingAttr> sharding = verifyShardingOf(
         op, name, attribute.getValue(),
-        getGlobalType(function.getArgAttr(index, attributes::globalType),
-                      function.getArgumentTypes()[index]));
+        getTypeOfBlocks(function.getArgAttr(index, attributes::globalType),
+                        function.getArgumentTypes()[index]));
     if (failed(sharding))
       return failure();
-    if (isPartial(*sharding))
+    if (sharding->isPartial())
       return op->emitOpError()
              << "argument " << index
              << " is pending; values enter a function complete (S8)";
@@ -80,8 +72,8 @@ LogicalResult ParplanDialect::verifyRegionArgAttribute(
   if (name == attributes::zigzag)
     return verifyZigzag(
         op, attribute.getValue(),
-        getGlobalType(function.getArgAttr(index, attributes::globalType),
-                      function.getArgumentTypes()[index]));
+        getTypeOfBlocks(function.getArgAttr(index, attributes::globalType),
+                        function.getArgumentTypes()[index]));
   return success();
 }
 
@@ -136,14 +128,14 @@ LogicalResult ParplanDialect::verifyRegionResultAttribute(
   if (name == attributes::sharding) {
     FailureOr<ShardingAttr> sharding = verifyShardingOf(
         op, name, attribute.getValue(),
-        getGlobalType(function.getResultAttr(index, attributes::globalType),
-                      function.getResultTypes()[index]));
+        getTypeOfBlocks(function.getResultAttr(index, attributes::globalType),
+                        function.getResultTypes()[index]));
     if (failed(sharding))
       return failure();
     // A variable rests stored where the update is.
     bool isVariable = function.getResultAttr(index, attributes::variable) ||
                       function.getResultAttr(index, attributes::bucket);
-    if (isPartial(*sharding) || (isStored(*sharding) && !isVariable))
+    if (sharding->isPartial() || (sharding->isStored() && !isVariable))
       return op->emitOpError()
              << "result " << index
              << " is pending or stored; values leave a function complete (S8)";
@@ -155,8 +147,8 @@ LogicalResult ParplanDialect::verifyRegionResultAttribute(
   if (name == attributes::zigzag)
     return verifyZigzag(
         op, attribute.getValue(),
-        getGlobalType(function.getResultAttr(index, attributes::globalType),
-                      function.getResultTypes()[index]));
+        getTypeOfBlocks(function.getResultAttr(index, attributes::globalType),
+                        function.getResultTypes()[index]));
   if (name == attributes::batchDim)
     return verifyNumber(op, attribute);
   if (name == attributes::globalType)

@@ -84,6 +84,7 @@ def Parplan_MeshAttr : Parplan_Attr<"Mesh", "mesh"> {
     Example: `#parplan.mesh<["dp0"=2 data, "tp0"=2 tensor]>`.
 
     Constraints:
+    * there are at most 32 axes;
     * axis names are unique and not empty;
     * sizes are positive; their product fits 32 bits;
     * the role is one of data, tensor, sequence, context, expert, pipeline,
@@ -127,6 +128,8 @@ def Parplan_ShardingAttr : Parplan_Attr<"Sharding", "sharding"> {
       "::parplan::AxisListAttr":$storage);
   let hasCustomAssemblyFormat = 1;
   let extraClassDeclaration = [{
+    bool isPartial() const { return !getPartial().getNames().empty(); }
+    bool isStored() const { return !getStorage().getNames().empty(); }
     /// The sharding with axes as positions in `mesh`; fails on an unknown axis.
     ::mlir::FailureOr<::parplan::Sharding> resolve(const ::parplan::Mesh &mesh) const;
     static ShardingAttr get(::mlir::FlatSymbolRefAttr symbol, const ::parplan::Mesh &mesh,

@@ -71,6 +71,29 @@ MeshOp getOnlyMesh(Operation *module) {
   return *first;
 }
 
+TypeAttr getGlobalType(Operation *op, unsigned index) {
+  Attribute attribute = op->getAttr(attributes::globalType);
+  if (auto list = dyn_cast_or_null<ArrayAttr>(attribute))
+    return index < list.size() ? dyn_cast<TypeAttr>(list[index]) : TypeAttr();
+  return dyn_cast_or_null<TypeAttr>(attribute);
+}
+
+void setGlobalTypes(Operation *op, TypeRange types) {
+  auto getShape = [](Type type) {
+    return cast<RankedTensorType>(type).getShape();
+  };
+  Attribute value = TypeAttr::get(types.front());
+  if (llvm::any_of(types, [&](Type type) {
+        return getShape(type) != getShape(types.front());
+      })) {
+    SmallVector<Attribute> list;
+    for (Type type : types)
+      list.push_back(TypeAttr::get(type));
+    value = ArrayAttr::get(op->getContext(), list);
+  }
+  op->setAttr(attributes::globalType, value);
+}
+
 ShardingAttr getSharding(Value value) {
   if (auto argument = dyn_cast<BlockArgument>(value)) {
     auto function = dyn_cast_or_null<FunctionOpInterface>(

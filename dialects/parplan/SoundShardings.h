@@ -19,7 +19,8 @@
 namespace parplan {
 
 /// Shardings of values of a rank that S1 and S2 hold for under a mesh: micro-
-/// batches have the same ones again and again. Any thread may ask.
+/// batches have the same ones again and again. It belongs to the dialect, as
+/// attributes do, and grows with the context. Any thread may ask.
 class SoundShardings : public mlir::DialectInterface::Base<SoundShardings> {
 public:
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(SoundShardings)

@@ -29,6 +29,12 @@ using namespace parplan;
 /// bucket is made.
 constexpr int64_t pushedBucketBytes = int64_t(1) << 23;
 
+LoweredProgram &LoweredProgram::operator=(LoweredProgram &&other) {
+  std::swap(module, other.module);
+  std::swap(prediction, other.prediction);
+  return *this;
+}
+
 LoweredProgram::~LoweredProgram() {
   if (!module)
     return;

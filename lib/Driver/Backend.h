@@ -23,7 +23,8 @@ class OutputDirectory;
 struct LoweredProgram {
   LoweredProgram() = default;
   LoweredProgram(LoweredProgram &&) = default;
-  LoweredProgram &operator=(LoweredProgram &&) = default;
+  /// The other one takes, and frees, what was here.
+  LoweredProgram &operator=(LoweredProgram &&other);
   /// Frees programs side by side.
   ~LoweredProgram();
 

@@ -26,7 +26,7 @@ constexpr RoleName roleNames[] = {
     {AxisRole::expert, "expert"},     {AxisRole::pipeline, "pipeline"},
     {AxisRole::server, "server"}};
 
-constexpr int64_t maxRankCount = int64_t(1) << 31;
+constexpr int64_t maxRankCount = (int64_t(1) << 31) - 1;
 
 } // namespace
 

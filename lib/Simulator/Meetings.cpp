@@ -6,7 +6,7 @@
 
 #include "lib/Simulator/Meetings.h"
 
-#include "lib/Simulator/Issue.h"
+#include "lib/Simulator/IssuedStatements.h"
 
 #include "parplan/Simulator/Simulator.h"
 #include "parplan/Support/Check.h"
@@ -18,17 +18,13 @@
 using namespace parplan;
 
 Meetings::Meetings(const Program &program) : program(program) {
-  std::vector<bool> isKnown(program.classes.size(), false);
-  for (auto [rank, of] : llvm::enumerate(program.classOf))
-    if (!isKnown[of]) {
-      isKnown[of] = true;
-      firstRanks.insert(static_cast<int64_t>(rank));
-    }
+  for (const RankClass &each : program.classes)
+    firstRanks.insert(each.firstRank);
 }
 
-MeetingFinder::MeetingFinder(Meetings &meetings, size_t rankClass)
+MeetingFinder::MeetingFinder(Meetings &meetings, const RankClass &rankClass)
     : meetings(meetings), own(meetings.program.getProgram(rankClass)),
-      rank(meetings.program.getFirstRank(rankClass)) {}
+      rank(rankClass.firstRank) {}
 
 const MeetingFinder::Group &MeetingFinder::getGroup(int communicator) {
   auto [place, isNew] = groups.try_emplace(communicator);
@@ -77,9 +73,7 @@ MeetingFinder::Stand MeetingFinder::makeStand(const ProgramStatement &statement,
           sender == -1 ? group.participants : 2};
 }
 
-int64_t MeetingFinder::find(int64_t index) {
-  const ProgramStatement &statement =
-      own.statements[static_cast<size_t>(index)];
+int64_t MeetingFinder::find(const ProgramStatement &statement) {
   // All arrive at the same time.
   if (meetings.program.isSameForAllRanks())
     return meetings.add(/*count=*/1);
@@ -106,8 +100,8 @@ class Progress {
 public:
   explicit Progress(const Program &program)
       : program(program), meetings(program), states(program.classes.size()) {
-    for (size_t rank = 0; rank < states.size(); ++rank)
-      addTasks(rank);
+    for (auto [state, rankClass] : llvm::zip_equal(states, program.classes))
+      addTasks(state, rankClass);
     missing = meetings.getParticipants();
   }
 
@@ -144,27 +138,25 @@ private:
     std::vector<bool> isDone;
   };
 
-  void addTasks(size_t rank) {
-    RankState &state = states[rank];
-    state.isDone.assign(program.getProgram(rank).statements.size(), false);
-    MeetingFinder finder(meetings, rank);
-    forEachIssue(program, program.classes[rank],
-                 [&](const ProgramStatement &statement, const Issue &issue) {
-                   bool isCall = statement.kind == StatementKind::communicate;
-                   if (!isCall && statement.kind != StatementKind::record &&
-                       statement.kind != StatementKind::wait)
-                     return;
-                   Queue &queue =
-                       state.queues[static_cast<size_t>(statement.stream)];
-                   auto calls = static_cast<int64_t>(queue.calls.size());
-                   if (!issue.joins)
-                     queue.tasks.push_back(
-                         {issue.statement, calls, calls, issue.record});
-                   if (isCall) {
-                     queue.calls.push_back(finder.find(issue.statement));
-                     ++queue.tasks.back().endCall;
-                   }
-                 });
+  void addTasks(RankState &state, const RankClass &rankClass) {
+    const RankProgram &own = program.getProgram(rankClass);
+    state.isDone.assign(own.statements.size(), false);
+    MeetingFinder finder(meetings, rankClass);
+    forEachIssued(program, rankClass, [&](const IssuedStatement &issued) {
+      const ProgramStatement &statement = issued.statement;
+      bool isCall = statement.kind == StatementKind::communicate;
+      if (!isCall && statement.kind != StatementKind::record &&
+          statement.kind != StatementKind::wait)
+        return;
+      Queue &queue = state.queues[static_cast<size_t>(statement.stream)];
+      auto calls = static_cast<int64_t>(queue.calls.size());
+      if (!issued.joins)
+        queue.tasks.push_back({issued.index, calls, calls, issued.record});
+      if (isCall) {
+        queue.calls.push_back(finder.find(statement));
+        ++queue.tasks.back().endCall;
+      }
+    });
   }
 
   bool advance(RankState &rank, Queue &queue) {
@@ -190,12 +182,12 @@ private:
     return true;
   }
 
-  /// Where ranks stand that have not come to their end.
+  /// Where the first ranks of classes stand that have not come to their end.
   std::optional<std::string> describe() const {
     std::string text;
     int named = 0;
-    for (size_t rank = 0; rank < states.size(); ++rank)
-      for (const Queue &queue : states[rank].queues) {
+    for (auto [state, rankClass] : llvm::zip_equal(states, program.classes))
+      for (const Queue &queue : state.queues) {
         if (queue.next == queue.tasks.size() || named == 4)
           continue;
         const Task &task = queue.tasks[queue.next];
@@ -203,9 +195,10 @@ private:
           continue;
         int64_t index = task.statement;
         const ProgramStatement &statement =
-            program.getProgram(rank).statements[static_cast<size_t>(index)];
+            program.getProgram(rankClass)
+                .statements[static_cast<size_t>(index)];
         text += concat(
-            named++ ? ", " : "", "rank ", program.getFirstRank(rank), " in ",
+            named++ ? ", " : "", "rank ", rankClass.firstRank, " in ",
             stringifyCollectiveKind(statement.collective), " over ",
             program.communicators[static_cast<size_t>(statement.communicator)]
                 .name,

@@ -50,10 +50,10 @@ private:
 class MeetingFinder {
 public:
   /// Of the first rank of a class.
-  MeetingFinder(Meetings &meetings, size_t rankClass);
+  MeetingFinder(Meetings &meetings, const RankClass &rankClass);
 
-  /// The number of the meeting. `index` is a statement that communicates.
-  int64_t find(int64_t index);
+  /// The number of the meeting of a statement that communicates.
+  int64_t find(const ProgramStatement &statement);
 
 private:
   /// The ranks with which a rank shares a communicator.

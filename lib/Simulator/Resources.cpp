@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "lib/Simulator/Issue.h"
+#include "lib/Simulator/IssuedStatements.h"
 
 #include "parplan/Simulator/Simulator.h"
 #include "parplan/Support/Check.h"
@@ -26,43 +26,43 @@ struct LiveRange {
   int64_t last = -1;
 };
 
-/// Of the classes that run one program.
+/// Those of the classes that run one program: most of it is the same for all.
 class LiveRanges {
 public:
   LiveRanges(const Program &program, int64_t number)
       : own(program.programs[static_cast<size_t>(number)]),
         common(own.buffers.size()) {
-    // Every class adds the rest to what none leaves out.
     std::set<int64_t> sometimes;
     for (const RankClass &each : program.classes)
       if (each.program == number)
         sometimes.insert(each.leftOut.begin(), each.leftOut.end());
     optional.assign(sometimes.begin(), sometimes.end());
-    forEachIssue(program, {number, optional},
-                 [&](const ProgramStatement &, const Issue &issue) {
-                   touch(common, issue.statement);
-                 });
+    forEachIssued(
+        program, {number, /*firstRank=*/0, optional},
+        [&](const IssuedStatement &issued) { touch(common, issued.index); });
   }
 
+  /// Of a class that runs the program.
   std::vector<LiveRange> get(const RankClass &rankClass) const {
     std::vector<LiveRange> ranges = common;
-    for (int64_t statement : optional)
-      if (!llvm::binary_search(rankClass.leftOut, statement))
-        touch(ranges, statement);
+    for (int64_t index : optional)
+      if (!llvm::binary_search(rankClass.leftOut, index))
+        touch(ranges, index);
     return ranges;
   }
 
 private:
-  void touch(std::vector<LiveRange> &ranges, int64_t statement) const {
-    for (int buffer : own.statements[static_cast<size_t>(statement)].buffers) {
+  void touch(std::vector<LiveRange> &ranges, int64_t index) const {
+    for (int buffer : own.statements[static_cast<size_t>(index)].buffers) {
       LiveRange &range = ranges[static_cast<size_t>(buffer)];
-      if (range.first == -1 || statement < range.first)
-        range.first = statement;
-      range.last = std::max(range.last, statement);
+      if (range.first == -1 || index < range.first)
+        range.first = index;
+      range.last = std::max(range.last, index);
     }
   }
 
   const RankProgram &own;
+  /// What some class leaves out, and what all others run touches.
   std::vector<int64_t> optional;
   std::vector<LiveRange> common;
 };
@@ -133,36 +133,33 @@ void predictTraffic(const Program &program, const RankClass &rankClass,
                     RankPrediction &prediction) {
   OffloadCount &offload = prediction.offload;
   Sha256 order;
-  forEachIssue(
-      program, rankClass,
-      [&](const ProgramStatement &statement, const Issue &) {
-        if (statement.kind == StatementKind::transfer) {
-          (statement.to == MemoryTier::device     ? offload.hostToDeviceBytes
-           : statement.to == MemoryTier::nvme     ? offload.nvmeWriteBytes
-           : statement.from == MemoryTier::device ? offload.deviceToHostBytes
-                                                  : offload.nvmeReadBytes) +=
-              statement.bytes;
-        } else if (statement.kind == StatementKind::communicate) {
-          CommunicationCount &count =
-              prediction.communication[statement.collective];
-          ++count.calls;
-          count.bytes += statement.bytes;
-          order.update(concat(
-              stringifyCollectiveKind(statement.collective), " ",
-              program.communicators[static_cast<size_t>(statement.communicator)]
-                  .name,
-              " ", statement.bytes, "\n"));
-        }
-      });
+  forEachIssued(program, rankClass, [&](const IssuedStatement &issued) {
+    const ProgramStatement &statement = issued.statement;
+    if (statement.kind == StatementKind::transfer) {
+      (statement.to == MemoryTier::device     ? offload.hostToDeviceBytes
+       : statement.to == MemoryTier::nvme     ? offload.nvmeWriteBytes
+       : statement.from == MemoryTier::device ? offload.deviceToHostBytes
+                                              : offload.nvmeReadBytes) +=
+          statement.bytes;
+    } else if (statement.kind == StatementKind::communicate) {
+      CommunicationCount &count =
+          prediction.communication[statement.collective];
+      ++count.calls;
+      count.bytes += statement.bytes;
+      order.update(concat(
+          stringifyCollectiveKind(statement.collective), " ",
+          program.communicators[static_cast<size_t>(statement.communicator)]
+              .name,
+          " ", statement.bytes, "\n"));
+    }
+  });
   prediction.orderDigest = order.finishHex();
 }
 
-bool leavesOutLaunchesAlone(const Program &program,
+bool leavesOutLaunchesAlone(const RankProgram &own,
                             const RankClass &rankClass) {
-  const std::vector<ProgramStatement> &statements =
-      program.programs[static_cast<size_t>(rankClass.program)].statements;
-  return llvm::all_of(rankClass.leftOut, [&](int64_t statement) {
-    return statements[static_cast<size_t>(statement)].kind ==
+  return llvm::all_of(rankClass.leftOut, [&](int64_t index) {
+    return own.statements[static_cast<size_t>(index)].kind ==
            StatementKind::launch;
   });
 }
@@ -174,28 +171,28 @@ Prediction parplan::predictResources(const Program &program) {
     PARPLAN_UNREACHABLE("a program that cannot be simulated: ", *fault);
   Prediction prediction;
   prediction.rankCount = program.mesh.getRankCount();
+  // By programs: lives of buffers, and the traffic of classes that take part in
+  // all calls, as most do.
+  std::map<int64_t, LiveRanges> lives;
+  std::map<int64_t, RankPrediction> traffic;
   std::vector<RankPrediction> ofClasses;
-  // Of each program; the traffic is of all its calls, which most classes have.
-  std::map<int64_t, LiveRanges> ranges;
-  std::map<int64_t, RankPrediction> whole;
   for (const RankClass &each : program.classes) {
+    const RankProgram &own = program.getProgram(each);
     RankPrediction &result = ofClasses.emplace_back();
-    if (leavesOutLaunchesAlone(program, each)) {
-      auto [known, isNew] = whole.try_emplace(each.program);
+    if (leavesOutLaunchesAlone(own, each)) {
+      auto [known, isNew] = traffic.try_emplace(each.program);
       if (isNew)
         predictTraffic(program, each, known->second);
       result = known->second;
     } else {
       predictTraffic(program, each, result);
     }
-    const RankProgram &own =
-        program.programs[static_cast<size_t>(each.program)];
     result.lowerBounds = own.arenaBounds;
-    auto lives = ranges.find(each.program);
-    if (lives == ranges.end())
-      lives =
-          ranges.emplace(each.program, LiveRanges(program, each.program)).first;
-    predictMemory(own, lives->second.get(each), result);
+    auto ranges = lives.find(each.program);
+    if (ranges == lives.end())
+      ranges =
+          lives.emplace(each.program, LiveRanges(program, each.program)).first;
+    predictMemory(own, ranges->second.get(each), result);
   }
   for (int64_t each : program.classOf)
     prediction.ranks.push_back(ofClasses[static_cast<size_t>(each)]);

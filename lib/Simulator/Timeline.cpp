@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "lib/Simulator/Issue.h"
+#include "lib/Simulator/IssuedStatements.h"
 #include "lib/Simulator/Meetings.h"
 
 #include "parplan/Simulator/Simulator.h"
@@ -63,20 +63,20 @@ public:
 
   /// False if not everything could run.
   bool run();
-  double getSeconds(size_t rank) const;
+  double getSeconds(size_t rankClass) const;
   const std::vector<TimelineSpan> &getSpans() const { return spans; }
 
 private:
-  void addTasks(size_t rank);
-  Call makeCall(size_t rank, int64_t index, MeetingFinder &finder);
+  void addTasks(size_t rankClass);
+  Call makeCall(const IssuedStatement &issued, MeetingFinder &finder);
   double getLaunchSeconds(const ProgramStatement &statement) const;
   /// Runs the next task of a stream, as far as it can; true if it moved.
-  bool advance(size_t rank, int stream);
-  bool communicate(size_t rank, int stream, Task &task);
-  void addSpan(size_t rank, int stream, int64_t statement, double start,
+  bool advance(size_t rankClass, int stream);
+  bool communicate(size_t rankClass, int stream, Task &task);
+  void addSpan(size_t rankClass, int stream, int64_t statement, double start,
                double end) {
     spans.push_back(
-        {program.getFirstRank(rank), stream, statement, start, end});
+        {program.classes[rankClass].firstRank, stream, statement, start, end});
   }
 
   const Program &program;
@@ -99,15 +99,14 @@ Replay::Replay(const Program &program, const CostModel &costs)
     groups.push_back(costs.getCluster().getGroup(
         axisSizes,
         std::vector<int>(communicator.axes.begin(), communicator.axes.end())));
-  for (size_t rank = 0; rank < states.size(); ++rank)
-    addTasks(rank);
+  for (size_t rankClass = 0; rankClass < states.size(); ++rankClass)
+    addTasks(rankClass);
   for (int64_t participants : calls.getParticipants())
     meetings.push_back({participants});
 }
 
-Call Replay::makeCall(size_t rank, int64_t index, MeetingFinder &finder) {
-  const ProgramStatement &statement =
-      program.getProgram(rank).statements[static_cast<size_t>(index)];
+Call Replay::makeCall(const IssuedStatement &issued, MeetingFinder &finder) {
+  const ProgramStatement &statement = issued.statement;
   auto communicator = static_cast<size_t>(statement.communicator);
   CollectiveKind kind = statement.collective;
   bool isReceive = kind == CollectiveKind::receive;
@@ -115,7 +114,7 @@ Call Replay::makeCall(size_t rank, int64_t index, MeetingFinder &finder) {
   double seconds =
       costs.getCollectiveSeconds(isReceive ? CollectiveKind::send : kind,
                                  groups[communicator], statement.bytes);
-  return {index, finder.find(index), seconds};
+  return {issued.index, finder.find(statement), seconds};
 }
 
 double Replay::getLaunchSeconds(const ProgramStatement &statement) const {
@@ -129,24 +128,29 @@ double Replay::getLaunchSeconds(const ProgramStatement &statement) const {
              : costs.getHostCopySeconds(statement.bytes);
 }
 
-void Replay::addTasks(size_t rank) {
-  MeetingFinder finder(calls, rank);
-  auto add = [&](const ProgramStatement &statement, const Issue &issue) {
+void Replay::addTasks(size_t rankClass) {
+  MeetingFinder finder(calls, program.classes[rankClass]);
+  auto add = [&](const IssuedStatement &issued) {
+    const ProgramStatement &statement = issued.statement;
     auto stream = static_cast<size_t>(statement.stream);
-    std::vector<Task> &tasks = states[rank].streams[stream].tasks;
-    if (!issue.joins)
-      tasks.push_back({issue.statement, statement.kind, 0, {}, issue.record});
+    std::vector<Task> &tasks = states[rankClass].streams[stream].tasks;
+    if (!issued.joins)
+      tasks.push_back({issued.index,
+                       statement.kind,
+                       /*launchSeconds=*/0,
+                       {},
+                       issued.record});
     if (statement.kind == StatementKind::communicate)
-      tasks.back().calls.push_back(makeCall(rank, issue.statement, finder));
+      tasks.back().calls.push_back(makeCall(issued, finder));
     else if (statement.kind == StatementKind::launch ||
              statement.kind == StatementKind::transfer)
       tasks.back().launchSeconds = getLaunchSeconds(statement);
   };
-  forEachIssue(program, program.classes[rank], add);
+  forEachIssued(program, program.classes[rankClass], add);
 }
 
-bool Replay::communicate(size_t rank, int stream, Task &task) {
-  StreamState &state = states[rank].streams[static_cast<size_t>(stream)];
+bool Replay::communicate(size_t rankClass, int stream, Task &task) {
+  StreamState &state = states[rankClass].streams[static_cast<size_t>(stream)];
   bool moved = !task.hasArrived;
   if (!task.hasArrived) {
     task.hasArrived = true;
@@ -165,25 +169,25 @@ bool Replay::communicate(size_t rank, int stream, Task &task) {
   }
   for (const Call &call : task.calls) {
     double start = meetings[static_cast<size_t>(call.meeting)].startSeconds;
-    addSpan(rank, stream, call.statement, start, start + call.seconds);
+    addSpan(rankClass, stream, call.statement, start, start + call.seconds);
   }
   state.seconds = end;
   ++state.next;
   return true;
 }
 
-bool Replay::advance(size_t rank, int stream) {
-  RankState &rankState = states[rank];
+bool Replay::advance(size_t rankClass, int stream) {
+  RankState &rankState = states[rankClass];
   StreamState &state = rankState.streams[static_cast<size_t>(stream)];
   if (state.isDone())
     return false;
   Task &task = state.tasks[state.next];
   switch (task.kind) {
   case StatementKind::communicate:
-    return communicate(rank, stream, task);
+    return communicate(rankClass, stream, task);
   case StatementKind::launch:
   case StatementKind::transfer:
-    addSpan(rank, stream, task.statement, state.seconds,
+    addSpan(rankClass, stream, task.statement, state.seconds,
             state.seconds + task.launchSeconds);
     state.seconds += task.launchSeconds;
     break;
@@ -205,9 +209,9 @@ bool Replay::advance(size_t rank, int stream) {
 bool Replay::run() {
   for (bool moved = true; moved;) {
     moved = false;
-    for (size_t rank = 0; rank < states.size(); ++rank)
+    for (size_t rankClass = 0; rankClass < states.size(); ++rankClass)
       for (int stream = 0; stream < ProgramStream::count; ++stream)
-        while (advance(rank, stream))
+        while (advance(rankClass, stream))
           moved = true;
   }
   for (const RankState &rank : states)
@@ -217,9 +221,9 @@ bool Replay::run() {
   return true;
 }
 
-double Replay::getSeconds(size_t rank) const {
+double Replay::getSeconds(size_t rankClass) const {
   double seconds = 0;
-  for (const StreamState &stream : states[rank].streams)
+  for (const StreamState &stream : states[rankClass].streams)
     seconds = std::max(seconds, stream.seconds);
   return seconds;
 }
@@ -249,18 +253,19 @@ Activity getActivity(const ProgramStatement &statement,
              : tensor;
 }
 
-/// Splits the time of `rank` into parts that add up to it. A collective beside
+/// Splits the time of a class into parts that add up to it. A collective beside
 /// computation costs the share `interference` of that time.
-TimeBreakdown breakDown(const Program &program, size_t rank, double endSeconds,
+TimeBreakdown breakDown(const Program &program, size_t rankClass,
+                        double endSeconds,
                         const std::vector<TimelineSpan> &spans,
                         double interference) {
   // Begin and end of every activity, in the order of time.
   std::vector<std::tuple<double, Activity, int>> changes;
   for (const TimelineSpan &span : spans) {
-    if (span.rank != program.getFirstRank(rank))
+    if (span.rank != program.classes[rankClass].firstRank)
       continue;
     const ProgramStatement &statement =
-        program.getProgram(rank)
+        program.getProgram(program.classes[rankClass])
             .statements[static_cast<size_t>(span.statement)];
     Activity activity = getActivity(statement, program);
     changes.emplace_back(span.startSeconds, activity, 1);
@@ -306,9 +311,9 @@ parplan::simulate(const Program &program, const CostModel &costs,
   if (!replay.run())
     return std::nullopt;
   size_t slowest = 0;
-  for (size_t rank = 1; rank < program.classes.size(); ++rank)
-    if (replay.getSeconds(rank) > replay.getSeconds(slowest))
-      slowest = rank;
+  for (size_t rankClass = 1; rankClass < program.classes.size(); ++rankClass)
+    if (replay.getSeconds(rankClass) > replay.getSeconds(slowest))
+      slowest = rankClass;
   TimeBreakdown &parts = prediction.breakdown;
   parts =
       breakDown(program, slowest, replay.getSeconds(slowest), replay.getSpans(),

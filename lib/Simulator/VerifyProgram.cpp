@@ -56,24 +56,24 @@ Fault verifyCall(const ProgramStatement &statement, const RankProgram &own,
     return fail(concat(peers.size(), " peers for ", size, " members"));
   for (int64_t peer : peers)
     if (peer < 0 || peer >= size)
-      return fail(concat("peer ", peer));
+      return fail(concat("peer ", peer, " of list ", statement.peerList));
   return std::nullopt;
 }
 
-Fault verifyStatements(const RankProgram &rank, const Program &program) {
-  for (size_t i = 0; i < rank.buffers.size(); ++i)
-    if (rank.buffers[i].offset < 0 || rank.buffers[i].bytes < 0)
+Fault verifyStatements(const RankProgram &own, const Program &program) {
+  for (size_t i = 0; i < own.buffers.size(); ++i)
+    if (own.buffers[i].offset < 0 || own.buffers[i].bytes < 0)
       return concat("buffer ", i, " starts or ends below zero");
   std::set<int> recorded;
-  for (size_t i = 0; i < rank.statements.size(); ++i) {
-    const ProgramStatement &statement = rank.statements[i];
+  for (size_t i = 0; i < own.statements.size(); ++i) {
+    const ProgramStatement &statement = own.statements[i];
     auto fail = [&](const std::string &what) {
       return concat("statement ", i, ": ", what);
     };
     if (statement.stream < 0 || statement.stream >= ProgramStream::count)
       return fail(concat("stream ", statement.stream, " does not exist"));
     for (int buffer : statement.buffers)
-      if (buffer < 0 || buffer >= static_cast<int>(rank.buffers.size()))
+      if (buffer < 0 || buffer >= static_cast<int>(own.buffers.size()))
         return fail(concat("buffer ", buffer, " does not exist"));
     if (statement.group != -1 && statement.kind != StatementKind::communicate)
       return fail("only communication is grouped");
@@ -86,7 +86,7 @@ Fault verifyStatements(const RankProgram &rank, const Program &program) {
         return fail("copies between tiers without the host");
       break;
     case StatementKind::communicate:
-      if (Fault fault = verifyCall(statement, rank, program))
+      if (Fault fault = verifyCall(statement, own, program))
         return fail(*fault);
       break;
     case StatementKind::record:
@@ -106,7 +106,7 @@ Fault verifyClass(const RankClass &rankClass, const Program &program) {
       rankClass.program >= static_cast<int64_t>(program.programs.size()))
     return concat("program ", rankClass.program, " does not exist");
   const std::vector<ProgramStatement> &statements =
-      program.programs[static_cast<size_t>(rankClass.program)].statements;
+      program.getProgram(rankClass).statements;
   int64_t last = -1;
   for (int64_t each : rankClass.leftOut) {
     if (each <= last || each >= static_cast<int64_t>(statements.size()))
@@ -120,28 +120,37 @@ Fault verifyClass(const RankClass &rankClass, const Program &program) {
   return std::nullopt;
 }
 
-/// Every rank is of a class, and every class has ranks.
+/// Every rank is of a class, every class has ranks, and every program classes.
 Fault verifyClasses(const Program &program) {
-  for (size_t i = 0; i < program.classes.size(); ++i)
+  std::vector<bool> isRun(program.programs.size(), false);
+  for (size_t i = 0; i < program.classes.size(); ++i) {
     if (Fault fault = verifyClass(program.classes[i], program))
       return concat("class ", i, ": ", *fault);
-  if (program.classOf.empty())
-    return program.isSameForAllRanks()
-               ? std::nullopt
-               : Fault(concat("ranks of ", program.classes.size(),
-                              " classes that nobody tells apart"));
-  auto ranks = static_cast<size_t>(program.mesh.getRankCount());
-  if (program.classOf.size() != ranks)
-    return concat(program.classOf.size(), " ranks with a class, of ", ranks);
-  std::vector<bool> hasRanks(program.classes.size(), false);
-  for (int64_t each : program.classOf) {
-    if (each < 0 || each >= static_cast<int64_t>(hasRanks.size()))
-      return concat("class ", each, " does not exist");
-    hasRanks[static_cast<size_t>(each)] = true;
+    isRun[static_cast<size_t>(program.classes[i].program)] = true;
   }
-  for (size_t i = 0; i < hasRanks.size(); ++i)
-    if (!hasRanks[i])
+  for (size_t i = 0; i < isRun.size(); ++i)
+    if (!isRun[i])
+      return concat("program ", i, " is of no class");
+  auto ranks = static_cast<size_t>(program.mesh.getRankCount());
+  bool isOne = program.classOf.empty() && program.isSameForAllRanks();
+  if (!isOne && program.classOf.size() != ranks)
+    return concat(program.classOf.size(), " ranks with a class, of ", ranks);
+  std::vector<int64_t> firstRanks(program.classes.size(), isOne ? 0 : -1);
+  for (size_t rank = 0; rank < program.classOf.size(); ++rank) {
+    int64_t each = program.classOf[rank];
+    if (each < 0 || each >= static_cast<int64_t>(firstRanks.size()))
+      return concat("class ", each, " does not exist");
+    int64_t &first = firstRanks[static_cast<size_t>(each)];
+    if (first == -1)
+      first = static_cast<int64_t>(rank);
+  }
+  for (size_t i = 0; i < firstRanks.size(); ++i) {
+    if (firstRanks[i] == -1)
       return concat("class ", i, " is of no rank");
+    if (program.classes[i].firstRank != firstRanks[i])
+      return concat("class ", i, " begins at rank ", firstRanks[i], ", not ",
+                    program.classes[i].firstRank);
+  }
   return std::nullopt;
 }
 

@@ -118,7 +118,7 @@ private:
     if (!isBehindMove(op)) {
       // Pieces of members are no pieces of a bucket.
       ShardingAttr sharding = parplan::getSharding(value);
-      if (!sharding || !sharding.getStorage().getNames().empty())
+      if (!sharding || sharding.isStored())
         return false;
       lane.leaves.push_back(value);
       text << "leaf";

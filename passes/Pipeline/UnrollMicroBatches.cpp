@@ -61,7 +61,7 @@ struct UnrollMicroBatchesPass
       auto sharding =
           function.getArgAttrOfType<ShardingAttr>(index, attributes::sharding);
       if (!function.getArgAttr(index, attributes::batch) || !sharding ||
-          sharding.getStorage().getNames().empty())
+          !sharding.isStored())
         continue;
       sound = false;
       function.emitError("argument ") << index << " is a batch and stored";

@@ -37,10 +37,13 @@ public:
     // What cannot be matched waits for ever.
     if (sound)
       verifyOrder();
-    LogicalResult passes = failableParallelForEach(
-        module.getContext(), functions,
-        [&](func::FuncOp function) { return verifyPasses(function); });
-    return success(sound && succeeded(passes));
+    std::vector<LogicalResult> passes(functions.size(), success());
+    parallelFor(module.getContext(), 0, functions.size(), [&](size_t position) {
+      passes[position] = verifyPasses(functions[position]);
+    });
+    return success(sound && llvm::all_of(passes, [](LogicalResult each) {
+                     return succeeded(each);
+                   }));
   }
 
 private:

@@ -8,6 +8,8 @@
 
 #include "passes/Schedule/RankClasses.h"
 
+#include "parplan/Sharding/ServerPositions.h"
+
 #include "mlir/IR/Threading.h"
 
 #include "llvm/ADT/BitVector.h"
@@ -70,8 +72,8 @@ static_assert(static_cast<int>(exec::StreamKind::storage) ==
                   ProgramStream::storage &&
               exec::streamCount == ProgramStream::count);
 
-/// The programs of the ranks that run one exec.program. They have the numbers
-/// of communicators in common; all else may be another thread's.
+/// The program of the ranks that run one exec.program. It has the numbers of
+/// communicators in common with others; all else may be another thread's.
 class Extractor {
 public:
   Extractor(exec::ProgramOp program, Program &result)
@@ -96,10 +98,10 @@ public:
             program->getAttrOfType<DenseI64ArrayAttr>(arenaBoundsName))
       for (auto [tier, bytes] : llvm::enumerate(bounds.asArrayRef()))
         if (auto each = exec::symbolizeTier(static_cast<uint32_t>(tier)))
-          common.arenaBounds[static_cast<size_t>(getTier(*each))] = bytes;
+          extracted.arenaBounds[static_cast<size_t>(getTier(*each))] = bytes;
     for (auto buffer : body.getOps<exec::BufferOp>()) {
-      buffers[buffer] = static_cast<int>(common.buffers.size());
-      common.buffers.push_back(
+      buffers[buffer] = static_cast<int>(extracted.buffers.size());
+      extracted.buffers.push_back(
           {getUse(buffer), static_cast<int64_t>(buffer.getOffset()),
            buffer.getType().getByteSize(), !buffer.getBlocks().empty(),
            getTier(buffer.getTier())});
@@ -112,30 +114,36 @@ public:
         buffers[view] = buffers.lookup(buffer);
         continue;
       }
-      buffers[view] = static_cast<int>(common.buffers.size());
-      common.buffers.push_back({getUse(buffer), exec::getArenaOffset(view),
-                                view.getType().getByteSize(), false,
-                                getTier(buffer.getTier())});
+      buffers[view] = static_cast<int>(extracted.buffers.size());
+      extracted.buffers.push_back({getUse(buffer), exec::getArenaOffset(view),
+                                   view.getType().getByteSize(), false,
+                                   getTier(buffer.getTier())});
     }
   }
 
   /// Servers without a common step serve one worker after the other in the time
   /// of a step: `served` workers.
-  RankProgram takeProgram(int64_t served) {
-    common.statements.reserve(opCount);
+  void addStatements(int64_t served) {
+    extracted.statements.reserve(opCount);
     for (int64_t worker = 0; worker < served; ++worker)
-      addStatements(worker);
-    return std::move(common);
+      addStatementsFor(worker);
   }
 
-  /// What others than `rank` run.
+  /// What others than `rank` run; once there are statements.
   std::vector<int64_t> getLeftOut(int64_t rank) const {
+    llvm::SmallDenseMap<int, unsigned> places;
     std::vector<int64_t> leftOut;
-    for (const Choice &choice : choices)
-      if (!choice.places.test(getPlace(rank, choice.communicator)))
-        leftOut.push_back(choice.statement);
+    for (const PartialStatement &partial : partials) {
+      auto [place, isNew] = places.try_emplace(partial.communicator);
+      if (isNew)
+        place->second = getPlace(rank, partial.communicator);
+      if (!partial.places.test(place->second))
+        leftOut.push_back(partial.statement);
+    }
     return leftOut;
   }
+
+  RankProgram take() { return std::move(extracted); }
 
 private:
   /// The number of `communicator`, which another position may have too.
@@ -181,7 +189,7 @@ private:
   }
 
   /// A statement that the members of a group at some places run.
-  struct Choice {
+  struct PartialStatement {
     int64_t statement;
     int communicator;
     llvm::BitVector places;
@@ -192,16 +200,15 @@ private:
         rank, result.communicators[static_cast<size_t>(communicator)].axes));
   }
 
-  /// The statement that comes next is left to some.
-  void choose(int communicator, llvm::BitVector places) {
-    choices.push_back({static_cast<int64_t>(common.statements.size()),
-                       communicator, std::move(places)});
+  /// The statement that comes next is left to members at some places.
+  void leaveNextTo(int communicator, llvm::BitVector places) {
+    partials.push_back({static_cast<int64_t>(extracted.statements.size()),
+                        communicator, std::move(places)});
   }
 
   /// `served` is the worker whose gradients are applied.
-  void addStatements(int64_t served) {
-    std::vector<ProgramStatement> &statements = common.statements;
-    int group = 0;
+  void addStatementsFor(int64_t served) {
+    std::vector<ProgramStatement> &statements = extracted.statements;
     for (Operation &op : body) {
       if (auto record = dyn_cast<exec::RecordOp>(op)) {
         statements.push_back(getEvent(StatementKind::record, record.getStream(),
@@ -210,7 +217,7 @@ private:
         statements.push_back(
             getEvent(StatementKind::wait, wait.getStream(), wait.getEvent()));
       } else if (auto exchange = dyn_cast<exec::ExchangeOp>(op)) {
-        addExchange(exchange, group++);
+        addExchange(exchange);
       } else if (auto collective = dyn_cast<exec::CollectiveOp>(op)) {
         ProgramStatement statement = getStatement(collective);
         statement.kind = StatementKind::communicate;
@@ -234,7 +241,7 @@ private:
       } else if (auto launch = dyn_cast<exec::StatementOpInterface>(op)) {
         ProgramStatement statement = getStatement(launch);
         if (auto copy = dyn_cast<exec::CopyOp>(op); copy && copy.getOnly())
-          chooseMember(*copy.getOnly());
+          leaveNextTo(*copy.getOnly());
         if (auto cost = op.getAttrOfType<exec::CostAttr>("cost"))
           statement.cost = cost.getCost();
         else
@@ -266,11 +273,11 @@ private:
     return statement;
   }
 
-  void chooseMember(exec::MemberAttr member) {
+  void leaveNextTo(exec::MemberAttr member) {
     int communicator = communicators.lookup(member.getCommunicator().getAttr());
     llvm::BitVector places(static_cast<unsigned>(getSize(communicator)));
     places.set(static_cast<unsigned>(member.getPosition()));
-    choose(communicator, std::move(places));
+    leaveNextTo(communicator, std::move(places));
   }
 
   int64_t getSize(int communicator) const {
@@ -289,11 +296,20 @@ private:
     statement.peer = op.getPeer();
     if (statement.peer < 0)
       statement.peer = served;
-    common.statements.push_back(std::move(statement));
+    extracted.statements.push_back(std::move(statement));
+  }
+
+  /// Exchanges of micro-batches have the same ones.
+  int getPeerList(DenseI64ArrayAttr peers) {
+    auto [it, isNew] = peerLists.try_emplace(
+        peers, static_cast<int>(extracted.peerLists.size()));
+    if (isNew)
+      extracted.peerLists.push_back(peers.asArrayRef().vec());
+    return it->second;
   }
 
   /// A send and a receive, and a copy where the block stays.
-  void addExchange(exec::ExchangeOp op, int group) {
+  void addExchange(exec::ExchangeOp op) {
     int communicator = communicators.lookup(op.getCommunicatorAttr().getAttr());
     ArrayRef<int64_t> sendTo = op.getSendTo();
     llvm::BitVector stays(static_cast<unsigned>(sendTo.size()));
@@ -304,21 +320,20 @@ private:
     moves.flip();
     auto add = [&](ProgramStatement statement, const llvm::BitVector &places) {
       if (!places.all())
-        choose(communicator, places);
-      common.statements.push_back(std::move(statement));
+        leaveNextTo(communicator, places);
+      extracted.statements.push_back(std::move(statement));
     };
 
     ProgramStatement call = getStatement(op);
     call.kind = StatementKind::communicate;
     call.communicator = communicator;
     call.bytes = op.getBytes();
-    call.group = group;
+    call.group = groupCount++;
     for (auto [kind, peers] :
-         {std::pair{CollectiveKind::send, sendTo},
-          std::pair{CollectiveKind::receive, op.getReceiveFrom()}}) {
+         {std::pair{CollectiveKind::send, op.getSendToAttr()},
+          std::pair{CollectiveKind::receive, op.getReceiveFromAttr()}}) {
       call.collective = kind;
-      call.peerList = static_cast<int>(common.peerLists.size());
-      common.peerLists.push_back(peers.vec());
+      call.peerList = getPeerList(peers);
       add(call, moves);
     }
     if (stays.none())
@@ -334,12 +349,34 @@ private:
   Program &result;
   size_t opCount = 0;
   SmallVector<exec::CommunicatorOp> declared;
-  RankProgram common;
-  std::vector<Choice> choices;
+  RankProgram extracted;
+  /// In the order of statements.
+  std::vector<PartialStatement> partials;
+  /// Of what lists of peers are made.
+  llvm::DenseMap<Attribute, int> peerLists;
+  int groupCount = 0;
   llvm::DenseMap<Attribute, int> communicators;
   llvm::DenseMap<Operation *, int> buffers;
   llvm::DenseSet<Operation *> gradients;
 };
+
+/// Adds the classes of ranks, which leave out nothing yet.
+void classifyRanks(const RankClasses &classes, Program &program) {
+  std::map<std::vector<int64_t>, int64_t> numbers;
+  for (int64_t rank = 0; rank < program.mesh.getRankCount(); ++rank) {
+    std::vector<int64_t> key = classes.getKey(rank);
+    // Workers and servers speak with each other one by one.
+    if (program.mesh.getServerCount() > 0 && !classes.areAllAlike())
+      key.push_back(rank);
+    auto [it, isNew] = numbers.try_emplace(
+        std::move(key), static_cast<int64_t>(numbers.size()));
+    program.classOf.push_back(it->second);
+    if (isNew)
+      program.classes.push_back({classes.getPosition(rank), rank, {}});
+  }
+  if (program.isSameForAllRanks())
+    program.classOf.clear();
+}
 
 } // namespace
 
@@ -354,38 +391,22 @@ Program extractProgram(ArrayRef<exec::ProgramOp> programs) {
                   [](Extractor &extractor) { extractor.addDeclarations(); });
   for (Extractor &extractor : extractors)
     extractor.numberCommunicators();
-  RankClasses classes(programs, result.mesh);
-  std::map<std::vector<int64_t>, int64_t> numbers;
-  std::vector<int64_t> firstRanks;
-  for (int64_t rank = 0; rank < result.mesh.getRankCount(); ++rank) {
-    std::vector<int64_t> key = classes.getKey(rank);
-    // Workers and servers speak with each other one by one.
-    if (result.mesh.getServerCount() > 0 && !classes.areAllAlike())
-      key.push_back(rank);
-    auto [it, isNew] = numbers.try_emplace(
-        std::move(key), static_cast<int64_t>(numbers.size()));
-    result.classOf.push_back(it->second);
-    if (isNew) {
-      firstRanks.push_back(rank);
-      result.classes.push_back({classes.getPosition(rank), {}});
-    }
-  }
-
-  result.programs.resize(programs.size());
   parallelFor(context, 0, programs.size(), [&](size_t position) {
-    auto isOfServers = [&](int64_t rank) {
-      return result.mesh.isServer(rank) &&
-             classes.getPosition(rank) == static_cast<int64_t>(position);
-    };
-    bool servesEach = exec::ProgramOp(programs[position]).getStaleness() &&
-                      llvm::any_of(firstRanks, isOfServers);
-    result.programs[position] = extractors[position].takeProgram(
-        servesEach ? result.mesh.getWorkerCount() : 1);
+    bool isOfServers = result.mesh.getServerCount() > 0 &&
+                       static_cast<int64_t>(position) == serverPosition;
+    bool servesEach =
+        isOfServers && exec::ProgramOp(programs[position]).getStaleness();
+    extractors[position].addStatements(servesEach ? result.mesh.getWorkerCount()
+                                                  : 1);
   });
-  for (auto [own, rank] : llvm::zip_equal(result.classes, firstRanks))
-    own.leftOut = extractors[static_cast<size_t>(own.program)].getLeftOut(rank);
-  if (result.isSameForAllRanks())
-    result.classOf.clear();
+
+  classifyRanks(RankClasses(programs, result.mesh), result);
+  parallelForEach(context, result.classes, [&](RankClass &each) {
+    each.leftOut = extractors[static_cast<size_t>(each.program)].getLeftOut(
+        each.firstRank);
+  });
+  for (Extractor &extractor : extractors)
+    result.programs.push_back(extractor.take());
   return result;
 }
 

@@ -23,8 +23,8 @@ CollectiveKind getKind(exec::CollectiveForm form);
 
 /// What the ranks of the verified programs of a module do: buffers, launches
 /// with their costs, communication, transfers and events, in the order of
-/// issue. One program for all ranks, or one for each where positions, exchanges
-/// and copies of single members make them differ.
+/// issue. One program for each exec.program, and classes of ranks where
+/// positions, exchanges and copies of single members make them differ.
 Program extractProgram(llvm::ArrayRef<exec::ProgramOp> programs);
 inline Program extractProgram(mlir::ModuleOp module) {
   return extractProgram(exec::getPrograms(module));

@@ -13,11 +13,15 @@
 using namespace mlir;
 using namespace parplan;
 
+namespace {
+
 /// Where the place of a rank makes a difference in one program.
 struct Differences {
   AxisList exchanged;
   RankClasses::Places chosen;
 };
+
+} // namespace
 
 static Differences findDifferences(exec::ProgramOp program, const Mesh &mesh) {
   Differences differences;

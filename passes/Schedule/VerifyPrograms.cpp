@@ -58,25 +58,16 @@ LogicalResult verifyPositions(ModuleOp module, ArrayRef<ProgramOp> programs) {
   return success();
 }
 
-/// What a program calls, in its order.
-struct Calls {
-  SmallVector<exec::SendOp> sends;
-  SmallVector<exec::ReceiveOp> receives;
-  SmallVector<exec::CollectiveOp> collectives;
-};
+/// What programs call, each in its order.
+using Calls = SmallVector<Operation *>;
 
 std::vector<Calls> findCalls(ArrayRef<ProgramOp> programs) {
   std::vector<Calls> found(programs.size());
   MLIRContext *context = ProgramOp(programs.front()).getContext();
   parallelFor(context, 0, programs.size(), [&](size_t number) {
-    Calls &calls = found[number];
     for (Operation &op : ProgramOp(programs[number]).getBody().front())
-      if (auto send = dyn_cast<exec::SendOp>(op))
-        calls.sends.push_back(send);
-      else if (auto receive = dyn_cast<exec::ReceiveOp>(op))
-        calls.receives.push_back(receive);
-      else if (auto call = dyn_cast<exec::CollectiveOp>(op))
-        calls.collectives.push_back(call);
+      if (isa<exec::SendOp, exec::ReceiveOp, exec::CollectiveOp>(op))
+        found[number].push_back(&op);
   });
   return found;
 }
@@ -115,12 +106,14 @@ private:
   }
 
   void addMessages(ProgramOp program, const Calls &calls, int64_t own) {
-    for (exec::SendOp send : calls.sends)
-      for (int64_t peer : getPeers(program, send.getPeer()))
-        getChannel(send, own, peer).sends.push_back(send);
-    for (exec::ReceiveOp receive : calls.receives)
-      for (int64_t peer : getPeers(program, receive.getPeer()))
-        getChannel(receive, peer, own).receives.push_back(receive);
+    for (Operation *op : calls) {
+      if (auto send = dyn_cast<exec::SendOp>(op))
+        for (int64_t peer : getPeers(program, send.getPeer()))
+          getChannel(send, own, peer).sends.push_back(send);
+      else if (auto receive = dyn_cast<exec::ReceiveOp>(op))
+        for (int64_t peer : getPeers(program, receive.getPeer()))
+          getChannel(receive, peer, own).receives.push_back(receive);
+    }
   }
 
   /// -1 is every worker, one after the other.
@@ -171,7 +164,10 @@ public:
     for (size_t number = 0; number < programs.size(); ++number) {
       ProgramOp program = programs[number];
       CallsByAxes calls;
-      for (exec::CollectiveOp call : callsOf[number].collectives) {
+      for (Operation *op : callsOf[number]) {
+        auto call = dyn_cast<exec::CollectiveOp>(op);
+        if (!call)
+          continue;
         AxisListAttr axes = getCommunicator(call).getAxes();
         FailureOr<AxisList> positions =
             axes.resolve(program.getMesh().getMesh());

@@ -56,7 +56,7 @@ struct Interval {
 
 /// Checks that names are not empty and distinct, that sizes are positive, that
 /// only the last axis has the role `server`, that there are at most
-/// `Mesh::maxAxisCount` axes and that the number of ranks is at most 2^31.
+/// `Mesh::maxAxisCount` axes and that there are less than 2^31 ranks.
 /// Returns what is violated, or nullopt.
 std::optional<std::string> verifyMeshAxes(llvm::ArrayRef<MeshAxis> axes);
 

@@ -84,12 +84,13 @@ struct ProgramStatement {
   /// transfer
   MemoryTier from = MemoryTier::device;
   MemoryTier to = MemoryTier::device;
-  /// Send and receive: the other one's number in the group; of an exchange the
-  /// list of `RankProgram::peerLists` that says it for each member.
+  /// Send and receive: the other one's number in the group; -1: see `peerList`.
   int64_t peer = -1;
+  /// Sends and receives of an exchange, which have no `peer`: the one of
+  /// `RankProgram::peerLists` that says it for each member; else -1.
   int peerList = -1;
   /// Statements that follow each other on a stream with the same group, not -1,
-  /// are issued together.
+  /// are issued together. What is left out does not come between them.
   int group = -1;
   /// record, wait
   int event = -1;
@@ -97,7 +98,7 @@ struct ProgramStatement {
   std::vector<int> buffers;
 };
 
-/// What ranks run.
+/// What ranks run; some may leave out a part.
 struct RankProgram {
   std::vector<ProgramBuffer> buffers;
   /// In the order of issue.
@@ -115,6 +116,8 @@ struct RankProgram {
 struct RankClass {
   /// One of `Program::programs`.
   int64_t program = 0;
+  /// The first of them: it stands for all.
+  int64_t firstRank = 0;
   /// The statements of it that others run, by their indices in ascending order;
   /// no events.
   std::vector<int64_t> leftOut;
@@ -129,12 +132,10 @@ struct Program {
   /// Of each rank its class. Empty: there is one class, of all.
   std::vector<int64_t> classOf;
 
-  const RankProgram &getProgram(size_t rankClass) const {
-    return programs[static_cast<size_t>(classes[rankClass].program)];
+  const RankProgram &getProgram(const RankClass &rankClass) const {
+    return programs[static_cast<size_t>(rankClass.program)];
   }
   bool isSameForAllRanks() const { return classes.size() == 1; }
-  /// The first rank of a class: it stands for all of them.
-  int64_t getFirstRank(size_t rankClass) const;
 };
 
 } // namespace parplan

@@ -103,13 +103,14 @@ struct TimelineSpan {
   /// The first one of its class.
   int64_t rank;
   int stream;
-  /// Index into the statements of the rank.
+  /// Index into the statements of the program of its class.
   int64_t statement;
   double startSeconds, endSeconds;
 };
 
 /// What is wrong with a program: indices out of range, waits without a record,
-/// communicators of one rank; nullopt if nothing is.
+/// communicators of one rank, lists of peers that are not of their group, ranks
+/// without a class, events that a class leaves out; nullopt if nothing is.
 std::optional<std::string> verifyProgram(const Program &program);
 
 /// What keeps the streams of a verified program from running to their end if

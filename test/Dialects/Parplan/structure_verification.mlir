@@ -1,16 +1,16 @@
 // RUN: parplan-opt %s -verify-diagnostics -split-input-file
 
-// expected-error@+1 {{axis "x" occurs twice in the mesh}}
+// expected-error@+1 {{two axes of the mesh are named 'x'}}
 parplan.mesh @mesh <["x"=2 data, "x"=2 tensor]>
 
 // -----
 
-// expected-error@+1 {{an axis of a mesh needs a name}}
+// expected-error@+1 {{axis 0 of the mesh has no name}}
 parplan.mesh @mesh <[""=2 data]>
 
 // -----
 
-// expected-error@+1 {{axis "x" has size 0}}
+// expected-error@+1 {{axis 'x' has size 0; at least 1 is needed}}
 parplan.mesh @mesh <["x"=0 data]>
 
 // -----
@@ -20,12 +20,12 @@ parplan.mesh @mesh <["x"=2 rows]>
 
 // -----
 
-// expected-error@+1 {{the axis "ps0" of servers is not the last one}}
+// expected-error@+1 {{the axis 'ps0' of servers is not the last one}}
 parplan.mesh @mesh <["ps0"=1 server, "dp0"=2 data]>
 
 // -----
 
-// expected-error@+1 {{the mesh has more than 2^31 - 1 ranks}}
+// expected-error@+1 {{the mesh has more than 2147483647 ranks}}
 parplan.mesh @mesh <["x"=65536 data, "y"=65536 data]>
 
 // -----
@@ -262,5 +262,5 @@ parplan.initializer @s "s" : tensor<2x4x3xf32> of [@a, @a] in "" at 0 length 96
 
 // -----
 
-// expected-error@+1 {{the mesh has 33 axes, at most 32 are possible}}
+// expected-error@+1 {{a mesh has at most 32 axes, not 33}}
 parplan.mesh @mesh <["a0"=1 data, "a1"=1 data, "a2"=1 data, "a3"=1 data, "a4"=1 data, "a5"=1 data, "a6"=1 data, "a7"=1 data, "a8"=1 data, "a9"=1 data, "a10"=1 data, "a11"=1 data, "a12"=1 data, "a13"=1 data, "a14"=1 data, "a15"=1 data, "a16"=1 data, "a17"=1 data, "a18"=1 data, "a19"=1 data, "a20"=1 data, "a21"=1 data, "a22"=1 data, "a23"=1 data, "a24"=1 data, "a25"=1 data, "a26"=1 data, "a27"=1 data, "a28"=1 data, "a29"=1 data, "a30"=1 data, "a31"=1 data, "a32"=1 data]>

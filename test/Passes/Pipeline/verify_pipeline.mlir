@@ -128,3 +128,20 @@ func.func @stage0(%x: tensor<4xf32>) attributes {parplan.position = 0 : i64, par
 func.func @stage1() attributes {parplan.position = 1 : i64} {
   return
 }
+
+// -----
+
+// All positions are looked at, whatever is wrong with one.
+parplan.mesh @mesh <["pp0"=2 pipeline]>
+func.func @stage0(%x: tensor<4xf32>) attributes {parplan.position = 0 : i64, parplan.pipeline_schedule = "gpipe", parplan.micro_batches = 2 : i64, parplan.pass_seconds = array<f64: 1.0, 1.0, 1.0, 1.0, 1.0, 1.0>} {
+  %b = parplan.neg %x {parplan.micro_batch = 1 : i64, parplan.stage = 0 : i64, parplan.role = "input_gradient"} : tensor<4xf32>
+  // expected-error@+1 {{after pipeline: P10: stands behind pass B1 and belongs to another one}}
+  %d = parplan.neg %x {parplan.micro_batch = 0 : i64, parplan.stage = 0 : i64} : tensor<4xf32>
+  return
+}
+func.func @stage1(%x: tensor<4xf32>) attributes {parplan.position = 1 : i64, parplan.pipeline_schedule = "gpipe", parplan.micro_batches = 2 : i64, parplan.pass_seconds = array<f64: 1.0, 1.0, 1.0, 1.0, 1.0, 1.0>} {
+  %b = parplan.neg %x {parplan.micro_batch = 1 : i64, parplan.stage = 1 : i64, parplan.role = "input_gradient"} : tensor<4xf32>
+  // expected-error@+1 {{after pipeline: P10: stands behind pass B1 and belongs to another one}}
+  %d = parplan.neg %x {parplan.micro_batch = 0 : i64, parplan.stage = 1 : i64} : tensor<4xf32>
+  return
+}

@@ -69,7 +69,7 @@ TEST(ExtractProgram, RanksDifferInTheirPlaceInAnExchange) {
 TEST(ExtractProgram, RanksDifferWhereOneOfThemCopies) {
   Program program = extract({"exec.copy %x at 0 [1] into %y at 0 [1] extents "
                              "[16] only <2 of @ranks>"});
-  EXPECT_EQ(program.programs.size(), 1u);
+  ASSERT_EQ(program.classes.size(), 2u);
   EXPECT_EQ(program.classOf, Ranks({0, 0, 1, 0, 0, 0, 1, 0}));
   EXPECT_EQ(program.classes[0].leftOut, Ranks({0}));
   EXPECT_EQ(program.classes[1].leftOut, Ranks());
@@ -80,11 +80,24 @@ TEST(ExtractProgram, PlacesOfAxesThatTwoShareCountWhole) {
       {"exec.copy %x at 0 [1] into %y at 0 [1] extents [16] only <2 of @ranks>",
        "exec.copy %x at 0 [1] into %y at 0 [1] extents [16] only <0 of @all>"});
   // One for each of all eight.
-  EXPECT_EQ(program.programs.size(), 1u);
+  ASSERT_EQ(program.classes.size(), 8u);
   EXPECT_EQ(program.classOf, Ranks({0, 1, 2, 3, 4, 5, 6, 7}));
   EXPECT_EQ(program.classes[0].leftOut, Ranks({0}));
   EXPECT_EQ(program.classes[1].leftOut, Ranks({0, 1}));
   EXPECT_EQ(program.classes[6].leftOut, Ranks({1}));
+}
+
+TEST(ExtractProgram, EqualExchangesHaveOneListOfPeers) {
+  std::string swap = "exec.exchange @ranks %x into %y send [1, 0, 3, 2] "
+                     "receive [1, 0, 3, 2] count 16 bytes 64";
+  Program program = extract({swap, swap});
+  ASSERT_EQ(program.programs.size(), 1u);
+  EXPECT_EQ(program.programs[0].peerLists, std::vector<Ranks>({{1, 0, 3, 2}}));
+  // Both are calls of their own.
+  std::vector<int> groups;
+  for (const ProgramStatement &each : program.programs[0].statements)
+    groups.push_back(each.group);
+  EXPECT_EQ(groups, std::vector<int>({0, 0, 1, 1}));
 }
 
 TEST(ExtractProgram, WhatSomeRanksDoOthersLeaveOut) {
@@ -96,7 +109,7 @@ TEST(ExtractProgram, WhatSomeRanksDoOthersLeaveOut) {
        "@ranks>"},
       /*events=*/1);
   // A send, a receive, and a copy for the block that stays; two events.
-  ASSERT_EQ(program.programs.size(), 1u);
+  ASSERT_EQ(program.classes.size(), 4u);
   EXPECT_EQ(program.classes[0].leftOut, Ranks({0, 1, 5}));
   EXPECT_EQ(program.classes[1].leftOut, Ranks({2}));
   EXPECT_EQ(program.classes[2].leftOut, Ranks({2, 5}));

@@ -128,7 +128,7 @@ TEST(Mesh, RefusesWhatIsNoMesh) {
   EXPECT_THAT(getFault({{"x", 2}, {"x", 3}}), HasSubstr("named 'x'"));
   EXPECT_THAT(getFault({{"x", 0}}), HasSubstr("'x' has size 0"));
   EXPECT_THAT(getFault({{"x", int64_t(1) << 31}, {"y", 2}}),
-              HasSubstr("more than 2147483648 ranks"));
+              HasSubstr("more than 2147483647 ranks"));
   std::vector<MeshAxis> many;
   for (int axis = 0; axis < 33; ++axis)
     many.push_back({"a" + std::to_string(axis), 1});

@@ -102,8 +102,7 @@ TEST(Deadlock, membersOfAnExchangeHaveTheirOwnPeers) {
   using enum CollectiveKind;
   // Both ranks of a tensor-parallel group keep their blocks, or swap them.
   Program program = makeProgram();
-  program.classes = {{0, {}}, {0, {}}};
-  program.classOf = {0, 1, 0, 1};
+  setClasses(program, {{0, 0, {}}, {0, 0, {}}}, {0, 1, 0, 1});
   ProgramStatement out = message(send, 1, -1, 8, /*group=*/0),
                    in = message(receive, 1, -1, 8, /*group=*/0);
   out.peerList = in.peerList = 0;
@@ -120,7 +119,7 @@ TEST(Deadlock, oneRankStandsForItsClass) {
   using enum CollectiveKind;
   // Of two positions, on two ranks each, that meet within and across them.
   Program program = makeProgram(2);
-  program.classOf = {0, 0, 1, 1};
+  setClasses(program, program.classes, {0, 0, 1, 1});
   auto set = [&](bool isLate) {
     ProgramStatement out = message(send, 0, 1, 8),
                      in = message(receive, 0, 0, 8);

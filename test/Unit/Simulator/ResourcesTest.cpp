@@ -159,8 +159,7 @@ TEST(Resources, whatRanksLeaveOutTheyHoldNothingFor) {
                                  {BufferUse::activation, 100, 50}};
   program.programs[0].statements = {launch(1, {0}), launch(1, {0, 1}),
                                     call(CollectiveKind::allReduce, 2, 8)};
-  program.classes = {{0, {}}, {0, {1}}};
-  program.classOf = {0, 1, 1, 1};
+  setClasses(program, {{0, 0, {}}, {0, 0, {1}}}, {0, 1, 1, 1});
   Prediction prediction = predictResources(program);
   EXPECT_EQ(prediction.getRank(0).peakBytes, 150);
   EXPECT_EQ(prediction.getRank(3).peakBytes, 100);
@@ -168,9 +167,31 @@ TEST(Resources, whatRanksLeaveOutTheyHoldNothingFor) {
             prediction.getRank(0).orderDigest);
 }
 
+TEST(Resources, callsThatRanksLeaveOutDoNotCount) {
+  Program program = makeProgram();
+  program.programs[0].statements = {
+      call(CollectiveKind::allReduce, 2, 8), launch(1),
+      transfer(MemoryTier::host, MemoryTier::device, 100,
+               ProgramStream::upload),
+      call(CollectiveKind::allReduce, 2, 16)};
+  setClasses(program, {{0, 0, {}}, {0, 0, {0, 2}}, {0, 0, {1}}}, {0, 1, 2, 2});
+  Prediction prediction = predictResources(program);
+  auto count = [&](int64_t rank) {
+    return prediction.getRank(rank).communication.at(CollectiveKind::allReduce);
+  };
+  EXPECT_EQ(count(0), (CommunicationCount{2, 24}));
+  EXPECT_EQ(count(1), (CommunicationCount{1, 16}));
+  EXPECT_EQ(prediction.getRank(0).offload.hostToDeviceBytes, 100);
+  EXPECT_EQ(prediction.getRank(1).offload.hostToDeviceBytes, 0);
+  EXPECT_NE(prediction.getRank(0).orderDigest,
+            prediction.getRank(1).orderDigest);
+  EXPECT_EQ(prediction.getRank(0).orderDigest,
+            prediction.getRank(3).orderDigest);
+}
+
 TEST(Resources, ranksOfOneClassNeedTheSame) {
   Program program = makeProgram(2);
-  program.classOf = {0, 0, 1, 1};
+  setClasses(program, program.classes, {0, 0, 1, 1});
   program.programs[1].buffers = {{BufferUse::activation, 0, 50, true}};
   Prediction prediction = predictResources(program);
   ASSERT_EQ(prediction.ranks.size(), 4u);

@@ -12,6 +12,17 @@
 
 namespace parplan::test {
 
+/// Sets the classes of a program, which begin where `classOf` has them first.
+inline void setClasses(Program &program, std::vector<RankClass> classes,
+                       std::vector<int64_t> classOf) {
+  for (size_t each = 0; each < classes.size(); ++each)
+    classes[each].firstRank =
+        std::find(classOf.begin(), classOf.end(), static_cast<int64_t>(each)) -
+        classOf.begin();
+  program.classes = std::move(classes);
+  program.classOf = std::move(classOf);
+}
+
 /// dp0 = 2 (data), tp0 = 2 (tensor), with a communicator for each. A class for
 /// each program: one of all ranks, or one of each.
 inline Program makeProgram(size_t programs = 1) {
@@ -22,7 +33,7 @@ inline Program makeProgram(size_t programs = 1) {
   program.programs.resize(programs);
   for (size_t each = 0; each < programs; ++each) {
     auto number = static_cast<int64_t>(each);
-    program.classes.push_back({number, {}});
+    program.classes.push_back({number, number, {}});
     if (programs > 1)
       program.classOf.push_back(number);
   }

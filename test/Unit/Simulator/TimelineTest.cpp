@@ -131,8 +131,7 @@ TEST(Timeline, whatRanksLeaveOutTakesThemNoTime) {
   program.programs[0].statements = {launch(1), launch(4),
                                     call(CollectiveKind::allGather, 2, 0)};
   program.programs[0].statements[2].stream = 0;
-  program.classes = {{0, {1}}, {0, {}}};
-  program.classOf = {0, 0, 0, 1};
+  setClasses(program, {{0, 0, {1}}, {0, 0, {}}}, {0, 0, 0, 1});
   Prediction prediction = run(program);
   EXPECT_DOUBLE_EQ(prediction.stepSeconds, 5);
   EXPECT_DOUBLE_EQ(prediction.breakdown.compute, 1);

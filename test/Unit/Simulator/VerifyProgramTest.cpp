@@ -58,8 +58,7 @@ TEST(VerifyProgram, structureIsChecked) {
   EXPECT_EQ(verifyProgram(program), "communicator 0: has one rank");
   program = makeProgram(4);
   program.classOf.clear();
-  EXPECT_EQ(verifyProgram(program),
-            "ranks of 4 classes that nobody tells apart");
+  EXPECT_EQ(verifyProgram(program), "0 ranks with a class, of 4");
   program = makeProgram();
   program.programs[0].buffers = {{BufferUse::activation, -8, 8}};
   EXPECT_EQ(verifyProgram(program),
@@ -75,9 +74,13 @@ TEST(VerifyProgram, everyRankIsOfAClass) {
   program.classOf = {0, 0, 0, 0};
   EXPECT_EQ(verifyProgram(program), "class 1 is of no rank");
   program.classOf = {0, 0, 1, 1};
+  EXPECT_EQ(verifyProgram(program), "class 1 begins at rank 2, not 1");
+  program.classes[1].firstRank = 2;
   EXPECT_EQ(verifyProgram(program), std::nullopt);
   program.classes[1].program = 2;
   EXPECT_EQ(verifyProgram(program), "class 1: program 2 does not exist");
+  program.classes[1].program = 0;
+  EXPECT_EQ(verifyProgram(program), "program 1 is of no class");
 }
 
 TEST(VerifyProgram, eventsAreNotLeftOut) {
@@ -107,5 +110,18 @@ TEST(VerifyProgram, listsOfPeersFitTheirGroups) {
             "program 0: statement 0: list 1 of peers of send");
   EXPECT_EQ(verifyWith({1}, 0),
             "program 0: statement 0: 1 peers for 2 members of send");
-  EXPECT_EQ(verifyWith({1, 2}, 0), "program 0: statement 0: peer 2 of send");
+  EXPECT_EQ(verifyWith({1, 2}, 0),
+            "program 0: statement 0: peer 2 of list 0 of send");
+  EXPECT_EQ(verifyWith({1, 0}, -2),
+            "program 0: statement 0: list -2 of peers of send");
+}
+
+TEST(VerifyProgram, onlyMessagesWithoutAPeerHaveAListOfPeers) {
+  ProgramStatement out = message(CollectiveKind::send, 0, 1, 8);
+  out.peerList = 0;
+  EXPECT_EQ(verify({out}), "program 0: statement 0: peer 1 of send");
+  ProgramStatement sum = call(CollectiveKind::allReduce, 0, 8);
+  sum.peerList = 0;
+  EXPECT_EQ(verify({sum}),
+            "program 0: statement 0: list 0 of peers of all_reduce");
 }

@@ -128,11 +128,13 @@ std::string LocalProgram::compare(const Step &step, double tolerance) {
 static Traffic countTraffic(const Program &program, int64_t elementBytes) {
   Traffic most;
   int64_t mostElements = -1;
-  for (const RankProgram &rank : program.programs) {
+  for (const RankClass &each : program.classes) {
     Traffic traffic;
     int64_t sum = 0;
-    for (const ProgramStatement &statement : rank.statements) {
-      if (statement.kind != StatementKind::communicate)
+    for (auto [index, statement] :
+         llvm::enumerate(program.getProgram(each).statements)) {
+      if (statement.kind != StatementKind::communicate ||
+          llvm::is_contained(each.leftOut, static_cast<int64_t>(index)))
         continue;
       int64_t ranks = program.mesh.getWidth(
           program.communicators[static_cast<size_t>(statement.communicator)]

@@ -1,4 +1,4 @@
-//===- DiscardableAttributes.cpp - Verification of parplan.* of ops -------===//
+//===- OpAttributes.cpp - Verification of parplan.* of ops ----------------===//
 //
 // Part of parplan.
 //
@@ -7,7 +7,6 @@
 #include "dialects/parplan/AttributeVerifiers.h"
 #include "dialects/parplan/PaddingId.h"
 #include "dialects/parplan/ParplanOps.h"
-#include "dialects/parplan/SoundShardings.h"
 
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
@@ -18,88 +17,6 @@ using namespace mlir;
 
 namespace parplan {
 
-/// Finds the mesh of an attribute, or reports that there is none.
-static FailureOr<MeshAttr> resolveMesh(Operation *op, StringRef attribute,
-                                       FlatSymbolRefAttr symbol) {
-  MeshOp mesh = findMesh(op, symbol);
-  if (!mesh)
-    return op->emitOpError() << "'" << attribute << "' names the mesh "
-                             << symbol << ", which the module lacks";
-  return mesh.getMesh();
-}
-
-FailureOr<ShardingAttr> verifyShardingOf(Operation *op, StringRef name,
-                                         Attribute attribute, Type type) {
-  auto sharding = dyn_cast<ShardingAttr>(attribute);
-  auto tensor = dyn_cast<RankedTensorType>(type);
-  if (!sharding || !tensor)
-    return op->emitOpError()
-           << "'" << name << "' must be a #parplan.sharding of a tensor";
-  FailureOr<MeshAttr> meshAttr = resolveMesh(op, name, sharding.getMesh());
-  if (failed(meshAttr))
-    return failure();
-  auto *sound = sharding.getDialect().getRegisteredInterface<SoundShardings>();
-  SoundShardings::Key key =
-      SoundShardings::makeKey(sharding, *meshAttr, tensor.getRank());
-  if (sound->contains(key))
-    return sharding;
-  const Mesh &mesh = meshAttr->getMesh();
-  FailureOr<Sharding> resolved = sharding.resolve(mesh);
-  if (failed(resolved))
-    return op->emitOpError()
-           << "'" << name << "' " << sharding << " names an axis that the mesh "
-           << sharding.getMesh() << " lacks (S2)";
-  if (std::optional<std::string> problem =
-          verifySharding(*resolved, mesh, tensor.getRank()))
-    return op->emitOpError()
-           << "'" << name << "' " << sharding << ": " << *problem;
-  sound->insert(key);
-  return sharding;
-}
-
-TypeAttr getGlobalType(Operation *op, unsigned index) {
-  Attribute attribute = op->getAttr(attributes::globalType);
-  if (auto list = dyn_cast_or_null<ArrayAttr>(attribute))
-    return index < list.size() ? dyn_cast<TypeAttr>(list[index]) : TypeAttr();
-  return dyn_cast_or_null<TypeAttr>(attribute);
-}
-
-void setGlobalTypes(Operation *op, TypeRange types) {
-  auto getShape = [](Type type) {
-    return cast<RankedTensorType>(type).getShape();
-  };
-  Attribute value = TypeAttr::get(types.front());
-  if (llvm::any_of(types, [&](Type type) {
-        return getShape(type) != getShape(types.front());
-      })) {
-    SmallVector<Attribute> list;
-    for (Type type : types)
-      list.push_back(TypeAttr::get(type));
-    value = ArrayAttr::get(op->getContext(), list);
-  }
-  op->setAttr(attributes::globalType, value);
-}
-
-Type getGlobalType(Attribute attribute, Type type) {
-  auto global = dyn_cast_or_null<TypeAttr>(attribute);
-  return global ? global.getValue() : type;
-}
-
-LogicalResult verifyGlobalType(Operation *op, NamedAttribute attribute) {
-  auto isTensor = [](Attribute each) {
-    auto type = dyn_cast<TypeAttr>(each);
-    return type && isa<RankedTensorType>(type.getValue());
-  };
-  if (auto list = dyn_cast<ArrayAttr>(attribute.getValue()))
-    if (!list.empty() && list.size() == op->getNumResults() &&
-        llvm::all_of(list, isTensor))
-      return success();
-  if (isTensor(attribute.getValue()))
-    return success();
-  return op->emitOpError() << "'" << attributes::globalType
-                           << "' must be a tensor type, or one per result";
-}
-
 static LogicalResult verifyShardings(Operation *op, NamedAttribute attribute) {
   auto all = dyn_cast<ArrayAttr>(attribute.getValue());
   if (!all || all.size() != op->getNumResults())
@@ -107,9 +24,10 @@ static LogicalResult verifyShardings(Operation *op, NamedAttribute attribute) {
                              << "' must have one sharding for each of the "
                              << op->getNumResults() << " results";
   for (auto [index, sharding] : llvm::enumerate(all))
-    if (failed(verifyShardingOf(op, attributes::shardings, sharding,
-                                getGlobalType(getGlobalType(op, index),
-                                              op->getResult(index).getType()))))
+    if (failed(
+            verifyShardingOf(op, attributes::shardings, sharding,
+                             getTypeOfBlocks(getGlobalType(op, index),
+                                             op->getResult(index).getType()))))
       return failure();
   return success();
 }
@@ -150,16 +68,6 @@ static LogicalResult verifyFactors(Operation *op, NamedAttribute attribute) {
                              << ": S8: the op is not linear in operand "
                              << assignment->pendingOperand;
   return success();
-}
-
-LogicalResult verifyChoice(Operation *op, NamedAttribute attribute,
-                           ArrayRef<StringRef> values) {
-  auto text = dyn_cast<StringAttr>(attribute.getValue());
-  if (text && llvm::is_contained(values, text.getValue()))
-    return success();
-  return op->emitOpError() << attribute.getName() << " must be one of "
-                           << llvm::join(values, ", ") << ", not "
-                           << attribute.getValue();
 }
 
 /// P8: what waits for the backward pass is not made by it, and no longer than
@@ -250,31 +158,6 @@ static LogicalResult verifyPassTable(Operation *op, NamedAttribute attribute) {
                               "the passes of each position";
 }
 
-LogicalResult verifyNumber(Operation *op, NamedAttribute attribute) {
-  auto number = dyn_cast<IntegerAttr>(attribute.getValue());
-  if (number && number.getType().isInteger(64) && number.getInt() >= 0)
-    return success();
-  return op->emitOpError() << "'" << attribute.getName().getValue()
-                           << "' must be an i64 that is not negative";
-}
-
-template <typename Kind>
-static LogicalResult verifyKind(Operation *op, NamedAttribute attribute,
-                                StringRef kind) {
-  if (isa<Kind>(attribute.getValue()))
-    return success();
-  return op->emitOpError() << "'" << attribute.getName().getValue()
-                           << "' must be a " << kind << " attribute";
-}
-
-LogicalResult verifyUnit(Operation *op, NamedAttribute attribute) {
-  return verifyKind<UnitAttr>(op, attribute, "unit");
-}
-
-LogicalResult verifyString(Operation *op, NamedAttribute attribute) {
-  return verifyKind<StringAttr>(op, attribute, "string");
-}
-
 static LogicalResult verifyInteger(Operation *op, NamedAttribute attribute) {
   auto number = dyn_cast<IntegerAttr>(attribute.getValue());
   if (number && number.getType().isInteger(64))
@@ -284,8 +167,10 @@ static LogicalResult verifyInteger(Operation *op, NamedAttribute attribute) {
 }
 
 static LogicalResult verifyPaddingId(Operation *op, NamedAttribute attribute) {
-  if (failed(verifyInteger(op, attribute)) || isa<EmbeddingOp>(op))
-    return success(isa<EmbeddingOp>(op));
+  if (failed(verifyInteger(op, attribute)))
+    return failure();
+  if (isa<EmbeddingOp>(op))
+    return success();
   return op->emitOpError() << "'" << attribute.getName().getValue()
                            << "' belongs to an embedding";
 }
