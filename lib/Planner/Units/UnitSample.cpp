@@ -101,6 +101,17 @@ private:
 
 } // namespace
 
+static void findEqual(UnitSample &sample) {
+  const Decisions &decisions = sample.decisions;
+  sample.firstEqual = findFirstEqual(sample.problem, decisions);
+  sample.firstEqualOp.assign(sample.problem.ops.size(), -1);
+  for (auto [decision, first] :
+       llvm::zip_equal(decisions.all, sample.firstEqual))
+    for (auto [op, other] :
+         llvm::zip_equal(decision.members, decisions.all[first].members))
+      sample.firstEqualOp[op] = other;
+}
+
 UnitSample parplan::makeUnitSample(const PlanningProblem &problem,
                                    const StepUnits &units) {
   UnitSample sample;
@@ -165,12 +176,12 @@ UnitSample parplan::makeUnitSample(const PlanningProblem &problem,
   }
   TieFinder(problem, units, sample).run();
   sample.decisions = getDecisions(sample.problem);
-  sample.firstEqual = findFirstEqual(sample.problem, sample.decisions);
+  findEqual(sample);
   return sample;
 }
 
 UnitSample parplan::complete(UnitSample sample, PlanningProblem problem) {
   sample.problem = std::move(problem);
-  sample.firstEqual = findFirstEqual(sample.problem, sample.decisions);
+  findEqual(sample);
   return sample;
 }

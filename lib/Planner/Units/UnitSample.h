@@ -48,8 +48,9 @@ struct UnitSample {
   std::vector<Phase> phases;
   std::vector<bool> isBeforeMeeting;
   Decisions decisions;
-  /// Per decision.
-  std::vector<int> firstEqual;
+  /// Per decision the first one that is equal to it, and per op the one that
+  /// has its place there.
+  std::vector<int> firstEqual, firstEqualOp;
   /// Per value that is tied, the units that have it, in their order, each with
   /// its sample of it.
   std::vector<std::vector<std::pair<int, int>>> tied;

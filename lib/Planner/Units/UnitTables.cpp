@@ -12,6 +12,15 @@ using namespace parplan;
 
 using Part = StepUnits::Part;
 
+/// The op before this one that may do the same and costs the same, or -1. What
+/// is forced is forced by name, which equal ops differ in.
+static int findSame(const UnitSample &sample, const PlanRequest &request,
+                    size_t op) {
+  int first = sample.firstEqualOp[op];
+  bool isEarlier = first < static_cast<int>(op);
+  return request.forcedAlgorithms.empty() && isEarlier ? first : -1;
+}
+
 UnitChoices::UnitChoices(const UnitSample &sample, const PlanRequest &request,
                          const PlanSpace &space, const PlanCosts &costs)
     : assignments(getAllowedAssignments(sample.problem, sample.decisions,
@@ -20,7 +29,12 @@ UnitChoices::UnitChoices(const UnitSample &sample, const PlanRequest &request,
   if (refusal)
     return;
   const PlanningProblem &problem = sample.problem;
-  for (auto [op, choices] : llvm::zip_equal(problem.ops, assignments)) {
+  for (auto [index, choices] : llvm::enumerate(assignments)) {
+    if (int same = findSame(sample, request, index); same >= 0) {
+      opSeconds.emplace_back(opSeconds[same]);
+      continue;
+    }
+    const PlanningOp &op = problem.ops[index];
     auto repeat = static_cast<double>(getRepeat(problem, op));
     opSeconds.emplace_back();
     for (const FactorAssignment &assignment : choices)
@@ -37,9 +51,15 @@ UnitTables::UnitTables(const UnitSample &sample, const StepUnits &units,
     : UnitLists(layouts), assignments(choicesOfOps.assignments),
       opSeconds(choicesOfOps.opSeconds) {
   const PlanningProblem &problem = sample.problem;
-  for (const auto &[op, choices] : llvm::zip_equal(problem.ops, assignments)) {
-    auto list = [&, &op = op, &choices = choices](size_t count,
-                                                  auto getLayout) {
+  for (const auto &[index, choices] : llvm::enumerate(assignments)) {
+    choiceCounts.push_back(static_cast<int>(choices.size()));
+    if (int same = findSame(sample, request, index); same >= 0) {
+      uses.emplace_back(uses[same]);
+      makings.emplace_back(makings[same]);
+      continue;
+    }
+    const PlanningOp &op = problem.ops[index];
+    auto list = [&, &choices = choices](size_t count, auto getLayout) {
       std::vector<std::vector<int>> lists(count);
       for (size_t position = 0; position < count; ++position)
         for (const FactorAssignment &assignment : choices)
@@ -47,7 +67,6 @@ UnitTables::UnitTables(const UnitSample &sample, const StepUnits &units,
               getLayout(op.rule, assignment, static_cast<int>(position))));
       return lists;
     };
-    choiceCounts.push_back(static_cast<int>(choices.size()));
     uses.push_back(list(op.operands.size(), getUseSharding));
     makings.push_back(list(op.results.size(), getMadeSharding));
   }
