@@ -6,6 +6,7 @@
 
 #include "dialects/parplan/ParplanOps.h"
 #include "lib/Driver/Commands.h"
+#include "lib/Driver/Disposal.h"
 #include "lib/Driver/Force.h"
 #include "lib/Driver/ForceRules.h"
 #include "lib/Driver/Frontend.h"
@@ -17,6 +18,8 @@
 #include "parplan/Support/DiagnosticCodes.h"
 #include "parplan/Support/Files.h"
 #include "parplan/Support/Text.h"
+
+#include "llvm/ADT/ScopeExit.h"
 
 #include <cmath>
 
@@ -174,6 +177,13 @@ std::string describeOrder(const std::optional<SequenceSummary> &sequence) {
          std::to_string(sequence->zigzag) + " ranks";
 }
 
+/// What a compilation takes most of its memory for.
+struct Compilation {
+  std::unique_ptr<mlir::MLIRContext> context = makeContext();
+  std::optional<PlannedModel> planned;
+  std::optional<PlanSummary> summary;
+};
+
 /// An output with the plan alone.
 std::optional<OutputDirectory> makeDirectoryOf(const Json &plan,
                                                const CompileOptions &options,
@@ -246,7 +256,9 @@ CommandResult parplan::compile(const CompileOptions &options,
     return result;
   }
 
-  auto context = makeContext();
+  auto work = std::make_shared<Compilation>();
+  auto dispose =
+      llvm::make_scope_exit([&work] { disposeInBackground(std::move(work)); });
   IRDumper dumper(options.dumpDirectory, engine);
   int64_t memoryLimitBytes =
       options.memoryLimitBytes.value_or(cluster->getDevice().memoryBytes);
@@ -256,12 +268,12 @@ CommandResult parplan::compile(const CompileOptions &options,
   request.cluster = cluster->description;
   if (options.planPath.empty())
     setWorkers(request, options.force.servers);
-  std::optional<PlannedModel> planned =
-      options.planPath.empty()
-          ? planModel(*context, options, request, *cluster, memoryLimitBytes,
-                      dumper, engine)
-          : planAsGiven(*context, options, std::move(request), *cluster,
-                        memoryLimitBytes, dumper, engine);
+  std::optional<PlannedModel> &planned = work->planned;
+  planned = options.planPath.empty()
+                ? planModel(*work->context, options, request, *cluster,
+                            memoryLimitBytes, dumper, engine)
+                : planAsGiven(*work->context, options, std::move(request),
+                              *cluster, memoryLimitBytes, dumper, engine);
   if (!planned)
     return result;
   const Frontend &frontend = planned->frontend;
@@ -278,24 +290,24 @@ CommandResult parplan::compile(const CompileOptions &options,
   std::map<std::string, int64_t> dimensions = options.dimensions;
   if (info.batch && !info.batchSymbol.empty())
     dimensions[info.batchSymbol] = globalBatch;
-  PlanSummary summary{{options.modelPath, info.computeSha256(),
-                       info.parameterCount,
-                       static_cast<int64_t>(info.getNodeCount()), globalBatch,
-                       std::move(dimensions), listStacks(frontend)},
-                      getClusterSource(options),
-                      *cluster,
-                      getPrecision(options),
-                      memoryLimitBytes,
-                      frontend.microBatches,
-                      describeTraining(options, frontend),
-                      planned->sequence,
-                      options.forceEntries,
-                      frontend.graph.problem,
-                      *plan.answer,
-                      plan.evaluation,
-                      plan.certificate,
-                      planned->lowered.prediction,
-                      {planned->searchSeconds, 1, options.seed.value_or(0)}};
+  PlanSummary &summary = work->summary.emplace(
+      PlanSummary{{options.modelPath, info.computeSha256(), info.parameterCount,
+                   static_cast<int64_t>(info.getNodeCount()), globalBatch,
+                   std::move(dimensions), listStacks(frontend)},
+                  getClusterSource(options),
+                  *cluster,
+                  getPrecision(options),
+                  memoryLimitBytes,
+                  frontend.microBatches,
+                  describeTraining(options, frontend),
+                  planned->sequence,
+                  options.forceEntries,
+                  frontend.graph.problem,
+                  *plan.answer,
+                  plan.evaluation,
+                  plan.certificate,
+                  planned->lowered.prediction,
+                  {planned->searchSeconds, 1, options.seed.value_or(0)}});
   CostModel costModel(*cluster, getPrecision(options));
   summary.opSeconds =
       getOpSeconds(summary.problem, summary.answer, ClusterCosts(costModel));
