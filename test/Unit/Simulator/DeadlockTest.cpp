@@ -100,7 +100,7 @@ TEST(Deadlock, aWaitIsForTheLastRecordBeforeIt) {
 
 TEST(Deadlock, membersOfAnExchangeHaveTheirOwnPeers) {
   using enum CollectiveKind;
-  // Both ranks of a tensor-parallel group keep their blocks, or swap them.
+  // Both ranks of a tensor-parallel group swap their blocks.
   Program program = makeProgram();
   setClasses(program, {{0, 0, {}}, {0, 0, {}}}, {0, 1, 0, 1});
   ProgramStatement out = message(send, 1, -1, 8, /*group=*/0),
