@@ -23,10 +23,9 @@ static bool keepWanted(Assignments &assignments, IsWanted isWanted) {
   return true;
 }
 
-static bool hasContraction(const PlanningOp &op) {
-  return llvm::any_of(op.rule.factors, [](const Factor &factor) {
-    return factor.kind == FactorKind::reduceSum;
-  });
+/// A product itself, and not the bias that its node adds.
+static bool isMultiplied(const PlanningOp &op) {
+  return isProduct(op) && isProduct(op.work.kind);
 }
 
 /// What products do on a forced grid, the first that is possible. 2D is asked
@@ -100,7 +99,7 @@ private:
             return doesFully(op, choice, forced.algorithm);
           });
       isForced |= isDone;
-      if (!isDone && (!isProduct(op) || hasContraction(op)))
+      if (!isDone && (!isProduct(op) || isMultiplied(op)))
         refuse(op, forced.algorithm, assignments);
     }
     return isForced;
@@ -167,14 +166,13 @@ private:
   /// tensor axes; on a grid what lies between follows as far as it can. The
   /// bias of a Gemm is no product: split, it would cost a second call.
   void forceKind(const PlanningOp &op, Assignments &assignments) const {
-    bool isMultiplied = isProduct(op) && hasContraction(op);
-    if (isMultiplied && request.tensorSize) {
+    if (isMultiplied(op) && request.tensorSize) {
       keepWanted(assignments, [&](const FactorAssignment &choice) {
         Algorithm algorithm = getTensorAlgorithm(op, choice, mesh);
         return isWhole(choice) &&
                (algorithm == Algorithm::row || algorithm == Algorithm::column);
       });
-    } else if (isMultiplied && request.grid) {
+    } else if (isMultiplied(op) && request.grid) {
       for (Algorithm algorithm : getGridAlgorithms(*request.grid))
         if (keepWanted(assignments, [&](const FactorAssignment &choice) {
               return isWhole(choice) &&
