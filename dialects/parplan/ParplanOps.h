@@ -52,4 +52,14 @@ int64_t getElementBytes(mlir::Type type);
 #define GET_OP_CLASSES
 #include "dialects/parplan/ParplanOps.h.inc"
 
+namespace parplan {
+
+/// True for what is made again with every upload of the parameter that it
+/// reads: it costs little, and must not outlive the upload.
+inline bool isMadePerUpload(mlir::Operation *op) {
+  return mlir::isa<ReshapeOp, CastOp, UnpackOp>(op);
+}
+
+} // namespace parplan
+
 #endif // PARPLAN_DIALECTS_PARPLAN_PARPLANOPS_H

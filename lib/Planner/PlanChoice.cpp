@@ -157,6 +157,8 @@ public:
 private:
   using Clock = std::chrono::steady_clock;
   static constexpr double leastOfSearch = 0.01;
+  /// For what was not searched, in any case but that nobody waits any more.
+  static constexpr std::chrono::seconds timeOfBounds = std::chrono::seconds(3);
 
   double getSecondsLeft() const {
     if (oracle.isStopped())
@@ -383,6 +385,8 @@ private:
       bound = std::min(bound, trial.boundSeconds);
       counted.push_back(trial.candidate);
     }
+    // Programs that did not fit may have taken all the time.
+    deadline = std::max(deadline, Clock::now() + timeOfBounds);
     for (const CandidateRound &round : rounds)
       for (const PlanCandidate &candidate : round) {
         if (candidate.effort > effort || candidate.isJoint() ||

@@ -18,10 +18,6 @@ bool isVariable(Operation *op) {
   return isa_and_present<ParameterOp, BucketParameterOp>(op);
 }
 
-/// Ops that are made again for every upload: they cost little and what they
-/// make must not outlive it.
-bool isPath(Operation *op) { return isa<ReshapeOp, CastOp, UnpackOp>(op); }
-
 class VariableTransfers {
 public:
   explicit VariableTransfers(func::FuncOp function)
@@ -91,7 +87,7 @@ private:
                    SmallVectorImpl<Reader> &readers) {
     for (OpOperand &use : value.getUses()) {
       Operation *user = use.getOwner();
-      if (!isPath(user)) {
+      if (!isMadePerUpload(user)) {
         readers.push_back({&use, path});
         continue;
       }

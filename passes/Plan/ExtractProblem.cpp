@@ -155,6 +155,7 @@ private:
     }
     planned.perMicroBatch = op.hasAttr(attributes::perMicroBatch);
     planned.accumulates = isa<AccumulateOp>(op);
+    planned.isMadePerUpload = isMadePerUpload(&op);
     if (planned.accumulates && graph.problem.microBatches == 1)
       planned.work.kind = WorkKind::none;
     planned.coupledReductions = countReductions(op);

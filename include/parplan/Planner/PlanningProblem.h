@@ -103,6 +103,9 @@ struct PlanningOp {
   llvm::SmallVector<int8_t, 4> movedBytes;
   /// Is computed inside of another op's kernel.
   bool isInReader = false;
+  /// Is made again with each upload of a parameter that it reads from another
+  /// tier.
+  bool isMadePerUpload = false;
 };
 
 struct PlanningProblem {

@@ -6,6 +6,7 @@
 
 #include "Completion.h"
 
+#include "OffloadLess.h"
 #include "Recompute.h"
 #include "Staging.h"
 #include "lib/Planner/Evaluation/Offload.h"
@@ -131,10 +132,11 @@ class Completing {
 public:
   Completing(const PlanningProblem &problem, const PlanRequest &request,
              const PlanCosts &costs, const PlanningAnswer &layouts,
+             double enoughSeconds,
              std::chrono::steady_clock::time_point deadline,
              std::string &refusal)
       : problem(problem), request(request), costs(costs), layouts(layouts),
-        deadline(deadline), refusal(refusal) {}
+        enoughSeconds(enoughSeconds), deadline(deadline), refusal(refusal) {}
 
   std::optional<CompletedPlan> run() {
     auto [asked, single, all] = getResorts(problem, request);
@@ -145,10 +147,11 @@ public:
   }
 
 private:
-  bool fits() const {
-    return best && best->evaluation.peakBytes <= request.memoryLimitBytes &&
-           !findSmallTier(request, best->evaluation);
+  bool fits(const PlanEvaluation &evaluation) const {
+    return evaluation.peakBytes <= request.memoryLimitBytes &&
+           !findSmallTier(request, evaluation);
   }
+  bool fits() const { return best && fits(best->evaluation); }
 
   void tryAll(llvm::ArrayRef<Resort> resorts) {
     for (const Resort &resort : resorts) {
@@ -184,18 +187,33 @@ private:
                        : of.stepTimeSeconds};
   }
 
+  /// Where nothing is forced, and what hides no transfer may be fast enough.
+  bool mayOffloadLess(const CompletedPlan &plan) const {
+    double enough = enoughSeconds;
+    if (fits())
+      enough = std::min(enough, best->evaluation.stepTimeSeconds);
+    return !request.offload && !plan.answer.tiers.empty() &&
+           fits(plan.evaluation) &&
+           plan.evaluation.stepTimeSeconds - plan.evaluation.offloadSeconds <
+               enough;
+  }
+
   /// With as much waiting for weight gradients as is best.
   void take(PlanningAnswer answer) {
     setPipelineRoom(problem, costs, request.memoryLimitBytes, answer);
     PlanEvaluation evaluation = evaluatePlan(problem, answer, costs);
-    if (!best || getRank(evaluation) < getRank(best->evaluation))
-      best = CompletedPlan{std::move(answer), std::move(evaluation)};
+    CompletedPlan plan = {std::move(answer), std::move(evaluation)};
+    if (mayOffloadLess(plan))
+      plan = offloadLess(problem, request, costs, std::move(plan), deadline);
+    if (!best || getRank(plan.evaluation) < getRank(best->evaluation))
+      best = std::move(plan);
   }
 
   const PlanningProblem &problem;
   const PlanRequest &request;
   const PlanCosts &costs;
   const PlanningAnswer &layouts;
+  double enoughSeconds;
   std::chrono::steady_clock::time_point deadline;
   std::string &refusal;
   std::optional<CompletedPlan> best;
@@ -205,7 +223,9 @@ private:
 
 std::optional<CompletedPlan> parplan::completePlan(
     const PlanningProblem &problem, const PlanRequest &request,
-    const PlanCosts &costs, const PlanningAnswer &layouts,
+    const PlanCosts &costs, const PlanningAnswer &layouts, double enoughSeconds,
     std::chrono::steady_clock::time_point deadline, std::string &refusal) {
-  return Completing(problem, request, costs, layouts, deadline, refusal).run();
+  return Completing(problem, request, costs, layouts, enoughSeconds, deadline,
+                    refusal)
+      .run();
 }

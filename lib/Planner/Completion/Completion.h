@@ -28,12 +28,11 @@ struct CompletedPlan {
 /// recomputed, where values rest, and on a mesh with positions a schedule and
 /// the stages. Of what the request leaves open the fastest that fits, else the
 /// smallest; after `deadline` the best so far. Nothing, and `refusal`, where it
-/// is impossible.
-std::optional<CompletedPlan>
-completePlan(const PlanningProblem &problem, const PlanRequest &request,
-             const PlanCosts &costs, const PlanningAnswer &layouts,
-             std::chrono::steady_clock::time_point deadline,
-             std::string &refusal);
+/// is impossible. Plans that take `enoughSeconds` need not be made faster.
+std::optional<CompletedPlan> completePlan(
+    const PlanningProblem &problem, const PlanRequest &request,
+    const PlanCosts &costs, const PlanningAnswer &layouts, double enoughSeconds,
+    std::chrono::steady_clock::time_point deadline, std::string &refusal);
 
 /// True where plans of a request may have values on other tiers, and where
 /// these may be updated there.

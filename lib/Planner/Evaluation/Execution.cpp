@@ -22,6 +22,7 @@ public:
                 splitsBackward(answer.pipeline->shape.kind)) {
     spreadStages();
     spreadUpdates();
+    findUploaded();
   }
 
   Execution run() {
@@ -29,10 +30,15 @@ public:
     execution.instances.reserve(problem.values.size());
     for (size_t op = 0; op < problem.ops.size(); ++op)
       for (int stage : stages[op]) {
+        if (isUploaded(op))
+          continue;
         bool isBackward = isOfBackward(static_cast<int>(op));
-        if (isBackward && !answer.recomputed.empty())
+        if (isBackward && !(answer.recomputed.empty() && uploaded.empty()))
           for (int operand : problem.ops[op].operands)
             remake(operand, stage);
+        if (phases[op] == Phase::forward && !uploaded.empty())
+          for (int operand : problem.ops[op].operands)
+            makeUploaded(operand, stage);
         addRun(static_cast<int>(op), stage, phases[op], /*isRemade=*/false);
       }
     return std::move(execution);
@@ -90,6 +96,34 @@ private:
       spreadStages();
   }
 
+  /// Ops between a parameter that passes read from another tier and what reads
+  /// it: each pass makes them for itself, right before.
+  void findUploaded() {
+    if (answer.tiers.empty())
+      return;
+    std::vector<bool> isFromTier(problem.values.size(), false);
+    for (auto [index, value] : llvm::enumerate(problem.values))
+      isFromTier[index] = value.kind == ValueKind::parameter &&
+                          answer.getTier(index) != MemoryTier::device;
+    uploaded.assign(problem.ops.size(), false);
+    for (auto [index, op] : llvm::enumerate(problem.ops)) {
+      int number = static_cast<int>(index);
+      uploaded[index] = op.isMadePerUpload && phases[index] == Phase::start &&
+                        isFromTier[op.operands[0]] &&
+                        plan.getUse(number, 0) == plan.rest[op.operands[0]] &&
+                        plan.getMade(number, 0) == plan.rest[op.results[0]];
+      if (uploaded[index])
+        isFromTier[op.results[0]] = true;
+    }
+    // What is made of it once per step is made of one upload.
+    for (size_t index = problem.ops.size(); index-- > 0;)
+      if (!uploaded[index] && phases[index] == Phase::start)
+        for (int operand : problem.ops[index].operands)
+          if (int producer = producers[operand]; producer >= 0)
+            uploaded[producer] = false;
+  }
+  bool isUploaded(size_t op) const { return !uploaded.empty() && uploaded[op]; }
+
   bool isOfBackward(int op) const {
     return phases[op] == Phase::inputGradient ||
            phases[op] == Phase::weightGradient;
@@ -99,6 +133,10 @@ private:
   struct Known {
     int made = -1, remade = -1;
   };
+  bool isMade(int value, int stage) const {
+    auto found = known.find({value, stage});
+    return found != known.end() && found->second.made >= 0;
+  }
   bool isRemade(int value, int stage) const {
     auto found = known.find({value, stage});
     return found != known.end() && found->second.remade >= 0;
@@ -107,7 +145,8 @@ private:
   /// Makes a value again for the backward pass of a stage, and what it needs.
   void remake(int value, int stage) {
     int producer = producers[value];
-    if (producer < 0 || !answer.isRecomputed(producer) ||
+    if (producer < 0 ||
+        !(answer.isRecomputed(producer) || isUploaded(producer)) ||
         !llvm::is_contained(stages[producer], stage) || isRemade(value, stage))
       return;
     for (int operand : problem.ops[producer].operands)
@@ -115,9 +154,19 @@ private:
     addRun(producer, stage, Phase::inputGradient, /*isRemade=*/true);
   }
 
+  /// The same for what the forward pass reads of an upload.
+  void makeUploaded(int value, int stage) {
+    int producer = producers[value];
+    if (producer < 0 || !isUploaded(producer) || isMade(value, stage))
+      return;
+    makeUploaded(problem.ops[producer].operands[0], stage);
+    addRun(producer, stage, Phase::forward, /*isRemade=*/false);
+  }
+
   void addRun(int op, int stage, Phase phase, bool isAgain) {
     int run = static_cast<int>(execution.runs.size());
-    execution.runs.push_back({op, stage, phase, isAgain});
+    execution.runs.push_back(
+        {op, stage, phase, isAgain && answer.isRecomputed(op)});
     const PlanningOp &description = problem.ops[op];
     bool isBackward = isAgain || isOfBackward(op);
     for (auto [position, operand] : llvm::enumerate(description.operands)) {
@@ -208,6 +257,8 @@ private:
   const std::vector<int> &producers;
   std::vector<StageSet> stages;
   bool isSplit;
+  /// Per op; empty: none is.
+  std::vector<bool> uploaded;
   llvm::DenseMap<std::pair<int, int>, Known> known;
   /// Per instance.
   std::vector<llvm::SmallVector<int, 2>> copiesOf;

@@ -171,7 +171,10 @@ void StageBytes::addInstance(int index) {
   }
   if (value.isOutput || value.isServed)
     last = timeline.getEnd(Phase::end) - 1;
+  bool isOfUpload = instance.producer >= 0 && maker->isMadePerUpload &&
+                    execution.runs[instance.producer].phase != Phase::start;
   bool isOfStep = maker && !maker->accumulates && !maker->perMicroBatch &&
+                  !isOfUpload &&
                   (plan.facts.isTraining || problem.microBatches > 1);
   int firstPass = timeline.getBegin(Phase::forward);
   int64_t count = 1;

@@ -205,9 +205,10 @@ private:
     auto getPeak = [&](const std::vector<int> &choices) {
       constexpr int64_t tooMuch = std::numeric_limits<int64_t>::max();
       std::string refusal;
-      std::optional<CompletedPlan> plan =
-          completePlan(problem, request, costs, meshProblem.getAnswer(choices),
-                       end, refusal);
+      std::optional<CompletedPlan> plan = completePlan(
+          problem, request, costs, meshProblem.getAnswer(choices),
+          best ? best->evaluation.stepTimeSeconds : bestSeconds.load(), end,
+          refusal);
       if (!plan) {
         isRefused = true;
         refuse(refusal);

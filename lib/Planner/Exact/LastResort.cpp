@@ -54,9 +54,16 @@ PlanResult parplan::findLastResort(const PlanningProblem &problem,
                        std::chrono::duration<double>(
                            share * request.timeBudgetSeconds));
   };
-  // Bounds of what is not searched get the rest of the time.
+  // Bounds of what is not searched get the rest of the time, and where a search
+  // has taken that, too, what they take at most, as long as somebody waits.
   constexpr double shareOfSearch = 0.9;
+  constexpr auto timeOfBounds = std::chrono::seconds(1);
   Clock::time_point deadline = getDeadline(shareOfSearch);
+  auto getDeadlineOfBounds = [&] {
+    return request.control.isStopped()
+               ? getDeadline(1)
+               : std::max(getDeadline(1), Clock::now() + timeOfBounds);
+  };
   PlanResult best;
   double bound = CostNetwork::forbidden;
   bool isCutShort = false;
@@ -69,8 +76,8 @@ PlanResult parplan::findLastResort(const PlanningProblem &problem,
                                static_cast<double>(resorts.size() - index);
     isCutShort |= left.count() <= 0;
     if (best.answer && left.count() <= 0) {
-      bound = std::min(bound,
-                       getLeastSeconds(problem, resort, costs, getDeadline(1)));
+      bound = std::min(bound, getLeastSeconds(problem, resort, costs,
+                                              getDeadlineOfBounds()));
       continue;
     }
     PlanResult result = solve(problem, resort, costs);

@@ -153,6 +153,57 @@ TEST(LastResort, DependsOnWhatTransfersTake) {
   EXPECT_FALSE(choosePlanOf(problem, request, TierCosts(1e-9)).answer);
 }
 
+/// Updates that run on the device of a plan, and all.
+std::pair<int, int> countUpdates(const PlanningProblem &problem,
+                                 const PlanningAnswer &answer) {
+  int onDevice = 0, all = 0;
+  for (auto [index, value] : llvm::enumerate(problem.values)) {
+    if (value.updates < 0 ||
+        problem.values[value.updates].kind != ValueKind::parameter)
+      continue;
+    ++all;
+    onDevice += answer.getTier(index) == MemoryTier::device;
+  }
+  return {onDevice, all};
+}
+
+TEST(LastResort, OffloadsNoMoreThanMemoryAsksFor) {
+  // Parameters and states are almost all of it.
+  PlanningProblem problem = makeBlocks(8, 4, 16, 32);
+  TierCosts costs(1e-3);
+  PlanRequest request = makeRequest(1);
+  request.recompute = RecomputeKind::none;
+  PlanResult free = choosePlanOf(problem, request, costs);
+  ASSERT_TRUE(free.answer);
+  PlanRequest forced = request;
+  forced.offload = OffloadChoice{MemoryTier::host, MemoryTier::device, false};
+  PlanResult away = choosePlanOf(problem, forced, costs);
+  ASSERT_TRUE(away.answer);
+  EXPECT_EQ(countUpdates(problem, *away.answer), std::pair(0, 8));
+  request.memoryLimitBytes =
+      (free.evaluation.peakBytes + away.evaluation.peakBytes) / 2;
+  PlanResult found = choosePlanOf(problem, request, costs);
+  ASSERT_TRUE(found.answer);
+  EXPECT_TRUE(verifyAnswer(problem, *found.answer).empty());
+  EXPECT_LE(found.evaluation.peakBytes, request.memoryLimitBytes);
+  EXPECT_EQ(countUpdates(problem, *found.answer), std::pair(4, 8));
+  EXPECT_LT(found.evaluation.stepTimeSeconds, away.evaluation.stepTimeSeconds);
+  EXPECT_GT(found.evaluation.stepTimeSeconds, free.evaluation.stepTimeSeconds);
+}
+
+TEST(LastResort, BringsBackNothingWhoseTransfersHide) {
+  PlanningProblem problem = makeBlocks(8, 4, 16, 32);
+  PlanRequest request = makeRequest(1);
+  request.recompute = RecomputeKind::none;
+  PlanResult free = choosePlanOf(problem, request, TierCosts(0));
+  ASSERT_TRUE(free.answer);
+  request.memoryLimitBytes = free.evaluation.peakBytes * 6 / 10;
+  // Updates on the device take time, and transfers none.
+  PlanResult found = choosePlanOf(problem, request, TierCosts(0));
+  ASSERT_TRUE(found.answer);
+  EXPECT_EQ(countUpdates(problem, *found.answer), std::pair(0, 8));
+}
+
 TEST(LastResort, OrdersAPipelineForWhatIsMadeAgain) {
   PlanningProblem problem = makeBlocks(8, 4, 64, 8);
   TierCosts costs(1);

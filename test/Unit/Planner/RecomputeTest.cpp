@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <map>
 
 using namespace parplan;
@@ -16,9 +17,10 @@ namespace {
 
 constexpr int64_t noLimit = int64_t(1) << 40;
 
-/// Blocks of a product, an elementwise op with a gradient, and a product.
+/// Blocks of a product, an elementwise op with a gradient, and a product. If
+/// `casts`, products read what an op makes of their parameter once per step.
 PlanningProblem makeBlocks(int64_t blocks, int64_t microBatches,
-                           int64_t rows = 256) {
+                           int64_t rows = 256, bool casts = false) {
   ProblemBuilder builder;
   builder.problem.microBatches = microBatches;
   int value = builder.addInput({rows, 16});
@@ -31,11 +33,18 @@ PlanningProblem makeBlocks(int64_t blocks, int64_t microBatches,
     Block block;
     block.first = builder.addParameter({16, 64});
     block.second = builder.addParameter({64, 16});
-    block.up = builder.addLayer(value, block.first);
+    std::array<int, 2> weights = {block.first, block.second};
+    if (casts)
+      for (int &weight : weights) {
+        weight = builder.addElementwise({weight}, Linearity::jointly);
+        builder.problem.ops.back().perMicroBatch = false;
+        builder.problem.ops.back().isMadePerUpload = true;
+      }
+    block.up = builder.addLayer(value, weights[0]);
     builder.problem.ops.back().block = number;
     block.norm = builder.addNormLayer(block.up.result);
     builder.problem.ops.back().block = number;
-    block.down = builder.addLayer(block.norm.result, block.second);
+    block.down = builder.addLayer(block.norm.result, weights[1]);
     builder.problem.ops.back().block = number;
     value = block.down.result;
     all.push_back(block);
@@ -246,6 +255,25 @@ TEST(Offload, StreamsParametersForEveryPass) {
   EXPECT_EQ(result.evaluation.offload,
             (OffloadBytes{7 * parameters, parameters, 0, 0}));
   EXPECT_EQ(result.evaluation.parameterBytes, 0);
+}
+
+TEST(Offload, MakesAgainWithEveryUploadWhatIsReadOfIt) {
+  PlanningProblem problem =
+      makeBlocks(4, /*microBatches=*/3, /*rows=*/256, /*casts=*/true);
+  PlanRequest request = makeRequest();
+  request.offload = OffloadChoice{MemoryTier::device, MemoryTier::host, false};
+  PlanResult again = solveChecked(problem, request);
+  int64_t parameters = 8 * 16 * 64 * 4;
+  EXPECT_EQ(again.evaluation.offload,
+            (OffloadBytes{7 * parameters, parameters, 0, 0}));
+  // Kept for the step, it is made once and lives as long.
+  for (PlanningOp &op : problem.ops)
+    op.isMadePerUpload = false;
+  PlanResult once = solveChecked(problem, request);
+  EXPECT_EQ(once.evaluation.offload,
+            (OffloadBytes{parameters, parameters, 0, 0}));
+  EXPECT_GT(again.evaluation.computeSeconds, once.evaluation.computeSeconds);
+  EXPECT_LT(again.evaluation.peakBytes, once.evaluation.peakBytes);
 }
 
 TEST(Offload, LetsActivationsWaitOnTheHost) {
