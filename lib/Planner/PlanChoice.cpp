@@ -123,8 +123,8 @@ public:
   Chooser(llvm::ArrayRef<CandidateRound> rounds, int64_t limitBytes,
           double seconds, CandidateOracle &oracle)
       : rounds(rounds.vec()), limitBytes(limitBytes), oracle(oracle),
-        deadline(Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                                    std::chrono::duration<double>(seconds))) {}
+        deadline(Clock::now() + toDuration(seconds)),
+        timeOfBounds(toDuration(shareOfBounds * seconds)) {}
 
   PlanChoice run() {
     for (size_t number = 0; number < rounds.size(); ++number) {
@@ -157,8 +157,13 @@ public:
 private:
   using Clock = std::chrono::steady_clock;
   static constexpr double leastOfSearch = 0.01;
-  /// For what was not searched, in any case but that nobody waits any more.
-  static constexpr std::chrono::seconds timeOfBounds = std::chrono::seconds(3);
+  /// Of the time, for bounds of what was not searched.
+  static constexpr double shareOfBounds = 0.05;
+
+  static Clock::duration toDuration(double seconds) {
+    return std::chrono::duration_cast<Clock::duration>(
+        std::chrono::duration<double>(seconds));
+  }
 
   double getSecondsLeft() const {
     if (oracle.isStopped())
@@ -385,7 +390,7 @@ private:
       bound = std::min(bound, trial.boundSeconds);
       counted.push_back(trial.candidate);
     }
-    // Programs that did not fit may have taken all the time.
+    // The last search and programs that did not fit may have taken all of it.
     deadline = std::max(deadline, Clock::now() + timeOfBounds);
     for (const CandidateRound &round : rounds)
       for (const PlanCandidate &candidate : round) {
@@ -404,6 +409,7 @@ private:
   int64_t limitBytes;
   CandidateOracle &oracle;
   Clock::time_point deadline;
+  Clock::duration timeOfBounds;
   std::vector<Trial> trials;
   /// A step cannot be cut into so many.
   int64_t impossibleCount = std::numeric_limits<int64_t>::max();

@@ -54,13 +54,14 @@ std::optional<Cycle> findCycle(OptimizerUpdateOp update) {
   return Cycle{variable, slice, update, gather, &returned};
 }
 
-/// Ops that cost little, and stand in front of what reads a variable.
+/// What an upload is made with comes behind the gather, too: ops that cost
+/// little, and stand in front of what reads a variable.
 void collectPath(Operation *op, Operation *except,
                  SmallVectorImpl<Operation *> &path, Operation *&first) {
   for (Operation *user : op->getUsers()) {
     if (user == except || llvm::is_contained(path, user))
       continue;
-    if (isa<ReshapeOp, CastOp, UnpackOp>(user)) {
+    if (isMadePerUpload(user)) {
       path.push_back(user);
       collectPath(user, except, path, first);
     } else if (!first || user->isBeforeInBlock(first)) {

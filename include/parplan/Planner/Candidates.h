@@ -47,6 +47,8 @@ std::optional<Algorithm> parseAlgorithm(llvm::StringRef text);
 /// Conv), the ops that a forced tensor kind speaks of. Ops of the backward pass
 /// carry the node of their forward op and are none.
 bool isProduct(const PlanningOp &op);
+/// The product itself, and not the bias that its node adds.
+bool isMultiplied(const PlanningOp &op);
 
 /// The roles of the factors of a product whose one operand has no batch: its
 /// weight.

@@ -48,6 +48,10 @@ bool parplan::isProduct(const PlanningOp &op) {
          (op.type == "MatMul" || op.type == "Gemm" || op.type == "Conv");
 }
 
+bool parplan::isMultiplied(const PlanningOp &op) {
+  return isProduct(op) && isProduct(op.work.kind);
+}
+
 static bool hasFactor(const TensorFactors &tensor, int factor) {
   return llvm::any_of(tensor, [&](const DimFactors &dim) {
     return llvm::is_contained(dim, factor);

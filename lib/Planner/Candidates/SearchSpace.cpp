@@ -23,11 +23,6 @@ static bool keepWanted(Assignments &assignments, IsWanted isWanted) {
   return true;
 }
 
-/// A product itself, and not the bias that its node adds.
-static bool isMultiplied(const PlanningOp &op) {
-  return isProduct(op) && isProduct(op.work.kind);
-}
-
 /// What products do on a forced grid, the first that is possible. 2D is asked
 /// for to save memory: it is the loop over panels where an op can run it.
 static llvm::SmallVector<Algorithm, 2>
@@ -172,7 +167,9 @@ private:
         return isWhole(choice) &&
                (algorithm == Algorithm::row || algorithm == Algorithm::column);
       });
-    } else if (isMultiplied(op) && request.grid) {
+      return;
+    }
+    if (isMultiplied(op) && request.grid) {
       for (Algorithm algorithm : getGridAlgorithms(*request.grid))
         if (keepWanted(assignments, [&](const FactorAssignment &choice) {
               return isWhole(choice) &&
@@ -180,10 +177,12 @@ private:
             }))
           return;
       // A group of one rank makes it a grid of fewer dimensions.
-      keepWanted(assignments, [&](const FactorAssignment &choice) {
-        return isWhole(choice);
-      });
-    } else if (request.grid && op.batchFactor >= 0) {
+      if (keepWanted(assignments, [&](const FactorAssignment &choice) {
+            return isWhole(choice);
+          }))
+        return;
+    }
+    if (request.grid && op.batchFactor >= 0) {
       int64_t most = 1;
       for (const FactorAssignment &choice : assignments)
         most = std::max(most, getTensorWidth(choice, mesh));

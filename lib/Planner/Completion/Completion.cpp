@@ -187,15 +187,19 @@ private:
                        : of.stepTimeSeconds};
   }
 
-  /// Where nothing is forced, and what hides no transfer may be fast enough.
+  /// Where nothing is forced, and the plan would be fast enough if everything
+  /// were on the device, updates not counted.
   bool mayOffloadLess(const CompletedPlan &plan) const {
+    if (request.offload || plan.answer.tiers.empty() || !fits(plan.evaluation))
+      return false;
     double enough = enoughSeconds;
     if (fits())
       enough = std::min(enough, best->evaluation.stepTimeSeconds);
-    return !request.offload && !plan.answer.tiers.empty() &&
-           fits(plan.evaluation) &&
-           plan.evaluation.stepTimeSeconds - plan.evaluation.offloadSeconds <
-               enough;
+    PlanningAnswer whole = plan.answer;
+    whole.tiers.clear();
+    whole.inPieces.clear();
+    PlanEvaluation least = evaluatePlan(problem, whole, costs);
+    return least.stepTimeSeconds - least.optimizerSeconds < enough;
   }
 
   /// With as much waiting for weight gradients as is best.

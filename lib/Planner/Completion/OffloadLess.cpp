@@ -11,7 +11,7 @@
 #include "lib/Planner/Problem/LeastCount.h"
 
 #include "parplan/Planner/Evaluator.h"
-#include "parplan/Planner/Stages.h"
+#include "parplan/Support/Check.h"
 
 #include <algorithm>
 #include <array>
@@ -21,10 +21,10 @@ using namespace parplan;
 
 namespace {
 
-/// What comes back together: the values of a parameter, of an update, or one
-/// activation.
+/// What comes back together: a parameter, an update with its states and its
+/// parameter (which else goes down for it, or up), or all activations.
 struct Item {
-  /// Of the pipeline.
+  /// Of the pipeline, that of the first reader.
   int64_t position = 0;
   llvm::SmallVector<int, 4> values;
 };
@@ -49,8 +49,8 @@ public:
         order.push_back(static_cast<int>(number));
     do {
       comeBack(order);
-    } while (!request.isOver(deadline) &&
-             std::next_permutation(order.begin(), order.end()));
+    } while (std::next_permutation(order.begin(), order.end()) &&
+             !request.isOver(deadline));
   }
 
 private:
@@ -77,11 +77,11 @@ private:
         if (variable < 0)
           continue;
         update.values.push_back(result);
-        if (problem.values[variable].kind == ValueKind::state)
-          update.values.push_back(variable);
+        update.values.push_back(variable);
       }
       kinds[updates].push_back(std::move(update));
     }
+    Item waiting;
     for (auto [number, value] : llvm::enumerate(problem.values)) {
       int index = static_cast<int>(number);
       if (away.getTier(index) == MemoryTier::device)
@@ -89,8 +89,10 @@ private:
       if (value.kind == ValueKind::parameter)
         kinds[parameters].push_back({positions[index], {index}});
       else if (value.kind == ValueKind::activation && value.updates < 0)
-        kinds[activations].push_back({positions[index], {index}});
+        waiting.values.push_back(index);
     }
+    if (!waiting.values.empty())
+      kinds[activations].push_back(std::move(waiting));
     for (Items &items : kinds)
       spread(items);
   }
@@ -113,24 +115,27 @@ private:
       item = std::move(share.second);
   }
 
-  /// Kind by kind.
   void comeBack(llvm::ArrayRef<int> order) {
     Counts counts = {0, 0, 0};
-    for (int kind : order) {
-      size_t all = kinds[kind].size();
-      auto with = [&](size_t count) {
-        counts[kind] = count;
-        return evaluate(counts);
-      };
-      size_t most = all - findLeastCount(all, [&](size_t left) {
-                      return fits(with(all - left));
-                    });
-      double least = with(most).stepTimeSeconds;
-      counts[kind] = findLeastCount(most, [&](size_t count) {
-        return with(count).stepTimeSeconds <= least;
-      });
-      take(counts);
-    }
+    for (int kind : order)
+      if (!request.isOver(deadline))
+        comeBack(kind, counts);
+  }
+
+  void comeBack(int kind, Counts &counts) {
+    size_t all = kinds[kind].size();
+    auto with = [&](size_t count) {
+      counts[kind] = count;
+      return complete(counts).evaluation;
+    };
+    size_t most = all - findLeastCount(all, [&](size_t left) {
+                    return fits(with(all - left));
+                  });
+    double least = with(most).stepTimeSeconds;
+    counts[kind] = findLeastCount(most, [&](size_t count) {
+      return with(count).stepTimeSeconds <= least;
+    });
+    take(counts);
   }
 
   PlanningAnswer getAnswer(const Counts &counts) const {
@@ -143,8 +148,17 @@ private:
     return answer;
   }
 
-  PlanEvaluation evaluate(const Counts &counts) {
-    return evaluator.evaluate(getAnswer(counts));
+  /// Passes of a pipeline get their times.
+  CompletedPlan complete(const Counts &counts) {
+    PlanningAnswer answer = getAnswer(counts);
+    if (!answer.pipeline) {
+      PlanEvaluation evaluation = evaluator.evaluate(answer);
+      return {std::move(answer), std::move(evaluation)};
+    }
+    PlanJudgement judgement =
+        evaluator.timeAndJudge(answer, request.memoryLimitBytes);
+    PARPLAN_CHECK(judgement.faults.empty(), "what comes back is legal");
+    return {std::move(answer), std::move(judgement.evaluation)};
   }
 
   bool fits(const PlanEvaluation &evaluation) const {
@@ -153,11 +167,10 @@ private:
   }
 
   void take(const Counts &counts) {
-    PlanningAnswer answer = getAnswer(counts);
-    PlanEvaluation evaluation = evaluator.evaluate(answer);
-    if (fits(evaluation) &&
-        evaluation.stepTimeSeconds < best.evaluation.stepTimeSeconds)
-      best = {std::move(answer), std::move(evaluation)};
+    CompletedPlan plan = complete(counts);
+    if (fits(plan.evaluation) &&
+        plan.evaluation.stepTimeSeconds < best.evaluation.stepTimeSeconds)
+      best = std::move(plan);
   }
 
   const PlanRequest &request;

@@ -13,9 +13,10 @@ namespace parplan {
 
 /// Brings back to the device what a plan that fits has on other tiers, as far
 /// as there is memory and it saves time: parameters that are streamed, updates
-/// with their states, activations. Of each of these kinds as many as fit, or as
-/// few as save as much, for every order of the kinds; the fastest of all, at
-/// worst the plan itself. After `deadline` the best so far.
+/// with all that they replace, all activations. Of each of these kinds as many
+/// as fit, or as few as save as much (more are taken not to save less), for
+/// every order of the kinds; the fastest of all, at worst the plan itself.
+/// After `deadline` the best so far.
 CompletedPlan offloadLess(const PlanningProblem &problem,
                           const PlanRequest &request, const PlanCosts &costs,
                           CompletedPlan plan,

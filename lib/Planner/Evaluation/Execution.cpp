@@ -107,20 +107,35 @@ private:
                           answer.getTier(index) != MemoryTier::device;
     uploaded.assign(problem.ops.size(), false);
     for (auto [index, op] : llvm::enumerate(problem.ops)) {
-      int number = static_cast<int>(index);
-      uploaded[index] = op.isMadePerUpload && phases[index] == Phase::start &&
-                        isFromTier[op.operands[0]] &&
-                        plan.getUse(number, 0) == plan.rest[op.operands[0]] &&
-                        plan.getMade(number, 0) == plan.rest[op.results[0]];
-      if (uploaded[index])
-        isFromTier[op.results[0]] = true;
+      if (!op.isMadePerUpload || phases[index] != Phase::start ||
+          op.operands.size() != 1 || op.results.size() != 1)
+        continue;
+      int number = static_cast<int>(index), from = op.operands[0],
+          made = op.results[0];
+      uploaded[index] = isFromTier[from] && !problem.values[made].isOutput &&
+                        plan.getUse(number, 0) == plan.rest[from] &&
+                        plan.getMade(number, 0) == plan.rest[made];
+      isFromTier[made] = uploaded[index];
     }
-    // What is made of it once per step is made of one upload.
-    for (size_t index = problem.ops.size(); index-- > 0;)
-      if (!uploaded[index] && phases[index] == Phase::start)
-        for (int operand : problem.ops[index].operands)
-          if (int producer = producers[operand]; producer >= 0)
-            uploaded[producer] = false;
+    // What the step or another stage reads of it is made of one upload, and so
+    // is what else is made of that.
+    for (size_t index = problem.ops.size(); index-- > 0;) {
+      bool isOfStep =
+          phases[index] == Phase::start || phases[index] == Phase::end;
+      for (int operand : problem.ops[index].operands) {
+        int producer = producers[operand];
+        if (producer >= 0 && uploaded[producer] &&
+            ((isOfStep && !uploaded[index]) ||
+             !llvm::all_of(stages[index], [&](int stage) {
+               return llvm::is_contained(stages[producer], stage);
+             })))
+          uploaded[producer] = false;
+      }
+    }
+    for (auto [index, op] : llvm::enumerate(problem.ops))
+      if (uploaded[index])
+        if (int producer = producers[op.operands[0]]; producer >= 0)
+          uploaded[index] = uploaded[producer];
   }
   bool isUploaded(size_t op) const { return !uploaded.empty() && uploaded[op]; }
 

@@ -21,7 +21,8 @@ struct Execution {
     int op = 0;
     int stage = 0;
     Phase phase = Phase::forward;
-    /// For the backward pass, again.
+    /// Made again for the backward pass, in place of being kept. What is made
+    /// of each upload of a parameter runs again, too, and is not meant.
     bool isRemade = false;
   };
   /// A value in a stage: made there, received from another stage, or, before

@@ -171,11 +171,9 @@ void StageBytes::addInstance(int index) {
   }
   if (value.isOutput || value.isServed)
     last = timeline.getEnd(Phase::end) - 1;
-  bool isOfUpload = instance.producer >= 0 && maker->isMadePerUpload &&
-                    execution.runs[instance.producer].phase != Phase::start;
-  bool isOfStep = maker && !maker->accumulates && !maker->perMicroBatch &&
-                  !isOfUpload &&
-                  (plan.facts.isTraining || problem.microBatches > 1);
+  Phase made = instance.producer >= 0 ? execution.runs[instance.producer].phase
+                                      : instance.sentPhase;
+  bool isOfStep = maker && (made == Phase::start || made == Phase::end);
   int firstPass = timeline.getBegin(Phase::forward);
   int64_t count = 1;
   if (isSum && answer.pipeline)

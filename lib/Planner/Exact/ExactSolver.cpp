@@ -207,8 +207,9 @@ private:
       std::string refusal;
       std::optional<CompletedPlan> plan = completePlan(
           problem, request, costs, meshProblem.getAnswer(choices),
-          best ? best->evaluation.stepTimeSeconds : bestSeconds.load(), end,
-          refusal);
+          best ? std::min(best->evaluation.stepTimeSeconds, bestSeconds.load())
+               : bestSeconds.load(),
+          end, refusal);
       if (!plan) {
         isRefused = true;
         refuse(refusal);

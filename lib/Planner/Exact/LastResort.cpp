@@ -54,16 +54,12 @@ PlanResult parplan::findLastResort(const PlanningProblem &problem,
                        std::chrono::duration<double>(
                            share * request.timeBudgetSeconds));
   };
-  // Bounds of what is not searched get the rest of the time, and where a search
-  // has taken that, too, what they take at most, as long as somebody waits.
+  // Bounds of what is not searched get the rest of the time, of which the space
+  // that was at hand may leave nothing.
   constexpr double shareOfSearch = 0.9;
-  constexpr auto timeOfBounds = std::chrono::seconds(1);
+  constexpr auto leastOfBounds = std::chrono::seconds(1);
   Clock::time_point deadline = getDeadline(shareOfSearch);
-  auto getDeadlineOfBounds = [&] {
-    return request.control.isStopped()
-               ? getDeadline(1)
-               : std::max(getDeadline(1), Clock::now() + timeOfBounds);
-  };
+  std::optional<Clock::time_point> deadlineOfBounds;
   PlanResult best;
   double bound = CostNetwork::forbidden;
   bool isCutShort = false;
@@ -76,8 +72,13 @@ PlanResult parplan::findLastResort(const PlanningProblem &problem,
                                static_cast<double>(resorts.size() - index);
     isCutShort |= left.count() <= 0;
     if (best.answer && left.count() <= 0) {
-      bound = std::min(bound, getLeastSeconds(problem, resort, costs,
-                                              getDeadlineOfBounds()));
+      if (!deadlineOfBounds)
+        deadlineOfBounds =
+            std::max(getDeadline(1), Clock::now() + leastOfBounds);
+      bound = std::min(bound, request.control.isStopped()
+                                  ? 0
+                                  : getLeastSeconds(problem, resort, costs,
+                                                    *deadlineOfBounds));
       continue;
     }
     PlanResult result = solve(problem, resort, costs);

@@ -7,6 +7,9 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <thread>
+
 namespace parplan::test {
 
 inline constexpr SearchEffort resorts = SearchEffort::lastResorts;
@@ -43,6 +46,8 @@ public:
   /// Stopped as soon as something was searched.
   bool isEnding = false;
   bool fails = false;
+  /// Of every search.
+  double searchSeconds = 0;
 
   void add(PlanCandidate candidate, std::vector<Price> plans) {
     entries[candidate].plans = std::move(plans);
@@ -56,6 +61,7 @@ public:
                     double seconds) override {
     searched.push_back(candidate);
     budgets.push_back(seconds);
+    std::this_thread::sleep_for(std::chrono::duration<double>(searchSeconds));
     const Entry &entry = entries.at(candidate);
     PlanResult result;
     result.leastBytes = entry.leastBytes;

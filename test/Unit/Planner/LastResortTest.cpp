@@ -3,6 +3,7 @@
 #include "TestProblems.h"
 
 #include "lib/Planner/Completion/Completion.h"
+#include "lib/Planner/Completion/OffloadLess.h"
 #include "lib/Planner/Evaluation/StepTime.h"
 #include "parplan/Planner/Evaluator.h"
 #include "parplan/Planner/Solver.h"
@@ -189,6 +190,45 @@ TEST(LastResort, OffloadsNoMoreThanMemoryAsksFor) {
   EXPECT_EQ(countUpdates(problem, *found.answer), std::pair(4, 8));
   EXPECT_LT(found.evaluation.stepTimeSeconds, away.evaluation.stepTimeSeconds);
   EXPECT_GT(found.evaluation.stepTimeSeconds, free.evaluation.stepTimeSeconds);
+}
+
+TEST(LastResort, IsAsFastAsOnTheDeviceWhereThereIsMemory) {
+  PlanningProblem problem = makeBlocks(8, 4, 16, 32);
+  TierCosts costs(1e-3);
+  constexpr MemoryTier host = MemoryTier::host;
+  for (int64_t positions : {1, 2}) {
+    PlanRequest request = makeRequest(positions);
+    request.pipelineSize = positions;
+    request.recompute = RecomputeKind::none;
+    request.offload = OffloadChoice();
+    PlanResult kept = solve(problem, request, costs);
+    ASSERT_TRUE(kept.answer);
+    int64_t most = kept.evaluation.peakBytes;
+    request.offload = OffloadChoice{host, host, true};
+    PlanResult away = solve(problem, request, costs);
+    ASSERT_TRUE(away.answer);
+    int64_t least = away.evaluation.peakBytes;
+    for (int part = 0; part <= 4; ++part) {
+      request.memoryLimitBytes =
+          part == 4 ? noLimit : least + (most - least) * part / 4;
+      CompletedPlan plan =
+          offloadLess(problem, request, costs, {*away.answer, away.evaluation},
+                      std::chrono::steady_clock::time_point::max());
+      EXPECT_TRUE(verifyAnswer(problem, plan.answer).empty());
+      EXPECT_LE(plan.evaluation.peakBytes, request.memoryLimitBytes);
+      EXPECT_LE(plan.evaluation.stepTimeSeconds,
+                away.evaluation.stepTimeSeconds);
+      if (part == 4) {
+        EXPECT_LE(plan.evaluation.stepTimeSeconds,
+                  kept.evaluation.stepTimeSeconds * (1 + 1e-9));
+      }
+    }
+    // Late, it stays as it is.
+    CompletedPlan plan =
+        offloadLess(problem, request, costs, {*away.answer, away.evaluation},
+                    std::chrono::steady_clock::time_point::min());
+    EXPECT_EQ(plan.answer, *away.answer);
+  }
 }
 
 TEST(LastResort, BringsBackNothingWhoseTransfersHide) {

@@ -252,6 +252,18 @@ TEST(ChoosePlan, SearchesOneCandidateWithoutTime) {
   EXPECT_FALSE(choice.plan.certificate.exact);
 }
 
+TEST(ChoosePlan, BoundsWhatTheFirstSearchLeftNoTimeFor) {
+  GivenPrices prices;
+  prices.add({4}, {{4, 10, 10}});
+  prices.add({6}, {{3, 10, 10}});
+  prices.entries[{6}].leastSeconds = 2;
+  prices.searchSeconds = 0.05;
+  PlanChoice choice = prices.choose({{{4}, {6}}}, /*seconds=*/0.05);
+  EXPECT_EQ(prices.searched.size(), 1u);
+  EXPECT_EQ(choice.candidate, PlanCandidate({4}));
+  EXPECT_EQ(choice.plan.certificate.lowerBoundSeconds, 2);
+}
+
 TEST(ChoosePlan, SaysWhetherTimeWasOverWhereNothingFits) {
   GivenPrices prices;
   prices.add({1}, {{5, 1000, 1000}});
