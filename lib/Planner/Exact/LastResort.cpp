@@ -75,10 +75,11 @@ PlanResult parplan::findLastResort(const PlanningProblem &problem,
       if (!deadlineOfBounds)
         deadlineOfBounds =
             std::max(getDeadline(1), Clock::now() + leastOfBounds);
-      bound = std::min(bound, request.control.isStopped()
-                                  ? 0
-                                  : getLeastSeconds(problem, resort, costs,
-                                                    *deadlineOfBounds));
+      // Nobody waits for more after an interrupt.
+      bound = std::min(bound, getLeastSeconds(problem, resort, costs,
+                                              request.control.isStopped()
+                                                  ? getDeadline(1)
+                                                  : *deadlineOfBounds));
       continue;
     }
     PlanResult result = solve(problem, resort, costs);
