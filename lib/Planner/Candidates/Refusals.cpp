@@ -89,7 +89,7 @@ findUnusedKind(const PlanningProblem &problem, const PlanRequest &request,
     return std::nullopt;
   bool hasProduct = false;
   for (auto [op, choices] : llvm::zip_equal(problem.ops, allowed)) {
-    if (!isMultiplied(op) || (request.grid && !getProductFactors(op)))
+    if (!isMultiplied(op) || !getProductFactors(op))
       continue;
     hasProduct = true;
     for (const FactorAssignment &choice : choices)
