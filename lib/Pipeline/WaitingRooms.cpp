@@ -10,7 +10,6 @@
 #include "parplan/Support/Text.h"
 
 #include <algorithm>
-#include <tuple>
 
 using namespace parplan;
 
@@ -71,14 +70,20 @@ parplan::getPeakBytes(const PipelineSchedule &schedule,
   return peaks;
 }
 
-/// Of what lies between the smallest room and the widest one: what a little
-/// less gains or loses is a matter of chance, so most are near the widest.
-static std::vector<double> getShares(const ScheduleShape &shape) {
+/// How many rooms of a schedule may be looked at.
+static double getAffordedRooms(const ScheduleShape &shape) {
   // Each is about as much work as so many simulations.
   constexpr double simulations = 5;
   double passes = simulations * 3 * static_cast<double>(shape.getStageCount()) *
                   static_cast<double>(shape.microBatches);
-  auto most = static_cast<int>(std::clamp(1e6 / passes, 4.0, 8.0)) - 1;
+  return 1e6 / passes;
+}
+
+/// Of what lies between the smallest room and the widest one: what a little
+/// less gains or loses is a matter of chance, so most are near the widest.
+static std::vector<double> getShares(const ScheduleShape &shape) {
+  auto most =
+      static_cast<int>(std::clamp(getAffordedRooms(shape), 4.0, 8.0)) - 1;
   std::vector<double> shares;
   for (int number = 0; number <= most; ++number) {
     double way = static_cast<double>(number) / most;
@@ -104,30 +109,55 @@ WaitingRoom parplan::chooseRoom(
   none.positionBytes.assign(shape.positions, 0);
   std::vector<int64_t> least =
       getPeakBytes(makeSchedule(shape, times, latencies, none), widest.stages);
-  using Rank = std::tuple<int64_t, double>;
-  std::optional<Rank> bestRank;
-  WaitingRoom best;
-  for (double share : getShares(shape)) {
-    WaitingRoom room = most;
-    for (int64_t position = 0; position < shape.positions; ++position) {
-      int64_t &bytes = room.positionBytes[position];
-      auto between =
-          static_cast<double>(bytes - std::min(bytes, least[position]));
-      bytes -= static_cast<int64_t>((1 - share) * between);
-    }
-    bool isLimited = share < 1 || !isFree;
-    PipelineSchedule schedule =
-        isLimited ? makeSchedule(shape, times, latencies, room) : free;
+  auto getBytes = [&](int64_t position, double share) {
+    int64_t bytes = most.positionBytes[position];
+    auto between =
+        static_cast<double>(bytes - std::min(bytes, least[position]));
+    return bytes - static_cast<int64_t>((1 - share) * between);
+  };
+  std::optional<RoomRank> bestRank;
+  WaitingRoom best = most;
+  bool isLimited = !isFree;
+  auto look = [&](WaitingRoom room, const PipelineSchedule &schedule) {
     std::vector<int64_t> peaks = getPeakBytes(schedule, room.stages);
     int64_t excess = 0;
     for (int64_t position = 0; position < shape.positions; ++position)
       excess =
           std::max(excess, peaks[position] - widest.positionBytes[position]);
-    Rank rank{excess, getSeconds(schedule)};
-    if (bestRank && rank >= *bestRank)
-      continue;
+    RoomRank rank{excess, getSeconds(schedule)};
+    // Smaller ones come later.
+    if (bestRank && !rank.isNoWorseThan(*bestRank))
+      return false;
     bestRank = rank;
-    best = isLimited ? std::move(room) : WaitingRoom();
+    best = std::move(room);
+    return true;
+  };
+  for (double share : getShares(shape)) {
+    WaitingRoom room = most;
+    for (int64_t position = 0; position < shape.positions; ++position)
+      room.positionBytes[position] = getBytes(position, share);
+    if (share == 1 && isFree)
+      look(std::move(room), free);
+    else if (PipelineSchedule schedule =
+                 makeSchedule(shape, times, latencies, room);
+             look(std::move(room), schedule))
+      isLimited = true;
   }
-  return best;
+  // Where a single position sets the pace others need less.
+  constexpr double sharesOfOne[] = {0, 0.5};
+  if (getAffordedRooms(shape) >=
+      static_cast<double>(std::size(sharesOfOne) * shape.positions))
+    for (int64_t position = 0; position < shape.positions; ++position)
+      for (double share : sharesOfOne) {
+        WaitingRoom room = best;
+        room.positionBytes[position] = getBytes(position, share);
+        if (room.positionBytes[position] >= best.positionBytes[position])
+          break;
+        PipelineSchedule schedule = makeSchedule(shape, times, latencies, room);
+        if (look(std::move(room), schedule)) {
+          isLimited = true;
+          break;
+        }
+      }
+  return isLimited ? best : WaitingRoom();
 }

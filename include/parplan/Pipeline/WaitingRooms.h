@@ -21,10 +21,25 @@ std::optional<std::string> getRefusal(const ScheduleShape &shape,
 std::vector<int64_t> getPeakBytes(const PipelineSchedule &schedule,
                                   const std::vector<PassBytes> &stages);
 
+/// How good a room is: by what its schedule takes beyond what there is, then by
+/// the seconds of a step.
+struct RoomRank {
+  int64_t excessBytes = 0;
+  double seconds = 0;
+
+  /// Seconds that differ by less than 1e-9 of them are equal.
+  bool isNoWorseThan(const RoomRank &other) const {
+    return excessBytes < other.excessBytes ||
+           (excessBytes == other.excessBytes &&
+            seconds <= other.seconds * (1 + 1e-9));
+  }
+};
+
 /// The room with which a schedule is fastest: at most `widest`, or less where
-/// that hurries less (a greedy order runs gradients of inputs too early). Not
-/// limited where the fastest one is that without a limit, and fits; where none
-/// fits, the one that exceeds `widest` least. Looks at fewer rooms of long
+/// that hurries less (a greedy order runs gradients of inputs too early), and
+/// of equal ones the smallest. Not limited where only the schedule without a
+/// limit is as fast, and fits; where none fits, the one that exceeds `widest`
+/// least. Looks at fewer rooms of long
 /// schedules. `getSeconds`: of a step.
 WaitingRoom
 chooseRoom(const ScheduleShape &shape, const StageTimes &times,

@@ -35,7 +35,7 @@ WaitingRoom parplan::findRoom(const StageBytes &bytes, const StepWork &work,
   };
   // Which messages wait depends on the order of passes: what they left last.
   constexpr int rounds = 3;
-  std::optional<std::pair<int64_t, double>> least;
+  std::optional<RoomRank> least;
   WaitingRoom room, best;
   for (int round = 0; round <= rounds; ++round) {
     PipelineSchedule schedule =
@@ -48,8 +48,8 @@ WaitingRoom parplan::findRoom(const StageBytes &bytes, const StepWork &work,
       widest.positionBytes.push_back(std::clamp<int64_t>(
           limitBytes - position.besideBytes, 0, WaitingRoom::mostBytes));
     }
-    std::pair<int64_t, double> rank{excess, getSeconds(schedule)};
-    if (!least || rank < *least) {
+    RoomRank rank{excess, getSeconds(schedule)};
+    if (!least || rank.isNoWorseThan(*least)) {
       least = rank;
       best = room;
     }
