@@ -4,6 +4,8 @@
 
 #include "test/Unit/Planner/TestProblems.h"
 
+#include "parplan/Planner/Kernels.h"
+
 #include "llvm/ADT/STLExtras.h"
 
 #include <map>
@@ -84,14 +86,15 @@ enum class Ties { none, last, all };
 /// What a training step is made of, the same for every number of
 /// micro-batches.
 struct StepShape {
-  /// 0: a norm; else a product with as many columns.
+  static constexpr int64_t norm = 0, activation = -1, scaling = -2;
+  /// One of these, or a product with as many columns.
   std::vector<int64_t> layers;
   int64_t width = 4;
   int64_t states = 1;
   bool isAccumulated = true, meets = false;
   Ties ties = Ties::none;
 
-  /// Per layer the first one whose weight has its sizes; -1: a norm.
+  /// Per layer the first one whose weight has its sizes; -1: it has none.
   std::vector<int> getFirstAlike() const {
     std::vector<std::pair<int64_t, int64_t>> sizes;
     std::vector<int> firsts;
@@ -133,9 +136,12 @@ PlanningProblem makeStep(const StepShape &shape, int64_t samples,
       weight = source < static_cast<int>(layers.size())
                    ? layers[source].second
                    : builder.addParameter({width, columns});
-    layers.emplace_back(weight < 0 ? builder.addNormLayer(value)
-                                   : builder.addLayer(value, weight),
-                        weight);
+    layers.emplace_back(
+        weight >= 0 ? builder.addLayer(value, weight)
+        : columns == StepShape::norm
+            ? builder.addNormLayer(value)
+            : builder.addElementwiseLayer(value, columns == StepShape::scaling),
+        weight);
     value = layers.back().first.result;
     width = columns > 0 ? columns : width;
   }
@@ -176,6 +182,12 @@ PlanningProblem makeStep(const StepShape &shape, int64_t samples,
   return std::move(builder.problem);
 }
 
+/// What stands between products.
+int64_t drawBetween(Random &random) {
+  return random.pick(
+      {StepShape::norm, StepShape::activation, StepShape::scaling});
+}
+
 StepShape drawStepShape(Random &random, int64_t mostLayers, int64_t unit) {
   StepShape shape;
   shape.width = random.pick({4, 6, 8}) * unit;
@@ -183,7 +195,7 @@ StepShape drawStepShape(Random &random, int64_t mostLayers, int64_t unit) {
   int64_t count = 1 + random.pickBelow(mostLayers);
   for (int64_t layer = 0; layer < count; ++layer)
     shape.layers.push_back(layer > 0 && random.pickBelow(3) == 0
-                               ? 0
+                               ? drawBetween(random)
                                : random.pick({4, 6, 8}) * unit);
   shape.meets = random.flip();
   return shape;
@@ -198,18 +210,20 @@ StepShape drawBlocks(Random &random, int64_t unit) {
   int64_t blocks = 2 + random.pickBelow(3);
   int64_t place = random.pickBelow(6), hidden = random.pick({4, 8, 16}) * unit;
   bool hasTwo = random.flip();
-  std::vector<int64_t> block(6, 0);
+  std::vector<int64_t> block(6);
+  for (int64_t &layer : block)
+    layer = drawBetween(random);
   block[place] = hasTwo ? hidden : shape.width;
   if (hasTwo)
     block[(place + 1 + random.pickBelow(2)) % 6] = shape.width;
   if (hasTwo && block[0] == shape.width && place > 0)
-    block = {0, hidden, 0, 0, shape.width, 0};
+    block = {block[2], hidden, block[3], block[4], shape.width, block[5]};
   for (int64_t number = 0; number < blocks; ++number)
     llvm::append_range(shape.layers, block);
   if (random.flip())
     shape.layers.insert(shape.layers.begin(), shape.width);
   if (random.flip())
-    shape.layers.push_back(0);
+    shape.layers.push_back(StepShape::norm);
   constexpr Ties ties[] = {Ties::none, Ties::none, Ties::last, Ties::all};
   shape.ties = ties[random.pickBelow(4)];
   return shape;
@@ -256,6 +270,8 @@ public:
     default:
       drawLastResort();
     }
+    for (auto &[count, step] : instance.steps)
+      markFusion(step);
     drawCosts(random, instance);
     return std::move(instance);
   }

@@ -278,12 +278,13 @@ CommandResult parplan::compile(const CompileOptions &options,
     return result;
   const Frontend &frontend = planned->frontend;
   const ModelInfo &info = *frontend.model.info;
+  const PlanResult &plan = planned->plan;
   if (output.verbose)
     result.text += "imported in " + formatSeconds(planned->importSeconds) +
                    ", planned in " + formatSeconds(planned->searchSeconds) +
-                   "\n";
+                   " with an estimated peak memory of " +
+                   formatBytes(plan.evaluation.peakBytes) + " a rank\n";
 
-  const PlanResult &plan = planned->plan;
   const std::optional<ServerChoice> &servers = plan.answer->servers;
   int64_t globalBatch = frontend.globalBatch *
                         (servers && servers->staleness ? servers->workers : 1);

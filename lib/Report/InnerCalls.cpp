@@ -15,13 +15,9 @@ getCoupledCall(const PlanningProblem &problem, const PlanningOp &op,
   auto isCoupled = [&](int factor) {
     return op.rule.factors[factor].kind == FactorKind::coupled;
   };
-  AxisList axes;
-  for (size_t factor = 0; factor < assignment.axes.size(); ++factor)
-    if (isCoupled(static_cast<int>(factor)))
-      llvm::append_range(axes, assignment.axes[factor]);
+  AxisList axes = getCoupledAxes(op.rule, assignment);
   if (axes.empty() || op.coupledReductions == 0)
     return std::nullopt;
-  llvm::sort(axes);
   const PlanningValue &result = problem.values[op.results.front()];
   auto shape = result.shape;
   for (auto [dimension, factors] : llvm::enumerate(op.rule.results.front()))

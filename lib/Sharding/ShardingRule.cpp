@@ -433,13 +433,19 @@ getLocalFactorSizes(const ShardingRule &rule,
   return sizes;
 }
 
+AxisList getCoupledAxes(const ShardingRule &rule,
+                        const FactorAssignment &assignment) {
+  AxisList coupled;
+  for (auto [factor, axes] : llvm::zip_equal(rule.factors, assignment.axes))
+    if (factor.kind == FactorKind::coupled)
+      llvm::append_range(coupled, axes);
+  llvm::sort(coupled);
+  return coupled;
+}
+
 bool needsDecomposition(const ShardingRule &rule,
                         const FactorAssignment &assignment) {
-  for (size_t factor = 0; factor < rule.factors.size(); ++factor)
-    if (rule.factors[factor].kind == FactorKind::coupled &&
-        !assignment.axes[factor].empty())
-      return true;
-  return false;
+  return !getCoupledAxes(rule, assignment).empty();
 }
 
 } // namespace parplan

@@ -32,6 +32,12 @@ namespace parplan {
 /// top are left out.
 void markKernels(PlanningProblem &problem, ElementwiseKernels kernels);
 
+/// Says of every op whether the program computes it inside of its readers: sets
+/// `isFused`, by the rule of chains, whatever a stack does. Sums over
+/// micro-batches take in nothing: what they add up has its place in a bucket or
+/// a sum.
+void markFusion(PlanningProblem &problem);
+
 /// Says of every value which share of its communication a stack exposes: sets
 /// `exposedReduction` and `exposedGather`. What runs beside other work costs
 /// `interference` of its seconds. That the other work is long enough is
@@ -40,7 +46,7 @@ void markKernels(PlanningProblem &problem, ElementwiseKernels kernels);
 void markOverlap(PlanningProblem &problem, const Stack &stack,
                  double interference);
 
-/// Both, and what moves in buckets, for the programs of a cluster.
+/// All of it, and what moves in buckets, for the programs of a cluster.
 void applyStack(PlanningProblem &problem,
                 const ClusterDescription &description);
 

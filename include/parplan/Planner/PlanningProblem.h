@@ -101,8 +101,11 @@ struct PlanningOp {
   /// Bytes per element of each operand, then of each result, that its kernels
   /// move (Kernels.h); empty: all of them.
   llvm::SmallVector<int8_t, 4> movedBytes;
-  /// Is computed inside of another op's kernel.
+  /// A stack computes it inside of another op's kernel.
   bool isInReader = false;
+  /// The program computes it inside of the kernels that read it, where these
+  /// read what it makes as it is made: the result then takes no memory.
+  bool isFused = false;
   /// Is made again with each upload of a parameter that it reads from another
   /// tier.
   bool isMadePerUpload = false;
@@ -140,6 +143,10 @@ int64_t alignBytes(int64_t bytes);
 /// Bytes of a value in a layout on one rank, rounded up likewise.
 int64_t getLocalBytes(const PlanningValue &value, const Mesh &mesh,
                       const Sharding &layout);
+
+/// How often a stage may read the result of a fused op that is not in memory:
+/// to take elements is free, to compute them again is not.
+size_t getMostFusedReads(const PlanningOp &op);
 
 /// What an op is as a reader.
 CopyReader getCopyReader(const PlanningOp &op);

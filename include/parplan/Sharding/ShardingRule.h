@@ -146,6 +146,11 @@ Sharding getUseSharding(const ShardingRule &rule,
 Sharding getMadeSharding(const ShardingRule &rule,
                          const FactorAssignment &assignment, int result);
 
+/// The axes on factors whose blocks depend on each other, ascending: with any
+/// the op must be decomposed.
+AxisList getCoupledAxes(const ShardingRule &rule,
+                        const FactorAssignment &assignment);
+
 /// ceil(size / width of its axes) per factor, whole blocks of a stored op: its
 /// work is that divided by the width of the storage.
 llvm::SmallVector<int64_t>

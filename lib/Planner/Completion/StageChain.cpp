@@ -106,6 +106,7 @@ private:
     for (size_t index = 0; index < execution.instances.size(); ++index) {
       const Execution::Instance &instance = execution.instances[index];
       if (instance.producer < 0 || instance.lastUse < 0 ||
+          execution.isInRegisters(instance) ||
           problem.values[instance.value].updates >= 0)
         continue;
       const Execution::Run &made = execution.runs[instance.producer];
@@ -125,6 +126,8 @@ private:
     for (const Execution::Copy &copy : execution.copies) {
       const Execution::Run &made = execution.runs[copy.firstUse];
       Phase last = execution.runs[copy.lastUse].phase;
+      if (execution.isInRegisters(execution.instances[copy.instance]))
+        continue;
       if (unitOf[made.op] >= 0 && made.phase == Phase::forward &&
           (last == Phase::inputGradient || last == Phase::weightGradient))
         chain.units[unitOf[made.op]].savedBytes += copy.bytes;

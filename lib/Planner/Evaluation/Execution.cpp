@@ -6,6 +6,8 @@
 
 #include "Execution.h"
 
+#include "PlanKernels.h"
+
 #include "parplan/Planner/VisitSums.h"
 
 using namespace parplan;
@@ -17,7 +19,7 @@ public:
   explicit Expansion(const NumberedPlan &plan)
       : plan(plan), problem(plan.problem), answer(plan.answer),
         phases(plan.facts.phases), producers(plan.facts.producers),
-        stages(problem.ops.size()),
+        kernels(plan), stages(problem.ops.size()),
         isSplit(answer.pipeline &&
                 splitsBackward(answer.pipeline->shape.kind)) {
     spreadStages();
@@ -41,6 +43,7 @@ public:
             makeUploaded(operand, stage);
         addRun(static_cast<int>(op), stage, phases[op], /*isRemade=*/false);
       }
+    handOn();
     return std::move(execution);
   }
 
@@ -184,14 +187,18 @@ private:
         {op, stage, phase, isAgain && answer.isRecomputed(op)});
     const PlanningOp &description = problem.ops[op];
     bool isBackward = isAgain || isOfBackward(op);
+    FusedRun fused;
     for (auto [position, operand] : llvm::enumerate(description.operands)) {
       int instance = getInstance(operand, stage, isBackward);
+      ++readCounts[instance];
+      fused.read.push_back(instance);
       Execution::Instance &read = execution.instances[instance];
       if (read.firstUse < 0 || phase < execution.runs[read.firstUse].phase)
         read.firstUse = run;
       if (read.lastUse < 0 || getPass(run) >= getPass(read.lastUse))
         read.lastUse = run;
-      addCopy(instance, run, position, isAgain);
+      if (int copy = addCopy(instance, run, position, isAgain); copy >= 0)
+        fused.copies.push_back(copy);
     }
     for (int result : description.results) {
       auto number = static_cast<int>(execution.instances.size());
@@ -202,6 +209,31 @@ private:
       made.stage = stage;
       made.producer = run;
       addInstance(made);
+      fused.made = number;
+    }
+    if (kernels.isFused(op))
+      fusedRuns.push_back(std::move(fused));
+  }
+
+  /// What is fused into its readers is computed when they are.
+  void handOn() {
+    auto extend = [&](int &last, int kernel) {
+      if (std::pair(getPass(kernel), kernel) > std::pair(getPass(last), last))
+        last = kernel;
+    };
+    // Readers before what they read.
+    for (const FusedRun &fused : llvm::reverse(fusedRuns)) {
+      Execution::Instance &made = execution.instances[fused.made];
+      const PlanningOp &maker = problem.ops[execution.runs[made.producer].op];
+      // Another stage gets it from memory.
+      if (made.lastUse < 0 || isSent.contains(made.value) ||
+          readCounts[fused.made] > getMostFusedReads(maker))
+        continue;
+      execution.runs[made.producer].isFused = true;
+      for (int read : fused.read)
+        extend(execution.instances[read].lastUse, made.lastUse);
+      for (int copy : fused.copies)
+        extend(execution.copies[copy].lastUse, made.lastUse);
     }
   }
 
@@ -215,6 +247,7 @@ private:
 
   void addInstance(const Execution::Instance &instance) {
     execution.instances.push_back(instance);
+    readCounts.push_back(0);
     copiesOf.emplace_back();
   }
 
@@ -230,20 +263,22 @@ private:
       if (int producer = producers[value]; producer >= 0) {
         instance.sender = stages[producer].front();
         instance.sentPhase = phases[producer];
+        isSent.insert(value);
       }
       addInstance(instance);
     }
     return ofValue.made;
   }
 
-  void addCopy(int instance, int run, size_t position, bool isAgain) {
+  /// The number of the copy that is read; -1: none is.
+  int addCopy(int instance, int run, size_t position, bool isAgain) {
     const Execution::Run &reading = execution.runs[run];
     const PlanningOp &op = problem.ops[reading.op];
     int value = execution.instances[instance].value;
     int use = plan.getUse(reading.op, position);
     if (use == plan.rest[value]) {
       execution.instances[instance].isReadAtRest = true;
-      return;
+      return -1;
     }
     CopyReader reader = getCopyReader(op);
     if (isAgain)
@@ -257,12 +292,14 @@ private:
           copy.firstUse = run;
         if (getPass(run) >= getPass(copy.lastUse))
           copy.lastUse = run;
-        return;
+        return number;
       }
     }
-    copiesOf[instance].push_back(static_cast<int>(execution.copies.size()));
+    int number = static_cast<int>(execution.copies.size());
+    copiesOf[instance].push_back(number);
     execution.copies.push_back({instance, use, plan.tables.getBytes(value, use),
                                 run, run, reader, getRepeat(problem, op)});
+    return number;
   }
 
   const NumberedPlan &plan;
@@ -270,13 +307,24 @@ private:
   const PlanningAnswer &answer;
   const std::vector<Phase> &phases;
   const std::vector<int> &producers;
+  PlanKernels kernels;
   std::vector<StageSet> stages;
   bool isSplit;
   /// Per op; empty: none is.
   std::vector<bool> uploaded;
   llvm::DenseMap<std::pair<int, int>, Known> known;
-  /// Per instance.
+  /// Per instance its copies, and how often it is read.
   std::vector<llvm::SmallVector<int, 2>> copiesOf;
+  std::vector<size_t> readCounts;
+  /// Values that a stage has of another one.
+  llvm::DenseSet<int> isSent;
+  /// A run that its readers may compute, with the instances that it reads, the
+  /// copies, and the one that it makes.
+  struct FusedRun {
+    llvm::SmallVector<int, 2> read, copies;
+    int made = -1;
+  };
+  std::vector<FusedRun> fusedRuns;
   Execution execution;
 };
 

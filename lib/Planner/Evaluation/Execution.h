@@ -24,6 +24,8 @@ struct Execution {
     /// Made again for the backward pass, in place of being kept. What is made
     /// of each upload of a parameter runs again, too, and is not meant.
     bool isRemade = false;
+    /// What reads its result computes it: the result is never in memory.
+    bool isFused = false;
   };
   /// A value in a stage: made there, received from another stage, or, before
   /// the step, loaded. What is made again is another instance.
@@ -37,7 +39,8 @@ struct Execution {
     Phase sentPhase = Phase::start;
     /// A run of the earliest phase that reads it, and the last one in the order
     /// of the passes, -1: none. Of a split backward pass what gradients of
-    /// weights read waits for them.
+    /// weights read waits for them, and what is read inside of another kernel
+    /// for that kernel.
     int firstUse = -1;
     int lastUse = -1;
     bool isReadAtRest = false;
@@ -58,6 +61,10 @@ struct Execution {
   std::vector<Run> runs;
   std::vector<Instance> instances;
   std::vector<Copy> copies;
+
+  bool isInRegisters(const Instance &instance) const {
+    return instance.producer >= 0 && runs[instance.producer].isFused;
+  }
 };
 
 /// Of a plan that `verifyAnswer` accepts.

@@ -2,6 +2,7 @@
 
 #include "parplan/Planner/Evaluator.h"
 
+#include "PlanKernels.h"
 #include "StageBytes.h"
 #include "StageMemory.h"
 #include "lib/Planner/Problem/LeastCount.h"
@@ -46,9 +47,9 @@ private:
 /// ops of a segment run for all of them before the next segment.
 class LiveRanges {
 public:
-  LiveRanges(const PlanningProblem &problem, const ProblemFacts &facts)
-      : problem(problem), segments(facts.segments), producers(facts.producers),
-        lastUses(problem.values.size(), -1),
+  LiveRanges(const NumberedPlan &plan, const PlanKernels &kernels)
+      : problem(plan.problem), segments(plan.facts.segments),
+        producers(plan.facts.producers), lastUses(problem.values.size(), -1),
         lastSegments(problem.values.size(), 0) {
     for (auto [index, op] : llvm::enumerate(problem.ops)) {
       int at = static_cast<int>(index);
@@ -56,7 +57,7 @@ public:
       if (op.perMicroBatch || op.accumulates)
         ends[segments[index]] = at;
       for (int operand : op.operands)
-        addUse(operand, at);
+        addUse(operand, kernels.getEnd(at));
       for (int result : op.results)
         addUse(result, at);
     }
@@ -150,13 +151,15 @@ MemoryPeak parplan::getMemoryPeak(const NumberedPlan &plan) {
   if (problem.ops.empty())
     return peak;
   LiveBytes activations(problem.ops.size()), gradients(problem.ops.size());
-  LiveRanges ranges(problem, plan.facts);
+  PlanKernels kernels(plan);
+  LiveRanges ranges(plan, kernels);
 
   for (auto [index, op] : llvm::enumerate(problem.ops)) {
     int at = static_cast<int>(index);
-    activations.add(at, at, plan.getForm(at).panelBytes);
+    activations.add(at, at, plan.getForm(at).innerBytes);
     for (auto [position, result] : llvm::enumerate(op.results))
-      if (int made = plan.getMade(at, position); made != plan.rest[result]) {
+      if (int made = plan.getMade(at, position);
+          made != plan.rest[result] && !kernels.isFused(at)) {
         int64_t bytes = plan.getChangeToRest(result, made).transientBytes;
         if (plan.isSum(result)) {
           // One after the other, each before what reads it.
@@ -170,6 +173,9 @@ MemoryPeak parplan::getMemoryPeak(const NumberedPlan &plan) {
   auto copies = getCopies(plan);
   for (auto [number, value] : llvm::enumerate(problem.values)) {
     int index = static_cast<int>(number);
+    int producer = plan.facts.producers[index];
+    if (producer >= 0 && kernels.isFused(producer))
+      continue;
     int64_t bytes = ranges.getCount(index) * plan.getBytes(index);
     int start = ranges.getStart(index), end = ranges.getEnd(index);
     if (plan.isSum(index) && !plan.restsAsMade(index)) {

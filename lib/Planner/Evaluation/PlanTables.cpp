@@ -7,8 +7,10 @@
 #include "PlanTables.h"
 
 #include "NumberedPlan.h"
+#include "PlanKernels.h"
 
 #include "parplan/Planner/Evaluator.h"
+#include "parplan/Planner/InnerBytes.h"
 #include "parplan/Planner/Panels.h"
 
 #include <algorithm>
@@ -91,7 +93,7 @@ PlanTables::Form PlanTables::makeForm(int index,
   for (size_t result = 0; result < op.results.size(); ++result)
     form.made.push_back(getNumber(
         getMadeSharding(op.rule, assignment, static_cast<int>(result))));
-  form.panelBytes = getPanelBytes(problem, op, assignment, mesh);
+  form.innerBytes = getInnerBytes(problem, op, assignment, mesh);
   return form;
 }
 
@@ -172,9 +174,10 @@ std::vector<llvm::SmallVector<NumberedCopy, 1>>
 parplan::getCopies(const NumberedPlan &plan) {
   std::vector<llvm::SmallVector<NumberedCopy, 1>> copies(
       plan.problem.values.size());
+  PlanKernels kernels(plan);
   for (auto [index, op] : llvm::enumerate(plan.problem.ops)) {
     CopyReader reader = getCopyReader(op);
-    int at = static_cast<int>(index);
+    int at = static_cast<int>(index), end = kernels.getEnd(at);
     for (auto [position, operand] : llvm::enumerate(op.operands)) {
       int use = plan.getUse(at, position);
       if (use == plan.rest[operand])
@@ -186,9 +189,9 @@ parplan::getCopies(const NumberedPlan &plan) {
                             plan.answer.isGatheredAgain(operand));
       });
       if (same == known.end())
-        known.push_back({use, at, at, reader, getRepeat(plan.problem, op)});
+        known.push_back({use, at, end, reader, getRepeat(plan.problem, op)});
       else
-        same->lastUse = at;
+        same->lastUse = std::max(same->lastUse, end);
     }
   }
   return copies;

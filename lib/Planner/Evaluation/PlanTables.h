@@ -76,8 +76,8 @@ public:
     /// The layouts of operands and results.
     llvm::SmallVector<int, 3> uses;
     llvm::SmallVector<int, 1> made;
-    /// What a loop over panels holds.
-    int64_t panelBytes = 0;
+    /// `getInnerBytes`.
+    int64_t innerBytes = 0;
   };
   int getForm(int op, const FactorAssignment &assignment);
   const Form &getForm(int number) const { return forms[number]; }

@@ -9,7 +9,6 @@
 #include "Offload.h"
 #include "StepTime.h"
 
-#include "parplan/Planner/Panels.h"
 #include "parplan/Planner/VisitSums.h"
 
 #include <algorithm>
@@ -70,10 +69,10 @@ void StageBytes::addRuns() {
   for (auto [index, run] : llvm::enumerate(execution.runs)) {
     const PlanningOp &op = problem.ops[run.op];
     int at = times[index];
-    int64_t bytes = plan.getForm(run.op).panelBytes;
+    int64_t bytes = plan.getForm(run.op).innerBytes;
     for (auto [position, result] : llvm::enumerate(op.results))
       if (int made = plan.getMade(run.op, position);
-          made != plan.rest[result] && !plan.isSum(result)) {
+          made != plan.rest[result] && !plan.isSum(result) && !run.isFused) {
         int64_t madeBytes = plan.tables.getBytes(result, made);
         if (isReducedPerPass(result, run, made))
           buckets[run.stage].add(at, madeBytes);
@@ -139,7 +138,7 @@ void StageBytes::addInstance(int index) {
       addStreamed(instance);
     return;
   }
-  if (value.updates >= 0)
+  if (value.updates >= 0 || execution.isInRegisters(instance))
     return;
   StageTimeline &timeline = timelines[instance.stage];
   int64_t bytes = plan.getBytes(instance.value);
@@ -251,6 +250,8 @@ void StageBytes::addStreamed(const Execution::Instance &instance) {
 
 void StageBytes::addCopy(const Execution::Copy &copy) {
   const Execution::Instance &instance = execution.instances[copy.instance];
+  if (execution.isInRegisters(instance))
+    return;
   StageTimeline &timeline = timelines[instance.stage];
   int first = times[copy.firstUse];
   timeline.add(first, times[copy.lastUse], copy.bytes);

@@ -2,7 +2,7 @@
 
 #include "MeshProblem.h"
 
-#include "parplan/Planner/Panels.h"
+#include "parplan/Planner/InnerBytes.h"
 #include "parplan/Planner/SearchSpace.h"
 #include "parplan/Support/Check.h"
 
@@ -147,9 +147,9 @@ void MeshProblem::addPrices(const Prices &prices, bool countsCopies,
   for (double weight : prices.opWeights)
     weightBefore.push_back(weightBefore.back() + weight);
   for (auto [number, decision] : llvm::enumerate(decisions.all)) {
-    std::vector<double> seconds(panelBytes[decision.leader].size(), 0);
+    std::vector<double> seconds(innerBytes[decision.leader].size(), 0);
     for (int member : decision.members)
-      for (auto [choice, bytes] : llvm::enumerate(panelBytes[member]))
+      for (auto [choice, bytes] : llvm::enumerate(innerBytes[member]))
         seconds[choice] += prices.secondsPerByte * prices.opWeights[member] *
                            static_cast<double>(bytes);
     priced.addCosts(static_cast<int>(number), seconds);
@@ -193,9 +193,9 @@ int MeshProblem::getRest(size_t value, const std::vector<int> &choices) const {
 
 void MeshProblem::addDecisions() {
   for (auto [op, choices] : llvm::zip_equal(problem.ops, assignments)) {
-    panelBytes.emplace_back();
+    innerBytes.emplace_back();
     for (const FactorAssignment &assignment : choices)
-      panelBytes.back().push_back(getPanelBytes(problem, op, assignment, mesh));
+      innerBytes.back().push_back(getInnerBytes(problem, op, assignment, mesh));
   }
   for (const Decision &decision : decisions.all) {
     std::vector<double> seconds(assignments[decision.leader].size(), 0.0);
@@ -232,10 +232,14 @@ void MeshProblem::addValues() {
     forms.push_back(layouts.getForm(description));
     restLayouts.emplace_back();
     restBytes.emplace_back();
+    // Where it is in registers it takes nothing.
+    bool isFused =
+        writers[value].op >= 0 && problem.ops[writers[value].op].isFused;
     for (const Sharding &rest : rests[value]) {
       restLayouts.back().push_back(layouts.intern(rest));
       restBytes.back().push_back(
-          layouts.getBytes(forms.back(), restLayouts.back().back()));
+          isFused ? 0
+                  : layouts.getBytes(forms.back(), restLayouts.back().back()));
     }
     leastBytes.push_back(
         *std::min_element(restBytes.back().begin(), restBytes.back().end()));

@@ -159,8 +159,8 @@ private:
   std::vector<std::vector<int>> restLayouts;
   bool tooRich = false;
   CostNetwork network;
-  /// Per op and choice what a loop over panels holds while it runs.
-  std::vector<std::vector<int64_t>> panelBytes;
+  /// Per op and choice what it holds while it runs (`getInnerBytes`).
+  std::vector<std::vector<int64_t>> innerBytes;
   /// Per value its variable and the choices of that.
   std::vector<int> variableOf;
   std::vector<std::vector<ValueChoice>> valueChoices;

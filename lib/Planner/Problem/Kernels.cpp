@@ -6,7 +6,7 @@
 
 #include "parplan/Planner/Kernels.h"
 
-#include "parplan/Support/Sizes.h"
+#include "KernelChains.h"
 
 #include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/ADT/STLExtras.h"
@@ -37,53 +37,14 @@ public:
   void markGroups();
 
 private:
-  bool isUpdate(const PlanningOp &op) const {
-    return llvm::any_of(op.results, [&](int result) {
-      return problem.values[result].updates >= 0;
-    });
-  }
-  /// Part of a kernel over elements.
-  bool isElementwise(const PlanningOp &op) const {
-    return op.work.kind == WorkKind::elementwise && !isUpdate(op);
-  }
-  /// Only says which elements to take.
-  bool isSpread(const PlanningOp &op) const {
-    return op.work.kind == WorkKind::copy && op.operands.size() == 1 &&
-           countElements(op.operands.front()) <
-               countElements(op.results.front());
-  }
   /// Changes the type of a value of a micro-batch and nothing else.
   bool isCast(const PlanningOp &op) const {
     if (op.operands.size() != 1 || op.results.size() != 1 || op.accumulates ||
-        !op.perMicroBatch || !isElementwise(op))
+        !op.perMicroBatch || !isElementwise(problem, op))
       return false;
     const PlanningValue &from = problem.values[op.operands.front()];
     const PlanningValue &to = problem.values[op.results.front()];
     return from.shape == to.shape && from.elementBytes != to.elementBytes;
-  }
-
-  int64_t countElements(int value) const {
-    return multiplySizes(problem.values[value].shape);
-  }
-
-  /// The op that alone reads a value, once, and may compute it; or -1.
-  int findOnlyReader(int value) const {
-    if (problem.values[value].isOutput || uses[value].size() != 1)
-      return -1;
-    int reader = uses[value].front();
-    return isElementwise(problem.ops[reader]) ? reader : -1;
-  }
-  /// Whether a chain goes on from `op` to its only reader.
-  bool isComputedInside(const PlanningOp &op, int reader) const {
-    const PlanningOp &into = problem.ops[reader];
-    // Sums over micro-batches are kernels of their own.
-    if (op.accumulates || op.role == OpRole::gradientSum ||
-        op.perMicroBatch != into.perMicroBatch)
-      return into.accumulates && !op.accumulates &&
-             op.role != OpRole::gradientSum;
-    bool repeats =
-        countElements(into.results.front()) > countElements(op.results.front());
-    return op.work.transcendentals.empty() || !repeats;
   }
 
   int8_t getBytes(int value) const {
@@ -120,26 +81,16 @@ private:
 };
 
 void Marker::markChains() {
+  std::vector<bool> chained = findChained(problem);
   for (auto [index, op] : llvm::enumerate(problem.ops)) {
-    bool isElement = isElementwise(op);
-    if (!isElement && !isSpread(op))
+    bool isElement = isElementwise(problem, op);
+    if (!isElement && !isSpread(problem, op))
       continue;
     if (op.movedBytes.empty())
       moveAll(op);
-    if (op.results.size() != 1)
+    if (!chained[index])
       continue;
     int result = op.results.front();
-    // Copies of an index map cost nothing.
-    bool isFree = !isElement && !problem.values[result].isOutput &&
-                  !uses[result].empty() &&
-                  llvm::all_of(uses[result], [&](int reader) {
-                    return isElementwise(problem.ops[reader]);
-                  });
-    int reader = findOnlyReader(result);
-    bool isInside =
-        isFree || (isElement && reader >= 0 && isComputedInside(op, reader));
-    if (!isInside)
-      continue;
     op.isInReader = true;
     setMoved(op, result, 0);
     for (int user : uses[result]) {
@@ -148,6 +99,7 @@ void Marker::markChains() {
         moveAll(into);
       setMoved(into, result, 0);
     }
+    // Copies of an index map cost nothing.
     if (!isElement)
       setMoved(op, op.operands.front(), 0);
   }
@@ -183,7 +135,7 @@ void Marker::groupOps() {
   for (auto [index, op] : llvm::enumerate(problem.ops)) {
     bool joins = op.work.kind == WorkKind::elementwise ||
                  op.work.kind == WorkKind::reduction;
-    if (!joins || isUpdate(op))
+    if (!joins || replacesVariable(problem, op))
       continue;
     int number = static_cast<int>(index);
     kernelOf.insert(number);
@@ -204,14 +156,15 @@ void Marker::groupOps() {
       else
         readers[sources[value]].insert(user);
   for (auto [index, op] : llvm::enumerate(problem.ops)) {
-    if (!isElementwise(op) || isCast(op) || op.results.size() != 1 ||
+    if (!isElementwise(problem, op) || isCast(op) || op.results.size() != 1 ||
         problem.values[op.results.front()].isOutput)
       continue;
     const std::set<int> &behind = readers[sources[op.results.front()]];
     if (behind.size() != 1)
       continue;
     int reader = *behind.begin();
-    if (isElementwise(problem.ops[reader]) && isComputedInside(op, reader))
+    if (isElementwise(problem, problem.ops[reader]) &&
+        isComputedInside(problem, op, problem.ops[reader]))
       kernelOf.unionSets(static_cast<int>(index), reader);
   }
 }
@@ -286,6 +239,17 @@ void parplan::markKernels(PlanningProblem &problem,
   }
 }
 
+void parplan::markFusion(PlanningProblem &problem) {
+  std::vector<bool> isSummed(problem.values.size(), false);
+  for (const PlanningOp &op : problem.ops)
+    if (op.accumulates)
+      for (int operand : op.operands)
+        isSummed[operand] = true;
+  for (auto [op, isChained] :
+       llvm::zip_equal(problem.ops, findChained(problem)))
+    op.isFused = isChained && !isSummed[op.results.front()];
+}
+
 void parplan::markOverlap(PlanningProblem &problem, const Stack &stack,
                           double interference) {
   std::vector<bool> isWeight(problem.values.size()), isSummed = isWeight;
@@ -350,6 +314,7 @@ static void markBuckets(PlanningProblem &problem) {
 void parplan::applyStack(PlanningProblem &problem,
                          const ClusterDescription &description) {
   markKernels(problem, description.stack.elementwise);
+  markFusion(problem);
   markOverlap(problem, description.stack, description.collectives.interference);
   markBuckets(problem);
 }

@@ -172,13 +172,9 @@ static double getCoupledSeconds(const PlanCosts &costs,
                                 const PlanningOp &op,
                                 const FactorAssignment &assignment,
                                 const Mesh &mesh) {
-  AxisList axes;
-  for (auto [factor, split] : llvm::zip_equal(op.rule.factors, assignment.axes))
-    if (factor.kind == FactorKind::coupled)
-      llvm::append_range(axes, split);
+  AxisList axes = getCoupledAxes(op.rule, assignment);
   if (axes.empty() || op.coupledReductions == 0)
     return 0;
-  llvm::sort(axes);
   auto sizes = getLocalFactorSizes(op.rule, assignment, mesh);
   int64_t bytes = problem.values[op.results.front()].elementBytes;
   for (const DimFactors &dimension : op.rule.results.front())

@@ -29,14 +29,20 @@ double UnitLifetimes::countWaiting(int value) const {
       isMade || llvm::any_of(runs.readsOf[value], [](const UnitRead &read) {
         return read.phase <= Phase::inputGradient;
       });
-  auto isReadLast = [](llvm::ArrayRef<UnitRead> reads) {
-    return llvm::any_of(reads, [](const UnitRead &read) {
-      return read.phase == Phase::weightGradient;
-    });
+  auto isReadLast = [&](llvm::ArrayRef<UnitRead> reads) {
+    return !mayBeFused(value, reads) &&
+           llvm::any_of(reads, [](const UnitRead &read) {
+             return read.phase == Phase::weightGradient;
+           });
   };
   return (isReadLast(runs.readsOf[value]) && isThere && !isKeptElsewhere ? 1
                                                                          : 0) +
          (isReadLast(runs.remadeReadsOf[value]) ? 1 : 0);
+}
+
+bool UnitLifetimes::mayBeFused(int value,
+                               llvm::ArrayRef<UnitRead> reads) const {
+  return !reads.empty() && reads.size() <= sample.values[value].mostFusedReads;
 }
 
 bool UnitLifetimes::isSum(int value) const {
@@ -54,6 +60,8 @@ std::pair<int, double> UnitLifetimes::getLifetime(int value) const {
   // Counted where it is made.
   if (isSum(value))
     return {permanent, 0};
+  if (mayBeFused(value, runs.readsOf[value]))
+    return {saved, 0};
   if (description.isOutput && maker && maker->perMicroBatch &&
       sample.problem.microBatches > 1)
     return {permanent, batches};

@@ -14,7 +14,7 @@
 namespace parplan {
 
 /// For how much of a step activations of a unit are there: no longer than the
-/// evaluator has them, wherever the cuts are.
+/// evaluator has them, wherever the cuts are and whatever kernels hand on.
 class UnitLifetimes {
 public:
   /// Both stay.
@@ -33,6 +33,9 @@ public:
   double countWaiting(int value) const;
 
 private:
+  /// Whether these readers, of one instance of it, may compute it.
+  bool mayBeFused(int value, llvm::ArrayRef<UnitRead> reads) const;
+
   const UnitSample &sample;
   const UnitRuns &runs;
 };

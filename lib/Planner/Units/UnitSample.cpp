@@ -101,6 +101,23 @@ private:
 
 } // namespace
 
+/// Units of one kind may have a value from different ones: no bound may count
+/// what one of them has in registers.
+static void countFusedReads(const PlanningProblem &problem,
+                            const StepUnits &units, UnitSample &sample) {
+  std::vector<size_t> mostReads(problem.values.size(), 0);
+  for (const PlanningOp &op : problem.ops)
+    if (op.isFused)
+      mostReads[op.results.front()] = getMostFusedReads(op);
+  for (const StepUnits::Unit &unit : units.units)
+    for (auto [place, value] : llvm::enumerate(unit.values)) {
+      int sampled =
+          sample.kinds[unit.kind].firstValue + static_cast<int>(place);
+      size_t &ofKind = sample.values[sampled].mostFusedReads;
+      ofKind = std::max(ofKind, mostReads[value]);
+    }
+}
+
 static void findEqual(UnitSample &sample) {
   const Decisions &decisions = sample.decisions;
   sample.firstEqual = findFirstEqual(sample.problem, decisions);
@@ -175,6 +192,7 @@ UnitSample parplan::makeUnitSample(const PlanningProblem &problem,
     }
   }
   TieFinder(problem, units, sample).run();
+  countFusedReads(problem, units, sample);
   sample.decisions = getDecisions(sample.problem);
   findEqual(sample);
   return sample;

@@ -301,6 +301,20 @@ ProblemBuilder::Layer ProblemBuilder::addNormLayer(int input) {
   return {result, addBackward};
 }
 
+ProblemBuilder::Layer ProblemBuilder::addElementwiseLayer(int input,
+                                                          bool isLinear) {
+  int64_t group = nextGroup++;
+  int result = addElementwise(input);
+  setRole(OpRole::forward, group);
+  auto addBackward = [this, input, isLinear, group](int gradient) {
+    int ofInput =
+        isLinear ? addElementwise(gradient) : addElementwise({gradient, input});
+    setRole(OpRole::inputGradient, group);
+    return std::pair(ofInput, -1);
+  };
+  return {result, addBackward};
+}
+
 PlanningProblem parplan::test::makeMlp(int64_t batch, int64_t width,
                                        int64_t hidden) {
   ProblemBuilder builder;

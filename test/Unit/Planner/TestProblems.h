@@ -97,6 +97,9 @@ public:
   };
   Layer addLayer(int input, int weight);
   Layer addNormLayer(int input);
+  /// An elementwise op whose gradient reads its input, too, unless it is
+  /// linear.
+  Layer addElementwiseLayer(int input, bool isLinear);
 
   /// Sets the group and the role of the last op.
   void setRole(OpRole role, int64_t group = -1);
