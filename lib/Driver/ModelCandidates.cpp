@@ -108,13 +108,21 @@ PlanResult ModelCandidates::search(const PlanCandidate &candidate,
 
 /// Meshes one by one, whose pipelines may be cut inside of blocks, and whose
 /// plans are visited where memory is short. A search of these has a pipeline
-/// only if one is forced.
+/// only if one is forced. And tiers besides the devices.
 std::vector<PlanCandidate>
 ModelCandidates::listCompared(const PlanCandidate &joint,
                               const PlanResult &found) {
   // Twice what a joint search leaves out.
   constexpr double largeGap = 0.01;
+  // Where so much is lost and something is made again, memory may cost more
+  // than other tiers do.
+  constexpr double gapOfMemory = 0.1;
   std::vector<PlanCandidate> compared;
+  if (found.certificate.getGap() > gapOfMemory &&
+      llvm::is_contained(found.answer->recomputed, true) &&
+      !options.force.recompute && !options.force.offload)
+    for (int64_t count : counts)
+      compared.push_back({count, joint.zigzag, SearchEffort::lastResorts});
   if (!options.force.hasMoreThanCounts())
     return compared;
   int64_t positions = options.force.pipelineSize.value_or(1);
