@@ -86,7 +86,10 @@ enum class Ties { none, last, all };
 /// What a training step is made of, the same for every number of
 /// micro-batches.
 struct StepShape {
-  static constexpr int64_t norm = 0, activation = -1, scaling = -2;
+  /// The last one reads what all of its kind do; where the width is another
+  /// one it is an activation.
+  static constexpr int64_t norm = 0, activation = -1, scaling = -2,
+                           masking = -3;
   /// One of these, or a product with as many columns.
   std::vector<int64_t> layers;
   int64_t width = 4;
@@ -128,6 +131,16 @@ PlanningProblem makeStep(const StepShape &shape, int64_t samples,
   builder.problem.microBatches = microBatches;
   int64_t width = shape.width;
   int value = builder.addInput({samples, width});
+  int mask = -1;
+  if (llvm::is_contained(shape.layers, StepShape::masking))
+    mask = builder.addSpread(builder.addInput({samples, 1}), value);
+  auto addBetween = [&](int64_t kind) {
+    if (kind == StepShape::norm)
+      return builder.addNormLayer(value);
+    if (kind == StepShape::masking && width == shape.width)
+      return builder.addScaledLayer(value, mask);
+    return builder.addElementwiseLayer(value, kind == StepShape::scaling);
+  };
   std::vector<std::pair<ProblemBuilder::Layer, int>> layers;
   for (auto [columns, source] :
        llvm::zip_equal(shape.layers, shape.getWeights())) {
@@ -136,12 +149,9 @@ PlanningProblem makeStep(const StepShape &shape, int64_t samples,
       weight = source < static_cast<int>(layers.size())
                    ? layers[source].second
                    : builder.addParameter({width, columns});
-    layers.emplace_back(
-        weight >= 0 ? builder.addLayer(value, weight)
-        : columns == StepShape::norm
-            ? builder.addNormLayer(value)
-            : builder.addElementwiseLayer(value, columns == StepShape::scaling),
-        weight);
+    layers.emplace_back(weight >= 0 ? builder.addLayer(value, weight)
+                                    : addBetween(columns),
+                        weight);
     value = layers.back().first.result;
     width = columns > 0 ? columns : width;
   }
@@ -184,8 +194,8 @@ PlanningProblem makeStep(const StepShape &shape, int64_t samples,
 
 /// What stands between products.
 int64_t drawBetween(Random &random) {
-  return random.pick(
-      {StepShape::norm, StepShape::activation, StepShape::scaling});
+  return random.pick({StepShape::norm, StepShape::activation,
+                      StepShape::scaling, StepShape::masking});
 }
 
 StepShape drawStepShape(Random &random, int64_t mostLayers, int64_t unit) {

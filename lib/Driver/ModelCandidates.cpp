@@ -106,33 +106,48 @@ PlanResult ModelCandidates::search(const PlanCandidate &candidate,
   return result;
 }
 
-/// Meshes one by one, whose pipelines may be cut inside of blocks, and whose
-/// plans are visited where memory is short. A search of these has a pipeline
-/// only if one is forced. And tiers besides the devices.
+/// Numbers of micro-batches around that of a plan, the nearest first.
+static std::vector<int64_t> listNearest(llvm::ArrayRef<int64_t> counts,
+                                        int64_t planned) {
+  constexpr size_t most = 4;
+  auto place = llvm::find(counts, planned) - counts.begin();
+  std::vector<std::pair<int64_t, int64_t>> byDistance;
+  for (auto [index, count] : llvm::enumerate(counts))
+    byDistance.emplace_back(std::abs(static_cast<int64_t>(index) - place),
+                            count);
+  llvm::sort(byDistance);
+  std::vector<int64_t> nearest;
+  for (auto [distance, count] : llvm::ArrayRef(byDistance).take_front(most))
+    nearest.push_back(count);
+  return nearest;
+}
+
+/// Where something is forced: meshes one by one, whose pipelines may be cut
+/// inside of blocks, and whose plans are visited where memory is short. A
+/// search of these has a pipeline only if one is forced. And where memory may
+/// cost more than other tiers do, these.
 std::vector<PlanCandidate>
 ModelCandidates::listCompared(const PlanCandidate &joint,
                               const PlanResult &found) {
-  // Twice what a joint search leaves out.
-  constexpr double largeGap = 0.01;
-  // Where so much is lost and something is made again, memory may cost more
-  // than other tiers do.
-  constexpr double gapOfMemory = 0.1;
+  // Twice what a joint search leaves out; and much more.
+  constexpr double largeGap = 0.01, gapOfMemory = 0.1;
+  double gap = found.certificate.getGap();
   std::vector<PlanCandidate> compared;
-  if (found.certificate.getGap() > gapOfMemory &&
+  if (options.force.hasMoreThanCounts()) {
+    int64_t positions = options.force.pipelineSize.value_or(1);
+    if (positions > 1 && found.answer->pipeline)
+      compared.push_back({found.microBatches, joint.zigzag});
+    PlanCandidate ofBound = {found.boundMicroBatches, joint.zigzag};
+    if (gap > largeGap && found.boundPositions == positions &&
+        !llvm::is_contained(compared, ofBound))
+      compared.push_back(ofBound);
+  }
+  // A gap for lack of time says nothing of memory.
+  if (gap > gapOfMemory && !found.isCutShort &&
       llvm::is_contained(found.answer->recomputed, true) &&
       !options.force.recompute && !options.force.offload)
-    for (int64_t count : counts)
+    for (int64_t count : listNearest(counts, found.microBatches))
       compared.push_back({count, joint.zigzag, SearchEffort::lastResorts});
-  if (!options.force.hasMoreThanCounts())
-    return compared;
-  int64_t positions = options.force.pipelineSize.value_or(1);
-  if (positions > 1 && found.answer->pipeline)
-    compared.push_back({found.microBatches, joint.zigzag});
-  PlanCandidate ofBound = {found.boundMicroBatches, joint.zigzag};
-  if (found.certificate.getGap() > largeGap &&
-      found.boundPositions == positions &&
-      !llvm::is_contained(compared, ofBound))
-    compared.push_back(ofBound);
   return compared;
 }
 

@@ -128,11 +128,12 @@ WaitingRoom parplan::chooseRoom(
     // Smaller ones come later.
     if (bestRank && !rank.isNoWorseThan(*bestRank))
       return false;
-    bestRank = rank;
+    bestRank = bestRank ? rank.replacing(*bestRank) : rank;
     best = std::move(room);
     return true;
   };
-  for (double share : getShares(shape)) {
+  std::vector<double> shares = getShares(shape);
+  for (double share : shares) {
     WaitingRoom room = most;
     for (int64_t position = 0; position < shape.positions; ++position)
       room.positionBytes[position] = getBytes(position, share);
@@ -146,7 +147,8 @@ WaitingRoom parplan::chooseRoom(
   // Where a single position sets the pace others need less.
   constexpr double sharesOfOne[] = {0, 0.5};
   if (getAffordedRooms(shape) >=
-      static_cast<double>(std::size(sharesOfOne) * shape.positions))
+      static_cast<double>(shares.size() +
+                          std::size(sharesOfOne) * shape.positions))
     for (int64_t position = 0; position < shape.positions; ++position)
       for (double share : sharesOfOne) {
         WaitingRoom room = best;

@@ -9,6 +9,7 @@
 
 #include "parplan/Pipeline/Schedule.h"
 
+#include <algorithm>
 #include <functional>
 
 namespace parplan {
@@ -27,20 +28,28 @@ struct RoomRank {
   int64_t excessBytes = 0;
   double seconds = 0;
 
-  /// Seconds that differ by less than 1e-9 of them are equal.
+  /// Seconds up to 1e-9 more are equal.
   bool isNoWorseThan(const RoomRank &other) const {
     return excessBytes < other.excessBytes ||
            (excessBytes == other.excessBytes &&
             seconds <= other.seconds * (1 + 1e-9));
   }
+  /// What others are to be measured by where this one takes the place of
+  /// `other`, which is no better: of equal ones the fastest.
+  RoomRank replacing(const RoomRank &other) const {
+    return {excessBytes, excessBytes == other.excessBytes
+                             ? std::min(seconds, other.seconds)
+                             : seconds};
+  }
 };
 
 /// The room with which a schedule is fastest: at most `widest`, or less where
 /// that hurries less (a greedy order runs gradients of inputs too early), and
-/// of equal ones the smallest. Not limited where only the schedule without a
-/// limit is as fast, and fits; where none fits, the one that exceeds `widest`
-/// least. Looks at fewer rooms of long
-/// schedules. `getSeconds`: of a step.
+/// of equal ones a small one: less for all positions, then for each by itself
+/// where that takes few simulations. Not limited where only the schedule
+/// without a limit is as fast, and fits; where none fits, the one that exceeds
+/// `widest` least. Looks at fewer rooms of long schedules. `getSeconds`: of a
+/// step.
 WaitingRoom
 chooseRoom(const ScheduleShape &shape, const StageTimes &times,
            const Latencies &latencies, const WaitingRoom &widest,

@@ -33,7 +33,7 @@ namespace parplan {
 void markKernels(PlanningProblem &problem, ElementwiseKernels kernels);
 
 /// Says of every op whether the program computes it inside of its readers: sets
-/// `isFused`, by the rule of chains, whatever a stack does. Sums over
+/// `fusedReads`, by the rule of chains, whatever a stack does. Sums over
 /// micro-batches take in nothing: what they add up has its place in a bucket or
 /// a sum.
 void markFusion(PlanningProblem &problem);

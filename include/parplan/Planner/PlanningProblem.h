@@ -11,6 +11,7 @@
 #include "parplan/CostModel/OpCost.h"
 #include "parplan/Sharding/OpRole.h"
 
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -103,9 +104,11 @@ struct PlanningOp {
   llvm::SmallVector<int8_t, 4> movedBytes;
   /// A stack computes it inside of another op's kernel.
   bool isInReader = false;
-  /// The program computes it inside of the kernels that read it, where these
-  /// read what it makes as it is made: the result then takes no memory.
-  bool isFused = false;
+  /// How often a stage may read what it makes where the program computes it
+  /// inside of the kernels that do (Kernels.h), so that the result takes no
+  /// memory; 0: it is always written.
+  int fusedReads = 0;
+  static constexpr int anyReads = std::numeric_limits<int>::max();
   /// Is made again with each upload of a parameter that it reads from another
   /// tier.
   bool isMadePerUpload = false;
@@ -143,10 +146,6 @@ int64_t alignBytes(int64_t bytes);
 /// Bytes of a value in a layout on one rank, rounded up likewise.
 int64_t getLocalBytes(const PlanningValue &value, const Mesh &mesh,
                       const Sharding &layout);
-
-/// How often a stage may read the result of a fused op that is not in memory:
-/// to take elements is free, to compute them again is not.
-size_t getMostFusedReads(const PlanningOp &op);
 
 /// What an op is as a reader.
 CopyReader getCopyReader(const PlanningOp &op);

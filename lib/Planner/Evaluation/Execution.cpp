@@ -227,9 +227,9 @@ private:
       const PlanningOp &maker = problem.ops[execution.runs[made.producer].op];
       // Another stage gets it from memory.
       if (made.lastUse < 0 || isSent.contains(made.value) ||
-          readCounts[fused.made] > getMostFusedReads(maker))
+          readCounts[fused.made] > maker.fusedReads)
         continue;
-      execution.runs[made.producer].isFused = true;
+      execution.runs[made.producer].kernel = made.lastUse;
       for (int read : fused.read)
         extend(execution.instances[read].lastUse, made.lastUse);
       for (int copy : fused.copies)
@@ -315,7 +315,7 @@ private:
   llvm::DenseMap<std::pair<int, int>, Known> known;
   /// Per instance its copies, and how often it is read.
   std::vector<llvm::SmallVector<int, 2>> copiesOf;
-  std::vector<size_t> readCounts;
+  std::vector<int> readCounts;
   /// Values that a stage has of another one.
   llvm::DenseSet<int> isSent;
   /// A run that its readers may compute, with the instances that it reads, the

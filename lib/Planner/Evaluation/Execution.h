@@ -24,8 +24,9 @@ struct Execution {
     /// Made again for the backward pass, in place of being kept. What is made
     /// of each upload of a parameter runs again, too, and is not meant.
     bool isRemade = false;
-    /// What reads its result computes it: the result is never in memory.
-    bool isFused = false;
+    /// The last run of a kernel that computes it in place of its own: its
+    /// result is never in memory. -1: it has its own.
+    int kernel = -1;
   };
   /// A value in a stage: made there, received from another stage, or, before
   /// the step, loaded. What is made again is another instance.
@@ -63,7 +64,7 @@ struct Execution {
   std::vector<Copy> copies;
 
   bool isInRegisters(const Instance &instance) const {
-    return instance.producer >= 0 && runs[instance.producer].isFused;
+    return instance.producer >= 0 && runs[instance.producer].kernel >= 0;
   }
 };
 

@@ -170,7 +170,7 @@ MemoryPeak parplan::getMemoryPeak(const NumberedPlan &plan) {
         activations.add(at, at, bytes + plan.tables.getBytes(result, made));
       }
   }
-  auto copies = getCopies(plan);
+  auto copies = getCopies(plan, &kernels);
   for (auto [number, value] : llvm::enumerate(problem.values)) {
     int index = static_cast<int>(number);
     int producer = plan.facts.producers[index];

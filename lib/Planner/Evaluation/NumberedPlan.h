@@ -80,7 +80,10 @@ private:
   NumberedPlan plan;
 };
 
-/// As `ValueCopy`, by numbers.
+class PlanKernels;
+
+/// As `ValueCopy`, by numbers; with kernels a copy is read as long as one runs
+/// that computes a reader.
 struct NumberedCopy {
   int layout = 0;
   int firstUse = 0, lastUse = 0;
@@ -88,7 +91,7 @@ struct NumberedCopy {
   int64_t repeat = 1;
 };
 std::vector<llvm::SmallVector<NumberedCopy, 1>>
-getCopies(const NumberedPlan &plan);
+getCopies(const NumberedPlan &plan, const PlanKernels *kernels = nullptr);
 
 } // namespace parplan
 

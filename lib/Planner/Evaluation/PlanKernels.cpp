@@ -1,4 +1,4 @@
-//===- PlanKernels.cpp - Ops inside of the kernels that read them ---------===//
+//===- PlanKernels.cpp - What kernels of a plan take in -------------------===//
 //
 // Part of parplan. No MLIR in this library.
 //
@@ -11,14 +11,17 @@
 using namespace parplan;
 
 /// Whether an element of `value` in one layout is an element in the other on
-/// the same rank, or zero.
-static bool isTakenInside(const NumberedPlan &plan, int value, int from,
-                          int to) {
+/// the same rank, or zero. A block that several readers take is written.
+static bool isTakenInside(const NumberedPlan &plan, int reads, int value,
+                          int from, int to) {
   return from == to ||
-         llvm::all_of(plan.tables.getChange(value, from, to).path->moves,
-                      [](const Move &move) {
-                        return move.isLocal() && move.dim != Move::storage;
-                      });
+         (reads == 1 &&
+          llvm::all_of(plan.tables.getChange(value, from, to).path->moves,
+                       [](const Move &move) {
+                         return move.kind == MoveKind::pend ||
+                                (move.kind == MoveKind::slice &&
+                                 move.dim != Move::storage);
+                       }));
 }
 
 PlanKernels::PlanKernels(const NumberedPlan &plan)
@@ -27,17 +30,17 @@ PlanKernels::PlanKernels(const NumberedPlan &plan)
   for (auto [index, op] : llvm::enumerate(plan.problem.ops)) {
     int number = static_cast<int>(index);
     ends[index] = number;
-    if (op.isFused) {
+    if (op.fusedReads > 0) {
       int made = op.results[0];
-      fused[index] =
-          plan.answer.getTier(made) == MemoryTier::device &&
-          isTakenInside(plan, made, plan.getMade(number, 0), plan.rest[made]);
+      fused[index] = plan.answer.getTier(made) == MemoryTier::device &&
+                     isTakenInside(plan, op.fusedReads, made,
+                                   plan.getMade(number, 0), plan.rest[made]);
     }
     for (auto [position, operand] : llvm::enumerate(op.operands))
       if (int producer = producers[operand];
           producer >= 0 && fused[producer] &&
-          !isTakenInside(plan, operand, plan.rest[operand],
-                         plan.getUse(number, position)))
+          !isTakenInside(plan, plan.problem.ops[producer].fusedReads, operand,
+                         plan.rest[operand], plan.getUse(number, position)))
         fused[producer] = false;
   }
   // Readers before what they read.

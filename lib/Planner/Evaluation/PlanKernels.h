@@ -1,4 +1,4 @@
-//===- PlanKernels.h - Ops inside of the kernels that read them -*- C++ -*-===//
+//===- PlanKernels.h - What kernels of a plan take in -----------*- C++ -*-===//
 //
 // Part of parplan. No MLIR in this library. Internal to lib/Planner.
 //
@@ -12,7 +12,7 @@
 namespace parplan {
 
 /// Which ops of a plan the program computes inside of what reads them: of
-/// those that may be (`PlanningOp::isFused`) all from whose results readers
+/// those that may be (`PlanningOp::fusedReads`) all from whose results readers
 /// take at most a block. Such a result takes no memory, and what it is made
 /// from is there until the kernel runs.
 class PlanKernels {

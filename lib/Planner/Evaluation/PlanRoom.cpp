@@ -50,7 +50,7 @@ WaitingRoom parplan::findRoom(const StageBytes &bytes, const StepWork &work,
     }
     RoomRank rank{excess, getSeconds(schedule)};
     if (!least || rank.isNoWorseThan(*least)) {
-      least = rank;
+      least = least ? rank.replacing(*least) : rank;
       best = room;
     }
     if (round == rounds || (round > 0 && excess == 0))

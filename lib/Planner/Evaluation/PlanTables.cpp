@@ -171,13 +171,12 @@ NumberedPlan::NumberedPlan(PlanTables &tables, const PlanningAnswer &answer)
 }
 
 std::vector<llvm::SmallVector<NumberedCopy, 1>>
-parplan::getCopies(const NumberedPlan &plan) {
+parplan::getCopies(const NumberedPlan &plan, const PlanKernels *kernels) {
   std::vector<llvm::SmallVector<NumberedCopy, 1>> copies(
       plan.problem.values.size());
-  PlanKernels kernels(plan);
   for (auto [index, op] : llvm::enumerate(plan.problem.ops)) {
     CopyReader reader = getCopyReader(op);
-    int at = static_cast<int>(index), end = kernels.getEnd(at);
+    int at = static_cast<int>(index), end = kernels ? kernels->getEnd(at) : at;
     for (auto [position, operand] : llvm::enumerate(op.operands)) {
       int use = plan.getUse(at, position);
       if (use == plan.rest[operand])

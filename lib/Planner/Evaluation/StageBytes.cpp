@@ -72,7 +72,7 @@ void StageBytes::addRuns() {
     int64_t bytes = plan.getForm(run.op).innerBytes;
     for (auto [position, result] : llvm::enumerate(op.results))
       if (int made = plan.getMade(run.op, position);
-          made != plan.rest[result] && !plan.isSum(result) && !run.isFused) {
+          made != plan.rest[result] && !plan.isSum(result) && run.kernel < 0) {
         int64_t madeBytes = plan.tables.getBytes(result, made);
         if (isReducedPerPass(result, run, made))
           buckets[run.stage].add(at, madeBytes);
@@ -217,7 +217,7 @@ void StageBytes::addWaiting(const Execution::Instance &instance,
   for (int run : readers[instance.value]) {
     if (execution.runs[run].stage != instance.stage)
       continue;
-    int time = times[run];
+    int time = getKernelTime(run);
     if (time < border)
       lastForward = std::max(lastForward, time);
     else if (time <= last)
@@ -237,11 +237,13 @@ void StageBytes::addStreamed(const Execution::Instance &instance) {
     const Execution::Run &run = execution.runs[number];
     if (run.stage != instance.stage || isOnHost(problem, answer, run.op))
       continue;
-    auto &[first, last] = uses[static_cast<int>(run.phase)];
-    int time = times[number];
+    const Execution::Run &kernel =
+        run.kernel < 0 ? run : execution.runs[run.kernel];
+    auto &[first, last] = uses[static_cast<int>(kernel.phase)];
+    int time = getKernelTime(number);
     if (first < 0)
       first = timeline.getBlockBefore(problem, time);
-    last = time;
+    last = std::max(last, time);
   }
   for (auto [first, last] : uses)
     if (first >= 0)

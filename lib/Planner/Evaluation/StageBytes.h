@@ -64,6 +64,11 @@ public:
   }
 
 private:
+  /// When a run, or the last kernel that computes it, is done.
+  int getKernelTime(int run) const {
+    int kernel = execution.runs[run].kernel;
+    return times[kernel < 0 ? run : kernel];
+  }
   /// Per value the runs that read it, each once.
   void findReaders();
   /// Whether every pass brings what it makes to where its sum lies, in a bucket

@@ -86,12 +86,17 @@ int64_t MeshProblem::getLeastPeakBytes() const {
   return most;
 }
 
+bool MeshProblem::mayBeFused(size_t value) const {
+  int writer = writers[value].op;
+  return writer >= 0 && problem.ops[writer].fusedReads > 0;
+}
+
 double MeshProblem::getMakingSeconds(size_t value, size_t choice, int rest,
                                      const Prices &prices) const {
   const Making &making = makings[value]->makings[choice];
   // What is made in another layout lives beside that at rest.
-  bool isExtra =
-      prices.secondsPerByte > 0 && making.layout != restLayouts[value][rest];
+  bool isExtra = prices.secondsPerByte > 0 && !mayBeFused(value) &&
+                 making.layout != restLayouts[value][rest];
   return making.seconds[rest] +
          (isExtra
               ? prices.secondsPerByte * prices.opWeights[writers[value].op] *
@@ -178,11 +183,12 @@ void MeshProblem::addPrices(const Prices &prices, bool countsCopies,
     for (const ValueChoice &choice : valueChoices[value])
       for (const Making &making : makings[value]->makings)
         // The seconds of the path are in the network already.
-        seconds.push_back(making.layout == restLayouts[value][choice.rest]
-                              ? 0
-                              : prices.secondsPerByte *
-                                    prices.opWeights[writer] *
-                                    static_cast<double>(making.bytes));
+        seconds.push_back(
+            mayBeFused(value) ||
+                    making.layout == restLayouts[value][choice.rest]
+                ? 0
+                : prices.secondsPerByte * prices.opWeights[writer] *
+                      static_cast<double>(making.bytes));
     priced.addPair(variableOf[value], decisions.ofOp[writer], seconds);
   }
 }
@@ -233,8 +239,7 @@ void MeshProblem::addValues() {
     restLayouts.emplace_back();
     restBytes.emplace_back();
     // Where it is in registers it takes nothing.
-    bool isFused =
-        writers[value].op >= 0 && problem.ops[writers[value].op].isFused;
+    bool isFused = mayBeFused(value);
     for (const Sharding &rest : rests[value]) {
       restLayouts.back().push_back(layouts.intern(rest));
       restBytes.back().push_back(

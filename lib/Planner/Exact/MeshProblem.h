@@ -139,6 +139,8 @@ private:
   /// rest, times the weights of the ops while they are live.
   std::vector<double> getLiveBytes(size_t value, int rest,
                                    llvm::ArrayRef<double> weightBefore) const;
+  /// Kernels that read it may compute it: bounds count no bytes of it.
+  bool mayBeFused(size_t value) const;
   /// The seconds from what a choice of the maker makes to a layout at rest.
   double getMakingSeconds(size_t value, size_t choice, int rest,
                           const Prices &prices) const;

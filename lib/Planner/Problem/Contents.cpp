@@ -64,7 +64,7 @@ static auto describe(const PlanningOp &op) {
                     op.keyFactor, op.headFactor, op.zigzag, op.group >= 0,
                     op.isLeader, op.role, op.perMicroBatch, op.accumulates,
                     op.coupledReductions, llvm::ArrayRef<int8_t>(op.movedBytes),
-                    op.isInReader, op.isFused, op.isMadePerUpload);
+                    op.isInReader, op.fusedReads, op.isMadePerUpload);
 }
 
 Contents parplan::getContents(const PlanningProblem &problem,

@@ -1,4 +1,4 @@
-//===- KernelChains.cpp - Ops inside of the kernels that read them --------===//
+//===- KernelChains.cpp - What element-wise kernels take in ---------------===//
 //
 // Part of parplan. No MLIR in this library.
 //
@@ -53,8 +53,9 @@ class ChainFinder {
 public:
   explicit ChainFinder(const PlanningProblem &problem)
       : problem(problem), makers(problem.values.size(), -1),
-        uses(problem.values.size()), chained(problem.ops.size(), false),
-        takesIn(problem.ops.size(), false) {
+        uses(problem.values.size()), chained(problem.ops.size(), 0),
+        takesIn(problem.ops.size(), false),
+        isCostly(problem.ops.size(), false) {
     for (auto [index, op] : llvm::enumerate(problem.ops)) {
       for (int operand : op.operands)
         uses[operand].push_back(static_cast<int>(index));
@@ -63,13 +64,22 @@ public:
     }
   }
 
-  std::vector<bool> run() {
+  std::vector<int> run() {
     // In program order: what an op computes itself is known before it is read.
-    for (auto [index, op] : llvm::enumerate(problem.ops))
-      if (isOfKernels(op))
-        for (int operand : op.operands)
-          if (int maker = makers[operand]; maker >= 0 && joins(maker, op))
-            chained[maker] = takesIn[index] = true;
+    for (auto [index, op] : llvm::enumerate(problem.ops)) {
+      if (!isOfKernels(op))
+        continue;
+      isCostly[index] = !op.work.transcendentals.empty();
+      for (int operand : op.operands) {
+        int maker = makers[operand];
+        int reads = maker < 0 ? 0 : countReads(maker, op);
+        if (reads == 0)
+          continue;
+        chained[maker] = reads;
+        takesIn[index] = true;
+        isCostly[index] = isCostly[index] || isCostly[maker];
+      }
+    }
     return std::move(chained);
   }
 
@@ -78,38 +88,44 @@ private:
     return isElementwise(problem, op) || isSpread(problem, op);
   }
 
-  bool joins(int maker, const PlanningOp &into) const {
+  int countReads(int maker, const PlanningOp &into) const {
     const PlanningOp &op = problem.ops[maker];
     if (op.results.size() != 1 || !isOfKernels(op))
-      return false;
-    const PlanningValue &value = problem.values[op.results.front()];
+      return 0;
+    int result = op.results.front();
+    const PlanningValue &value = problem.values[result];
     // Pairs and blocks are written together.
     bool isByElement = llvm::all_of(op.rule.factors, [](const Factor &factor) {
       return factor.kind == FactorKind::parallel;
     });
     if (value.isOutput || value.isServed || !isByElement)
-      return false;
-    const std::vector<int> &readers = uses[op.results.front()];
-    if (readers.size() == 1)
-      return isComputedInside(problem, op, into);
+      return 0;
     // Taking elements is free, computing them is not.
-    return isSpread(problem, op) && !takesIn[maker] &&
-           llvm::all_of(readers, [&](int reader) {
-             return isOfKernels(problem.ops[reader]);
-           });
+    bool isFree = isSpread(problem, op) && !takesIn[maker];
+    if (isFree && llvm::all_of(uses[result], [&](int reader) {
+          return isOfKernels(problem.ops[reader]);
+        }))
+      return PlanningOp::anyReads;
+    bool repeats = countElements(problem, into.results.front()) >
+                   countElements(problem, result);
+    return uses[result].size() == 1 && isComputedInside(problem, op, into) &&
+                   !(isCostly[maker] && repeats)
+               ? 1
+               : 0;
   }
 
   const PlanningProblem &problem;
   std::vector<int> makers;
   /// Per value its readers, as often as they read it.
   std::vector<std::vector<int>> uses;
-  std::vector<bool> chained;
-  /// Per op whether its kernel computes others.
-  std::vector<bool> takesIn;
+  std::vector<int> chained;
+  /// Per op whether its kernel computes others, and whether anything of it
+  /// costs many times an addition.
+  std::vector<bool> takesIn, isCostly;
 };
 
 } // namespace
 
-std::vector<bool> parplan::findChained(const PlanningProblem &problem) {
+std::vector<int> parplan::findChainedReads(const PlanningProblem &problem) {
   return ChainFinder(problem).run();
 }

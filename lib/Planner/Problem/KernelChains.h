@@ -1,10 +1,11 @@
-//===- KernelChains.h - Ops inside of the kernels that read them -*- C++
-//-*-===//
+//===- KernelChains.h - What element-wise kernels take in -------*- C++ -*-===//
 //
 // Part of parplan. No MLIR in this library. Internal to lib/Planner.
 //
 // What passes/Schedule/FuseElementwise makes of a program, as far as a planning
-// problem shows it.
+// problem shows it: not that a kernel has at most so many operands and ops, nor
+// that divisions cost as much as transcendental functions; and reshapes end
+// chains here.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,10 +29,11 @@ bool isSpread(const PlanningProblem &problem, const PlanningOp &op);
 bool isComputedInside(const PlanningProblem &problem, const PlanningOp &op,
                       const PlanningOp &into);
 
-/// Per op whether the kernels that read it compute it: an element-wise op whose
-/// one reader is element-wise, too, and does not compute it several times, or a
-/// spread that element-wise ops alone read.
-std::vector<bool> findChained(const PlanningProblem &problem);
+/// Per op how often its result may be read where the kernels that read it
+/// compute it. Once: it is element-wise, and so is its one reader, which does
+/// not compute it several times. `anyReads`: it only says which elements to
+/// take, and element-wise ops alone read it. 0: it is written.
+std::vector<int> findChainedReads(const PlanningProblem &problem);
 
 } // namespace parplan
 

@@ -81,14 +81,14 @@ private:
 };
 
 void Marker::markChains() {
-  std::vector<bool> chained = findChained(problem);
+  std::vector<int> chained = findChainedReads(problem);
   for (auto [index, op] : llvm::enumerate(problem.ops)) {
     bool isElement = isElementwise(problem, op);
     if (!isElement && !isSpread(problem, op))
       continue;
     if (op.movedBytes.empty())
       moveAll(op);
-    if (!chained[index])
+    if (chained[index] == 0)
       continue;
     int result = op.results.front();
     op.isInReader = true;
@@ -245,9 +245,9 @@ void parplan::markFusion(PlanningProblem &problem) {
     if (op.accumulates)
       for (int operand : op.operands)
         isSummed[operand] = true;
-  for (auto [op, isChained] :
-       llvm::zip_equal(problem.ops, findChained(problem)))
-    op.isFused = isChained && !isSummed[op.results.front()];
+  for (auto [op, reads] :
+       llvm::zip_equal(problem.ops, findChainedReads(problem)))
+    op.fusedReads = reads > 0 && isSummed[op.results.front()] ? 0 : reads;
 }
 
 void parplan::markOverlap(PlanningProblem &problem, const Stack &stack,

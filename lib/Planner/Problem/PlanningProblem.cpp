@@ -2,7 +2,6 @@
 
 #include "parplan/Planner/PlanningProblem.h"
 
-#include <limits>
 #include <map>
 
 using namespace parplan;
@@ -159,11 +158,6 @@ bool parplan::mayReshard(const PlanningValue &value, const Mesh &mesh,
            return mesh.getAxis(axis).role == AxisRole::data ||
                   llvm::is_contained(to.dims[value.keptDimension], axis);
          });
-}
-
-size_t parplan::getMostFusedReads(const PlanningOp &op) {
-  return op.work.kind == WorkKind::copy ? std::numeric_limits<size_t>::max()
-                                        : 1;
 }
 
 CopyReader parplan::getCopyReader(const PlanningOp &op) {

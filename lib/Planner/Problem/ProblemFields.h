@@ -92,7 +92,7 @@ void visitForm(Fields &fields, Entry &...op) {
   fields("coupled_reductions", op.coupledReductions...);
   fields("moved_bytes", op.movedBytes...);
   fields("in_reader", op.isInReader...);
-  fields("fused", op.isFused...);
+  fields("fused_reads", op.fusedReads...);
   fields("made_per_upload", op.isMadePerUpload...);
 }
 

@@ -42,7 +42,8 @@ double UnitLifetimes::countWaiting(int value) const {
 
 bool UnitLifetimes::mayBeFused(int value,
                                llvm::ArrayRef<UnitRead> reads) const {
-  return !reads.empty() && reads.size() <= sample.values[value].mostFusedReads;
+  int most = sample.values[value].mostFusedReads;
+  return most > 0 && reads.size() <= static_cast<size_t>(most);
 }
 
 bool UnitLifetimes::isSum(int value) const {

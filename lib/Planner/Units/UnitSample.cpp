@@ -103,17 +103,17 @@ private:
 
 /// Units of one kind may have a value from different ones: no bound may count
 /// what one of them has in registers.
-static void countFusedReads(const PlanningProblem &problem,
-                            const StepUnits &units, UnitSample &sample) {
-  std::vector<size_t> mostReads(problem.values.size(), 0);
+static void findMostFusedReads(const PlanningProblem &problem,
+                               const StepUnits &units, UnitSample &sample) {
+  std::vector<int> mostReads(problem.values.size(), 0);
   for (const PlanningOp &op : problem.ops)
-    if (op.isFused)
-      mostReads[op.results.front()] = getMostFusedReads(op);
+    if (op.fusedReads > 0)
+      mostReads[op.results.front()] = op.fusedReads;
   for (const StepUnits::Unit &unit : units.units)
     for (auto [place, value] : llvm::enumerate(unit.values)) {
       int sampled =
           sample.kinds[unit.kind].firstValue + static_cast<int>(place);
-      size_t &ofKind = sample.values[sampled].mostFusedReads;
+      int &ofKind = sample.values[sampled].mostFusedReads;
       ofKind = std::max(ofKind, mostReads[value]);
     }
 }
@@ -192,7 +192,7 @@ UnitSample parplan::makeUnitSample(const PlanningProblem &problem,
     }
   }
   TieFinder(problem, units, sample).run();
-  countFusedReads(problem, units, sample);
+  findMostFusedReads(problem, units, sample);
   sample.decisions = getDecisions(sample.problem);
   findEqual(sample);
   return sample;

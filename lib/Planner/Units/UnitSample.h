@@ -34,7 +34,7 @@ struct UnitSample {
     int maker = -1;
     /// How often a stage may read it that computes it where it does; 0: it is
     /// always in memory.
-    size_t mostFusedReads = 0;
+    int mostFusedReads = 0;
     /// Of variables that several units read, of what is made before the first
     /// pass, and of gradients that another unit adds to its own: one
     /// of the samples that must lie alike, the same for all of them, and how

@@ -25,7 +25,7 @@ PlanningProblem fuse(const ProblemBuilder &builder) {
 std::vector<bool> getFused(const ProblemBuilder &builder) {
   std::vector<bool> fused;
   for (const PlanningOp &op : fuse(builder).ops)
-    fused.push_back(op.isFused);
+    fused.push_back(op.fusedReads > 0);
   return fused;
 }
 
@@ -105,11 +105,7 @@ TEST(Fusion, SpreadsInsideOfAllReadersWhatIsComputedBefore) {
   int input = builder.addInput({rows, columns});
   int column = builder.addInput({rows, 1});
   auto spread = [&](int narrow) {
-    int wide = builder.addElementwise(input);
-    PlanningOp &op = builder.problem.ops.back();
-    op.operands = {narrow};
-    op.rule.operands[0][1].clear();
-    op.work.kind = WorkKind::copy;
+    int wide = builder.addSpread(narrow, input);
     builder.markOutput(builder.addElementwise({wide, input}));
     builder.markOutput(builder.addElementwise({wide, input}));
   };
@@ -180,8 +176,8 @@ TEST(FusedMemory, IsTheSameByPassesAndInProgramOrder) {
     builder.addUpdate(
         weight, builder.addAccumulate(product.addBackward(gradient).second));
     PlanningProblem problem = fuse(builder);
-    ASSERT_TRUE(llvm::any_of(problem.ops,
-                             [](const PlanningOp &op) { return op.isFused; }));
+    ASSERT_TRUE(llvm::any_of(
+        problem.ops, [](const PlanningOp &op) { return op.fusedReads > 0; }));
     PlanningAnswer answer = solveOn(problem, 1), byPasses = answer;
     byPasses.recomputed.assign(problem.ops.size(), false);
     EXPECT_EQ(getPeakBytes(problem, byPasses), getPeakBytes(problem, answer));
@@ -210,8 +206,8 @@ TEST(FusedMemory, IsTakenByWhatIsReadAgain) {
   builder.addUpdate(weights[0], builder.addAccumulate(ofUp));
   builder.addUpdate(weights[1], builder.addAccumulate(ofDown));
   PlanningProblem problem = fuse(builder);
-  ASSERT_TRUE(problem.ops[1].isFused);
-  ASSERT_FALSE(problem.ops[2].isFused);
+  ASSERT_TRUE(problem.ops[1].fusedReads == 1);
+  ASSERT_FALSE(problem.ops[2].fusedReads > 0);
   PlanningAnswer answer = solveOn(problem, 1);
   auto getPeak = [&](std::vector<size_t> again) {
     answer.recomputed.assign(problem.ops.size(), false);

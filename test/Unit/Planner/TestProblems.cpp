@@ -315,6 +315,29 @@ ProblemBuilder::Layer ProblemBuilder::addElementwiseLayer(int input,
   return {result, addBackward};
 }
 
+int ProblemBuilder::addSpread(int column, int like) {
+  int wide = addElementwise(like);
+  setRole(OpRole::forward);
+  PlanningOp &op = problem.ops.back();
+  op.operands = {column};
+  op.rule.operands[0][1].clear();
+  op.rule.flat = false;
+  op.work.kind = WorkKind::copy;
+  return wide;
+}
+
+ProblemBuilder::Layer ProblemBuilder::addScaledLayer(int input, int factor) {
+  int64_t group = nextGroup++;
+  int result = addElementwise({input, factor});
+  setRole(OpRole::forward, group);
+  auto addBackward = [this, factor, group](int gradient) {
+    int ofInput = addElementwise({gradient, factor});
+    setRole(OpRole::inputGradient, group);
+    return std::pair(ofInput, -1);
+  };
+  return {result, addBackward};
+}
+
 PlanningProblem parplan::test::makeMlp(int64_t batch, int64_t width,
                                        int64_t hidden) {
   ProblemBuilder builder;

@@ -100,6 +100,10 @@ public:
   /// An elementwise op whose gradient reads its input, too, unless it is
   /// linear.
   Layer addElementwiseLayer(int input, bool isLinear);
+  /// A column of [rows, 1] in every column of `like`, of the forward pass.
+  int addSpread(int column, int like);
+  /// The product of elements, of which `factor` has no gradient.
+  Layer addScaledLayer(int input, int factor);
 
   /// Sets the group and the role of the last op.
   void setRole(OpRole role, int64_t group = -1);
