@@ -14,14 +14,14 @@ using namespace parplan;
 /// the same rank, or zero. A block that several readers take is written.
 static bool isTakenInside(const NumberedPlan &plan, int reads, int value,
                           int from, int to) {
-  return from == to ||
-         (reads == 1 &&
-          llvm::all_of(plan.tables.getChange(value, from, to).path->moves,
-                       [](const Move &move) {
-                         return move.kind == MoveKind::pend ||
-                                (move.kind == MoveKind::slice &&
-                                 move.dim != Move::storage);
-                       }));
+  if (from == to)
+    return true;
+  const PlanTables::Change &change = plan.tables.getChange(value, from, to);
+  return reads == 1 && change.isFound &&
+         llvm::all_of(change.path->moves, [](const Move &move) {
+           return move.kind == MoveKind::pend ||
+                  (move.kind == MoveKind::slice && move.dim != Move::storage);
+         });
 }
 
 PlanKernels::PlanKernels(const NumberedPlan &plan)

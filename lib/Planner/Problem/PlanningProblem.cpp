@@ -103,6 +103,11 @@ parplan::verifyProblem(const PlanningProblem &problem) {
     if (op.rule.operands.size() != op.operands.size() ||
         op.rule.results.size() != op.results.size())
       return fail("its rule is of another number of operands or results");
+    if (op.coupledReductions > 0 && (op.operands.empty() || op.results.empty()))
+      return fail(
+          "it reduces over coupled factors, and reads or makes nothing");
+    if (op.fusedReads < 0 || (op.fusedReads > 0 && op.results.size() != 1))
+      return fail("what reads it computes it, and it makes no single value");
     auto fits = [&](const TensorFactors &tensor, int value) {
       const auto &shape = problem.values[value].shape;
       if (tensor.size() != shape.size())
@@ -134,6 +139,9 @@ parplan::verifyProblem(const PlanningProblem &problem) {
       if (!fits(tensor, result))
         return fail("its rule does not fit the shape of '" +
                     problem.values[result].name + "'");
+      const PlanningValue &value = problem.values[result];
+      if (op.fusedReads > 0 && (value.isOutput || value.isServed))
+        return fail("what reads it computes it, and its result is returned");
       exists[result] = true;
       perMicroBatch[result] = op.perMicroBatch && !op.accumulates;
     }

@@ -117,6 +117,18 @@ TEST(Fusion, SpreadsInsideOfAllReadersWhatIsComputedBefore) {
                                                   true, false, false, false}));
 }
 
+TEST(Fusion, IsOfOneValueThatIsNotReturned) {
+  WidenedSum widened;
+  PlanningProblem problem = fuse(widened.builder);
+  EXPECT_EQ(verifyProblem(problem), std::nullopt);
+  problem.ops[3].fusedReads = 1;
+  EXPECT_NE(verifyProblem(problem)->find("its result is returned"),
+            std::string::npos);
+  problem.ops[3].fusedReads = -1;
+  EXPECT_NE(verifyProblem(problem)->find("it makes no single value"),
+            std::string::npos);
+}
+
 TEST(FusedMemory, IsThatOfOperandsUntilTheKernelRuns) {
   WidenedSum widened;
   PlanningAnswer answer = solveOn(widened.builder.problem, 1);
@@ -218,6 +230,16 @@ TEST(FusedMemory, IsTakenByWhatIsReadAgain) {
   // The second one alone needs the wide values of the first once more, both
   // need what the product made.
   EXPECT_EQ(getPeak({2}), getPeak({1, 2}) + narrowBytes);
+}
+
+TEST(InnerBytes, AreOfOpsThatReadSomething) {
+  ProblemBuilder builder;
+  builder.addNorm(builder.addInput({rows, columns}), /*reductions=*/2);
+  PlanningOp &norm = builder.problem.ops[0];
+  norm.operands.clear();
+  norm.rule.operands.clear();
+  EXPECT_NE(verifyProblem(builder.problem)->find("reads or makes nothing"),
+            std::string::npos);
 }
 
 TEST(InnerBytes, AreThoseOfOneOperandWhereCoupledFactorsAreSplit) {

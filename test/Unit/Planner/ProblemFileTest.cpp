@@ -58,6 +58,7 @@ PlanningProblem makeUnusual() {
   op.perMicroBatch = true;
   op.accumulates = true;
   op.coupledReductions = 2;
+  op.fusedReads = 1;
   return problem;
 }
 
