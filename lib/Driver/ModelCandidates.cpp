@@ -22,9 +22,10 @@ static constexpr int64_t mostSeparateGpus = 8, separateMemoryShare = 8;
 static constexpr int64_t mostUnrolledOps = 4'500'000;
 
 PlanChoice ModelCandidates::choose(SimplifiedModel first, DiagnosticEngine said,
-                                   int64_t memoryLimitBytes,
+                                   int64_t limitBytes,
                                    DiagnosticEngine &engine) {
   Stopwatch time;
+  memoryLimitBytes = limitBytes;
   least = {first.microBatches};
   counts = {first.microBatches};
   if (request.microBatches == 0)
@@ -131,6 +132,9 @@ ModelCandidates::listCompared(const PlanCandidate &joint,
                               const PlanResult &found) {
   // Twice what a joint search leaves out; and much more.
   constexpr double largeGap = 0.01, gapOfMemory = 0.1;
+  // Plans that memory cuts into many micro-batches, or keeps from meshes that
+  // are faster, need not make anything again.
+  constexpr double shareOfShortMemory = 0.75;
   double gap = found.certificate.getGap();
   std::vector<PlanCandidate> compared;
   if (options.force.hasMoreThanCounts()) {
@@ -144,7 +148,8 @@ ModelCandidates::listCompared(const PlanCandidate &joint,
   }
   // A gap for lack of time says nothing of memory.
   if (gap > gapOfMemory && !found.isCutShort &&
-      llvm::is_contained(found.answer->recomputed, true) &&
+      static_cast<double>(found.evaluation.peakBytes) >
+          shareOfShortMemory * static_cast<double>(memoryLimitBytes) &&
       !options.force.recompute && !options.force.offload)
     for (int64_t count : listNearest(counts, found.microBatches))
       compared.push_back({count, joint.zigzag, SearchEffort::lastResorts});

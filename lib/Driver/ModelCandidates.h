@@ -28,7 +28,7 @@ public:
   /// Chooses among the candidates of a model, whose first import is `first`, of
   /// which `said` was said. Reports what is wrong with the model.
   PlanChoice choose(SimplifiedModel first, DiagnosticEngine said,
-                    int64_t memoryLimitBytes, DiagnosticEngine &engine);
+                    int64_t limitBytes, DiagnosticEngine &engine);
 
   /// Reports why nothing was chosen; `findWays`: what would do.
   void refuse(const PlanChoice &choice, int64_t memoryLimitBytes,
@@ -119,6 +119,7 @@ private:
   void reportImpossible(const PlanCandidate &candidate,
                         DiagnosticEngine &engine);
 
+  int64_t memoryLimitBytes = 0;
   /// The first one.
   PlanCandidate least;
   std::vector<int64_t> counts;

@@ -137,6 +137,9 @@ bool PlanDrafts::complete(const ScheduleShape &shape, const DraftLimits &limits,
   draft.limits = limits;
   for (size_t position = 0; position < parts.size(); ++position) {
     auto mix = mixer.find(parts[position], draft.states, budgets[position]);
+    if (!mix && mixer.collectFitting(parts[position], draft.states,
+                                     budgets[position]))
+      mix = mixer.find(parts[position], draft.states, budgets[position]);
     if (!mix)
       return false;
     draft.mixes.push_back(std::move(*mix));

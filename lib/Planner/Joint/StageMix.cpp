@@ -41,17 +41,23 @@ StageMixer::getGroups(const PositionPart &part,
   return groups;
 }
 
+const BlockPlan *StageMixer::collect(const Group &group, const Weights &weights,
+                                     ModeSet modes) {
+  const BlockPlan *plan =
+      oracles.getPlan(group.type, weights, modes, group.in, group.out);
+  auto &known = collected[{group.type, group.in, group.out}];
+  if (plan && llvm::none_of(known, [&](const BlockPlan *other) {
+        return other->cost == plan->cost;
+      }))
+    known.push_back(plan);
+  return plan;
+}
+
 void StageMixer::collect(const PositionPart &part, const ChainStates &states,
                          const std::vector<double> &prices) {
   for (const Group &group : getGroups(part, states)) {
-    auto &known = collected[{group.type, group.in, group.out}];
     auto ask = [&](const Weights &priced, ModeSet modes) {
-      const BlockPlan *plan =
-          oracles.getPlan(group.type, priced, modes, group.in, group.out);
-      if (plan && llvm::none_of(known, [&](const BlockPlan *other) {
-            return other->cost == plan->cost;
-          }))
-        known.push_back(plan);
+      collect(group, priced, modes);
     };
     const Weights &weights = part.weights[group.chunk];
     auto addPrice = [&](const Weights &unpriced, double price) {
@@ -68,6 +74,44 @@ void StageMixer::collect(const PositionPart &part, const ChainStates &states,
       ask(addPrice(MemoryDual::getNoWeights(), 1), alone);
     }
   }
+}
+
+bool StageMixer::collectFitting(const PositionPart &part,
+                                const ChainStates &states, double freeBytes) {
+  constexpr int mostPrices = 4;
+  std::vector<Group> groups = getGroups(part, states);
+  // All at a price, or the smallest; nullopt: there are none.
+  auto sum = [&](std::optional<double> price) -> std::optional<Candidate> {
+    Candidate all;
+    for (const Group &group : groups) {
+      Weights weights =
+          price ? part.weights[group.chunk] : MemoryDual::getNoWeights();
+      const BlockPlan *plan = collect(
+          group,
+          MemoryDual::addPrice(weights, price.value_or(1), part, group.chunk),
+          allModes);
+      if (!plan)
+        return std::nullopt;
+      auto count = static_cast<double>(group.units.size());
+      all.cost += count * part.weights[group.chunk].get(plan->cost);
+      all.bytes += count * part.getBytes(group.chunk, plan->cost);
+    }
+    return all;
+  };
+  std::optional<Candidate> smallest = sum(std::nullopt), fastest = sum(0);
+  if (!smallest || !fastest || smallest->bytes > freeBytes)
+    return false;
+  // The best price is between those of the nearest on both sides.
+  for (int round = 0; round < mostPrices && fastest->bytes > freeBytes;
+       ++round) {
+    auto between = sum((smallest->cost - fastest->cost) /
+                       (fastest->bytes - smallest->bytes));
+    if (!between || between->bytes == smallest->bytes ||
+        between->bytes == fastest->bytes)
+      break;
+    (between->bytes > freeBytes ? fastest : smallest) = between;
+  }
+  return true;
 }
 
 std::vector<StageMixer::Candidate>

@@ -42,6 +42,12 @@ public:
   void collect(const PositionPart &part, const ChainStates &states,
                const std::vector<double> &prices);
 
+  /// Adds the plans that are best for prices at which all in these states just
+  /// fit: less memory does for each unit alone than for all of them beside each
+  /// other. False: none do.
+  bool collectFitting(const PositionPart &part, const ChainStates &states,
+                      double freeBytes);
+
   /// Of the plans that were collected for whatever positions. Nullopt: nothing
   /// was found to fit.
   std::optional<StageMix> find(const PositionPart &part,
@@ -66,6 +72,9 @@ private:
 
   std::vector<Group> getGroups(const PositionPart &part,
                                const ChainStates &states) const;
+  /// Null: there is none.
+  const BlockPlan *collect(const Group &group, const Weights &weights,
+                           ModeSet modes);
   std::vector<Candidate> getCandidates(const Group &group,
                                        const PositionPart &part) const;
   static std::vector<Option> mix(std::vector<Candidate> candidates,
