@@ -138,6 +138,10 @@ public:
   /// entry is impossible, or there is but a bound.
   virtual std::optional<BlockPlan> getPlan(const Weights &weights,
                                            ModeSet modes, int in, int out) = 0;
+
+  /// Bytes that a pass over the block needs beside those that such a plan
+  /// costs, about. Of blocks of a position only one at a time has them.
+  virtual double getWorkBytes(const BlockPlan & /*plan*/) { return 0; }
 };
 
 } // namespace parplan

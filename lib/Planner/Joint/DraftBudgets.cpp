@@ -19,7 +19,7 @@ double DraftBudgets::getLeftOut(const Plan &plan, size_t position) const {
   const Position &of = plan[position];
   bool isFilled = hasRoom && of.excessBytes <= 0;
   const Moment &moment = isFilled ? of.peak : limits.moments[position];
-  return of.excessBytes + freeBytes - moment.getBytes(of.chunks);
+  return of.excessBytes + freeBytes - moment.getBytes(of.chunks) - of.workBytes;
 }
 
 double DraftBudgets::getMostLeftOut(size_t position) const {
@@ -56,7 +56,8 @@ bool DraftBudgets::learn(Plan plan) {
     if (!position.isLimited)
       continue;
     double &budget = limits.budgets[number];
-    double used = limits.moments[number].getBytes(position.chunks);
+    double used =
+        limits.moments[number].getBytes(position.chunks) + position.workBytes;
     budget = std::max(budget, used - (1 - nearlyFull) * position.excessBytes);
     mayGain |= position.excessBytes < -nearlyFull * freeBytes;
   }

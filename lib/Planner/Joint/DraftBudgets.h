@@ -20,6 +20,8 @@ struct DraftLimits {
   /// Seconds of a micro-batch per byte that waits for its weight gradient,
   /// beside prices of memory; empty: none.
   std::vector<double> waitingPrices = {};
+  /// Budgets are for what passes need, too; or that is left out.
+  bool countsWork = true;
 };
 
 /// Learns from plans what drafts of a schedule may have. Sums of units are
@@ -27,7 +29,8 @@ struct DraftLimits {
 /// positions that have more to spare get it back.
 class DraftBudgets {
 public:
-  /// A position has so many bytes for its units and what is left out. Where its
+  /// A position has so many bytes for its units, their passes and what is left
+  /// out. Where its
   /// micro-batches have a room, budgets hold at all moments.
   DraftBudgets(DraftLimits limits, double freeBytes, bool hasRoom)
       : limits(std::move(limits)), freeBytes(freeBytes), hasRoom(hasRoom) {}
@@ -44,6 +47,8 @@ public:
     bool isLimited = false;
     /// When its units seem to have most.
     Moment peak;
+    /// What a pass over one of them needs beside that.
+    double workBytes = 0;
   };
   using Plan = std::vector<Position>;
 

@@ -110,6 +110,7 @@ DraftBudgets::Plan PlanDrafts::describe(const ScheduleShape &shape,
         number < bytes.size()
             ? static_cast<double>(bytes[number]) - memoryLimitBytes
             : static_cast<double>(plan.excessBytes);
+    position.workBytes = draft.mixes[number].workBytes;
     position.isLimited = draft.prices[number] > 0;
     position.peak = peaks[number];
   }
@@ -120,6 +121,33 @@ std::optional<PlanDrafts::Found>
 PlanDrafts::findFrom(const ScheduleShape &shape, const Cuts &cuts,
                      DraftLimits limits, std::optional<Draft> best,
                      double knownSeconds, bool isQuick) {
+  constexpr double largeLoss = 1.03;
+  std::optional<Found> found =
+      learn(shape, cuts, limits, std::move(best), knownSeconds, isQuick);
+  bool hasPlan = found && fits(found->plan);
+  if ((found && found->plan.refusal) || (hasPlan && isQuick))
+    return found;
+  if (hasPlan)
+    knownSeconds =
+        std::min(knownSeconds, found->plan.evaluation.stepTimeSeconds);
+  limits.countsWork = false;
+  std::optional<Draft> other = draft(shape, cuts, limits);
+  if (!other || other->seconds * largeLoss >= knownSeconds)
+    return found;
+  std::optional<Found> learnt = learn(shape, cuts, std::move(limits),
+                                      std::move(other), knownSeconds, isQuick);
+  if (!found || !learnt)
+    return found ? found : learnt;
+  learnt->judged += found->judged;
+  if (isBetter(found->plan, learnt->plan))
+    std::swap(found->plan, learnt->plan);
+  return learnt;
+}
+
+std::optional<PlanDrafts::Found>
+PlanDrafts::learn(const ScheduleShape &shape, const Cuts &cuts,
+                  DraftLimits limits, std::optional<Draft> best,
+                  double knownSeconds, bool isQuick) {
   constexpr size_t mostPlans = 5;
   DraftBudgets budgets(std::move(limits), freeBytes,
                        /*hasRoom=*/splitsBackward(shape.kind));

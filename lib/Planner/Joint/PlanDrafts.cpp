@@ -116,6 +116,15 @@ std::optional<Draft> PlanDrafts::draftAgain(const ScheduleShape &shape,
   return again;
 }
 
+std::optional<StageMix> PlanDrafts::findMix(const PositionPart &part,
+                                            const ChainStates &states,
+                                            const DraftLimits &limits,
+                                            size_t position) {
+  double budget = limits.budgets[position];
+  return limits.countsWork ? mixer.find(part, states, budget)
+                           : mixer.findWithoutWork(part, states, budget);
+}
+
 bool PlanDrafts::complete(const ScheduleShape &shape, const DraftLimits &limits,
                           const std::vector<double> &prices, Draft &draft) {
   constexpr double shares[] = {1, 0.93, 0.8};
@@ -136,10 +145,10 @@ bool PlanDrafts::complete(const ScheduleShape &shape, const DraftLimits &limits,
   draft.prices = prices;
   draft.limits = limits;
   for (size_t position = 0; position < parts.size(); ++position) {
-    auto mix = mixer.find(parts[position], draft.states, budgets[position]);
-    if (!mix && mixer.collectFitting(parts[position], draft.states,
-                                     budgets[position]))
-      mix = mixer.find(parts[position], draft.states, budgets[position]);
+    auto mix = findMix(parts[position], draft.states, limits, position);
+    if (!mix &&
+        mixer.collectFitting(parts[position], draft.states, budgets[position]))
+      mix = findMix(parts[position], draft.states, limits, position);
     if (!mix)
       return false;
     draft.mixes.push_back(std::move(*mix));
@@ -172,8 +181,7 @@ void PlanDrafts::improve(const ScheduleShape &shape, const DraftLimits &limits,
         std::vector<PositionPart> parts = getParts(shape, other.counts, limits);
         bool fits = true;
         for (int64_t position : {border, border + 1}) {
-          auto mix = mixer.find(parts[position], draft.states,
-                                limits.budgets[position]);
+          auto mix = findMix(parts[position], draft.states, limits, position);
           fits = mix.has_value();
           if (!fits)
             break;

@@ -57,10 +57,15 @@ private:
   /// What a judged plan says of its draft.
   DraftBudgets::Plan describe(const ScheduleShape &shape, const Draft &draft,
                               const JudgedPlan &plan) const;
-  /// Begins with the stages and states of `best`, if any.
+  /// Begins with the stages and states of `best`, if any. What passes need is
+  /// an estimate, and plans of units are not made for it: where drafts seem to
+  /// lose by leaving room for that, what they leave out is learnt instead.
   std::optional<Found> findFrom(const ScheduleShape &shape, const Cuts &cuts,
                                 DraftLimits limits, std::optional<Draft> best,
                                 double knownSeconds, bool isQuick);
+  std::optional<Found> learn(const ScheduleShape &shape, const Cuts &cuts,
+                             DraftLimits limits, std::optional<Draft> best,
+                             double knownSeconds, bool isQuick);
   /// The parts of all positions, whose passes count once, and what is once per
   /// step its share of a micro-batch.
   std::vector<PositionPart> getParts(const ScheduleShape &shape,
@@ -82,6 +87,9 @@ private:
   std::optional<std::vector<double>>
   getPrices(const std::vector<PositionPart> &parts,
             const std::vector<double> &budgets);
+  std::optional<StageMix> findMix(const PositionPart &part,
+                                  const ChainStates &states,
+                                  const DraftLimits &limits, size_t position);
   /// A draft that has stages and states; false: nothing is found that fits.
   bool complete(const ScheduleShape &shape, const DraftLimits &limits,
                 const std::vector<double> &prices, Draft &draft);

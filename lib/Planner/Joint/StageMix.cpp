@@ -6,6 +6,8 @@
 
 #include "StageMix.h"
 
+#include "parplan/Support/Never.h"
+
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
@@ -41,16 +43,20 @@ StageMixer::getGroups(const PositionPart &part,
   return groups;
 }
 
-const BlockPlan *StageMixer::collect(const Group &group, const Weights &weights,
-                                     ModeSet modes) {
+const StageMixer::Collected *
+StageMixer::collect(const Group &group, const Weights &weights, ModeSet modes) {
   const BlockPlan *plan =
       oracles.getPlan(group.type, weights, modes, group.in, group.out);
+  if (!plan)
+    return nullptr;
   auto &known = collected[{group.type, group.in, group.out}];
-  if (plan && llvm::none_of(known, [&](const BlockPlan *other) {
-        return other->cost == plan->cost;
-      }))
-    known.push_back(plan);
-  return plan;
+  auto found = llvm::find_if(known, [&](const Collected &other) {
+    return other.plan->cost == plan->cost;
+  });
+  if (found == known.end())
+    found =
+        known.insert(found, {plan, oracles.getWorkBytes(group.type, *plan)});
+  return &*found;
 }
 
 void StageMixer::collect(const PositionPart &part, const ChainStates &states,
@@ -86,30 +92,34 @@ bool StageMixer::collectFitting(const PositionPart &part,
     for (const Group &group : groups) {
       Weights weights =
           price ? part.weights[group.chunk] : MemoryDual::getNoWeights();
-      const BlockPlan *plan = collect(
+      const Collected *of = collect(
           group,
           MemoryDual::addPrice(weights, price.value_or(1), part, group.chunk),
           allModes);
-      if (!plan)
+      if (!of)
         return std::nullopt;
+      const CostVector &cost = of->plan->cost;
       auto count = static_cast<double>(group.units.size());
-      all.cost += count * part.weights[group.chunk].get(plan->cost);
-      all.bytes += count * part.getBytes(group.chunk, plan->cost);
+      all.cost += count * part.weights[group.chunk].get(cost);
+      all.bytes += count * part.getBytes(group.chunk, cost);
+      all.workBytes = std::max(all.workBytes, of->workBytes);
     }
     return all;
+  };
+  auto fits = [&](const Candidate &all) {
+    return all.bytes + all.workBytes <= freeBytes;
   };
   std::optional<Candidate> smallest = sum(std::nullopt), fastest = sum(0);
   if (!smallest || !fastest || smallest->bytes > freeBytes)
     return false;
   // The best price is between those of the nearest on both sides.
-  for (int round = 0; round < mostPrices && fastest->bytes > freeBytes;
-       ++round) {
+  for (int round = 0; round < mostPrices && !fits(*fastest); ++round) {
     auto between = sum((smallest->cost - fastest->cost) /
                        (fastest->bytes - smallest->bytes));
-    if (!between || between->bytes == smallest->bytes ||
-        between->bytes == fastest->bytes)
+    if (!between || between->bytes >= fastest->bytes ||
+        between->bytes <= smallest->bytes)
       break;
-    (between->bytes > freeBytes ? fastest : smallest) = between;
+    (fits(*between) ? smallest : fastest) = between;
   }
   return true;
 }
@@ -120,9 +130,9 @@ StageMixer::getCandidates(const Group &group, const PositionPart &part) const {
   auto known = collected.find({group.type, group.in, group.out});
   if (known == collected.end())
     return candidates;
-  for (const BlockPlan *plan : known->second)
+  for (const auto &[plan, workBytes] : known->second)
     candidates.push_back({plan, part.weights[group.chunk].get(plan->cost),
-                          part.getBytes(group.chunk, plan->cost)});
+                          part.getBytes(group.chunk, plan->cost), workBytes});
   return candidates;
 }
 
@@ -308,14 +318,13 @@ static std::optional<Sum> findCheapest(llvm::ArrayRef<Sum> sums,
   return sums[best->first].add(options[best->second], best->second);
 }
 
-std::optional<StageMix> StageMixer::find(const PositionPart &part,
-                                         const ChainStates &states,
-                                         double freeBytes) {
-  std::vector<Group> groups = getGroups(part, states);
+std::optional<StageMix> StageMixer::findWithin(const PositionPart &part,
+                                               const std::vector<Group> &groups,
+                                               const Candidates &candidates,
+                                               double freeBytes) {
   std::vector<std::vector<Option>> mixes;
-  for (const Group &group : groups) {
-    mixes.push_back(mix(getCandidates(group, part),
-                        static_cast<int64_t>(group.units.size())));
+  for (auto [group, ofGroup] : llvm::zip_equal(groups, candidates)) {
+    mixes.push_back(mix(ofGroup, static_cast<int64_t>(group.units.size())));
     if (mixes.back().empty())
       return std::nullopt;
   }
@@ -329,14 +338,96 @@ std::optional<StageMix> StageMixer::find(const PositionPart &part,
   StageMix result;
   result.weighted = best->cost;
   result.bytes = best->bytes;
+  std::vector<std::vector<const Candidate *>> chosen;
   for (const UnitRange &range : part.ranges)
-    result.plans.emplace_back(range.end - range.first, nullptr);
+    chosen.emplace_back(range.end - range.first, nullptr);
   for (size_t index = 0; index < groups.size(); ++index) {
-    auto unit = groups[index].units.begin();
-    for (auto [plan, count] : mixes[index][best->chosen[index]].parts)
-      for (int64_t time = 0; time < count; ++time, ++unit)
-        result.plans[groups[index].chunk]
-                    [*unit - part.ranges[groups[index].chunk].first] = plan;
+    const Group &group = groups[index];
+    std::vector<const Candidate *> ofGroup;
+    for (auto [plan, count] : mixes[index][best->chosen[index]].parts) {
+      const BlockPlan *wanted = plan;
+      const Candidate &candidate =
+          *llvm::find_if(candidates[index], [&](const Candidate &of) {
+            return of.plan == wanted;
+          });
+      ofGroup.insert(ofGroup.end(), count, &candidate);
+    }
+    // Backward passes come to the last ones first.
+    llvm::stable_sort(ofGroup, [](const auto *one, const auto *other) {
+      return one->workBytes > other->workBytes;
+    });
+    for (auto [unit, candidate] : llvm::zip_equal(group.units, ofGroup))
+      chosen[group.chunk][unit - part.ranges[group.chunk].first] = candidate;
+  }
+  for (const std::vector<const Candidate *> &ofChunk : chosen) {
+    std::vector<const BlockPlan *> &plans = result.plans.emplace_back();
+    for (const Candidate *candidate : ofChunk)
+      plans.push_back(candidate->plan);
+    double behind = 0;
+    for (const Candidate *candidate : llvm::reverse(ofChunk)) {
+      double work = candidate->workBytes - behind;
+      if (work > result.workBytes) {
+        result.workBytes = work;
+        result.mostWork = candidate->workBytes;
+      }
+      behind += candidate->plan->cost.savedBytes;
+    }
   }
   return result;
+}
+
+std::optional<StageMix> StageMixer::findWithoutWork(const PositionPart &part,
+                                                    const ChainStates &states,
+                                                    double freeBytes) const {
+  std::vector<Group> groups = getGroups(part, states);
+  Candidates candidates;
+  for (const Group &group : groups)
+    candidates.push_back(getCandidates(group, part));
+  auto mix = findWithin(part, groups, candidates, freeBytes);
+  if (mix)
+    mix->workBytes = mix->mostWork = 0;
+  return mix;
+}
+
+std::optional<StageMix> StageMixer::find(const PositionPart &part,
+                                         const ChainStates &states,
+                                         double freeBytes) {
+  constexpr int mostRounds = 4;
+  std::vector<Group> groups = getGroups(part, states);
+  Candidates candidates;
+  // What a mix needs during passes at least: that of its last unit.
+  double leastWork = 0;
+  for (const Group &group : groups) {
+    std::vector<Candidate> &ofGroup =
+        candidates.emplace_back(getCandidates(group, part));
+    double least = never;
+    for (const Candidate &candidate : ofGroup)
+      least = std::min(least, candidate.workBytes);
+    if (group.units.back() + 1 == part.ranges[group.chunk].end)
+      leastWork = std::max(leastWork, least);
+  }
+  // What exceeds the memory by more than that has less without it, or with
+  // plans that need less.
+  std::optional<StageMix> best;
+  auto offer = [&](std::optional<StageMix> mix) {
+    if (mix && mix->bytes + mix->workBytes <= freeBytes &&
+        (!best || mix->weighted < best->weighted))
+      best = std::move(mix);
+  };
+  for (int round = 0; round < mostRounds; ++round) {
+    auto mix = findWithin(part, groups, candidates, freeBytes - leastWork);
+    if (!mix || (best && mix->weighted >= best->weighted))
+      break;
+    double work = mix->workBytes, mostWork = mix->mostWork;
+    bool isEnough = mix->bytes + work <= freeBytes;
+    offer(std::move(mix));
+    if (isEnough)
+      break;
+    offer(findWithin(part, groups, candidates, freeBytes - work));
+    for (std::vector<Candidate> &ofGroup : candidates)
+      llvm::erase_if(ofGroup, [&](const Candidate &candidate) {
+        return candidate.workBytes >= mostWork;
+      });
+  }
+  return best;
 }

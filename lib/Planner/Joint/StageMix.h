@@ -26,6 +26,9 @@ struct StageMix {
   double weighted = 0;
   /// Those of all units at the moment of the position.
   double bytes = 0;
+  /// What a backward pass needs beside these at most: behind the unit that it
+  /// has come to, nothing is saved any more. And what that unit needs.
+  double workBytes = 0, mostWork = 0;
 };
 
 /// Finds the cheapest plans of a position that fit. Equal units have at most
@@ -52,6 +55,10 @@ public:
   /// was found to fit.
   std::optional<StageMix> find(const PositionPart &part,
                                const ChainStates &states, double freeBytes);
+  /// Whatever passes need: it counts as nothing.
+  std::optional<StageMix> findWithoutWork(const PositionPart &part,
+                                          const ChainStates &states,
+                                          double freeBytes) const;
 
 private:
   /// Units with the same candidates.
@@ -62,7 +69,7 @@ private:
   };
   struct Candidate {
     const BlockPlan *plan = nullptr;
-    double cost = 0, bytes = 0;
+    double cost = 0, bytes = 0, workBytes = 0;
   };
   /// So many of each candidate of each group.
   struct Option {
@@ -72,11 +79,21 @@ private:
 
   std::vector<Group> getGroups(const PositionPart &part,
                                const ChainStates &states) const;
+  struct Collected {
+    const BlockPlan *plan;
+    double workBytes;
+  };
   /// Null: there is none.
-  const BlockPlan *collect(const Group &group, const Weights &weights,
+  const Collected *collect(const Group &group, const Weights &weights,
                            ModeSet modes);
+  using Candidates = std::vector<std::vector<Candidate>>;
   std::vector<Candidate> getCandidates(const Group &group,
                                        const PositionPart &part) const;
+  /// The cheapest within so many bytes, whatever passes need.
+  static std::optional<StageMix> findWithin(const PositionPart &part,
+                                            const std::vector<Group> &groups,
+                                            const Candidates &candidates,
+                                            double freeBytes);
   static std::vector<Option> mix(std::vector<Candidate> candidates,
                                  int64_t count);
   static void prune(std::vector<Option> &options, size_t most);
@@ -88,7 +105,7 @@ private:
   AskedOracles &oracles;
   const MemoryDual &dual;
   /// By type and states.
-  std::map<std::array<int, 3>, std::vector<const BlockPlan *>> collected;
+  std::map<std::array<int, 3>, std::vector<Collected>> collected;
 };
 
 } // namespace parplan

@@ -40,6 +40,9 @@ public:
   /// Null where the states are impossible, or the oracle has but a bound.
   const BlockPlan *getPlan(int type, const Weights &weights, ModeSet modes,
                            int in, int out);
+  double getWorkBytes(int type, const BlockPlan &plan) {
+    return oracles[type]->getWorkBytes(plan);
+  }
   int getModeCount(int type) const { return oracles[type]->getModeCount(); }
   int getInCount(int type) const { return oracles[type]->getInCount(); }
   int getOutCount(int type) const { return oracles[type]->getOutCount(); }

@@ -17,8 +17,8 @@ using namespace parplan;
 static constexpr int64_t tableLimit = int64_t(1) << 22;
 
 UnitOracle::UnitOracle(std::vector<int> numbers,
-                       std::function<UnitNetwork(int)> given)
-    : make(std::move(given)) {
+                       std::function<UnitNetwork(int)> given, GetWork givenWork)
+    : make(std::move(given)), getWork(std::move(givenWork)) {
   for (int number : numbers)
     modes.emplace_back().number = number;
   UnitNetwork first = make(modes.front().number);

@@ -23,7 +23,11 @@ class UnitOracle : public BlockOracle {
 public:
   /// `modes` are those that differ; what `make` gives of them has the same
   /// variables. A single one is made at once, others when they are asked for.
-  UnitOracle(std::vector<int> modes, std::function<UnitNetwork(int)> make);
+  /// `getWork` gives what a pass needs with a plan; empty: nothing.
+  using GetWork =
+      std::function<double(const BlockPlan &, const UnitVariables &variables)>;
+  UnitOracle(std::vector<int> modes, std::function<UnitNetwork(int)> make,
+             GetWork getWork = {});
 
   int getInCount() const override { return inCount; }
   int getOutCount() const override { return outCount; }
@@ -34,6 +38,9 @@ public:
   double getKnownValue(const Weights &weights, ModeSet modes) const override;
   std::optional<BlockPlan> getPlan(const Weights &weights, ModeSet modes,
                                    int in, int out) override;
+  double getWorkBytes(const BlockPlan &plan) override {
+    return getWork ? getWork(plan, variables) : 0;
+  }
 
   /// Drops what only makes answers sooner.
   void forget();
@@ -88,6 +95,7 @@ private:
   VectorElimination &getOverAll(Mode &mode);
 
   std::function<UnitNetwork(int)> make;
+  GetWork getWork;
   std::vector<Mode> modes;
   UnitVariables variables;
   /// Choices per slot of both boundaries.

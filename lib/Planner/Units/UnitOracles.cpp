@@ -10,6 +10,7 @@
 #include "UnitAgreement.h"
 #include "UnitAnswer.h"
 #include "UnitModelStorage.h"
+#include "UnitWork.h"
 #include "VariableLists.h"
 
 #include "parplan/Support/Check.h"
@@ -177,15 +178,27 @@ private:
                                       MeshKnowledge &mesh) {
     std::vector<UnitOracle> oracles;
     for (size_t kind = 0; kind < model.units.kinds.size(); ++kind)
-      oracles.emplace_back(getModes(scope, static_cast<int>(kind)),
-                           [this, scope, kind, &lists, &mesh](int mode) {
-                             return makeUnitNetwork(
-                                 model.sample, model.units, lists,
-                                 static_cast<int>(kind),
-                                 getRemaking(static_cast<int>(kind), mode),
-                                 scope, choices->opSeconds, mesh.pool);
-                           });
+      oracles.emplace_back(
+          getModes(scope, static_cast<int>(kind)),
+          [this, scope, kind, &lists, &mesh](int mode) {
+            return makeUnitNetwork(model.sample, model.units, lists,
+                                   static_cast<int>(kind),
+                                   getRemaking(static_cast<int>(kind), mode),
+                                   scope, choices->opSeconds, mesh.pool);
+          },
+          scope == UnitScope::all ? getWorkOf(static_cast<int>(kind))
+                                  : UnitOracle::GetWork());
     return oracles;
+  }
+
+  UnitOracle::GetWork getWorkOf(int kind) {
+    return [this, kind, work = std::shared_ptr<UnitWork>()](
+               const BlockPlan &plan, const UnitVariables &variables) mutable {
+      if (!work)
+        work =
+            std::make_shared<UnitWork>(model.sample, kind, getTables(), space);
+      return work->getBytes(plan, variables, getRemaking(kind, plan.mode));
+    };
   }
 
   /// Of allowed modes that are equal, as where there is nothing to make again,

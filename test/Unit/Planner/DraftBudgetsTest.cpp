@@ -35,6 +35,14 @@ TEST_F(DraftBudgetsTest, WhatWasLeftOutIsLeftFree) {
   EXPECT_EQ(getBudget(), 70);
 }
 
+TEST_F(DraftBudgetsTest, WhatAPassNeedsIsNotLeftOut) {
+  // 80 bytes of the units, 10 of a pass, and 20 more.
+  DraftBudgets::Plan plan = makePlan(20, 10);
+  plan.front().workBytes = 10;
+  EXPECT_TRUE(budgets.learn(plan));
+  EXPECT_EQ(getBudget(), 80);
+}
+
 TEST_F(DraftBudgetsTest, TheMostThatWasLeftOutCounts) {
   budgets.learn(makePlan(20, 10));
   EXPECT_TRUE(budgets.learn(makePlan(15, 5)));

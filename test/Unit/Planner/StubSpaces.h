@@ -27,8 +27,13 @@ public:
   BoundaryMatrix minimise(const Weights &weights, ModeSet modes) override;
   std::optional<BlockPlan> getPlan(const Weights &weights, ModeSet modes,
                                    int in, int out) override;
+  double getWorkBytes(const BlockPlan &plan) override {
+    return work ? work(plan) : 0;
+  }
 
   std::vector<BlockPlan> plans;
+  /// What passes need; empty: nothing.
+  std::function<double(const BlockPlan &)> work;
 
 private:
   int inCount, outCount;

@@ -106,6 +106,46 @@ struct MeshCase {
   int64_t data, tensor;
 };
 
+/// What units need when the backward pass has come to one of them: it, and all
+/// that those before it saved.
+double estimatePeak(Divided &divided, llvm::ArrayRef<BlockPlan> plans) {
+  std::vector<BlockOracle *> units;
+  for (const SearchUnit &unit : divided.oracles->getUnits())
+    units.insert(units.end(), unit.count, unit.oracle);
+  double permanent = divided.oracles->getFixedBytes(), saved = 0, most = 0;
+  for (auto [unit, plan] : llvm::zip_equal(units, plans)) {
+    permanent += plan.cost.permanentBytes;
+    saved += plan.cost.savedBytes;
+    most = std::max(most, saved + unit->getWorkBytes(plan));
+  }
+  return permanent + most;
+}
+
+TEST(UnitOraclesTest, BytesOfUnitsAndOnePassAreAboutThoseOfAStep) {
+  Divided divided(makeStep(/*blocks=*/6, /*microBatches=*/1), 2, 2);
+  double least = 0;
+  std::vector<BlockPlan> plans =
+      divided.getPlans(divided.getStepWeights(), keepMode, least);
+  PlanEvaluation evaluation = evaluatePlan(
+      divided.problem, divided.oracles->getAnswer(plans), divided.costs);
+  auto bytes = static_cast<double>(evaluation.peakBytes);
+  EXPECT_GE(estimatePeak(divided, plans), 0.9 * bytes);
+  EXPECT_LE(estimatePeak(divided, plans), 1.1 * bytes);
+}
+
+TEST(UnitOraclesTest, PassesNeedWhatTheyMakeAgain) {
+  Divided divided(makeStep(/*blocks=*/6, /*microBatches=*/1), 2, 2);
+  BlockOracle &block = *divided.oracles->getUnits()[1].oracle;
+  Weights bytes;
+  bytes.savedBytes = bytes.permanentBytes = 1;
+  auto kept = block.getPlan(bytes, keepMode, /*in=*/0, /*out=*/0);
+  auto smallest = block.getPlan(bytes, allModes, /*in=*/0, /*out=*/0);
+  ASSERT_TRUE(kept && smallest);
+  EXPECT_LT(smallest->cost.savedBytes, kept->cost.savedBytes);
+  EXPECT_GE(block.getWorkBytes(*smallest) + smallest->cost.savedBytes,
+            block.getWorkBytes(*kept) + kept->cost.savedBytes);
+}
+
 TEST(UnitOraclesTest, EqualBlocksShareAnOracle) {
   Divided divided(makeStep(/*blocks=*/5, /*microBatches=*/2), 2, 2);
   int64_t most = 0, count = 0;

@@ -1,0 +1,104 @@
+//===- StageMixTest.cpp - The plans of the units of a position ------------===//
+
+#include "StubSpaces.h"
+
+#include "lib/Planner/Joint/StageMix.h"
+
+#include <gtest/gtest.h>
+
+using namespace parplan;
+using namespace parplan::test;
+
+namespace {
+
+/// `saved` bytes of a micro-batch in flight cost so many seconds.
+BlockPlan makePlan(int mode, double seconds, double saved) {
+  BlockPlan plan;
+  plan.mode = mode;
+  plan.cost.forward = seconds;
+  plan.cost.savedBytes = saved;
+  return plan;
+}
+
+/// Blocks in a row, one micro-batch in flight.
+class StageMixTest : public testing::Test {
+protected:
+  StageMixTest()
+      : oracle(1, 1, {keep, half, none}), oracles({&oracle}, allModes),
+        dual(chain, oracles), mixer(chain, oracles, dual) {
+    chain.add(/*type=*/0, /*count=*/8, /*isEnd=*/false);
+  }
+
+  static PositionPart makePart(int blocks) {
+    Weights weights;
+    weights.forward = 1;
+    return {{{0, blocks}}, {weights}, {{1}, {0}}};
+  }
+  static ChainStates makeStates() {
+    return {std::vector<int>(8, 0), std::vector<int>(8, 0)};
+  }
+  std::optional<StageMix> find(int blocks, double freeBytes) {
+    mixer.collect(makePart(blocks), makeStates(), {0.1, 0.4, 0.6, 2});
+    return mixer.find(makePart(blocks), makeStates(), freeBytes);
+  }
+
+  const BlockPlan keep = makePlan(0, 1, 4), half = makePlan(1, 2, 2),
+                  none = makePlan(2, 4, 0);
+  ListOracle oracle;
+  AskedOracles oracles;
+  UnitChain chain;
+  MemoryDual dual;
+  StageMixer mixer;
+};
+
+} // namespace
+
+TEST_F(StageMixTest, IsTheCheapestThatFits) {
+  std::optional<StageMix> mix = find(/*blocks=*/2, /*freeBytes=*/7);
+  ASSERT_TRUE(mix);
+  EXPECT_EQ(mix->weighted, 3);
+  EXPECT_EQ(mix->bytes, 6);
+}
+
+TEST_F(StageMixTest, LeavesFreeWhatPassesNeed) {
+  oracle.work = [](const BlockPlan &plan) { return plan.mode == 0 ? 10 : 1; };
+  std::optional<StageMix> mix = find(/*blocks=*/1, /*freeBytes=*/10);
+  ASSERT_TRUE(mix);
+  EXPECT_EQ(mix->weighted, half.cost.forward);
+  EXPECT_EQ(mix->workBytes, 1);
+}
+
+TEST_F(StageMixTest, WhatNeedsMostComesFirst) {
+  // When its backward pass comes to it, the others keep nothing any more.
+  oracle.work = [](const BlockPlan &plan) { return plan.mode == 2 ? 6 : 0; };
+  oracle.plans = {keep, none};
+  std::optional<StageMix> mix = find(/*blocks=*/3, /*freeBytes=*/8);
+  ASSERT_TRUE(mix);
+  EXPECT_EQ(mix->bytes, 8);
+  EXPECT_EQ(mix->workBytes, 0);
+  EXPECT_EQ(mix->plans.front().front()->mode, none.mode);
+}
+
+TEST_F(StageMixTest, SearchesPricesWhereNoneSeemedToBeNeeded) {
+  mixer.collect(makePart(2), makeStates(), /*prices=*/{});
+  EXPECT_FALSE(mixer.find(makePart(2), makeStates(), /*freeBytes=*/6));
+  EXPECT_TRUE(mixer.collectFitting(makePart(2), makeStates(), 6));
+  std::optional<StageMix> mix = mixer.find(makePart(2), makeStates(), 6);
+  ASSERT_TRUE(mix);
+  EXPECT_EQ(mix->weighted, 3);
+}
+
+TEST_F(StageMixTest, NoPriceMakesSmallerThanTheSmallest) {
+  oracle.plans = {keep, half};
+  EXPECT_FALSE(mixer.collectFitting(makePart(2), makeStates(), 3));
+}
+
+TEST_F(StageMixTest, WhatPassesNeedMayBeLeftToWhoTriesIt) {
+  oracle.work = [](const BlockPlan &) { return 100; };
+  EXPECT_FALSE(find(/*blocks=*/2, /*freeBytes=*/8));
+  std::optional<StageMix> mix =
+      mixer.findWithoutWork(makePart(2), makeStates(), 8);
+  ASSERT_TRUE(mix);
+  EXPECT_EQ(mix->weighted, 2);
+  EXPECT_EQ(mix->workBytes, 0);
+}
