@@ -22,10 +22,8 @@ static constexpr int64_t mostSeparateGpus = 8, separateMemoryShare = 8;
 static constexpr int64_t mostUnrolledOps = 4'500'000;
 
 PlanChoice ModelCandidates::choose(SimplifiedModel first, DiagnosticEngine said,
-                                   int64_t limitBytes,
                                    DiagnosticEngine &engine) {
   Stopwatch time;
-  memoryLimitBytes = limitBytes;
   least = {first.microBatches};
   counts = {first.microBatches};
   if (request.microBatches == 0)
@@ -64,7 +62,7 @@ PlanChoice ModelCandidates::choose(SimplifiedModel first, DiagnosticEngine said,
                     options.timeBudgetSeconds - time.getSeconds(), *this);
 }
 
-void ModelCandidates::refuse(const PlanChoice &choice, int64_t memoryLimitBytes,
+void ModelCandidates::refuse(const PlanChoice &choice,
                              llvm::function_ref<WaysOut()> findWays,
                              DiagnosticEngine &engine) {
   if (choice.isFault || engine.hasErrors())

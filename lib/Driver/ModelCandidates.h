@@ -21,18 +21,20 @@ namespace parplan {
 class ModelCandidates : public CandidateOracle {
 public:
   ModelCandidates(mlir::MLIRContext &context, const CompileOptions &options,
-                  const FrontendOptions &request, const Cluster &cluster)
+                  const FrontendOptions &request, const Cluster &cluster,
+                  int64_t memoryLimitBytes)
       : context(context), options(options), request(request), cluster(cluster),
+        memoryLimitBytes(memoryLimitBytes),
         costModel(cluster, getPrecision(options)), costs(costModel) {}
 
   /// Chooses among the candidates of a model, whose first import is `first`, of
   /// which `said` was said. Reports what is wrong with the model.
   PlanChoice choose(SimplifiedModel first, DiagnosticEngine said,
-                    int64_t limitBytes, DiagnosticEngine &engine);
+                    DiagnosticEngine &engine);
 
   /// Reports why nothing was chosen; `findWays`: what would do.
-  void refuse(const PlanChoice &choice, int64_t memoryLimitBytes,
-              llvm::function_ref<WaysOut()> findWays, DiagnosticEngine &engine);
+  void refuse(const PlanChoice &choice, llvm::function_ref<WaysOut()> findWays,
+              DiagnosticEngine &engine);
 
   bool prepare(const PlanCandidate &candidate) override {
     return finish(getSmallest(candidate)).frontend.has_value();
@@ -94,6 +96,7 @@ protected:
   const CompileOptions &options;
   const FrontendOptions &request;
   const Cluster &cluster;
+  int64_t memoryLimitBytes;
   CostModel costModel;
   ClusterCosts costs;
 
@@ -119,7 +122,6 @@ private:
   void reportImpossible(const PlanCandidate &candidate,
                         DiagnosticEngine &engine);
 
-  int64_t memoryLimitBytes = 0;
   /// The first one.
   PlanCandidate least;
   std::vector<int64_t> counts;

@@ -73,8 +73,8 @@ public:
   LoweredCandidates(mlir::MLIRContext &context, const CompileOptions &options,
                     const FrontendOptions &request, const Cluster &cluster,
                     int64_t memoryLimitBytes, IRDumper &dumper, bool isEarly)
-      : ModelCandidates(context, options, request, cluster),
-        memoryLimitBytes(memoryLimitBytes), dumper(dumper),
+      : ModelCandidates(context, options, request, cluster, memoryLimitBytes),
+        dumper(dumper),
         // One processor alone would take as much from the search, what is
         // dumped is dumped once, and what is compared with a joint plan comes
         // before its program.
@@ -143,7 +143,6 @@ private:
       finishFrontend(std::move(*simplified), step, dumper, ignored);
   }
 
-  int64_t memoryLimitBytes;
   IRDumper &dumper;
   std::optional<PlanCandidate> dumped;
   /// Programs are made beside the search.
@@ -180,12 +179,12 @@ planModel(mlir::MLIRContext &context, const CompileOptions &options,
                  options.globalBatch || !info.batchSymbol.empty()};
   LoweredCandidates candidates(context, options, request, cluster,
                                memoryLimitBytes, dumper, isEarly);
-  PlanChoice choice = candidates.choose(std::move(*first), std::move(said),
-                                        memoryLimitBytes, engine);
+  PlanChoice choice =
+      candidates.choose(std::move(*first), std::move(said), engine);
   engine.append(std::move(candidates.engine));
   if (!choice.candidate) {
     candidates.refuse(
-        choice, memoryLimitBytes, [&] { return findWays(near); }, engine);
+        choice, [&] { return findWays(near); }, engine);
     return std::nullopt;
   }
   double importSeconds = firstSeconds + candidates.getImportSeconds();
@@ -295,11 +294,12 @@ PlanChoice parplan::planWithoutProgram(mlir::MLIRContext &context,
                                        const Cluster &cluster,
                                        int64_t memoryLimitBytes,
                                        DiagnosticEngine &engine) {
-  ModelCandidates candidates(context, options, request, cluster);
-  PlanChoice choice = candidates.choose(std::move(model), DiagnosticEngine(),
-                                        memoryLimitBytes, engine);
+  ModelCandidates candidates(context, options, request, cluster,
+                             memoryLimitBytes);
+  PlanChoice choice =
+      candidates.choose(std::move(model), DiagnosticEngine(), engine);
   if (!choice.candidate)
     candidates.refuse(
-        choice, memoryLimitBytes, [] { return WaysOut(); }, engine);
+        choice, [] { return WaysOut(); }, engine);
   return choice;
 }

@@ -9,6 +9,7 @@
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
+#include <limits>
 
 using namespace parplan;
 
@@ -23,9 +24,11 @@ double DraftBudgets::getLeftOut(const Plan &plan, size_t position) const {
 }
 
 double DraftBudgets::getMostLeftOut(size_t position) const {
-  double most = 0;
+  // Passes may need less than it seems, but no less than nothing.
+  double most = -std::numeric_limits<double>::infinity();
   for (const Plan &plan : plans)
-    most = std::max(most, getLeftOut(plan, position));
+    most =
+        std::max({most, getLeftOut(plan, position), -plan[position].workBytes});
   return most;
 }
 

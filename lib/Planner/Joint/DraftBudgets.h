@@ -30,8 +30,7 @@ struct DraftLimits {
 class DraftBudgets {
 public:
   /// A position has so many bytes for its units, their passes and what is left
-  /// out. Where its
-  /// micro-batches have a room, budgets hold at all moments.
+  /// out. Where its micro-batches have a room, budgets hold at all moments.
   DraftBudgets(DraftLimits limits, double freeBytes, bool hasRoom)
       : limits(std::move(limits)), freeBytes(freeBytes), hasRoom(hasRoom) {}
 

@@ -46,11 +46,13 @@ static int64_t toBytes(double bytes) {
       std::clamp(bytes, 0.0, static_cast<double>(WaitingRoom::mostBytes)));
 }
 
-/// What budgets leave for micro-batches beside what is permanent.
-static WaitingRoom getRoom(const ScheduleShape &shape,
-                           const std::vector<double> &budgets,
+/// What budgets leave for micro-batches beside what is permanent, and what a
+/// pass needs.
+static WaitingRoom getRoom(const ScheduleShape &shape, const Draft &draft,
                            const std::vector<CostVector> &costs) {
-  std::vector<double> left = budgets;
+  std::vector<double> left = draft.limits.budgets;
+  for (auto [bytes, mix] : llvm::zip_equal(left, draft.mixes))
+    bytes -= mix.workBytes;
   WaitingRoom room;
   for (auto [stage, cost] : llvm::enumerate(costs)) {
     left[getPosition(shape, static_cast<int64_t>(stage))] -=
@@ -71,7 +73,7 @@ DraftEstimator::makeSchedule(const ScheduleShape &shape, const Draft &draft,
                              const Latencies &latencies, bool isLimited) const {
   WaitingRoom room;
   if (isLimited && splitsBackward(shape.kind))
-    room = getRoom(shape, draft.limits.budgets, costs);
+    room = getRoom(shape, draft, costs);
   return parplan::makeSchedule(shape, getTimes(costs), latencies, room);
 }
 

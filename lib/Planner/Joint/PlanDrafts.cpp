@@ -119,10 +119,8 @@ std::optional<Draft> PlanDrafts::draftAgain(const ScheduleShape &shape,
 std::optional<StageMix> PlanDrafts::findMix(const PositionPart &part,
                                             const ChainStates &states,
                                             const DraftLimits &limits,
-                                            size_t position) {
-  double budget = limits.budgets[position];
-  return limits.countsWork ? mixer.find(part, states, budget)
-                           : mixer.findWithoutWork(part, states, budget);
+                                            size_t position) const {
+  return mixer.find(part, states, limits.budgets[position], limits.countsWork);
 }
 
 bool PlanDrafts::complete(const ScheduleShape &shape, const DraftLimits &limits,
@@ -146,11 +144,15 @@ bool PlanDrafts::complete(const ScheduleShape &shape, const DraftLimits &limits,
   draft.limits = limits;
   for (size_t position = 0; position < parts.size(); ++position) {
     auto mix = findMix(parts[position], draft.states, limits, position);
-    if (!mix &&
-        mixer.collectFitting(parts[position], draft.states, budgets[position]))
-      mix = findMix(parts[position], draft.states, limits, position);
-    if (!mix)
-      return false;
+    if (!mix) {
+      auto price = mixer.collectFitting(parts[position], draft.states,
+                                        budgets[position], limits.countsWork);
+      if (price)
+        mix = findMix(parts[position], draft.states, limits, position);
+      if (!mix)
+        return false;
+      draft.prices[position] = std::max(draft.prices[position], *price);
+    }
     draft.mixes.push_back(std::move(*mix));
   }
   draft.seconds = estimator.getSeconds(shape, draft);

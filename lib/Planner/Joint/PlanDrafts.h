@@ -89,7 +89,8 @@ private:
             const std::vector<double> &budgets);
   std::optional<StageMix> findMix(const PositionPart &part,
                                   const ChainStates &states,
-                                  const DraftLimits &limits, size_t position);
+                                  const DraftLimits &limits,
+                                  size_t position) const;
   /// A draft that has stages and states; false: nothing is found that fits.
   bool complete(const ScheduleShape &shape, const DraftLimits &limits,
                 const std::vector<double> &prices, Draft &draft);

@@ -43,20 +43,24 @@ StageMixer::getGroups(const PositionPart &part,
   return groups;
 }
 
-const StageMixer::Collected *
+std::optional<StageMixer::Collected>
 StageMixer::collect(const Group &group, const Weights &weights, ModeSet modes) {
   const BlockPlan *plan =
       oracles.getPlan(group.type, weights, modes, group.in, group.out);
   if (!plan)
-    return nullptr;
+    return std::nullopt;
   auto &known = collected[{group.type, group.in, group.out}];
   auto found = llvm::find_if(known, [&](const Collected &other) {
     return other.plan->cost == plan->cost;
   });
+  if (found != known.end() && *found->plan == *plan)
+    return *found;
+  Collected made = {plan, oracles.getWorkBytes(group.type, *plan)};
   if (found == known.end())
-    found =
-        known.insert(found, {plan, oracles.getWorkBytes(group.type, *plan)});
-  return &*found;
+    known.push_back(made);
+  else if (made.workBytes < found->workBytes)
+    *found = made;
+  return made;
 }
 
 void StageMixer::collect(const PositionPart &part, const ChainStates &states,
@@ -82,8 +86,10 @@ void StageMixer::collect(const PositionPart &part, const ChainStates &states,
   }
 }
 
-bool StageMixer::collectFitting(const PositionPart &part,
-                                const ChainStates &states, double freeBytes) {
+std::optional<double> StageMixer::collectFitting(const PositionPart &part,
+                                                 const ChainStates &states,
+                                                 double freeBytes,
+                                                 bool countsWork) {
   constexpr int mostPrices = 4;
   std::vector<Group> groups = getGroups(part, states);
   // All at a price, or the smallest; nullopt: there are none.
@@ -92,7 +98,7 @@ bool StageMixer::collectFitting(const PositionPart &part,
     for (const Group &group : groups) {
       Weights weights =
           price ? part.weights[group.chunk] : MemoryDual::getNoWeights();
-      const Collected *of = collect(
+      auto of = collect(
           group,
           MemoryDual::addPrice(weights, price.value_or(1), part, group.chunk),
           allModes);
@@ -106,22 +112,28 @@ bool StageMixer::collectFitting(const PositionPart &part,
     }
     return all;
   };
+  // What passes need is no more than that of the unit that needs most.
   auto fits = [&](const Candidate &all) {
-    return all.bytes + all.workBytes <= freeBytes;
+    return all.bytes + (countsWork ? all.workBytes : 0) <= freeBytes;
   };
   std::optional<Candidate> smallest = sum(std::nullopt), fastest = sum(0);
   if (!smallest || !fastest || smallest->bytes > freeBytes)
-    return false;
+    return std::nullopt;
   // The best price is between those of the nearest on both sides.
+  double best = 0;
   for (int round = 0; round < mostPrices && !fits(*fastest); ++round) {
-    auto between = sum((smallest->cost - fastest->cost) /
-                       (fastest->bytes - smallest->bytes));
+    if (smallest->bytes >= fastest->bytes || smallest->cost <= fastest->cost)
+      break;
+    double price =
+        (smallest->cost - fastest->cost) / (fastest->bytes - smallest->bytes);
+    auto between = sum(price);
     if (!between || between->bytes >= fastest->bytes ||
         between->bytes <= smallest->bytes)
       break;
+    best = price;
     (fits(*between) ? smallest : fastest) = between;
   }
-  return true;
+  return best;
 }
 
 std::vector<StageMixer::Candidate>
@@ -318,10 +330,10 @@ static std::optional<Sum> findCheapest(llvm::ArrayRef<Sum> sums,
   return sums[best->first].add(options[best->second], best->second);
 }
 
-std::optional<StageMix> StageMixer::findWithin(const PositionPart &part,
-                                               const std::vector<Group> &groups,
-                                               const Candidates &candidates,
-                                               double freeBytes) {
+std::optional<StageMixer::Within>
+StageMixer::findWithin(const PositionPart &part,
+                       const std::vector<Group> &groups,
+                       const Candidates &candidates, double freeBytes) {
   std::vector<std::vector<Option>> mixes;
   for (auto [group, ofGroup] : llvm::zip_equal(groups, candidates)) {
     mixes.push_back(mix(ofGroup, static_cast<int64_t>(group.units.size())));
@@ -335,12 +347,17 @@ std::optional<StageMix> StageMixer::findWithin(const PositionPart &part,
   auto best = findCheapest<Option>(sums, mixes.back(), freeBytes);
   if (!best)
     return std::nullopt;
-  StageMix result;
-  result.weighted = best->cost;
-  result.bytes = best->bytes;
-  std::vector<std::vector<const Candidate *>> chosen;
+  Within result;
+  result.mix.weighted = best->cost;
+  result.mix.bytes = best->bytes;
+  // Of each unit, with the number of its group.
+  struct Chosen {
+    const Candidate *candidate = nullptr;
+    size_t group = 0;
+  };
+  std::vector<std::vector<Chosen>> chosen;
   for (const UnitRange &range : part.ranges)
-    chosen.emplace_back(range.end - range.first, nullptr);
+    chosen.emplace_back(range.end - range.first);
   for (size_t index = 0; index < groups.size(); ++index) {
     const Group &group = groups[index];
     std::vector<const Candidate *> ofGroup;
@@ -357,18 +374,20 @@ std::optional<StageMix> StageMixer::findWithin(const PositionPart &part,
       return one->workBytes > other->workBytes;
     });
     for (auto [unit, candidate] : llvm::zip_equal(group.units, ofGroup))
-      chosen[group.chunk][unit - part.ranges[group.chunk].first] = candidate;
+      chosen[group.chunk][unit - part.ranges[group.chunk].first] = {candidate,
+                                                                    index};
   }
-  for (const std::vector<const Candidate *> &ofChunk : chosen) {
-    std::vector<const BlockPlan *> &plans = result.plans.emplace_back();
-    for (const Candidate *candidate : ofChunk)
-      plans.push_back(candidate->plan);
+  for (const std::vector<Chosen> &ofChunk : chosen) {
+    std::vector<const BlockPlan *> &plans = result.mix.plans.emplace_back();
+    for (const Chosen &of : ofChunk)
+      plans.push_back(of.candidate->plan);
     double behind = 0;
-    for (const Candidate *candidate : llvm::reverse(ofChunk)) {
+    for (const auto &[candidate, group] : llvm::reverse(ofChunk)) {
       double work = candidate->workBytes - behind;
-      if (work > result.workBytes) {
-        result.workBytes = work;
+      if (work > result.mix.workBytes) {
+        result.mix.workBytes = work;
         result.mostWork = candidate->workBytes;
+        result.group = group;
       }
       behind += candidate->plan->cost.savedBytes;
     }
@@ -376,22 +395,10 @@ std::optional<StageMix> StageMixer::findWithin(const PositionPart &part,
   return result;
 }
 
-std::optional<StageMix> StageMixer::findWithoutWork(const PositionPart &part,
-                                                    const ChainStates &states,
-                                                    double freeBytes) const {
-  std::vector<Group> groups = getGroups(part, states);
-  Candidates candidates;
-  for (const Group &group : groups)
-    candidates.push_back(getCandidates(group, part));
-  auto mix = findWithin(part, groups, candidates, freeBytes);
-  if (mix)
-    mix->workBytes = mix->mostWork = 0;
-  return mix;
-}
-
 std::optional<StageMix> StageMixer::find(const PositionPart &part,
                                          const ChainStates &states,
-                                         double freeBytes) {
+                                         double freeBytes,
+                                         bool countsWork) const {
   constexpr int mostRounds = 4;
   std::vector<Group> groups = getGroups(part, states);
   Candidates candidates;
@@ -400,6 +407,9 @@ std::optional<StageMix> StageMixer::find(const PositionPart &part,
   for (const Group &group : groups) {
     std::vector<Candidate> &ofGroup =
         candidates.emplace_back(getCandidates(group, part));
+    if (!countsWork)
+      for (Candidate &candidate : ofGroup)
+        candidate.workBytes = 0;
     double least = never;
     for (const Candidate &candidate : ofGroup)
       least = std::min(least, candidate.workBytes);
@@ -409,25 +419,25 @@ std::optional<StageMix> StageMixer::find(const PositionPart &part,
   // What exceeds the memory by more than that has less without it, or with
   // plans that need less.
   std::optional<StageMix> best;
-  auto offer = [&](std::optional<StageMix> mix) {
-    if (mix && mix->bytes + mix->workBytes <= freeBytes &&
-        (!best || mix->weighted < best->weighted))
-      best = std::move(mix);
+  auto offer = [&](std::optional<Within> found) {
+    if (found && found->mix.bytes + found->mix.workBytes <= freeBytes &&
+        (!best || found->mix.weighted < best->weighted))
+      best = std::move(found->mix);
   };
   for (int round = 0; round < mostRounds; ++round) {
-    auto mix = findWithin(part, groups, candidates, freeBytes - leastWork);
-    if (!mix || (best && mix->weighted >= best->weighted))
+    auto found = findWithin(part, groups, candidates, freeBytes - leastWork);
+    if (!found || (best && found->mix.weighted >= best->weighted))
       break;
-    double work = mix->workBytes, mostWork = mix->mostWork;
-    bool isEnough = mix->bytes + work <= freeBytes;
-    offer(std::move(mix));
+    double work = found->mix.workBytes, mostWork = found->mostWork;
+    std::vector<Candidate> &ofMost = candidates[found->group];
+    bool isEnough = found->mix.bytes + work <= freeBytes;
+    offer(std::move(found));
     if (isEnough)
       break;
     offer(findWithin(part, groups, candidates, freeBytes - work));
-    for (std::vector<Candidate> &ofGroup : candidates)
-      llvm::erase_if(ofGroup, [&](const Candidate &candidate) {
-        return candidate.workBytes >= mostWork;
-      });
+    llvm::erase_if(ofMost, [&](const Candidate &candidate) {
+      return candidate.workBytes >= mostWork;
+    });
   }
   return best;
 }

@@ -27,8 +27,9 @@ struct StageMix {
   /// Those of all units at the moment of the position.
   double bytes = 0;
   /// What a backward pass needs beside these at most: behind the unit that it
-  /// has come to, nothing is saved any more. And what that unit needs.
-  double workBytes = 0, mostWork = 0;
+  /// has come to, nothing is saved any more. What waits there for gradients of
+  /// weights is limited by rooms (`DraftEstimator`).
+  double workBytes = 0;
 };
 
 /// Finds the cheapest plans of a position that fit. Equal units have at most
@@ -47,18 +48,17 @@ public:
 
   /// Adds the plans that are best for prices at which all in these states just
   /// fit: less memory does for each unit alone than for all of them beside each
-  /// other. False: none do.
-  bool collectFitting(const PositionPart &part, const ChainStates &states,
-                      double freeBytes);
+  /// other. The lowest such price that was found; nullopt: the smallest plans
+  /// do not fit. `countsWork` as of `find`.
+  std::optional<double> collectFitting(const PositionPart &part,
+                                       const ChainStates &states,
+                                       double freeBytes, bool countsWork);
 
   /// Of the plans that were collected for whatever positions. Nullopt: nothing
-  /// was found to fit.
+  /// was found to fit. What passes need is left free, or not counted at all.
   std::optional<StageMix> find(const PositionPart &part,
-                               const ChainStates &states, double freeBytes);
-  /// Whatever passes need: it counts as nothing.
-  std::optional<StageMix> findWithoutWork(const PositionPart &part,
-                                          const ChainStates &states,
-                                          double freeBytes) const;
+                               const ChainStates &states, double freeBytes,
+                               bool countsWork) const;
 
 private:
   /// Units with the same candidates.
@@ -83,17 +83,23 @@ private:
     const BlockPlan *plan;
     double workBytes;
   };
-  /// Null: there is none.
-  const Collected *collect(const Group &group, const Weights &weights,
-                           ModeSet modes);
+  /// Nullopt: there is none.
+  std::optional<Collected> collect(const Group &group, const Weights &weights,
+                                   ModeSet modes);
   using Candidates = std::vector<std::vector<Candidate>>;
   std::vector<Candidate> getCandidates(const Group &group,
                                        const PositionPart &part) const;
+  /// A mix, and which unit's pass needs most.
+  struct Within {
+    StageMix mix;
+    size_t group = 0;
+    double mostWork = 0;
+  };
   /// The cheapest within so many bytes, whatever passes need.
-  static std::optional<StageMix> findWithin(const PositionPart &part,
-                                            const std::vector<Group> &groups,
-                                            const Candidates &candidates,
-                                            double freeBytes);
+  static std::optional<Within> findWithin(const PositionPart &part,
+                                          const std::vector<Group> &groups,
+                                          const Candidates &candidates,
+                                          double freeBytes);
   static std::vector<Option> mix(std::vector<Candidate> candidates,
                                  int64_t count);
   static void prune(std::vector<Option> &options, size_t most);

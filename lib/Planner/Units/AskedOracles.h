@@ -40,6 +40,7 @@ public:
   /// Null where the states are impossible, or the oracle has but a bound.
   const BlockPlan *getPlan(int type, const Weights &weights, ModeSet modes,
                            int in, int out);
+  /// Asked anew each time.
   double getWorkBytes(int type, const BlockPlan &plan) {
     return oracles[type]->getWorkBytes(plan);
   }

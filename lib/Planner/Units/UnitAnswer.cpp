@@ -56,11 +56,7 @@ void UnitAnswer::add(int number, const BlockPlan &plan,
     int choice = variable < 0 ? 0 : plan.choices[variable];
     answer.rest[value] = tables.layouts.get(tables.rests[sampled][choice]);
     isPlaced[value] = true;
-    // Copies of what crosses a boundary are of the unit that reads them.
-    bool isOwnCopy = part == Part::own ||
-                     (part != Part::shared && sample.values[sampled].maker < 0);
-    if (remaking.gathersAgain && isOwnCopy &&
-        problem.values[value].kind == ValueKind::activation)
+    if (gathersAgain(sample, sampled, remaking))
       answer.gathersAgain[value] = true;
   }
 }

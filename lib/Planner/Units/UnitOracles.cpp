@@ -132,6 +132,7 @@ struct UnitOracles::Storage {
 
   void forget() {
     known->pool->forget();
+    works.clear();
     for (OfScope &own : ofScopes)
       if (own.isReady)
         for (UnitOracle &oracle : own.oracles)
@@ -177,7 +178,13 @@ private:
   std::vector<UnitOracle> makeOracles(UnitScope scope, UnitLists &lists,
                                       MeshKnowledge &mesh) {
     std::vector<UnitOracle> oracles;
-    for (size_t kind = 0; kind < model.units.kinds.size(); ++kind)
+    for (size_t kind = 0; kind < model.units.kinds.size(); ++kind) {
+      UnitOracle::GetWork getWork;
+      if (scope == UnitScope::all)
+        getWork = [this, kind](const BlockPlan &plan,
+                               const UnitVariables &ofKind) {
+          return getWorkBytes(static_cast<int>(kind), plan, ofKind);
+        };
       oracles.emplace_back(
           getModes(scope, static_cast<int>(kind)),
           [this, scope, kind, &lists, &mesh](int mode) {
@@ -186,19 +193,18 @@ private:
                                    getRemaking(static_cast<int>(kind), mode),
                                    scope, choices->opSeconds, mesh.pool);
           },
-          scope == UnitScope::all ? getWorkOf(static_cast<int>(kind))
-                                  : UnitOracle::GetWork());
+          std::move(getWork));
+    }
     return oracles;
   }
 
-  UnitOracle::GetWork getWorkOf(int kind) {
-    return [this, kind, work = std::shared_ptr<UnitWork>()](
-               const BlockPlan &plan, const UnitVariables &variables) mutable {
-      if (!work)
-        work =
-            std::make_shared<UnitWork>(model.sample, kind, getTables(), space);
-      return work->getBytes(plan, variables, getRemaking(kind, plan.mode));
-    };
+  /// Like the oracles themselves it is asked by one thread at a time.
+  double getWorkBytes(int kind, const BlockPlan &plan,
+                      const UnitVariables &ofKind) {
+    std::unique_ptr<UnitWork> &work = works[kind];
+    if (!work)
+      work = std::make_unique<UnitWork>(model.sample, kind, getTables(), space);
+    return work->getBytes(plan, ofKind, getRemaking(kind, plan.mode));
   }
 
   /// Of allowed modes that are equal, as where there is nothing to make again,
@@ -227,6 +233,8 @@ private:
   std::optional<UnitTables> tables;
   /// Per kind and mode.
   std::vector<std::vector<UnitRemaking>> remakings;
+  /// Of the kinds that were asked for.
+  std::map<int, std::unique_ptr<UnitWork>> works;
   std::array<OfScope, unitScopeCount> ofScopes;
 };
 

@@ -10,6 +10,17 @@ using namespace parplan;
 
 using Part = StepUnits::Part;
 
+bool parplan::gathersAgain(const UnitSample &sample, int value,
+                           const UnitRemaking &remaking) {
+  const UnitSample::Value &description = sample.values[value];
+  Part part = description.part;
+  bool isOwnCopy =
+      part == Part::own ||
+      ((part == Part::before || part == Part::behind) && description.maker < 0);
+  return remaking.gathersAgain && isOwnCopy &&
+         sample.problem.values[value].kind == ValueKind::activation;
+}
+
 UnitRemaking parplan::getRemaking(const UnitSample &sample, int kind,
                                   UnitMode mode) {
   const PlanningProblem &problem = sample.problem;

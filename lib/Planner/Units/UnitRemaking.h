@@ -22,6 +22,11 @@ struct UnitRemaking {
   bool operator==(const UnitRemaking &other) const = default;
 };
 
+/// Whether copies of a value are made again: those of what crosses a boundary
+/// are of the unit that reads them.
+bool gathersAgain(const UnitSample &sample, int value,
+                  const UnitRemaking &remaking);
+
 UnitRemaking getRemaking(const UnitSample &sample, int kind, UnitMode mode);
 
 } // namespace parplan

@@ -7,13 +7,11 @@
 #include "UnitWork.h"
 
 #include "lib/Planner/Evaluation/NumberedPlan.h"
-#include "lib/Planner/Evaluation/StageMemory.h"
+#include "lib/Planner/Evaluation/StageBytes.h"
 
 #include <algorithm>
 
 using namespace parplan;
-
-using Part = StepUnits::Part;
 
 /// One micro-batch, whatever the step has.
 static PlanningProblem getProblemOf(const PlanningProblem &sample,
@@ -47,6 +45,11 @@ PlanningAnswer UnitWork::getAnswer(const BlockPlan &plan,
                                    const UnitRemaking &remaking) const {
   PlanningAnswer answer;
   answer.mesh = space.mesh;
+  // A unit that updates nothing does not look like one of a training step.
+  answer.pipeline.emplace();
+  answer.pipeline->shape.kind = llvm::any_of(sample.phases, isBackward)
+                                    ? ScheduleKind::oneForwardOneBackward
+                                    : ScheduleKind::forwardOnly;
   for (int op = range.firstOp; op < range.endOp; ++op) {
     int choice = plan.choices[variables.ofDecision[sample.decisions.ofOp[op]]];
     answer.assignments.push_back(tables.assignments[op][choice]);
@@ -60,9 +63,7 @@ PlanningAnswer UnitWork::getAnswer(const BlockPlan &plan,
         rests.empty() ? Sharding::getReplicated(description.shape.size())
                       : tables.layouts.get(
                             rests[variable < 0 ? 0 : plan.choices[variable]]));
-    answer.gathersAgain.push_back(remaking.gathersAgain &&
-                                  sample.values[value].part != Part::shared &&
-                                  description.kind == ValueKind::activation);
+    answer.gathersAgain.push_back(gathersAgain(sample, value, remaking));
   }
   return answer;
 }
@@ -71,10 +72,13 @@ double UnitWork::getBytes(const BlockPlan &plan, const UnitVariables &variables,
                           const UnitRemaking &remaking) {
   PlanningAnswer answer = getAnswer(plan, variables, remaking);
   NumberedPlan numbered(numbers, answer);
-  MemoryPeak peak = getMemoryPeak(numbered);
-  int64_t bytes = peak.bytes - peak.gradientBytes;
-  for (auto [index, value] : llvm::enumerate(problem.values))
-    if (value.kind != ValueKind::activation)
-      bytes -= numbered.getBytes(static_cast<int>(index));
-  return std::max(0.0, static_cast<double>(bytes) - plan.cost.savedBytes);
+  Execution execution = getExecution(numbered);
+  StageBytes bytes(numbered, execution);
+  double most = 0;
+  for (Phase phase :
+       {Phase::forward, Phase::inputGradient, Phase::weightGradient}) {
+    const StageTimeline::Peak &peak = bytes.getStage(0).getPeak(phase);
+    most = std::max(most, static_cast<double>(peak.bytes - peak.gradientBytes));
+  }
+  return std::max(0.0, most - plan.cost.savedBytes);
 }

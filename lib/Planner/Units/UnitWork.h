@@ -23,8 +23,8 @@ public:
   UnitWork(const UnitSample &sample, int kind, const UnitTables &tables,
            const PlanSpace &space);
 
-  /// By the evaluator, of a step that is one micro-batch over that unit: the
-  /// peak without variables, gradients and what is saved.
+  /// By the evaluator, of one micro-batch over that unit: the peak of its
+  /// passes without gradients of parameters, beyond what is saved.
   double getBytes(const BlockPlan &plan, const UnitVariables &variables,
                   const UnitRemaking &remaking);
 

@@ -43,6 +43,19 @@ TEST_F(DraftBudgetsTest, WhatAPassNeedsIsNotLeftOut) {
   EXPECT_EQ(getBudget(), 80);
 }
 
+TEST_F(DraftBudgetsTest, APassMayNeedLessThanItSeems) {
+  // 88 bytes of the units, 20 of a pass, and 102 in all.
+  DraftBudgets::Plan plan = makePlan(22, 2);
+  plan.front().workBytes = 20;
+  EXPECT_TRUE(budgets.learn(plan));
+  EXPECT_EQ(getBudget(), 106);
+  // But units need what they keep.
+  plan = makePlan(30, 2);
+  plan.front().workBytes = 5;
+  EXPECT_TRUE(budgets.learn(plan));
+  EXPECT_EQ(getBudget(), 105);
+}
+
 TEST_F(DraftBudgetsTest, TheMostThatWasLeftOutCounts) {
   budgets.learn(makePlan(20, 10));
   EXPECT_TRUE(budgets.learn(makePlan(15, 5)));

@@ -39,7 +39,8 @@ protected:
   }
   std::optional<StageMix> find(int blocks, double freeBytes) {
     mixer.collect(makePart(blocks), makeStates(), {0.1, 0.4, 0.6, 2});
-    return mixer.find(makePart(blocks), makeStates(), freeBytes);
+    return mixer.find(makePart(blocks), makeStates(), freeBytes,
+                      /*countsWork=*/true);
   }
 
   const BlockPlan keep = makePlan(0, 1, 4), half = makePlan(1, 2, 2),
@@ -79,25 +80,51 @@ TEST_F(StageMixTest, WhatNeedsMostComesFirst) {
   EXPECT_EQ(mix->plans.front().front()->mode, none.mode);
 }
 
+TEST_F(StageMixTest, WhatABlockNeedsMayBeHiddenBehindOthers) {
+  // The first unit needs most of all, but not beside what comes behind it.
+  ListOracle head(1, 1, {half});
+  head.work = [](const BlockPlan &) { return 9; };
+  oracle.plans = {keep, half};
+  oracle.work = [](const BlockPlan &plan) { return plan.mode == 0 ? 7 : 1; };
+  AskedOracles both({&head, &oracle}, allModes);
+  UnitChain row;
+  row.add(/*type=*/0, /*count=*/1, /*isEnd=*/false);
+  row.add(/*type=*/1, /*count=*/2, /*isEnd=*/false);
+  StageMixer ofBoth(row, both, dual);
+  ofBoth.collect(makePart(3), makeStates(), {0.1, 2});
+  auto mix = ofBoth.find(makePart(3), makeStates(), /*freeBytes=*/11, true);
+  ASSERT_TRUE(mix);
+  EXPECT_EQ(mix->weighted, 3 * half.cost.forward);
+}
+
 TEST_F(StageMixTest, SearchesPricesWhereNoneSeemedToBeNeeded) {
-  mixer.collect(makePart(2), makeStates(), /*prices=*/{});
-  EXPECT_FALSE(mixer.find(makePart(2), makeStates(), /*freeBytes=*/6));
-  EXPECT_TRUE(mixer.collectFitting(makePart(2), makeStates(), 6));
-  std::optional<StageMix> mix = mixer.find(makePart(2), makeStates(), 6);
+  PositionPart part = makePart(2);
+  mixer.collect(part, makeStates(), /*prices=*/{});
+  EXPECT_FALSE(mixer.find(part, makeStates(), /*freeBytes=*/6, true));
+  auto price = mixer.collectFitting(part, makeStates(), 6, true);
+  ASSERT_TRUE(price);
+  EXPECT_GT(*price, 0);
+  auto mix = mixer.find(part, makeStates(), 6, true);
   ASSERT_TRUE(mix);
   EXPECT_EQ(mix->weighted, 3);
 }
 
 TEST_F(StageMixTest, NoPriceMakesSmallerThanTheSmallest) {
   oracle.plans = {keep, half};
-  EXPECT_FALSE(mixer.collectFitting(makePart(2), makeStates(), 3));
+  EXPECT_FALSE(mixer.collectFitting(makePart(2), makeStates(), 3, true));
 }
 
-TEST_F(StageMixTest, WhatPassesNeedMayBeLeftToWhoTriesIt) {
+TEST_F(StageMixTest, NoPriceHelpsWhereThereIsOnePlan) {
+  oracle.plans = {keep};
+  oracle.work = [](const BlockPlan &) { return 100; };
+  EXPECT_EQ(mixer.collectFitting(makePart(2), makeStates(), 8, true), 0);
+  EXPECT_FALSE(mixer.find(makePart(2), makeStates(), 8, true));
+}
+
+TEST_F(StageMixTest, WhatPassesNeedMayCountAsNothing) {
   oracle.work = [](const BlockPlan &) { return 100; };
   EXPECT_FALSE(find(/*blocks=*/2, /*freeBytes=*/8));
-  std::optional<StageMix> mix =
-      mixer.findWithoutWork(makePart(2), makeStates(), 8);
+  auto mix = mixer.find(makePart(2), makeStates(), 8, /*countsWork=*/false);
   ASSERT_TRUE(mix);
   EXPECT_EQ(mix->weighted, 2);
   EXPECT_EQ(mix->workBytes, 0);

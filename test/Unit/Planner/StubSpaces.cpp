@@ -97,6 +97,11 @@ double getWork(const StubOptions &options, int64_t count) {
   return 1 + options.overheadOfParts * static_cast<double>(count - 1);
 }
 
+/// The bytes of a pass over a unit that no cost counts.
+double getWorkBytes(const CostVector &cost) {
+  return std::max(0.0, cost.waitingBytes - cost.savedBytes);
+}
+
 /// The same plan for smaller micro-batches.
 BlockPlan divide(BlockPlan plan, int64_t count, const StubOptions &options) {
   auto parts = static_cast<double>(count);
@@ -124,6 +129,10 @@ public:
     oracles.emplace_back(1, space.states, getPlans(space.head));
     oracles.emplace_back(space.states, space.states, getPlans(space.block));
     oracles.emplace_back(space.states, 1, getPlans(space.tail));
+    for (ListOracle &oracle : oracles)
+      oracle.work = [](const BlockPlan &plan) {
+        return getWorkBytes(plan.cost);
+      };
   }
 
   std::vector<SearchUnit> getUnits() override {
@@ -165,9 +174,8 @@ public:
         permanent[at] += cost.permanentBytes;
         beforeMeeting[at] += cost.meeting;
         ends[at] += cost.ends;
-        // A unit at a time; no cost counts that.
-        transient[at] =
-            std::max(transient[at], cost.waitingBytes - cost.savedBytes);
+        // A unit at a time.
+        transient[at] = std::max(transient[at], getWorkBytes(cost));
       }
       if (!isLast)
         latencies.push_back(getLatency(end - 1, plans[end - 1].out));
