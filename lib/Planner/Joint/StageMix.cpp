@@ -15,10 +15,6 @@
 
 using namespace parplan;
 
-/// Up to so many units every mix of candidates is looked at.
-static constexpr int64_t fewUnits = 6;
-static constexpr size_t mostOptions = 400;
-
 std::vector<StageMixer::Group>
 StageMixer::getGroups(const PositionPart &part,
                       const ChainStates &states) const {
@@ -93,8 +89,8 @@ std::optional<double> StageMixer::collectFitting(const PositionPart &part,
   constexpr int mostPrices = 4;
   std::vector<Group> groups = getGroups(part, states);
   // All at a price, or the smallest; nullopt: there are none.
-  auto sum = [&](std::optional<double> price) -> std::optional<Candidate> {
-    Candidate all;
+  auto sum = [&](std::optional<double> price) -> std::optional<UnitCandidate> {
+    UnitCandidate all;
     for (const Group &group : groups) {
       Weights weights =
           price ? part.weights[group.chunk] : MemoryDual::getNoWeights();
@@ -113,10 +109,10 @@ std::optional<double> StageMixer::collectFitting(const PositionPart &part,
     return all;
   };
   // What passes need is no more than that of the unit that needs most.
-  auto fits = [&](const Candidate &all) {
+  auto fits = [&](const UnitCandidate &all) {
     return all.bytes + (countsWork ? all.workBytes : 0) <= freeBytes;
   };
-  std::optional<Candidate> smallest = sum(std::nullopt), fastest = sum(0);
+  std::optional<UnitCandidate> smallest = sum(std::nullopt), fastest = sum(0);
   if (!smallest || !fastest || smallest->bytes > freeBytes)
     return std::nullopt;
   // The best price is between those of the nearest on both sides.
@@ -136,9 +132,9 @@ std::optional<double> StageMixer::collectFitting(const PositionPart &part,
   return best;
 }
 
-std::vector<StageMixer::Candidate>
+std::vector<UnitCandidate>
 StageMixer::getCandidates(const Group &group, const PositionPart &part) const {
-  std::vector<Candidate> candidates;
+  std::vector<UnitCandidate> candidates;
   auto known = collected.find({group.type, group.in, group.out});
   if (known == collected.end())
     return candidates;
@@ -148,203 +144,18 @@ StageMixer::getCandidates(const Group &group, const PositionPart &part) const {
   return candidates;
 }
 
-void StageMixer::prune(std::vector<Option> &options, size_t most) {
-  llvm::stable_sort(options, [](const Option &first, const Option &second) {
-    return std::pair(first.cost, first.bytes) <
-           std::pair(second.cost, second.bytes);
-  });
-  std::vector<Option> kept;
-  for (Option &option : options)
-    if (kept.empty() || option.bytes < kept.back().bytes)
-      kept.push_back(std::move(option));
-  if (kept.size() > most) {
-    // Evenly, the smallest one included.
-    std::vector<Option> thinned;
-    for (size_t index = 0; index < most; ++index)
-      thinned.push_back(
-          std::move(kept[index * (kept.size() - 1) / (most - 1)]));
-    kept = std::move(thinned);
-  }
-  options = std::move(kept);
-}
-
-std::vector<StageMixer::Option>
-StageMixer::combine(const std::vector<Option> &first,
-                    const std::vector<Option> &second, size_t most) {
-  std::vector<Option> sums;
-  for (const Option &one : first)
-    for (const Option &other : second) {
-      Option sum{one.cost + other.cost, one.bytes + other.bytes, one.parts};
-      sum.parts.insert(sum.parts.end(), other.parts.begin(), other.parts.end());
-      sums.push_back(std::move(sum));
-    }
-  prune(sums, most);
-  return sums;
-}
-
-std::vector<StageMixer::Option>
-StageMixer::mix(std::vector<Candidate> candidates, int64_t count) {
-  std::vector<Option> ones;
-  for (const Candidate &candidate : candidates)
-    ones.push_back({candidate.cost, candidate.bytes, {{candidate.plan, 1}}});
-  prune(ones, mostOptions);
-  if (count == 1 || ones.empty())
-    return ones;
-  std::vector<Option> options;
-  if (count <= fewUnits) {
-    options = ones;
-    for (int64_t unit = 1; unit < count; ++unit)
-      options = combine(options, ones, mostOptions);
-    return options;
-  }
-  // Neighbours on the lower hull, and one of any other.
-  std::vector<size_t> hull;
-  for (size_t index = 0; index < ones.size(); ++index) {
-    auto isAbove = [&](size_t middle) {
-      const Option &low = ones[hull[hull.size() - 2]], &high = ones[index];
-      const Option &between = ones[middle];
-      return (between.cost - low.cost) * (low.bytes - high.bytes) >=
-             (high.cost - low.cost) * (low.bytes - between.bytes);
-    };
-    while (hull.size() >= 2 && isAbove(hull.back()))
-      hull.pop_back();
-    hull.push_back(index);
-  }
-  auto add = [&](size_t first, int64_t firstCount, size_t second,
-                 int64_t secondCount, size_t odd, int64_t oddCount) {
-    Option option;
-    for (auto [index, times] :
-         {std::pair(first, firstCount), std::pair(second, secondCount),
-          std::pair(odd, oddCount)})
-      if (times > 0) {
-        option.cost += static_cast<double>(times) * ones[index].cost;
-        option.bytes += static_cast<double>(times) * ones[index].bytes;
-        option.parts.emplace_back(ones[index].parts.front().first, times);
-      }
-    options.push_back(std::move(option));
-  };
-  if (hull.size() == 1)
-    add(hull[0], count, 0, 0, 0, 0);
-  for (size_t place = 0; place + 1 < hull.size(); ++place)
-    for (int64_t first = 0; first <= count; ++first) {
-      add(hull[place], first, hull[place + 1], count - first, 0, 0);
-      for (size_t odd = 0; first < count && odd < ones.size(); ++odd)
-        if (odd != hull[place] && odd != hull[place + 1])
-          add(hull[place], first, hull[place + 1], count - first - 1, odd, 1);
-    }
-  prune(options, mostOptions);
-  return options;
-}
-
-namespace {
-
-/// An option of each of some groups.
-struct Sum {
-  double cost = 0, bytes = 0;
-  std::vector<size_t> chosen;
-
-  template <typename Option>
-  Sum add(const Option &option, size_t number) const {
-    Sum sum{cost + option.cost, bytes + option.bytes, chosen};
-    sum.chosen.push_back(number);
-    return sum;
-  }
-};
-
-} // namespace
-
-/// The sums with an option of one group more that cost less than all that are
-/// no larger, dearer ones behind; evenly thinned to `most`. Of both lists what
-/// is dearer is smaller.
-template <typename Option>
-static std::vector<Sum> addOptions(llvm::ArrayRef<Sum> sums,
-                                   llvm::ArrayRef<Option> options,
-                                   size_t most) {
-  struct Entry {
-    double cost, bytes;
-    size_t sum, option;
-  };
-  // A heap of the next entry of each sum, the cheapest on top: what is no
-  // smaller than an entry before it is passed over.
-  std::vector<Entry> next, kept;
-  auto isBehind = [](const Entry &first, const Entry &second) {
-    return std::tie(first.cost, first.bytes, first.sum, first.option) >
-           std::tie(second.cost, second.bytes, second.sum, second.option);
-  };
-  auto push = [&](size_t number, size_t from) {
-    const Sum &sum = sums[number];
-    auto option = std::partition_point(
-        options.begin() + from, options.end(), [&](const Option &option) {
-          return !kept.empty() && sum.bytes + option.bytes >= kept.back().bytes;
-        });
-    if (option == options.end())
-      return;
-    next.push_back({sum.cost + option->cost, sum.bytes + option->bytes, number,
-                    static_cast<size_t>(option - options.begin())});
-    std::push_heap(next.begin(), next.end(), isBehind);
-  };
-  for (size_t number = 0; number < sums.size(); ++number)
-    push(number, 0);
-  while (!next.empty()) {
-    std::pop_heap(next.begin(), next.end(), isBehind);
-    Entry entry = next.back();
-    next.pop_back();
-    if (kept.empty() || entry.bytes < kept.back().bytes)
-      kept.push_back(entry);
-    push(entry.sum, entry.option + 1);
-  }
-  std::vector<Sum> made;
-  size_t count = std::min(kept.size(), most);
-  for (size_t index = 0; index < count; ++index) {
-    bool isThinned = kept.size() > most;
-    const Entry &entry =
-        kept[isThinned ? index * (kept.size() - 1) / (most - 1) : index];
-    made.push_back(sums[entry.sum].add(options[entry.option], entry.option));
-  }
-  return made;
-}
-
-/// The cheapest of the sums with an option that is small enough. Of both lists
-/// what is dearer is smaller.
-template <typename Option>
-static std::optional<Sum> findCheapest(llvm::ArrayRef<Sum> sums,
-                                       llvm::ArrayRef<Option> options,
-                                       double mostBytes) {
-  std::optional<std::pair<size_t, size_t>> best;
-  auto getKey = [&](size_t sum, size_t option) {
-    return std::pair(sums[sum].cost + options[option].cost,
-                     sums[sum].bytes + options[option].bytes);
-  };
-  for (size_t sum = 0; sum < sums.size(); ++sum) {
-    auto fits = llvm::partition_point(options, [&](const Option &option) {
-      return sums[sum].bytes + option.bytes > mostBytes;
-    });
-    if (fits == options.end())
-      continue;
-    auto option = static_cast<size_t>(fits - options.begin());
-    if (!best || getKey(sum, option) < getKey(best->first, best->second))
-      best = {sum, option};
-  }
-  if (!best)
-    return std::nullopt;
-  return sums[best->first].add(options[best->second], best->second);
-}
-
 std::optional<StageMixer::Within>
 StageMixer::findWithin(const PositionPart &part,
                        const std::vector<Group> &groups,
                        const Candidates &candidates, double freeBytes) {
-  std::vector<std::vector<Option>> mixes;
+  std::vector<std::vector<UnitMix>> mixes;
   for (auto [group, ofGroup] : llvm::zip_equal(groups, candidates)) {
-    mixes.push_back(mix(ofGroup, static_cast<int64_t>(group.units.size())));
+    mixes.push_back(
+        mixUnits(ofGroup, static_cast<int64_t>(group.units.size())));
     if (mixes.back().empty())
       return std::nullopt;
   }
-  // Which option of each group a sum has.
-  std::vector<Sum> sums = {{}};
-  for (const std::vector<Option> &options : llvm::ArrayRef(mixes).drop_back())
-    sums = addOptions<Option>(sums, options, mostOptions);
-  auto best = findCheapest<Option>(sums, mixes.back(), freeBytes);
+  std::optional<MixSum> best = findCheapest(mixes, freeBytes);
   if (!best)
     return std::nullopt;
   Within result;
@@ -352,7 +163,7 @@ StageMixer::findWithin(const PositionPart &part,
   result.mix.bytes = best->bytes;
   // Of each unit, with the number of its group.
   struct Chosen {
-    const Candidate *candidate = nullptr;
+    const UnitCandidate *candidate = nullptr;
     size_t group = 0;
   };
   std::vector<std::vector<Chosen>> chosen;
@@ -360,11 +171,11 @@ StageMixer::findWithin(const PositionPart &part,
     chosen.emplace_back(range.end - range.first);
   for (size_t index = 0; index < groups.size(); ++index) {
     const Group &group = groups[index];
-    std::vector<const Candidate *> ofGroup;
+    std::vector<const UnitCandidate *> ofGroup;
     for (auto [plan, count] : mixes[index][best->chosen[index]].parts) {
       const BlockPlan *wanted = plan;
-      const Candidate &candidate =
-          *llvm::find_if(candidates[index], [&](const Candidate &of) {
+      const UnitCandidate &candidate =
+          *llvm::find_if(candidates[index], [&](const UnitCandidate &of) {
             return of.plan == wanted;
           });
       ofGroup.insert(ofGroup.end(), count, &candidate);
@@ -405,13 +216,13 @@ std::optional<StageMix> StageMixer::find(const PositionPart &part,
   // What a mix needs during passes at least: that of its last unit.
   double leastWork = 0;
   for (const Group &group : groups) {
-    std::vector<Candidate> &ofGroup =
+    std::vector<UnitCandidate> &ofGroup =
         candidates.emplace_back(getCandidates(group, part));
     if (!countsWork)
-      for (Candidate &candidate : ofGroup)
+      for (UnitCandidate &candidate : ofGroup)
         candidate.workBytes = 0;
     double least = never;
-    for (const Candidate &candidate : ofGroup)
+    for (const UnitCandidate &candidate : ofGroup)
       least = std::min(least, candidate.workBytes);
     if (group.units.back() + 1 == part.ranges[group.chunk].end)
       leastWork = std::max(leastWork, least);
@@ -429,13 +240,13 @@ std::optional<StageMix> StageMixer::find(const PositionPart &part,
     if (!found || (best && found->mix.weighted >= best->weighted))
       break;
     double work = found->mix.workBytes, mostWork = found->mostWork;
-    std::vector<Candidate> &ofMost = candidates[found->group];
+    std::vector<UnitCandidate> &ofMost = candidates[found->group];
     bool isEnough = found->mix.bytes + work <= freeBytes;
     offer(std::move(found));
     if (isEnough)
       break;
     offer(findWithin(part, groups, candidates, freeBytes - work));
-    llvm::erase_if(ofMost, [&](const Candidate &candidate) {
+    llvm::erase_if(ofMost, [&](const UnitCandidate &candidate) {
       return candidate.workBytes >= mostWork;
     });
   }

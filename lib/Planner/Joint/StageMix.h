@@ -8,6 +8,7 @@
 #define PARPLAN_LIB_PLANNER_STAGEMIX_H
 
 #include "MemoryDual.h"
+#include "UnitMixes.h"
 
 namespace parplan {
 
@@ -48,7 +49,7 @@ public:
 
   /// Adds the plans that are best for prices at which all in these states just
   /// fit: less memory does for each unit alone than for all of them beside each
-  /// other. The lowest such price that was found; nullopt: the smallest plans
+  /// other. The one that was tried last, 0: none; nullopt: the smallest plans
   /// do not fit. `countsWork` as of `find`.
   std::optional<double> collectFitting(const PositionPart &part,
                                        const ChainStates &states,
@@ -67,16 +68,6 @@ private:
     size_t chunk = 0;
     std::vector<int> units;
   };
-  struct Candidate {
-    const BlockPlan *plan = nullptr;
-    double cost = 0, bytes = 0, workBytes = 0;
-  };
-  /// So many of each candidate of each group.
-  struct Option {
-    double cost = 0, bytes = 0;
-    std::vector<std::pair<const BlockPlan *, int64_t>> parts;
-  };
-
   std::vector<Group> getGroups(const PositionPart &part,
                                const ChainStates &states) const;
   struct Collected {
@@ -86,9 +77,9 @@ private:
   /// Nullopt: there is none.
   std::optional<Collected> collect(const Group &group, const Weights &weights,
                                    ModeSet modes);
-  using Candidates = std::vector<std::vector<Candidate>>;
-  std::vector<Candidate> getCandidates(const Group &group,
-                                       const PositionPart &part) const;
+  using Candidates = std::vector<std::vector<UnitCandidate>>;
+  std::vector<UnitCandidate> getCandidates(const Group &group,
+                                           const PositionPart &part) const;
   /// A mix, and which unit's pass needs most.
   struct Within {
     StageMix mix;
@@ -100,12 +91,6 @@ private:
                                           const std::vector<Group> &groups,
                                           const Candidates &candidates,
                                           double freeBytes);
-  static std::vector<Option> mix(std::vector<Candidate> candidates,
-                                 int64_t count);
-  static void prune(std::vector<Option> &options, size_t most);
-  static std::vector<Option> combine(const std::vector<Option> &first,
-                                     const std::vector<Option> &second,
-                                     size_t most);
 
   const UnitChain &chain;
   AskedOracles &oracles;
