@@ -13,20 +13,13 @@ namespace {
 
 constexpr double never = std::numeric_limits<double>::infinity();
 
-/// `saved` bytes of a micro-batch in flight cost so many seconds.
-BlockPlan makePlan(int mode, double seconds, double saved) {
-  BlockPlan plan;
-  plan.mode = mode;
-  plan.cost.forward = seconds;
-  plan.cost.savedBytes = saved;
-  return plan;
-}
-
 /// A row of blocks that keep 4 bytes in a second, 2 in two or none in four.
 class MemoryDualTest : public testing::Test {
 protected:
   MemoryDualTest()
-      : oracle(1, 1, {makePlan(0, 1, 4), makePlan(1, 2, 2), makePlan(2, 4, 0)}),
+      : oracle(1, 1,
+               {makeKeepingPlan(0, 1, 4), makeKeepingPlan(1, 2, 2),
+                makeKeepingPlan(2, 4, 0)}),
         oracles({&oracle}, allModes), dual(chain, oracles) {
     chain.add(/*type=*/0, /*count=*/8, /*isEnd=*/false);
   }
@@ -73,8 +66,8 @@ TEST_F(MemoryDualTest, GoesNoFurtherThanToWhatIsIgnored) {
 }
 
 TEST_F(MemoryDualTest, IsTheSameWhateverWasAskedBefore) {
-  oracle.plans = {makePlan(0, 1, 10), makePlan(0, 2, 6), makePlan(0, 4, 3),
-                  makePlan(0, 8, 1)};
+  oracle.plans = {makeKeepingPlan(0, 1, 10), makeKeepingPlan(0, 2, 6),
+                  makeKeepingPlan(0, 4, 3), makeKeepingPlan(0, 8, 1)};
   PositionPart part = makePart(1, 1);
   dual.solve(part, /*freeBytes=*/2, never);
   // A quarter of a second a byte, as from 10 bytes to 6.
@@ -84,8 +77,8 @@ TEST_F(MemoryDualTest, IsTheSameWhateverWasAskedBefore) {
 }
 
 TEST_F(MemoryDualTest, IsTheSameWithWhateverPriceOthersHad) {
-  oracle.plans = {makePlan(0, 1, 10), makePlan(0, 2, 6), makePlan(0, 4, 3),
-                  makePlan(0, 8, 1)};
+  oracle.plans = {makeKeepingPlan(0, 1, 10), makeKeepingPlan(0, 2, 6),
+                  makeKeepingPlan(0, 4, 3), makeKeepingPlan(0, 8, 1)};
   // A fifth of the price, and eighty times as much.
   for (auto [forward, freeBytes] : {std::pair(0.2, 7.0), std::pair(8.0, 2.0)}) {
     dual.solve(makePart(1, 1, forward), freeBytes, never);

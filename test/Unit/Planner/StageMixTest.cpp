@@ -11,15 +11,6 @@ using namespace parplan::test;
 
 namespace {
 
-/// `saved` bytes of a micro-batch in flight cost so many seconds.
-BlockPlan makePlan(int mode, double seconds, double saved) {
-  BlockPlan plan;
-  plan.mode = mode;
-  plan.cost.forward = seconds;
-  plan.cost.savedBytes = saved;
-  return plan;
-}
-
 /// Blocks in a row, one micro-batch in flight.
 class StageMixTest : public testing::Test {
 protected:
@@ -43,8 +34,9 @@ protected:
                       /*countsWork=*/true);
   }
 
-  const BlockPlan keep = makePlan(0, 1, 4), half = makePlan(1, 2, 2),
-                  none = makePlan(2, 4, 0);
+  const BlockPlan keep = makeKeepingPlan(0, 1, 4),
+                  half = makeKeepingPlan(1, 2, 2),
+                  none = makeKeepingPlan(2, 4, 0);
   ListOracle oracle;
   AskedOracles oracles;
   UnitChain chain;

@@ -15,6 +15,15 @@
 
 namespace parplan::test {
 
+/// Keeps `saved` bytes of a micro-batch in flight, for so many seconds.
+inline BlockPlan makeKeepingPlan(int mode, double seconds, double saved) {
+  BlockPlan plan;
+  plan.mode = mode;
+  plan.cost.forward = seconds;
+  plan.cost.savedBytes = saved;
+  return plan;
+}
+
 /// The best of a list.
 class ListOracle : public BlockOracle {
 public:
