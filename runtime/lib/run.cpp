@@ -10,6 +10,7 @@
 #include "thread_world.h"
 
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <sys/stat.h>
@@ -243,8 +244,12 @@ int runProgram(const Program &program, int argc, char **argv) {
                                std::to_string(run.ranks) +
                                " ranks; plan again with --gpus " +
                                std::to_string(run.options.ranks));
-  if (launched && launcher.size != run.ranks && launcher.rank != 0)
-    endQuietly(exitDisagreement); // Rank 0 says it.
+  if (launched && launcher.size != run.ranks && launcher.rank != 0) {
+    // Rank 0 says it. The first rank that ends lets mpirun end the others, so
+    // this one leaves it the time to; srun ends nobody, so it ends itself.
+    std::this_thread::sleep_for(std::chrono::seconds(10));
+    endQuietly(exitDisagreement);
+  }
   if (launched && launcher.size != run.ranks)
     fail(exitDisagreement,
          std::string(launcher.name()) + " started " +

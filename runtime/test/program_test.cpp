@@ -252,6 +252,14 @@ TEST_F(ProgramTest, DisagreementWithThePlanIsRefused) {
                 "cannot start '/nowhere/mpirun'");
 }
 
+TEST_F(ProgramTest, OtherRanksWaitForRankZeroToSayWhyItRefuses) {
+  // The first rank that ends lets mpirun end the others.
+  const std::string program = example(input());
+  expectFailure(mpirun + "1 sh -c 'sleep 1; exec " + program + "' : -n 2 " +
+                    program,
+                78, "mpirun started 3 ranks, but the plan is for 2");
+}
+
 TEST_F(ProgramTest, WrongOptionsAreRefused) {
   expectFailure(example("--frobnicate"), 2, "unknown option");
   expectFailure(example("--steps"), 2, "takes a value");
