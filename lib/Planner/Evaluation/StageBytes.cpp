@@ -111,7 +111,8 @@ void StageBytes::addPermanent(int value, int64_t position) {
     of.hostBytes += getUpdatedBytes(problem, answer, value, update);
   if (resting == MemoryTier::nvme)
     of.nvmeBytes += getUpdatedBytes(problem, answer, value, update);
-  if (answer.getTier(value) != MemoryTier::device)
+  if (answer.getTier(value) != MemoryTier::device ||
+      (resting != MemoryTier::device && !isReadInPasses(value, position)))
     return;
   of.deviceBytes += bytes;
   if (description.kind == ValueKind::parameter)
@@ -133,9 +134,14 @@ void StageBytes::addInstance(int index) {
   int64_t position = parplan::getPosition(shape, instance.stage);
   if (value.kind != ValueKind::activation) {
     addPermanent(instance.value, position);
-    if (value.kind == ValueKind::parameter &&
-        answer.getTier(instance.value) != MemoryTier::device)
+    if (value.kind != ValueKind::parameter)
+      return;
+    if (answer.getTier(instance.value) != MemoryTier::device)
       addStreamed(instance);
+    else if (getRestingTier(answer, instance.value,
+                            newValues[instance.value]) != MemoryTier::device &&
+             !isReadInPasses(instance.value, position))
+      addLoaded(instance);
     return;
   }
   if (value.updates >= 0 || execution.isInRegisters(instance))
@@ -248,6 +254,41 @@ void StageBytes::addStreamed(const Execution::Instance &instance) {
   for (auto [first, last] : uses)
     if (first >= 0)
       timeline.add(first, last, bytes);
+}
+
+bool StageBytes::isReadInPasses(int value, int64_t position) const {
+  return llvm::any_of(readers[value], [&](int number) {
+    const Execution::Run &run = execution.runs[number];
+    return run.phase != Phase::start &&
+           parplan::getPosition(shape, run.stage) == position &&
+           !isOnHost(problem, answer, run.op);
+  });
+}
+
+std::optional<int> StageBytes::findFirstPassTime(int value, int stage) const {
+  std::optional<int> first;
+  auto consider = [&](std::optional<int> time) {
+    if (time && (!first || *time < *first))
+      first = time;
+  };
+  for (int number : readers[value]) {
+    const Execution::Run &run = execution.runs[number];
+    if (run.stage != stage || isOnHost(problem, answer, run.op))
+      continue;
+    if (run.phase != Phase::start)
+      consider(getKernelTime(number));
+    else
+      for (int result : problem.ops[run.op].results)
+        consider(findFirstPassTime(result, stage));
+  }
+  return first;
+}
+
+void StageBytes::addLoaded(const Execution::Instance &instance) {
+  StageTimeline &timeline = timelines[instance.stage];
+  if (auto time = findFirstPassTime(instance.value, instance.stage))
+    timeline.add(timeline.getBlockBefore(problem, *time), *time,
+                 plan.getBytes(instance.value));
 }
 
 void StageBytes::addCopy(const Execution::Copy &copy) {

@@ -13,6 +13,8 @@
 
 #include "llvm/ADT/DenseSet.h"
 
+#include <optional>
+
 namespace parplan {
 
 /// What stages hold of each micro-batch, and positions for the whole step,
@@ -89,6 +91,13 @@ private:
   /// A parameter comes a block ahead and goes after its last reader of the
   /// pass.
   void addStreamed(const Execution::Instance &instance);
+  bool isReadInPasses(int value, int64_t position) const;
+  /// When a pass reads a value first, or what is made of it before the passes.
+  std::optional<int> findFirstPassTime(int value, int stage) const;
+  /// A parameter that comes once per step, from where its update on the host
+  /// left it, and of which passes read only what is made of it once, as
+  /// narrower numbers are: it goes with the first pass that reads that.
+  void addLoaded(const Execution::Instance &instance);
   void addCopy(const Execution::Copy &copy);
 
   const NumberedPlan &plan;
