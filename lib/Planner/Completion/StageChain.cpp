@@ -45,8 +45,7 @@ public:
       if (unitOf[run.op] < 0)
         continue;
       StageChain::Unit &unit = chain.units[unitOf[run.op]];
-      double each =
-          isOnHost(problem, answer, run.op) ? 0 : spent.each.getTotal();
+      double each = spent.each.getTotal();
       unit.beforeMeetingSeconds += spent.once.getTotal();
       switch (run.phase) {
       case Phase::start:

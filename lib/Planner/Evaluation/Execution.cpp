@@ -6,6 +6,7 @@
 
 #include "Execution.h"
 
+#include "Offload.h"
 #include "PlanKernels.h"
 
 #include "parplan/Planner/VisitSums.h"
@@ -355,9 +356,11 @@ std::vector<RunSeconds> parplan::getRunSeconds(const NumberedPlan &plan,
     auto repeat = static_cast<double>(getRepeat(problem, op));
     PlanTables::OpSeconds ofOp = plan.getSeconds(run.op);
     WorkSeconds &each = seconds[number].each;
-    (op.role == OpRole::optimizer ? each.optimizer : each.compute) +=
-        ofOp.own / repeat;
-    each.tensor += ofOp.inner / repeat;
+    if (!isOnHost(problem, plan.answer, run.op)) {
+      (op.role == OpRole::optimizer ? each.optimizer : each.compute) +=
+          ofOp.own / repeat;
+      each.tensor += ofOp.inner / repeat;
+    }
     for (auto [position, result] : llvm::enumerate(op.results))
       if (int made = plan.getMade(run.op, position); made != plan.rest[result])
         (op.accumulates ? seconds[number].once : each)

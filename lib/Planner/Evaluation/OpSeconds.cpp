@@ -7,7 +7,6 @@
 #include "parplan/Planner/OpSeconds.h"
 
 #include "Execution.h"
-#include "Offload.h"
 
 #include "parplan/Planner/Servers.h"
 
@@ -54,8 +53,6 @@ std::vector<OpSeconds> parplan::getOpSeconds(const PlanningProblem &problem,
   std::vector<OpSeconds> seconds(problem.ops.size());
   for (auto [run, each] : llvm::zip_equal(execution.runs, spent)) {
     add(seconds[run.op], each.once, 1);
-    if (isOnHost(problem, answer, run.op))
-      continue;
     bool isOfPass = run.phase != Phase::start && run.phase != Phase::end;
     add(seconds[run.op], each.each,
         isOfPass ? static_cast<double>(problem.microBatches) : 1);

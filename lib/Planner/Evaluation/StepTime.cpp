@@ -217,8 +217,6 @@ StepWork parplan::getStepWork(const NumberedPlan &plan,
     PositionWork &position = work.positions[getPosition(shape, run.stage)];
     // What is summed over micro-batches is complete after the last one.
     position.beforeMeeting.add(spent.once);
-    if (isOnHost(problem, answer, run.op))
-      continue;
     switch (run.phase) {
     case Phase::start:
       position.start.add(spent.each);
