@@ -341,6 +341,12 @@ private:
       add("recomputation");
   }
 
+  void drawUpdates() {
+    instance.mayUpdateOnHost = random.pickBelow(3) == 0;
+    if (instance.mayUpdateOnHost)
+      add("updates on the host");
+  }
+
   void drawPipeline() {
     instance.searched = Searched::jointly;
     add("pipeline");
@@ -354,6 +360,7 @@ private:
       add("ZeRO forced");
     }
     drawRecompute();
+    drawUpdates();
     StepShape shape = drawBlocks(random, sizes.unit);
     if (shape.ties != Ties::none)
       add("tied weights");
@@ -367,6 +374,7 @@ private:
     if (request.deviceCount > 1)
       forceZero();
     drawRecompute();
+    drawUpdates();
     addSteps(drawStepShape(random, /*mostLayers=*/3, sizes.unit));
   }
 

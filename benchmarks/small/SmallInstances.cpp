@@ -152,7 +152,9 @@ private:
       problems.get = [&](int64_t count) {
         return std::optional(instance.steps.at(count));
       };
-      finder.emplace(problems, instance.request, *instance.costs);
+      FindPlanOptions scope;
+      scope.mayUpdateOnHost = instance.mayUpdateOnHost;
+      finder.emplace(problems, instance.request, *instance.costs, scope);
     }
     SpaceSearchOptions options;
     options.gap = 0;

@@ -84,6 +84,28 @@ getVariantsOfUnits(const PlanningProblem &problem,
   return variants;
 }
 
+/// Each of the variants with every set of updates on the host.
+static std::optional<std::vector<Variant>>
+withUpdatesOnHost(const PlanningProblem &problem, std::vector<Variant> variants,
+                  size_t most) {
+  for (auto [index, op] : llvm::enumerate(problem.ops)) {
+    if (!updatesParameter(problem, op))
+      continue;
+    if (2 * variants.size() > most)
+      return std::nullopt;
+    for (size_t number = 0, count = variants.size(); number < count; ++number) {
+      Variant variant = variants[number];
+      PlanningAnswer moved;
+      moved.tiers = std::move(variant.tiers);
+      moveToHost(problem, static_cast<int>(index), moved);
+      variant.tiers = std::move(moved.tiers);
+      variant.restsInPieces = true;
+      variants.push_back(std::move(variant));
+    }
+  }
+  return variants;
+}
+
 namespace {
 
 /// Sets of single choices.
@@ -178,7 +200,12 @@ small::getVariants(const PlanningProblem &problem, const Instance &instance,
                    size_t most) {
   if (instance.searched == Searched::layouts || !isTraining(problem))
     return std::vector<Variant>(1);
-  if (instance.searched == Searched::jointly)
-    return getVariantsOfUnits(problem, instance.request.recompute, most);
+  if (instance.searched == Searched::jointly) {
+    auto variants =
+        getVariantsOfUnits(problem, instance.request.recompute, most);
+    return variants && instance.mayUpdateOnHost
+               ? withUpdatesOnHost(problem, std::move(*variants), most)
+               : variants;
+  }
   return Subsets(problem, instance.request).get(most);
 }

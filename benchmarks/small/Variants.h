@@ -20,9 +20,9 @@ struct Variant {
 };
 
 /// Everything kept; for training steps of a joint search every mode of every
-/// unit; as last resorts every set of ops that are made again, of activations
-/// that wait on the host and of variables that rest there. Nullopt: more than
-/// `most`.
+/// unit, and every set of updates on the host if they may be there; as last
+/// resorts every set of ops that are made again, of activations that wait on
+/// the host and of variables that rest there. Nullopt: more than `most`.
 std::optional<std::vector<Variant>> getVariants(const PlanningProblem &problem,
                                                 const Instance &instance,
                                                 size_t most);

@@ -46,11 +46,11 @@ PlanChoice ModelCandidates::choose(SimplifiedModel first, DiagnosticEngine said,
                  plain->graph.problem.getVariableBytes() <=
                      memoryLimitBytes / separateMemoryShare;
   // Bounds of a joint search know nothing of processors that ranks share.
-  bool isJoint = options.force.isOfJointSearch() && options.gpus > 1 &&
-                 !isSmall && costs.getSharing() == 1;
+  bool isJoint =
+      options.force.isOfJointSearch() && !isSmall && costs.getSharing() == 1;
   // It says which numbers of micro-batches are too many for all.
   if (isJoint)
-    (void)getJoint(/*zigzag=*/1);
+    (void)getJoint({PlanCandidate::any});
   std::vector<CandidateRound> rounds =
       listCandidates(counts, orders, options.force.pipelineSize.value_or(1),
                      request.training.has_value());
@@ -95,7 +95,7 @@ PlanResult ModelCandidates::search(const PlanCandidate &candidate,
       options.control.report(progress);
     };
   if (candidate.isJoint())
-    return searchJointly(candidate.zigzag, limitBytes, seconds, control);
+    return searchJointly(candidate, limitBytes, seconds, control);
   Finished &finished = finish(candidate);
   PlanResult result =
       searchPlan(*finished.frontend, options, cluster, costs, candidate.effort,
@@ -121,21 +121,44 @@ static std::vector<int64_t> listNearest(llvm::ArrayRef<int64_t> counts,
   return nearest;
 }
 
+bool ModelCandidates::isMemoryShort(const PlanResult &found) const {
+  // Plans that memory cuts into many micro-batches, or keeps from meshes that
+  // are faster, need not make anything again.
+  constexpr double shareOfShortMemory = 0.75;
+  if (options.force.recompute || options.force.offload || found.isCutShort)
+    return false;
+  // Nothing was found wrong but that no plan fits.
+  return found.answer
+             ? static_cast<double>(found.evaluation.peakBytes) >
+                   shareOfShortMemory * static_cast<double>(memoryLimitBytes)
+             : found.refusals.empty();
+}
+
+/// Whether variables take a good part of the memory, which they leave to other
+/// plans where they are updated on the host.
+bool ModelCandidates::mayMoveVariables() {
+  constexpr double leastShare = 0.2;
+  const PlanningProblem &problem = finish(least).frontend->graph.problem;
+  return request.training && cluster.description.node.hostMemoryBytes > 0 &&
+         static_cast<double>(problem.getVariableBytes()) >
+             leastShare * static_cast<double>(memoryLimitBytes) *
+                 static_cast<double>(options.gpus);
+}
+
 /// Where something is forced: meshes one by one, whose pipelines may be cut
 /// inside of blocks, and whose plans are visited where memory is short. A
-/// search of these has a pipeline only if one is forced. And where memory may
-/// cost more than other tiers do, these.
+/// search of these has a pipeline only if one is forced. Where memory is short,
+/// a joint search with updates on the host, if that may leave much of it; and
+/// if some are there or memory still costs much, what else rests elsewhere.
 std::vector<PlanCandidate>
 ModelCandidates::listCompared(const PlanCandidate &joint,
                               const PlanResult &found) {
   // Twice what a joint search leaves out; and much more.
   constexpr double largeGap = 0.01, gapOfMemory = 0.1;
-  // Plans that memory cuts into many micro-batches, or keeps from meshes that
-  // are faster, need not make anything again.
-  constexpr double shareOfShortMemory = 0.75;
-  double gap = found.certificate.getGap();
   std::vector<PlanCandidate> compared;
-  if (options.force.hasMoreThanCounts()) {
+  bool isUsual = joint.effort == SearchEffort::usual;
+  double gap = found.answer ? found.certificate.getGap() : 1;
+  if (isUsual && found.answer && options.force.hasMoreThanCounts()) {
     int64_t positions = options.force.pipelineSize.value_or(1);
     if (positions > 1 && found.answer->pipeline)
       compared.push_back({found.microBatches, joint.zigzag});
@@ -144,34 +167,40 @@ ModelCandidates::listCompared(const PlanCandidate &joint,
         !llvm::is_contained(compared, ofBound))
       compared.push_back(ofBound);
   }
-  // A gap for lack of time says nothing of memory.
-  if (gap > gapOfMemory && !found.isCutShort &&
-      static_cast<double>(found.evaluation.peakBytes) >
-          shareOfShortMemory * static_cast<double>(memoryLimitBytes) &&
-      !options.force.recompute && !options.force.offload)
+  if (!isMemoryShort(found))
+    return compared;
+  if (isUsual && mayMoveVariables())
+    compared.push_back(
+        {PlanCandidate::any, joint.zigzag, SearchEffort::updatesOnHost});
+  else if (found.answer && (gap > gapOfMemory || !found.answer->tiers.empty()))
     for (int64_t count : listNearest(counts, found.microBatches))
       compared.push_back({count, joint.zigzag, SearchEffort::lastResorts});
   return compared;
 }
 
-PlanResult ModelCandidates::searchJointly(int64_t zigzag, int64_t limitBytes,
-                                          double seconds,
+PlanResult ModelCandidates::searchJointly(const PlanCandidate &candidate,
+                                          int64_t limitBytes, double seconds,
                                           const SearchControl &control) {
   Stopwatch time;
-  Joint &joint = getJoint(zigzag);
+  Joint &joint = getJoint(candidate);
+  auto withCount = [&](int64_t microBatches) {
+    PlanCandidate counted = candidate;
+    counted.microBatches = microBatches;
+    return counted;
+  };
   isLent = true;
   PlanResult result = joint.planner->search(
       limitBytes, seconds - time.getSeconds(), control,
       [&](int64_t microBatches, const PlanningAnswer &answer) {
-        beginEarly({microBatches, zigzag}, answer);
+        beginEarly(withCount(microBatches), answer);
       });
-  endEarly({result.microBatches, zigzag}, result.answer);
+  endEarly(withCount(result.microBatches), result.answer);
   isLent = false;
   if (!result.answer)
     return result;
   // Models whose steps grow in another way with the batch are left to the other
   // candidates.
-  const Finished &finished = finish({result.microBatches, zigzag});
+  const Finished &finished = finish(withCount(result.microBatches));
   auto difference =
       finished.frontend
           ? findDifference(finished.frontend->graph.problem,
@@ -186,13 +215,14 @@ PlanResult ModelCandidates::searchJointly(int64_t zigzag, int64_t limitBytes,
   return refused;
 }
 
-ModelCandidates::Joint &ModelCandidates::getJoint(int64_t zigzag) {
-  Joint &joint = joints[zigzag];
+ModelCandidates::Joint &
+ModelCandidates::getJoint(const PlanCandidate &candidate) {
+  Joint &joint = joints[candidate];
   if (joint.planner)
     return joint;
   FrontendOptions ofOrder = request;
-  ofOrder.zigzag = zigzag;
-  const Finished &first = finish({least.microBatches, zigzag});
+  ofOrder.zigzag = candidate.zigzag;
+  const Finished &first = finish(getSmallest(candidate));
   std::optional<PlanningProblem> known;
   if (first.frontend)
     known = first.frontend->graph.problem;
@@ -213,8 +243,8 @@ ModelCandidates::Joint &ModelCandidates::getJoint(int64_t zigzag) {
       counts.pop_back();
     problems.counts = counts;
   }
-  joint.planner = std::make_unique<JointPlanner>(std::move(problems), options,
-                                                 cluster, costs);
+  joint.planner = std::make_unique<JointPlanner>(
+      std::move(problems), options, cluster, costs, candidate.effort);
   return joint;
 }
 

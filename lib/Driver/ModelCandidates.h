@@ -107,15 +107,19 @@ private:
       candidate.microBatches = least.microBatches;
     return candidate;
   }
-  PlanResult searchJointly(int64_t zigzag, int64_t limitBytes, double seconds,
-                           const SearchControl &control);
+  PlanResult searchJointly(const PlanCandidate &candidate, int64_t limitBytes,
+                           double seconds, const SearchControl &control);
   /// A search over all numbers of micro-batches in one order.
   struct Joint {
     std::unique_ptr<ModelSteps> steps;
     std::function<std::optional<StepProblem>(int64_t)> getStep;
     std::unique_ptr<JointPlanner> planner;
   };
-  Joint &getJoint(int64_t zigzag);
+  Joint &getJoint(const PlanCandidate &candidate);
+  /// Whether memory limits what a joint search finds, and not time, and nothing
+  /// of what needs less of it is forced.
+  bool isMemoryShort(const PlanResult &found) const;
+  bool mayMoveVariables();
   /// The numbers of ranks that may go round with a sequence, but one.
   std::vector<int64_t> getSharers() const;
   /// What was said of a candidate.
@@ -129,8 +133,7 @@ private:
   /// By the number of micro-batches; and the order.
   std::map<int64_t, Imported> models;
   std::map<std::pair<int64_t, int64_t>, Finished> frontends;
-  /// By the order.
-  std::map<int64_t, Joint> joints;
+  std::map<PlanCandidate, Joint> joints;
   void countImport(double seconds);
   /// Of the thread that plans: what others import meanwhile takes it none.
   double importSeconds = 0;

@@ -292,11 +292,15 @@ FindPlanOptions parplan::getJointOptions(const Cluster &cluster) {
 }
 
 JointPlanner::JointPlanner(StepProblems given, const CompileOptions &options,
-                           const Cluster &cluster, const PlanCosts &costs)
-    : steps(std::move(given)), costs(costs),
-      finder(std::make_shared<PlanFinder>(
-          steps, getRequest(options, cluster, /*memoryLimitBytes=*/0), costs,
-          getJointOptions(cluster))) {}
+                           const Cluster &cluster, const PlanCosts &costs,
+                           SearchEffort effort)
+    : steps(std::move(given)), costs(costs) {
+  FindPlanOptions joint = getJointOptions(cluster);
+  joint.mayUpdateOnHost = effort == SearchEffort::updatesOnHost;
+  finder = std::make_shared<PlanFinder>(
+      steps, getRequest(options, cluster, /*memoryLimitBytes=*/0), costs,
+      joint);
+}
 
 JointPlanner::~JointPlanner() {
   finder->end();

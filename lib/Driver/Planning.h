@@ -98,7 +98,8 @@ class JointPlanner {
 public:
   /// `costs` must stay.
   JointPlanner(StepProblems steps, const CompileOptions &options,
-               const Cluster &cluster, const PlanCosts &costs);
+               const Cluster &cluster, const PlanCosts &costs,
+               SearchEffort effort);
   /// Returns before everything is freed.
   ~JointPlanner();
 

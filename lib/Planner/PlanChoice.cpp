@@ -241,12 +241,13 @@ private:
       }
       double shares = static_cast<double>(possible.size() - index) + rest;
       tryCandidate(candidate, left / shares, /*isCompared=*/false);
-      if (candidate.isJoint() && trials.back().hasPlan())
+      if (candidate.isJoint())
         compare(candidate, left - getSecondsLeft());
     }
   }
 
-  /// Of a joint search that has taken so many seconds to find a plan.
+  /// Of a joint search that has taken so many seconds. Where that is another
+  /// joint search, which may take as long as there is, it is compared, too.
   void compare(const PlanCandidate &joint, double jointSeconds) {
     constexpr double least = 10;
     for (const PlanCandidate &compared :
@@ -254,10 +255,14 @@ private:
       double left = getSecondsLeft();
       if (left <= 0)
         return;
-      if (oracle.prepare(compared))
-        tryCandidate(compared,
-                     std::min(left / 2, std::max(least, jointSeconds)),
-                     /*isCompared=*/true);
+      if (!oracle.prepare(compared))
+        continue;
+      double most = std::max(least, jointSeconds);
+      tryCandidate(compared,
+                   compared.isJoint() ? left / 2 : std::min(left / 2, most),
+                   /*isCompared=*/true);
+      if (compared.isJoint())
+        compare(compared, left - getSecondsLeft());
     }
   }
 
@@ -334,9 +339,10 @@ private:
     choice.candidate = trial.getPlanned();
     choice.searched = trial.candidate;
     choice.plan = std::move(trial.found);
-    double bound = trial.candidate.isJoint() ? getJointBound()
+    SearchEffort effort = trial.candidate.effort;
+    double bound = trial.candidate.isJoint() ? getJointBound(effort)
                    : trial.isCompared        ? getComparedBound()
-                                             : getBound(trial.candidate.effort);
+                                             : getBound(effort);
     Certificate &certificate = choice.plan.certificate;
     if (certificate.upperBoundSeconds <= bound * (1 + 1e-9))
       return;
@@ -345,19 +351,20 @@ private:
     certificate.exact = false;
   }
 
-  /// Of all that joint searches look at. Orders that were not searched are
-  /// outside: what is known of them without a search is less than that.
-  double getJointBound() const {
+  /// Of all that joint searches up to an effort look at. Orders that were not
+  /// searched are outside: what is known of them without a search is less than
+  /// that.
+  double getJointBound(SearchEffort effort) const {
     double bound = std::numeric_limits<double>::infinity();
     for (const Trial &trial : trials)
-      if (trial.candidate.isJoint())
+      if (trial.candidate.isJoint() && trial.candidate.effort <= effort)
         bound = std::min(bound, trial.boundSeconds);
     return bound;
   }
 
   /// Of these and of what they were compared with.
   double getComparedBound() const {
-    double bound = getJointBound();
+    double bound = getJointBound(SearchEffort::lastResorts);
     for (const Trial &trial : trials)
       if (trial.isCompared)
         bound = std::min(bound, trial.boundSeconds);

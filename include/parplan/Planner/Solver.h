@@ -36,10 +36,11 @@ PlanResult solveGatheringAgain(const PlanningProblem &problem,
 PlanResult findLastResort(const PlanningProblem &problem,
                           const PlanRequest &request, const PlanCosts &costs);
 
+/// `updatesOnHost`, of joint searches alone: updates may run on the host.
 /// Where nothing else fits, `lastResorts` cut the model into stages, make
 /// values again and have them on other tiers, as far as a request leaves that
 /// open.
-enum class SearchEffort { usual, lastResorts };
+enum class SearchEffort { usual, updatesOnHost, lastResorts };
 
 /// `solveGatheringAgain` or `findLastResort`.
 PlanResult searchPlan(const PlanningProblem &problem,

@@ -15,6 +15,33 @@
 
 using namespace parplan;
 
+bool parplan::updatesParameter(const PlanningProblem &problem,
+                               const PlanningOp &op) {
+  return op.role == OpRole::optimizer &&
+         llvm::any_of(op.results, [&](int result) {
+           int variable = problem.values[result].updates;
+           return variable >= 0 &&
+                  problem.values[variable].kind == ValueKind::parameter;
+         });
+}
+
+OpCost parplan::getHostCost(const PlanningProblem &problem,
+                            const PlanningOp &op,
+                            llvm::function_ref<int64_t(int)> getBytes) {
+  OpCost cost;
+  cost.kind = WorkKind::elementwise;
+  for (int result : op.results)
+    if (int variable = problem.values[result].updates; variable >= 0) {
+      int64_t bytes = getBytes(variable);
+      cost.bytesRead += bytes;
+      cost.bytesWritten += bytes;
+    }
+  for (int operand : op.operands)
+    if (problem.values[operand].kind == ValueKind::activation)
+      cost.bytesRead += getBytes(operand);
+  return cost;
+}
+
 std::vector<int> parplan::getNewValues(const PlanningProblem &problem) {
   std::vector<int> newValues(problem.values.size(), -1);
   for (auto [index, value] : llvm::enumerate(problem.values))
@@ -204,15 +231,14 @@ private:
     int position = static_cast<int>(getPosition(shape, run.stage));
     OffloadBytes &offload = getOffload(run.stage);
     bool isThere = isOnHost(problem, answer, run.op);
-    OpCost cost;
-    cost.kind = WorkKind::elementwise;
+    auto getBytes = [&](int value) {
+      return getUpdatedBytes(problem, answer, value, run.op);
+    };
     for (int result : op.results) {
       int variable = problem.values[result].updates;
       if (variable < 0)
         continue;
-      int64_t bytes = getUpdatedBytes(problem, answer, variable, run.op);
-      cost.bytesRead += bytes;
-      cost.bytesWritten += bytes;
+      int64_t bytes = getBytes(variable);
       MemoryTier tier = getRestingTier(answer, variable, result);
       if (!isThere && tier != MemoryTier::device) {
         steps[position].down += bytes;
@@ -227,12 +253,12 @@ private:
       ValueKind kind = problem.values[operand].kind;
       if (kind != ValueKind::activation)
         continue;
-      int64_t bytes = getUpdatedBytes(problem, answer, operand, run.op);
-      cost.bytesRead += bytes;
+      int64_t bytes = getBytes(operand);
       steps[position].down += bytes;
       offload.deviceToHost += bytes;
     }
-    steps[position].hostSeconds += costs.getHostOpSeconds(cost);
+    steps[position].hostSeconds +=
+        costs.getHostOpSeconds(getHostCost(problem, op, getBytes));
   }
 
   struct PassBytes {
@@ -310,31 +336,34 @@ void parplan::addTransfers(const PlanningProblem &problem,
     TransferCounter(problem, answer, execution, costs, work).run();
 }
 
+/// An update, with the states that it replaces.
+static void moveUpdate(const PlanningProblem &problem, const PlanningOp &op,
+                       MemoryTier tier, std::vector<MemoryTier> &tiers) {
+  for (int result : op.results) {
+    int variable = problem.values[result].updates;
+    if (variable < 0)
+      continue;
+    tiers[result] = tier;
+    if (problem.values[variable].kind == ValueKind::state)
+      tiers[variable] = tier;
+  }
+}
+
+void parplan::moveToHost(const PlanningProblem &problem, int op,
+                         PlanningAnswer &answer) {
+  answer.tiers.resize(problem.values.size(), MemoryTier::device);
+  moveUpdate(problem, problem.ops[op], MemoryTier::host, answer.tiers);
+}
+
 std::vector<MemoryTier> parplan::getTiers(const PlanningProblem &problem,
                                           const PlanningAnswer &answer,
                                           const OffloadChoice &choice) {
   std::vector<MemoryTier> tiers(problem.values.size(), MemoryTier::device);
   if (choice.isNone())
     return {};
-  std::vector<int> newValues = getNewValues(problem);
-  // A state belongs to the parameter that the same op replaces.
-  for (const PlanningOp &op : problem.ops) {
-    bool updatesParameter = llvm::any_of(op.results, [&](int result) {
-      int variable = problem.values[result].updates;
-      return variable >= 0 &&
-             problem.values[variable].kind == ValueKind::parameter;
-    });
-    if (!updatesParameter || op.role != OpRole::optimizer)
-      continue;
-    for (int result : op.results) {
-      int variable = problem.values[result].updates;
-      if (variable < 0)
-        continue;
-      tiers[result] = choice.optimizer;
-      if (problem.values[variable].kind == ValueKind::state)
-        tiers[variable] = choice.optimizer;
-    }
-  }
+  for (const PlanningOp &op : problem.ops)
+    if (updatesParameter(problem, op))
+      moveUpdate(problem, op, choice.optimizer, tiers);
   for (auto [index, value] : llvm::enumerate(problem.values))
     if (value.kind == ValueKind::parameter)
       tiers[index] = choice.parameters;

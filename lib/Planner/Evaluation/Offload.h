@@ -11,6 +11,8 @@
 #include "parplan/Planner/PlanRequest.h"
 #include "parplan/Planner/PlanningAnswer.h"
 
+#include "llvm/ADT/STLFunctionalExtras.h"
+
 namespace parplan {
 
 struct Execution;
@@ -19,6 +21,15 @@ struct StepWork;
 /// True for updates of variables that rest on another tier than the device.
 bool isOnHost(const PlanningProblem &problem, const PlanningAnswer &answer,
               int op);
+
+/// True for ops of the optimizer that replace a parameter; the states that they
+/// replace move with them.
+bool updatesParameter(const PlanningProblem &problem, const PlanningOp &op);
+
+/// What an update takes on the host; `getBytes` of a variable that it replaces,
+/// or of a gradient.
+OpCost getHostCost(const PlanningProblem &problem, const PlanningOp &op,
+                   llvm::function_ref<int64_t(int)> getBytes);
 
 /// Per parameter or state the value that replaces it, or -1.
 std::vector<int> getNewValues(const PlanningProblem &problem);
@@ -46,6 +57,10 @@ bool waitsOnHost(const PlanningProblem &problem, const PlanningAnswer &answer,
 void addTransfers(const PlanningProblem &problem, const PlanningAnswer &answer,
                   const Execution &execution, const PlanCosts &costs,
                   StepWork &work);
+
+/// Runs an update of a parameter on the host, where its states and what it
+/// makes then rest.
+void moveToHost(const PlanningProblem &problem, int op, PlanningAnswer &answer);
 
 /// The tiers of the values of a plan with stages for what is asked for.
 std::vector<MemoryTier> getTiers(const PlanningProblem &problem,

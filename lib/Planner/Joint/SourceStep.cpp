@@ -29,6 +29,9 @@ public:
     return 0;
   }
   double getCopySeconds(int64_t /*bytes*/) const override { return 0; }
+  double getHostOpSeconds(const OpCost &cost) const override {
+    return costs.getHostOpSeconds(cost);
+  }
   bool recomputesWholeBlocks() const override {
     return costs.recomputesWholeBlocks();
   }
@@ -58,11 +61,29 @@ PlanJudgement SourceStep::timeAndJudge(PlanningAnswer &answer,
   return evaluator->timeAndJudge(answer, limitBytes);
 }
 
-/// On one device nothing is open but what is made again. A sequence that
-/// goes round ranks has no such plan: nothing is known of its costs.
+/// What a unit takes at least in a mode, by its seconds and by its bytes: on
+/// one device nothing else is open than where updates run, and that has fewer
+/// bytes for more seconds.
+static std::optional<CostVector> getLeastCost(BlockOracle &oracle,
+                                              ModeSet mode) {
+  auto plan = oracle.getPlan({}, mode, 0, 0);
+  if (!plan)
+    return std::nullopt;
+  Weights ofBytes;
+  ofBytes.permanentBytes = 1; // More than any second is worth.
+  auto smallest = oracle.getPlan(ofBytes, mode, 0, 0);
+  PARPLAN_CHECK(smallest, "prices forbid nothing");
+  CostVector cost = plan->cost;
+  cost.permanentBytes = smallest->cost.permanentBytes;
+  return cost;
+}
+
+/// On one device no layouts are open. A sequence that goes round ranks has no
+/// such plan: nothing is known of its costs.
 void SourceStep::addRuns(const PlanRequest &request) {
   PlanRequest alone;
   alone.recompute = request.recompute;
+  alone.offload = request.offload;
   const PlanningProblem &sample = units.getSample();
   for (const PlanningOp &op : sample.ops)
     alone.deviceCount = std::max(alone.deviceCount, op.zigzag);
@@ -87,8 +108,8 @@ void SourceStep::addRuns(const PlanRequest &request) {
         run.modes.push_back({mode, {}});
       else if (unit.oracle->minimise({}, only).get(0, 0) !=
                BoundaryMatrix::impossible)
-        if (auto plan = unit.oracle->getPlan({}, only, 0, 0))
-          run.modes.push_back({mode, plan->cost});
+        if (auto cost = getLeastCost(*unit.oracle, only))
+          run.modes.push_back({mode, *cost});
     }
   }
 }

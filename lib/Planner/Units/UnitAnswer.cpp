@@ -6,6 +6,8 @@
 
 #include "UnitAnswer.h"
 
+#include "lib/Planner/Evaluation/Offload.h"
+
 #include "parplan/Planner/Evaluator.h"
 
 #include <algorithm>
@@ -28,17 +30,20 @@ UnitAnswer::UnitAnswer(const PlanningProblem &problem, const StepUnits &units,
   answer.gathersAgain.assign(problem.values.size(), false);
 }
 
-void UnitAnswer::add(int number, const BlockPlan &plan,
+void UnitAnswer::add(int unitNumber, const BlockPlan &plan,
                      const UnitOracle &oracle, const UnitRemaking &remaking) {
-  const StepUnits::Unit &unit = units.units[number];
+  const StepUnits::Unit &unit = units.units[unitNumber];
   const UnitSample::Range &range = sample.kinds[unit.kind];
   const UnitVariables &variables = oracle.getVariables();
-  for (auto [place, op] : llvm::enumerate(unit.ops)) {
-    int sampled = range.firstOp + static_cast<int>(place);
+  for (auto [number, op] : llvm::enumerate(unit.ops)) {
+    int sampled = range.firstOp + static_cast<int>(number);
     int choice =
         plan.choices[variables.ofDecision[sample.decisions.ofOp[sampled]]];
     answer.assignments[op] = tables.assignments[sampled][choice];
     answer.recomputed[op] = remaking.recomputed[sampled];
+    int place = variables.ofPlace[sampled];
+    if (place >= 0 && plan.choices[place] == hostPlace)
+      moveToHost(problem, op, answer);
     if (problem.ops[op].role == OpRole::gradientSum &&
         sample.decisions.all[sample.decisions.ofOp[sampled]].members.size() ==
             1 &&

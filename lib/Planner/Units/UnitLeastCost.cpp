@@ -35,6 +35,7 @@ CostVector parplan::getLeastCost(const UnitSample &sample, UnitTables &tables,
   for (int value = range.firstValue; value < range.endValue; ++value) {
     ValueKind valueKind = sample.problem.values[value].kind;
     if ((valueKind != ValueKind::parameter && valueKind != ValueKind::state) ||
+        tables.movers[value] != UnitLists::noMover ||
         sample.values[value].part == StepUnits::Part::foreign)
       continue;
     double bytes = BoundaryMatrix::impossible;

@@ -80,6 +80,10 @@ private:
       if (decision.leader >= range.firstOp && decision.leader < range.endOp)
         variables.ofDecision[number] =
             made.network.addVariable(tables.choiceCounts[decision.leader]);
+    variables.ofPlace.assign(problem.ops.size(), -1);
+    for (int op = range.firstOp; op < range.endOp; ++op)
+      if (!tables.secondsOfPlaces[op].empty())
+        variables.ofPlace[op] = made.network.addVariable(/*choiceCount=*/2);
     variables.ofValue.assign(problem.values.size(), -1);
     for (int value = range.firstValue; value < range.endValue; ++value) {
       const UnitSample::Value &description = sample.values[value];
@@ -113,8 +117,12 @@ private:
       ofDecision.resize(getChoiceCount(run.op));
       if (!coversOp(problem.ops[run.op]))
         continue;
-      for (auto [choice, seconds] : llvm::enumerate(opSeconds[run.op]))
-        ofDecision[choice][getComponent(sample, run.op, run.phase)] += seconds;
+      int component = getComponent(sample, run.op, run.phase);
+      if (made.variables.ofPlace[run.op] >= 0)
+        addPlaces(run.op, component);
+      else
+        for (auto [choice, seconds] : llvm::enumerate(opSeconds[run.op]))
+          ofDecision[choice][component] += seconds;
     }
     for (auto &[variable, ofChoices] : costs) {
       VectorNetwork::Factor factor;
@@ -123,6 +131,20 @@ private:
         factor.add(cost);
       made.network.add(std::move(factor));
     }
+  }
+
+  /// On the device or on the host.
+  void addPlaces(int op, int component) {
+    VectorNetwork::Factor factor;
+    factor.addVariable(getVariable(op), getChoiceCount(op));
+    factor.addVariable(made.variables.ofPlace[op], /*choiceCount=*/2);
+    for (const std::array<double, 2> &ofPlaces : tables.secondsOfPlaces[op])
+      for (double seconds : ofPlaces) {
+        Components cost{};
+        cost[component] = seconds;
+        factor.add(cost);
+      }
+    made.network.add(std::move(factor));
   }
 
   //===--------------------------------------------------------------------===//
@@ -150,16 +172,21 @@ private:
     return first <= Phase::forward && last > Phase::forward;
   }
 
-  /// A table over the layouts of a value alone.
+  /// A table over the layouts of a value, and over the place that moves it.
   void addUnary(int value, llvm::function_ref<Components(int)> getCost) {
     VectorNetwork::Factor factor;
-    int variable = made.variables.ofValue[value];
-    if (variable < 0) {
-      factor.add(getCost(getRests(value).front()));
-    } else {
-      factor.addVariable(variable, static_cast<int>(getRests(value).size()));
-      for (int rest : getRests(value))
-        factor.add(getCost(rest));
+    llvm::ArrayRef<int> rests = getRests(value);
+    int variable = made.variables.ofValue[value], mover = tables.movers[value];
+    if (variable >= 0)
+      factor.addVariable(variable, static_cast<int>(rests.size()));
+    else
+      rests = rests.take_front(1);
+    if (mover >= 0)
+      factor.addVariable(made.variables.ofPlace[mover], /*choiceCount=*/2);
+    for (int rest : rests) {
+      factor.add(getCost(rest));
+      if (mover >= 0)
+        factor.add(Components{}); // It is on the host.
     }
     made.network.add(std::move(factor));
   }
@@ -167,7 +194,8 @@ private:
   /// Bytes at rest for the whole step or for every micro-batch in flight.
   void addResting(int value) {
     const PlanningValue &description = problem.values[value];
-    if (description.updates >= 0)
+    if (description.updates >= 0 ||
+        tables.movers[value] == UnitLists::otherMover)
       return;
     double count = 0;
     int component = permanent;

@@ -20,12 +20,18 @@ struct UnitVariables {
   /// Per decision of the sample, -1: of another kind. Choices are those that
   /// `UnitLists::choiceCounts` counts.
   std::vector<int> ofDecision;
+  /// Per op of the sample whether it runs on the device or on the host, -1:
+  /// that is no choice.
+  std::vector<int> ofPlace;
   /// Per value of the sample, -1: it has one layout, or another unit answers
   /// for it and it is not tied. Choices are those of `UnitLists::rests`.
   std::vector<int> ofValue;
   /// Of values that are tied to those of other units.
   std::vector<int> tied;
 };
+
+/// The choices of a place.
+inline constexpr int devicePlace = 0, hostPlace = 1;
 
 struct UnitNetwork {
   VectorNetwork network;

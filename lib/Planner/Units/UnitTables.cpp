@@ -6,7 +6,12 @@
 
 #include "UnitTables.h"
 
+#include "lib/Planner/Evaluation/Offload.h"
+
 #include "parplan/Planner/SearchSpace.h"
+
+#include <algorithm>
+#include <set>
 
 using namespace parplan;
 
@@ -21,6 +26,29 @@ static int findSame(const UnitSample &sample, const PlanRequest &request,
   return request.forcedAlgorithms.empty() && isEarlier ? first : -1;
 }
 
+/// Whether an op may run on the device or on the host.
+static bool mayMove(const PlanningProblem &problem, const PlanRequest &request,
+                    const PlanningOp &op) {
+  return request.offload && request.offload->optimizer == MemoryTier::host &&
+         updatesParameter(problem, op);
+}
+
+/// Bytes of a rank's part of a value, where an op replaces or reads it.
+static int64_t getPartBytes(const PlanningProblem &problem,
+                            const PlanningOp &op,
+                            const FactorAssignment &assignment,
+                            const Mesh &mesh, int value) {
+  for (auto [position, result] : llvm::enumerate(op.results))
+    if (problem.values[result].updates == value)
+      return getLocalBytes(
+          problem.values[value], mesh,
+          getMadeSharding(op.rule, assignment, static_cast<int>(position)));
+  auto position = llvm::find(op.operands, value) - op.operands.begin();
+  return getLocalBytes(
+      problem.values[value], mesh,
+      getUseSharding(op.rule, assignment, static_cast<int>(position)));
+}
+
 UnitChoices::UnitChoices(const UnitSample &sample, const PlanRequest &request,
                          const PlanSpace &space, const PlanCosts &costs)
     : assignments(getAllowedAssignments(sample.problem, sample.decisions,
@@ -32,17 +60,54 @@ UnitChoices::UnitChoices(const UnitSample &sample, const PlanRequest &request,
   for (auto [index, choices] : llvm::enumerate(assignments)) {
     if (int same = findSame(sample, request, index); same >= 0) {
       opSeconds.emplace_back(opSeconds[same]);
+      secondsOfPlaces.emplace_back(secondsOfPlaces[same]);
       continue;
     }
     const PlanningOp &op = problem.ops[index];
     auto repeat = static_cast<double>(getRepeat(problem, op));
     opSeconds.emplace_back();
-    for (const FactorAssignment &assignment : choices)
-      opSeconds.back().push_back(
-          (costs.getOpSeconds(problem, op, assignment, space.mesh) +
-           costs.getInnerSeconds(problem, op, assignment, space.mesh)) /
-          repeat);
+    secondsOfPlaces.emplace_back();
+    for (const FactorAssignment &assignment : choices) {
+      double inner = costs.getInnerSeconds(problem, op, assignment, space.mesh);
+      double seconds =
+          costs.getOpSeconds(problem, op, assignment, space.mesh) + inner;
+      if (mayMove(problem, request, op)) {
+        double onHost =
+            costs.getHostOpSeconds(getHostCost(problem, op, [&](int value) {
+              return getPartBytes(problem, op, assignment, space.mesh, value);
+            }));
+        secondsOfPlaces.back().push_back({seconds / repeat, onHost / repeat});
+        seconds = std::min(seconds, onHost);
+      }
+      opSeconds.back().push_back(seconds / repeat);
+    }
   }
+}
+
+/// Per value of a sample: see `UnitLists::movers`.
+static std::vector<int> findMovers(const UnitSample &sample,
+                                   const PlanRequest &request) {
+  const PlanningProblem &problem = sample.problem;
+  std::vector<int> movers(problem.values.size(), UnitLists::noMover);
+  // Of the whole problem: several units may have a variable.
+  std::set<int> moved, readByPasses;
+  for (auto [index, op] : llvm::enumerate(problem.ops)) {
+    if (mayMove(problem, request, op))
+      for (int result : op.results)
+        if (int variable = problem.values[result].updates; variable >= 0) {
+          movers[variable] = static_cast<int>(index);
+          moved.insert(sample.valueOf[variable]);
+        }
+    if (sample.phases[index] != Phase::start && op.role != OpRole::optimizer)
+      for (int operand : op.operands)
+        readByPasses.insert(sample.valueOf[operand]);
+  }
+  for (auto [mover, value] : llvm::zip_equal(movers, sample.valueOf))
+    if (readByPasses.count(value) > 0)
+      mover = UnitLists::noMover;
+    else if (mover == UnitLists::noMover && moved.count(value) > 0)
+      mover = UnitLists::otherMover;
+  return movers;
 }
 
 UnitTables::UnitTables(const UnitSample &sample, const StepUnits &units,
@@ -51,6 +116,8 @@ UnitTables::UnitTables(const UnitSample &sample, const StepUnits &units,
     : UnitLists(layouts), assignments(choicesOfOps.assignments),
       opSeconds(choicesOfOps.opSeconds) {
   const PlanningProblem &problem = sample.problem;
+  secondsOfPlaces = choicesOfOps.secondsOfPlaces;
+  movers = findMovers(sample, request);
   for (const auto &[index, choices] : llvm::enumerate(assignments)) {
     choiceCounts.push_back(static_cast<int>(choices.size()));
     if (int same = findSame(sample, request, index); same >= 0) {

@@ -14,6 +14,8 @@
 #include "parplan/Planner/PlanRequest.h"
 #include "parplan/Planner/UnitOracles.h"
 
+#include <array>
+
 namespace parplan {
 
 /// What the ops of a sample may do on one mesh.
@@ -25,6 +27,9 @@ struct UnitChoices {
   std::vector<std::vector<FactorAssignment>> assignments;
   /// Per op, choice: seconds of one run, communication inside included.
   std::vector<std::vector<double>> opSeconds;
+  /// Per op, choice: seconds on the device and on the host, of which
+  /// `opSeconds` has the fewer; none: it runs on the device.
+  std::vector<std::vector<std::array<double, 2>>> secondsOfPlaces;
 };
 
 /// What a sample may choose, with layouts as numbers.
@@ -40,6 +45,12 @@ struct UnitLists {
   /// boundary has those of its slot. None: it is left out.
   std::vector<int> forms;
   std::vector<std::vector<int>> rests;
+  /// Per op: those of `UnitChoices`.
+  std::vector<std::vector<std::array<double, 2>>> secondsOfPlaces;
+  /// Per value the op that takes it to the host where it runs there; of an op
+  /// of another unit nothing more is known.
+  std::vector<int> movers;
+  static constexpr int noMover = -1, otherMover = -2;
   /// Per boundary and slot.
   std::vector<std::vector<std::vector<int>>> slotRests;
 };

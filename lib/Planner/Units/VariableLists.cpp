@@ -24,6 +24,8 @@ public:
         joiner(tables.layouts, joined), made{UnitLists(joined), {}} {}
 
   VariableLists build() {
+    made.lists.secondsOfPlaces = tables.secondsOfPlaces;
+    made.lists.movers = tables.movers;
     findCovered();
     addOps();
     for (const Decision &decision : sample.decisions.all)
