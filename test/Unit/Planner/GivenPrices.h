@@ -41,8 +41,9 @@ public:
   std::vector<PlanCandidate> searched, lowered;
   std::vector<double> budgets;
   std::optional<std::string> tierRefusal;
-  /// With the plan of a joint search.
-  std::vector<PlanCandidate> compared;
+  /// With what a usual joint search found, and with what one with updates on
+  /// the host did.
+  std::vector<PlanCandidate> compared, comparedWithHost;
   /// Stopped as soon as something was searched.
   bool isEnding = false;
   bool fails = false;
@@ -86,9 +87,10 @@ public:
     return result;
   }
 
-  std::vector<PlanCandidate> listCompared(const PlanCandidate &,
+  std::vector<PlanCandidate> listCompared(const PlanCandidate &searchedJointly,
                                           const PlanResult &) override {
-    return compared;
+    return searchedJointly.effort == SearchEffort::usual ? compared
+                                                         : comparedWithHost;
   }
 
   bool isStopped() const override { return isEnding && !searched.empty(); }

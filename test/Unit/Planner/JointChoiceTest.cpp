@@ -100,13 +100,62 @@ TEST(ChoosePlan, CountsWhatWasComparedWhereAnotherRoundFits) {
   EXPECT_EQ(choice.plan.certificate.lowerBoundSeconds, 2);
 }
 
-TEST(ChoosePlan, ComparesNothingWithoutAJointPlan) {
+const PlanCandidate onHost = {PlanCandidate::any, 1,
+                              SearchEffort::updatesOnHost};
+
+/// The same with updates on the host.
+void addOnHost(GivenPrices &prices, std::vector<Price> plans) {
+  PlanCandidate planned = onHost;
+  planned.microBatches = prices.entries[onHost].microBatches = 4;
+  prices.add(planned, plans);
+  prices.add(onHost, std::move(plans));
+  prices.compared = {onHost};
+}
+
+TEST(ChoosePlan, SearchesWithUpdatesOnTheHostWhereAJointSearchFindsNothing) {
   GivenPrices prices;
   addJoint(prices, {});
-  prices.compared = {{4}};
+  addOnHost(prices, {{5, 10, 10}});
   prices.add({1}, {{6, 10, 10}});
   PlanChoice choice = prices.choose({{joint}, {{1}}});
-  EXPECT_EQ(choice.candidate, PlanCandidate({1}));
+  EXPECT_EQ(choice.searched, onHost);
+  EXPECT_EQ(choice.candidate->microBatches, 4);
+  EXPECT_EQ(prices.lowered, CandidateRound({*choice.candidate}));
+}
+
+TEST(ChoosePlan, ComparesWhatUpdatesOnTheHostAreComparedWith) {
+  GivenPrices prices;
+  addJoint(prices, {});
+  addOnHost(prices, {{5, 10, 10}});
+  const PlanCandidate resort = {4, 1, SearchEffort::lastResorts};
+  prices.comparedWithHost = {resort};
+  prices.add(resort, {{4, 10, 10}});
+  EXPECT_EQ(prices.choose({{joint}}).searched, resort);
+  prices.add(resort, {{6, 10, 10}});
+  EXPECT_EQ(prices.choose({{joint}}).searched, onHost);
+}
+
+TEST(ChoosePlan, GivesUpdatesOnTheHostHalfOfTheTimeThatIsLeft) {
+  GivenPrices prices;
+  addJoint(prices, {{3, 10, 10}});
+  addOnHost(prices, {{2, 10, 10}});
+  prices.choose({{joint}}, /*seconds=*/90);
+  EXPECT_NEAR(prices.budgets[1], 45, 1);
+}
+
+TEST(ChoosePlan, BoundsUpdatesOnTheHostWhereTheyAreTheChoice) {
+  GivenPrices prices;
+  addJoint(prices, {{3, 10, 10}});
+  addOnHost(prices, {{2, 10, 10}});
+  prices.entries[onHost].lowerBoundSeconds = 1;
+  PlanChoice choice = prices.choose({{joint}});
+  EXPECT_EQ(choice.searched, onHost);
+  EXPECT_EQ(choice.plan.certificate.lowerBoundSeconds, 1);
+  // They are outside of what a usual joint search says.
+  addOnHost(prices, {{4, 10, 10}});
+  choice = prices.choose({{joint}});
+  EXPECT_EQ(choice.searched, joint);
+  EXPECT_EQ(choice.plan.certificate.lowerBoundSeconds, 3);
 }
 
 TEST(ChoosePlan, ComparesAJointPlanAboutAsLongAsItTook) {
