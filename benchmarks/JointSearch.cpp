@@ -30,7 +30,7 @@ static constexpr const char *usage =
     R"(JointSearch MODEL GPUS CLUSTER GLOBAL-BATCH [SECONDS] [OPTIONS]
   --force SPEC         as of parplan
   --without DIMENSION  leaves a part of the space out; repeatable
-  --updates-on-host    each update on the device or on the host
+  --updates-move       each update on the device or on the host
   --uniform            all layers alike, equally many in every stage
   --memory-limit BYTES per device, in place of the device's
   --precision P        fp32, bf16 (default) or fp16
@@ -43,7 +43,7 @@ struct Options {
   CompileOptions compile;
   std::string force;
   std::vector<std::string> without;
-  bool mayUpdateOnHost = false, isUniform = false, isJson = false;
+  bool updatesMayMove = false, isUniform = false, isJson = false;
 };
 
 /// What was found, and the processor's seconds that it took.
@@ -164,7 +164,6 @@ static std::optional<Report> search(const Options &options,
   if (!cluster || engine.hasErrors())
     return std::nullopt;
   FindPlanOptions scope = getJointOptions(*cluster);
-  scope.mayUpdateOnHost = options.mayUpdateOnHost;
   for (const std::string &dimension : options.without)
     if (!leaveOut(dimension, compile.force, scope)) {
       engine.error(codes::badOptionValue)
@@ -199,6 +198,7 @@ static std::optional<Report> search(const Options &options,
       compile, *cluster,
       compile.memoryLimitBytes.value_or(cluster->getDevice().memoryBytes));
   asked.timeBudgetSeconds = compile.timeBudgetSeconds;
+  asked.updatesMayMove = options.updatesMayMove;
   CostModel costModel(*cluster, getPrecision(compile));
   ClusterCosts costs(costModel);
   report.found = options.isUniform
@@ -236,11 +236,10 @@ static std::optional<Options> parse(llvm::ArrayRef<const char *> arguments) {
       given.push_back(arguments[index]);
       continue;
     }
-    if (bool *isSet = name == "--uniform"           ? &options.isUniform
-                      : name == "--json"            ? &options.isJson
-                      : name == "--updates-on-host" ? &options.mayUpdateOnHost
-                                                    : nullptr) {
-      *isSet = true;
+    if (name == "--json" || name == "--uniform" || name == "--updates-move") {
+      options.isJson |= name == "--json";
+      options.isUniform |= name == "--uniform";
+      options.updatesMayMove |= name == "--updates-move";
       continue;
     }
     if (++index == arguments.size())

@@ -342,8 +342,8 @@ private:
   }
 
   void drawUpdates() {
-    instance.mayUpdateOnHost = random.pickBelow(3) == 0;
-    if (instance.mayUpdateOnHost)
+    request.updatesMayMove = random.pickBelow(3) == 0;
+    if (request.updatesMayMove)
       add("updates on the host");
   }
 

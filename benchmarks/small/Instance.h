@@ -53,8 +53,6 @@ struct Instance {
   std::map<int64_t, PlanningProblem> steps;
   /// Without a limit on memory.
   PlanRequest request;
-  /// Of a joint search: each update runs on the device or on the host.
-  bool mayUpdateOnHost = false;
   std::shared_ptr<const PlanCosts> costs;
 };
 

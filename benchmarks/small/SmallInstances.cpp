@@ -152,9 +152,7 @@ private:
       problems.get = [&](int64_t count) {
         return std::optional(instance.steps.at(count));
       };
-      FindPlanOptions scope;
-      scope.mayUpdateOnHost = instance.mayUpdateOnHost;
-      finder.emplace(problems, instance.request, *instance.costs, scope);
+      finder.emplace(problems, instance.request, *instance.costs);
     }
     SpaceSearchOptions options;
     options.gap = 0;

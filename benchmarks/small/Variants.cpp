@@ -88,17 +88,15 @@ getVariantsOfUnits(const PlanningProblem &problem,
 static std::optional<std::vector<Variant>>
 withUpdatesOnHost(const PlanningProblem &problem, std::vector<Variant> variants,
                   size_t most) {
-  for (auto [index, op] : llvm::enumerate(problem.ops)) {
+  for (const PlanningOp &op : problem.ops) {
     if (!updatesParameter(problem, op))
       continue;
     if (2 * variants.size() > most)
       return std::nullopt;
     for (size_t number = 0, count = variants.size(); number < count; ++number) {
       Variant variant = variants[number];
-      PlanningAnswer moved;
-      moved.tiers = std::move(variant.tiers);
-      moveToHost(problem, static_cast<int>(index), moved);
-      variant.tiers = std::move(moved.tiers);
+      variant.tiers.resize(problem.values.size(), MemoryTier::device);
+      moveUpdate(problem, op, MemoryTier::host, variant.tiers);
       variant.restsInPieces = true;
       variants.push_back(std::move(variant));
     }
@@ -203,7 +201,7 @@ small::getVariants(const PlanningProblem &problem, const Instance &instance,
   if (instance.searched == Searched::jointly) {
     auto variants =
         getVariantsOfUnits(problem, instance.request.recompute, most);
-    return variants && instance.mayUpdateOnHost
+    return variants && instance.request.updatesMayMove
                ? withUpdatesOnHost(problem, std::move(*variants), most)
                : variants;
   }

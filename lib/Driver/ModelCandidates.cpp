@@ -167,13 +167,20 @@ ModelCandidates::listCompared(const PlanCandidate &joint,
         !llvm::is_contained(compared, ofBound))
       compared.push_back(ofBound);
   }
-  if (!isMemoryShort(found))
-    return compared;
-  if (isUsual && mayMoveVariables())
+  if (isUsual)
+    plannedCount = found.answer ? found.microBatches : 0;
+  if (isUsual && isMemoryShort(found) && mayMoveVariables()) {
     compared.push_back(
         {PlanCandidate::any, joint.zigzag, SearchEffort::updatesOnHost});
-  else if (found.answer && (gap > gapOfMemory || !found.answer->tiers.empty()))
-    for (int64_t count : listNearest(counts, found.microBatches))
+    return compared;
+  }
+  bool isLate = !isUsual && found.isCutShort;
+  bool isOnHost = found.answer && !found.answer->tiers.empty();
+  bool isDear = isOnHost || (isMemoryShort(found) && gap > gapOfMemory);
+  int64_t planned = found.answer ? found.microBatches : plannedCount;
+  // Without any plan they follow in any case.
+  if (planned > 0 && isDear && !isLate)
+    for (int64_t count : listNearest(counts, planned))
       compared.push_back({count, joint.zigzag, SearchEffort::lastResorts});
   return compared;
 }

@@ -109,7 +109,8 @@ private:
   }
   PlanResult searchJointly(const PlanCandidate &candidate, int64_t limitBytes,
                            double seconds, const SearchControl &control);
-  /// A search over all numbers of micro-batches in one order.
+  /// A search over all numbers of micro-batches in one order, with updates on
+  /// the host or without.
   struct Joint {
     std::unique_ptr<ModelSteps> steps;
     std::function<std::optional<StepProblem>(int64_t)> getStep;
@@ -134,6 +135,8 @@ private:
   std::map<int64_t, Imported> models;
   std::map<std::pair<int64_t, int64_t>, Finished> frontends;
   std::map<PlanCandidate, Joint> joints;
+  /// Of the plan of the last one without updates on the host; 0: it had none.
+  int64_t plannedCount = 0;
   void countImport(double seconds);
   /// Of the thread that plans: what others import meanwhile takes it none.
   double importSeconds = 0;

@@ -295,11 +295,10 @@ JointPlanner::JointPlanner(StepProblems given, const CompileOptions &options,
                            const Cluster &cluster, const PlanCosts &costs,
                            SearchEffort effort)
     : steps(std::move(given)), costs(costs) {
-  FindPlanOptions joint = getJointOptions(cluster);
-  joint.mayUpdateOnHost = effort == SearchEffort::updatesOnHost;
-  finder = std::make_shared<PlanFinder>(
-      steps, getRequest(options, cluster, /*memoryLimitBytes=*/0), costs,
-      joint);
+  PlanRequest request = getRequest(options, cluster, /*memoryLimitBytes=*/0);
+  request.updatesMayMove = effort == SearchEffort::updatesOnHost;
+  finder = std::make_shared<PlanFinder>(steps, request, costs,
+                                        getJointOptions(cluster));
 }
 
 JointPlanner::~JointPlanner() {

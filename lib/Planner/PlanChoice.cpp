@@ -102,10 +102,12 @@ struct Trial {
   }
   double getSeconds() const { return found.evaluation.stepTimeSeconds; }
   /// What is hardly faster than a joint plan is not worth its bound, which is
-  /// mostly the better one: such searches leave out as much themselves.
+  /// the better one: such searches leave out as much themselves, and a little
+  /// memory.
   double getRankedSeconds() const {
-    constexpr double worth = 1.005;
-    return isCompared ? worth * getSeconds() : getSeconds();
+    constexpr double worth = 1.01;
+    bool isWeaker = isCompared && !candidate.isJoint();
+    return isWeaker ? worth * getSeconds() : getSeconds();
   }
 };
 
@@ -316,8 +318,10 @@ private:
     else
       choice.leastProgramBytes =
           std::min(choice.leastProgramBytes, need.peakBytes);
-    // There is another plan at hand than one that is compared with it.
-    int most = trial.isCompared ? mostOfCompared : mostAttempts;
+    bool isAlone = llvm::none_of(trials, [&](const Trial &other) {
+      return &other != &trial && other.hasPlan();
+    });
+    int most = trial.isCompared && !isAlone ? mostOfCompared : mostAttempts;
     trial.isClosed =
         need.refusal || trial.isSmallest || ++trial.attempts == most;
     if (trial.isClosed)
@@ -390,6 +394,8 @@ private:
     for (const Trial &trial : trials) {
       // A joint search without a plan says nothing of others, and what it
       // bounds counts with it, but for what it was compared with.
+      if (trial.candidate.isJoint() && trial.candidate.effort > effort)
+        continue;
       if (trial.candidate.isJoint()
               ? trial.boundSeconds == never
               : !trial.isCompared && isOutside(trial.candidate, true))

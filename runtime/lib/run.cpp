@@ -246,8 +246,9 @@ int runProgram(const Program &program, int argc, char **argv) {
                                std::to_string(run.options.ranks));
   if (launched && launcher.size != run.ranks && launcher.rank != 0) {
     // Rank 0 says it. The first rank that ends lets mpirun end the others, so
-    // this one leaves it the time to; srun ends nobody, so it ends itself.
-    std::this_thread::sleep_for(std::chrono::seconds(10));
+    // this one leaves it time; srun ends nobody, so it ends itself.
+    constexpr auto timeOfRankZero = std::chrono::seconds(10);
+    std::this_thread::sleep_for(timeOfRankZero);
     endQuietly(exitDisagreement);
   }
   if (launched && launcher.size != run.ranks)

@@ -25,9 +25,6 @@ struct FindPlanOptions {
   int64_t mostTensorRanks = 0;
   /// Tensor axes may be cut into grids.
   bool hasGrids = true;
-  /// Each update of a parameter may run on the host, where what it replaces
-  /// then rests.
-  bool mayUpdateOnHost = false;
   /// Schedules of pipelines that are not looked at, unless one is forced.
   std::vector<ScheduleKind> leftOut;
 };

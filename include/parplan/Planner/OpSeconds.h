@@ -26,8 +26,9 @@ struct OpSeconds {
 
 /// What each op of a legal plan takes in a step, with the changes of layout in
 /// front of it and behind it, as often as it runs: for every micro-batch, in
-/// every stage that has it, and again where it is recomputed. Updates on the
-/// host are left out; those of servers count as the part that a server does.
+/// every stage that has it, and again where it is recomputed. Of updates on the
+/// host these changes alone count; those of servers count as the part that a
+/// server does.
 ///
 /// Of a plan without a pipeline, transfers and servers the sum over all ops is
 /// the time of the step. In a pipeline it is the work of all positions.

@@ -66,8 +66,10 @@ public:
   /// a candidate of any number of micro-batches, that number, too.
   virtual PlanResult search(const PlanCandidate &candidate, int64_t limitBytes,
                             double seconds) = 0;
-  /// What the plan of a joint search is compared with, for about as long as
-  /// that took: what such a search does not look at.
+  /// What the plan of a joint search, or its lack of one, is compared with:
+  /// what such a search does not look at. Another joint search has half of the
+  /// time that is left, and is compared itself; others as long as the joint
+  /// search took, and no less than ten seconds.
   virtual std::vector<PlanCandidate>
   listCompared(const PlanCandidate & /*joint*/, const PlanResult & /*found*/) {
     return {};
@@ -121,12 +123,12 @@ struct PlanChoice {
 /// long as something else fits, and multiples of a number of micro-batches that
 /// counts. The bound of a search over any number is one of all of them, of
 /// plans that fit by their estimate; where its plan is the choice, other orders
-/// are outside too. Where one that is compared with it is 0.5 % faster, that is
+/// are outside too. Where one that is compared with it is 1 % faster, that is
 /// the choice, and the bound is the least of both.
 ///
 /// `seconds` are for all searches together; the first candidate is searched in
-/// any case, what a joint plan is compared with has ten seconds, or as long as
-/// that search took, and where the program of a joint search is too large that
+/// any case, what a joint plan is compared with has what `listCompared` says,
+/// and where the program of a joint search is too large that
 /// search has some seconds more.
 PlanChoice choosePlan(llvm::ArrayRef<CandidateRound> rounds, int64_t limitBytes,
                       double seconds, CandidateOracle &oracle);

@@ -64,6 +64,10 @@ struct PlanRequest {
   std::optional<RecomputeKind> recompute;
   /// Unset: nothing.
   std::optional<OffloadChoice> offload;
+  /// A joint search chooses of each update of a parameter that a unit of the
+  /// model has whether it runs on the device or on the host, where what it
+  /// replaces then rests. `offload` is unset.
+  bool updatesMayMove = false;
   /// What is left open of `recompute` and `offload` is chosen, too, where
   /// nothing fits without: the fastest that fits.
   bool mayResort = false;

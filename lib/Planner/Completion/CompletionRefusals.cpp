@@ -7,6 +7,7 @@
 #include "Completion.h"
 
 #include "lib/Planner/Candidates/Refusals.h"
+#include "lib/Planner/Evaluation/Offload.h"
 
 #include "parplan/Support/Check.h"
 #include "parplan/Support/Text.h"
@@ -75,8 +76,15 @@ int64_t parplan::getLeastBytes(const PlanningProblem &problem,
   bool mayWait = mayOffload(problem, request);
   OffloadChoice offload = request.offload.value_or(
       OffloadChoice{MemoryTier::host, MemoryTier::host, true});
+  // Of a parameter that is replaced elsewhere passes may read a copy alone.
+  std::vector<bool> isMoved(problem.values.size(), false);
+  for (const PlanningOp &op : problem.ops)
+    for (int result : op.results)
+      if (int variable = problem.values[result].updates; variable >= 0)
+        isMoved[variable] = updatesParameter(problem, op) &&
+                            offload.optimizer != MemoryTier::device;
   int64_t sum = 0, largest = 0;
-  for (const PlanningValue &value : problem.values) {
+  for (auto [index, value] : llvm::enumerate(problem.values)) {
     bool isParameter = value.kind == ValueKind::parameter;
     bool isState = value.kind == ValueKind::state;
     if (!isParameter && !isState && value.kind != ValueKind::input)
@@ -85,7 +93,8 @@ int64_t parplan::getLeastBytes(const PlanningProblem &problem,
     if (value.kind == ValueKind::input && value.batchDimension >= 0)
       bytes *= problem.microBatches;
     bool isElsewhere =
-        mayWait && ((isState && offload.optimizer != MemoryTier::device) ||
+        mayWait && (isMoved[index] ||
+                    (isState && offload.optimizer != MemoryTier::device) ||
                     (isParameter && offload.parameters != MemoryTier::device));
     if (!isElsewhere)
       sum += bytes;

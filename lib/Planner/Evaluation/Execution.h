@@ -75,8 +75,8 @@ Execution getExecution(const PlanningProblem &problem,
 
 /// Per run the seconds of it for one micro-batch (once per step for ops that
 /// run once), and those for what it makes once per step of many micro-batches.
-/// What runs on the host takes none of the device, but what it reads and makes
-/// is moved there (`addTransfers` has the rest).
+/// Of what runs on the host these are the reshards of what it reads and makes,
+/// which devices carry out.
 struct RunSeconds {
   WorkSeconds each, once;
 };

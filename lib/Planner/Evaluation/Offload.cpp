@@ -336,9 +336,8 @@ void parplan::addTransfers(const PlanningProblem &problem,
     TransferCounter(problem, answer, execution, costs, work).run();
 }
 
-/// An update, with the states that it replaces.
-static void moveUpdate(const PlanningProblem &problem, const PlanningOp &op,
-                       MemoryTier tier, std::vector<MemoryTier> &tiers) {
+void parplan::moveUpdate(const PlanningProblem &problem, const PlanningOp &op,
+                         MemoryTier tier, std::vector<MemoryTier> &tiers) {
   for (int result : op.results) {
     int variable = problem.values[result].updates;
     if (variable < 0)
@@ -347,12 +346,6 @@ static void moveUpdate(const PlanningProblem &problem, const PlanningOp &op,
     if (problem.values[variable].kind == ValueKind::state)
       tiers[variable] = tier;
   }
-}
-
-void parplan::moveToHost(const PlanningProblem &problem, int op,
-                         PlanningAnswer &answer) {
-  answer.tiers.resize(problem.values.size(), MemoryTier::device);
-  moveUpdate(problem, problem.ops[op], MemoryTier::host, answer.tiers);
 }
 
 std::vector<MemoryTier> parplan::getTiers(const PlanningProblem &problem,

@@ -58,9 +58,9 @@ void addTransfers(const PlanningProblem &problem, const PlanningAnswer &answer,
                   const Execution &execution, const PlanCosts &costs,
                   StepWork &work);
 
-/// Runs an update of a parameter on the host, where its states and what it
-/// makes then rest.
-void moveToHost(const PlanningProblem &problem, int op, PlanningAnswer &answer);
+/// Moves an update to a tier, where its states and what it makes then rest.
+void moveUpdate(const PlanningProblem &problem, const PlanningOp &op,
+                MemoryTier tier, std::vector<MemoryTier> &tiers);
 
 /// The tiers of the values of a plan with stages for what is asked for.
 std::vector<MemoryTier> getTiers(const PlanningProblem &problem,

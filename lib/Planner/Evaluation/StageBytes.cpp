@@ -112,7 +112,7 @@ void StageBytes::addPermanent(int value, int64_t position) {
   if (resting == MemoryTier::nvme)
     of.nvmeBytes += getUpdatedBytes(problem, answer, value, update);
   if (answer.getTier(value) != MemoryTier::device ||
-      (resting != MemoryTier::device && !isReadInPasses(value, position)))
+      (resting != MemoryTier::device && !isReadBehindStart(value, position)))
     return;
   of.deviceBytes += bytes;
   if (description.kind == ValueKind::parameter)
@@ -140,7 +140,7 @@ void StageBytes::addInstance(int index) {
       addStreamed(instance);
     else if (getRestingTier(answer, instance.value,
                             newValues[instance.value]) != MemoryTier::device &&
-             !isReadInPasses(instance.value, position))
+             !isReadBehindStart(instance.value, position))
       addLoaded(instance);
     return;
   }
@@ -256,7 +256,7 @@ void StageBytes::addStreamed(const Execution::Instance &instance) {
       timeline.add(first, last, bytes);
 }
 
-bool StageBytes::isReadInPasses(int value, int64_t position) const {
+bool StageBytes::isReadBehindStart(int value, int64_t position) const {
   return llvm::any_of(readers[value], [&](int number) {
     const Execution::Run &run = execution.runs[number];
     return run.phase != Phase::start &&
@@ -265,7 +265,7 @@ bool StageBytes::isReadInPasses(int value, int64_t position) const {
   });
 }
 
-std::optional<int> StageBytes::findFirstPassTime(int value, int stage) const {
+std::optional<int> StageBytes::findFirstTime(int value, int stage) const {
   std::optional<int> first;
   auto consider = [&](std::optional<int> time) {
     if (time && (!first || *time < *first))
@@ -279,16 +279,17 @@ std::optional<int> StageBytes::findFirstPassTime(int value, int stage) const {
       consider(getKernelTime(number));
     else
       for (int result : problem.ops[run.op].results)
-        consider(findFirstPassTime(result, stage));
+        consider(findFirstTime(result, stage));
   }
   return first;
 }
 
 void StageBytes::addLoaded(const Execution::Instance &instance) {
   StageTimeline &timeline = timelines[instance.stage];
-  if (auto time = findFirstPassTime(instance.value, instance.stage))
-    timeline.add(timeline.getBlockBefore(problem, *time), *time,
-                 plan.getBytes(instance.value));
+  int time = findFirstTime(instance.value, instance.stage)
+                 .value_or(timeline.getBegin(Phase::start));
+  timeline.add(timeline.getBlockBefore(problem, time), time,
+               plan.getBytes(instance.value));
 }
 
 void StageBytes::addCopy(const Execution::Copy &copy) {

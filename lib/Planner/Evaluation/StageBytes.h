@@ -91,12 +91,13 @@ private:
   /// A parameter comes a block ahead and goes after its last reader of the
   /// pass.
   void addStreamed(const Execution::Instance &instance);
-  bool isReadInPasses(int value, int64_t position) const;
-  /// When a pass reads a value first, or what is made of it before the passes.
-  std::optional<int> findFirstPassTime(int value, int stage) const;
+  bool isReadBehindStart(int value, int64_t position) const;
+  /// When a value is read behind the start of the step, or what is made of it
+  /// at the start.
+  std::optional<int> findFirstTime(int value, int stage) const;
   /// A parameter that comes once per step, from where its update on the host
   /// left it, and of which passes read only what is made of it once, as
-  /// narrower numbers are: it goes with the first pass that reads that.
+  /// narrower numbers are: it goes when that is read first.
   void addLoaded(const Execution::Instance &instance);
   void addCopy(const Execution::Copy &copy);
 

@@ -11,6 +11,7 @@
 #include "parplan/Planner/CostNetwork.h"
 #include "parplan/Planner/Servers.h"
 #include "parplan/Planner/Solver.h"
+#include "parplan/Support/Check.h"
 
 #include <algorithm>
 
@@ -107,6 +108,8 @@ PlanResult parplan::findLastResort(const PlanningProblem &problem,
 PlanResult parplan::searchPlan(const PlanningProblem &problem,
                                const PlanRequest &request,
                                const PlanCosts &costs, SearchEffort effort) {
+  PARPLAN_CHECK(effort != SearchEffort::updatesOnHost,
+                "joint searches alone move updates");
   return effort == SearchEffort::usual
              ? solveGatheringAgain(problem, request, costs)
              : findLastResort(problem, request, costs);

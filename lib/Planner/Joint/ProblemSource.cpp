@@ -28,21 +28,16 @@ static int64_t getTensorSize(const Mesh &mesh) {
   return size;
 }
 
-static PlanRequest withOffload(PlanRequest request,
-                               const FindPlanOptions &options) {
-  if (options.mayUpdateOnHost)
-    request.offload = {MemoryTier::host, MemoryTier::device, false};
-  return request;
-}
-
 ProblemSource::ProblemSource(const StepProblems &problems,
                              const PlanRequest &request, const PlanCosts &costs,
                              const FindPlanOptions &options)
-    : request(withOffload(request, options)), costs(costs), options(options),
+    : request(request), costs(costs), options(options),
       steps(problems, this->request, costs, background), meshes(costs),
       replicas(costs, meshes) {
   PARPLAN_CHECK(costs.getSharing() == 1,
                 "bounds are of processors that ranks do not share");
+  PARPLAN_CHECK(!request.updatesMayMove || !request.offload,
+                "where updates run is open or asked for");
   refusals = steps.getRefusals().vec();
   if (getCounts().empty())
     return;

@@ -8,7 +8,6 @@
 
 #include "lib/Planner/Completion/Completion.h"
 #include "lib/Planner/Completion/StageAssignment.h"
-#include "lib/Planner/Evaluation/Offload.h"
 #include "lib/Planner/Units/JoinedMesh.h"
 
 #include "parplan/Planner/SearchSpace.h"
@@ -42,8 +41,6 @@ JudgedPlan SourceModel::judge(const std::vector<BlockPlan> &plans,
   judged.answer = oracles->getAnswer(plans);
   if (positions > 1)
     addStages(judged.answer, stages);
-  judged.answer.inPieces =
-      findUpdatedPieces(step.units.getProblem(), judged.answer);
   constexpr double most = 1e18;
   PlanJudgement judgement = step.timeAndJudge(
       judged.answer, static_cast<int64_t>(std::min(limitBytes, most)));

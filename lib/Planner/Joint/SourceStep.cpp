@@ -64,8 +64,8 @@ PlanJudgement SourceStep::timeAndJudge(PlanningAnswer &answer,
 /// What a unit takes at least in a mode, by its seconds and by its bytes: on
 /// one device nothing else is open than where updates run, and that has fewer
 /// bytes for more seconds.
-static std::optional<CostVector> getLeastCost(BlockOracle &oracle,
-                                              ModeSet mode) {
+static std::optional<CostVector> getLeastOfMode(BlockOracle &oracle,
+                                                ModeSet mode) {
   auto plan = oracle.getPlan({}, mode, 0, 0);
   if (!plan)
     return std::nullopt;
@@ -83,7 +83,7 @@ static std::optional<CostVector> getLeastCost(BlockOracle &oracle,
 void SourceStep::addRuns(const PlanRequest &request) {
   PlanRequest alone;
   alone.recompute = request.recompute;
-  alone.offload = request.offload;
+  alone.updatesMayMove = request.updatesMayMove;
   const PlanningProblem &sample = units.getSample();
   for (const PlanningOp &op : sample.ops)
     alone.deviceCount = std::max(alone.deviceCount, op.zigzag);
@@ -108,7 +108,7 @@ void SourceStep::addRuns(const PlanRequest &request) {
         run.modes.push_back({mode, {}});
       else if (unit.oracle->minimise({}, only).get(0, 0) !=
                BoundaryMatrix::impossible)
-        if (auto cost = getLeastCost(*unit.oracle, only))
+        if (auto cost = getLeastOfMode(*unit.oracle, only))
           run.modes.push_back({mode, *cost});
     }
   }

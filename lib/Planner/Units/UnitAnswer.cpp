@@ -42,8 +42,10 @@ void UnitAnswer::add(int unitNumber, const BlockPlan &plan,
     answer.assignments[op] = tables.assignments[sampled][choice];
     answer.recomputed[op] = remaking.recomputed[sampled];
     int place = variables.ofPlace[sampled];
-    if (place >= 0 && plan.choices[place] == hostPlace)
-      moveToHost(problem, op, answer);
+    if (place >= 0 && plan.choices[place] == hostPlace) {
+      answer.tiers.resize(problem.values.size(), MemoryTier::device);
+      moveUpdate(problem, problem.ops[op], MemoryTier::host, answer.tiers);
+    }
     if (problem.ops[op].role == OpRole::gradientSum &&
         sample.decisions.all[sample.decisions.ofOp[sampled]].members.size() ==
             1 &&
@@ -52,8 +54,8 @@ void UnitAnswer::add(int unitNumber, const BlockPlan &plan,
         }))
       sums.emplace_back(op, sampled);
   }
-  for (auto [place, value] : llvm::enumerate(unit.values)) {
-    int sampled = range.firstValue + static_cast<int>(place);
+  for (auto [number, value] : llvm::enumerate(unit.values)) {
+    int sampled = range.firstValue + static_cast<int>(number);
     Part part = sample.values[sampled].part;
     if (part == Part::foreign)
       continue;
@@ -157,5 +159,6 @@ PlanningAnswer UnitAnswer::finish() {
     answer.recomputed.clear();
   if (isNone(answer.gathersAgain))
     answer.gathersAgain.clear();
+  answer.inPieces = findUpdatedPieces(problem, answer);
   return std::move(answer);
 }

@@ -82,7 +82,7 @@ private:
             made.network.addVariable(tables.choiceCounts[decision.leader]);
     variables.ofPlace.assign(problem.ops.size(), -1);
     for (int op = range.firstOp; op < range.endOp; ++op)
-      if (!tables.secondsOfPlaces[op].empty())
+      if (tables.mayMove[op])
         variables.ofPlace[op] = made.network.addVariable(/*choiceCount=*/2);
     variables.ofValue.assign(problem.values.size(), -1);
     for (int value = range.firstValue; value < range.endValue; ++value) {
@@ -121,7 +121,7 @@ private:
       if (made.variables.ofPlace[run.op] >= 0)
         addPlaces(run.op, component);
       else
-        for (auto [choice, seconds] : llvm::enumerate(opSeconds[run.op]))
+        for (auto [choice, seconds] : llvm::enumerate(opSeconds.all[run.op]))
           ofDecision[choice][component] += seconds;
     }
     for (auto &[variable, ofChoices] : costs) {
@@ -138,8 +138,8 @@ private:
     VectorNetwork::Factor factor;
     factor.addVariable(getVariable(op), getChoiceCount(op));
     factor.addVariable(made.variables.ofPlace[op], /*choiceCount=*/2);
-    for (const std::array<double, 2> &ofPlaces : tables.secondsOfPlaces[op])
-      for (double seconds : ofPlaces) {
+    for (const std::array<double, 2> &places : opSeconds.ofPlaces[op])
+      for (double seconds : places) {
         Components cost{};
         cost[component] = seconds;
         factor.add(cost);

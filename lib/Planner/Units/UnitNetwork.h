@@ -38,8 +38,11 @@ struct UnitNetwork {
   UnitVariables variables;
 };
 
-/// Per op, choice: seconds of one run.
-using SecondsOfOps = llvm::ArrayRef<std::vector<double>>;
+/// Per op, choice: those of `UnitChoices`.
+struct SecondsOfOps {
+  llvm::ArrayRef<std::vector<double>> all;
+  llvm::ArrayRef<std::vector<std::array<double, 2>>> ofPlaces;
+};
 
 /// The network of a kind of units in a mode: everything that `evaluatePlan`
 /// counts for the ops and values of a unit, as a sum; of a smaller scope, a

@@ -188,10 +188,10 @@ private:
       oracles.emplace_back(
           getModes(scope, static_cast<int>(kind)),
           [this, scope, kind, &lists, &mesh](int mode) {
-            return makeUnitNetwork(model.sample, model.units, lists,
-                                   static_cast<int>(kind),
-                                   getRemaking(static_cast<int>(kind), mode),
-                                   scope, choices->opSeconds, mesh.pool);
+            return makeUnitNetwork(
+                model.sample, model.units, lists, static_cast<int>(kind),
+                getRemaking(static_cast<int>(kind), mode), scope,
+                {choices->opSeconds, choices->secondsOfPlaces}, mesh.pool);
           },
           std::move(getWork));
     }

@@ -29,11 +29,12 @@ static int findSame(const UnitSample &sample, const PlanRequest &request,
 /// Whether an op may run on the device or on the host.
 static bool mayMove(const PlanningProblem &problem, const PlanRequest &request,
                     const PlanningOp &op) {
-  return request.offload && request.offload->optimizer == MemoryTier::host &&
-         updatesParameter(problem, op);
+  return request.updatesMayMove && updatesParameter(problem, op);
 }
 
-/// Bytes of a rank's part of a value, where an op replaces or reads it.
+/// Bytes of a rank's part of a value, where an op replaces or reads it. What
+/// rests in smaller parts is gathered for the op, which another assignment that
+/// takes the parts is spared.
 static int64_t getPartBytes(const PlanningProblem &problem,
                             const PlanningOp &op,
                             const FactorAssignment &assignment,
@@ -76,7 +77,7 @@ UnitChoices::UnitChoices(const UnitSample &sample, const PlanRequest &request,
             costs.getHostOpSeconds(getHostCost(problem, op, [&](int value) {
               return getPartBytes(problem, op, assignment, space.mesh, value);
             }));
-        secondsOfPlaces.back().push_back({seconds / repeat, onHost / repeat});
+        secondsOfPlaces.back().push_back({seconds, onHost});
         seconds = std::min(seconds, onHost);
       }
       opSeconds.back().push_back(seconds / repeat);
@@ -86,27 +87,30 @@ UnitChoices::UnitChoices(const UnitSample &sample, const PlanRequest &request,
 
 /// Per value of a sample: see `UnitLists::movers`.
 static std::vector<int> findMovers(const UnitSample &sample,
-                                   const PlanRequest &request) {
+                                   const std::vector<bool> &mayMove) {
   const PlanningProblem &problem = sample.problem;
   std::vector<int> movers(problem.values.size(), UnitLists::noMover);
-  // Of the whole problem: several units may have a variable.
-  std::set<int> moved, readByPasses;
+  std::vector<bool> isReadByPasses(problem.values.size(), false);
+  // By their numbers in the whole problem.
+  std::set<int> moved;
   for (auto [index, op] : llvm::enumerate(problem.ops)) {
-    if (mayMove(problem, request, op))
-      for (int result : op.results)
-        if (int variable = problem.values[result].updates; variable >= 0) {
-          movers[variable] = static_cast<int>(index);
-          moved.insert(sample.valueOf[variable]);
-        }
+    for (int result : op.results)
+      if (int variable = problem.values[result].updates;
+          variable >= 0 && mayMove[index]) {
+        movers[variable] = static_cast<int>(index);
+        moved.insert(sample.valueOf[variable]);
+      }
     if (sample.phases[index] != Phase::start && op.role != OpRole::optimizer)
       for (int operand : op.operands)
-        readByPasses.insert(sample.valueOf[operand]);
+        isReadByPasses[operand] =
+            problem.values[operand].kind == ValueKind::parameter;
   }
-  for (auto [mover, value] : llvm::zip_equal(movers, sample.valueOf))
-    if (readByPasses.count(value) > 0)
-      mover = UnitLists::noMover;
-    else if (mover == UnitLists::noMover && moved.count(value) > 0)
-      mover = UnitLists::otherMover;
+  for (size_t value = 0; value < movers.size(); ++value)
+    if (isReadByPasses[value])
+      movers[value] = UnitLists::noMover;
+    else if (movers[value] == UnitLists::noMover &&
+             moved.count(sample.valueOf[value]) > 0)
+      movers[value] = UnitLists::otherMover;
   return movers;
 }
 
@@ -116,8 +120,9 @@ UnitTables::UnitTables(const UnitSample &sample, const StepUnits &units,
     : UnitLists(layouts), assignments(choicesOfOps.assignments),
       opSeconds(choicesOfOps.opSeconds) {
   const PlanningProblem &problem = sample.problem;
-  secondsOfPlaces = choicesOfOps.secondsOfPlaces;
-  movers = findMovers(sample, request);
+  for (const PlanningOp &op : problem.ops)
+    mayMove.push_back(::mayMove(problem, request, op));
+  movers = findMovers(sample, mayMove);
   for (const auto &[index, choices] : llvm::enumerate(assignments)) {
     choiceCounts.push_back(static_cast<int>(choices.size()));
     if (int same = findSame(sample, request, index); same >= 0) {

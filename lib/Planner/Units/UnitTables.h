@@ -45,10 +45,11 @@ struct UnitLists {
   /// boundary has those of its slot. None: it is left out.
   std::vector<int> forms;
   std::vector<std::vector<int>> rests;
-  /// Per op: those of `UnitChoices`.
-  std::vector<std::vector<std::array<double, 2>>> secondsOfPlaces;
-  /// Per value the op that takes it to the host where it runs there; of an op
-  /// of another unit nothing more is known.
+  /// Per op whether it runs on the device or on the host.
+  std::vector<bool> mayMove;
+  /// Per variable the op that takes its bytes from the device where that runs
+  /// on the host: `noMover` where passes of the unit read it. Where an op of
+  /// another unit may move it, it takes none here, which is a bound.
   std::vector<int> movers;
   static constexpr int noMover = -1, otherMover = -2;
   /// Per boundary and slot.

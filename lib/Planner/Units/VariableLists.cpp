@@ -24,7 +24,7 @@ public:
         joiner(tables.layouts, joined), made{UnitLists(joined), {}} {}
 
   VariableLists build() {
-    made.lists.secondsOfPlaces = tables.secondsOfPlaces;
+    made.lists.mayMove = tables.mayMove;
     made.lists.movers = tables.movers;
     findCovered();
     addOps();

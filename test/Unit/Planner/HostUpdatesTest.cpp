@@ -32,9 +32,10 @@ private:
 /// The first `count` updates of a plan.
 PlanningAnswer move(const PlanningProblem &problem, PlanningAnswer answer,
                     int count = 1) {
-  for (auto [index, op] : llvm::enumerate(problem.ops))
+  answer.tiers.assign(problem.values.size(), MemoryTier::device);
+  for (const PlanningOp &op : problem.ops)
     if (updatesParameter(problem, op) && count-- > 0)
-      moveToHost(problem, static_cast<int>(index), answer);
+      moveUpdate(problem, op, MemoryTier::host, answer.tiers);
   answer.inPieces = findUpdatedPieces(problem, answer);
   EXPECT_EQ(verifyAnswer(problem, answer), std::vector<std::string>());
   return answer;
@@ -111,15 +112,14 @@ StepProblems getSteps() {
 
 /// `limitBytes` of two devices, which keep everything.
 PlanResult find(int64_t limitBytes, const PlanCosts &costs,
-                bool mayUpdateOnHost = true) {
+                bool updatesMayMove = true) {
   PlanRequest request;
   request.deviceCount = 2;
   request.recompute = RecomputeKind::none;
   request.memoryLimitBytes = limitBytes;
   request.hostLimitBytes = noLimit;
-  FindPlanOptions options;
-  options.mayUpdateOnHost = mayUpdateOnHost;
-  return findPlan(getSteps(), request, costs, options).result;
+  request.updatesMayMove = updatesMayMove;
+  return findPlan(getSteps(), request, costs).result;
 }
 
 int countMoved(const PlanResult &result) {
@@ -132,7 +132,7 @@ int countMoved(const PlanResult &result) {
 
 TEST(HostUpdates, AreOnTheDeviceWhereAllFits) {
   HostCosts costs(/*secondsPerByte=*/1);
-  PlanResult onDevice = find(noLimit, costs, /*mayUpdateOnHost=*/false),
+  PlanResult onDevice = find(noLimit, costs, /*updatesMayMove=*/false),
              found = find(noLimit, costs);
   ASSERT_TRUE(found.answer);
   EXPECT_TRUE(found.answer->tiers.empty());
@@ -145,7 +145,7 @@ TEST(HostUpdates, AreAsManyAsMemoryAsksFor) {
   int64_t limit = 0;
   // The least that plans need with all of it on the device.
   for (int64_t step = int64_t(1) << 16; step > 0; step /= 2)
-    if (!find(limit + step, costs, /*mayUpdateOnHost=*/false).answer)
+    if (!find(limit + step, costs, /*updatesMayMove=*/false).answer)
       limit += step;
   std::vector<int> moved;
   double seconds = 0;

@@ -71,7 +71,7 @@ TEST(ChoosePlan, KeepsTheBoundOfAJointPlanThatIsHardlySlower) {
   GivenPrices prices;
   addJoint(prices, {{3, 10, 10}});
   prices.compared = {{4}};
-  for (auto [seconds, isTaken] : {std::pair(2.99, false), {2.98, true}}) {
+  for (auto [seconds, isTaken] : {std::pair(2.98, false), {2.96, true}}) {
     prices.entries[{4}].plans = {{seconds, 20, 20}, {3, 10, 10}};
     EXPECT_EQ(prices.choose({{joint}}).searched,
               isTaken ? PlanCandidate({4}) : joint);
