@@ -97,12 +97,27 @@ PlanResult ModelCandidates::search(const PlanCandidate &candidate,
   if (candidate.isJoint())
     return searchJointly(candidate, limitBytes, seconds, control);
   Finished &finished = finish(candidate);
+  // What others may be better than is not made beside the search.
+  if (candidate.effort == SearchEffort::usual && isOnlyFrontend(candidate))
+    control.likely = [&](const PlanningAnswer &answer) {
+      beginEarly(candidate, answer);
+    };
+  isLent = true;
   PlanResult result =
       searchPlan(*finished.frontend, options, cluster, costs, candidate.effort,
                  limitBytes, seconds, control, finished.engine);
+  endEarly(candidate, result.answer);
+  isLent = false;
   if (!result.answer && finished.refusals.empty())
     finished.refusals = result.refusals;
   return result;
+}
+
+bool ModelCandidates::isOnlyFrontend(const PlanCandidate &candidate) const {
+  return llvm::all_of(frontends, [&](const auto &entry) {
+    return entry.first == std::pair(candidate.microBatches, candidate.zigzag) ||
+           !entry.second.frontend;
+  });
 }
 
 /// Numbers of micro-batches around that of a plan, the nearest first.

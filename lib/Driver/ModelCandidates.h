@@ -48,7 +48,7 @@ public:
                                    const PlanResult &plan) override {
     return ProgramNeed{plan.evaluation.peakBytes, std::nullopt};
   }
-  /// A joint search has a plan of a candidate and goes on. Until `endEarly` the
+  /// A search has a plan of a candidate and goes on. Until `endEarly` the
   /// models of candidates are lent to whoever works beside it.
   virtual void beginEarly(const PlanCandidate &, const PlanningAnswer &) {}
   /// It has ended with a plan, or with none: nobody uses the models any more.
@@ -101,6 +101,9 @@ protected:
   ClusterCosts costs;
 
 private:
+  /// Whether a step can be cut and ordered, as far as that was asked for, in
+  /// this way alone.
+  bool isOnlyFrontend(const PlanCandidate &candidate) const;
   /// The one of a joint candidate with the fewest micro-batches.
   PlanCandidate getSmallest(PlanCandidate candidate) const {
     if (candidate.isJoint())

@@ -263,13 +263,23 @@ struct SlicedProduct {
 };
 } // namespace
 
-/// True when all that is done with `value` is to slice it along `dim`.
-static bool isOnlySliced(Value value, int64_t dim) {
-  return llvm::all_of(value.getUsers(), [&](Operation *user) {
+/// True when all that is done with `value` is to cut it along `dim` into parts
+/// that have nothing in common, which would be computed twice.
+static bool isOnlyCut(Value value, int64_t dim) {
+  SmallVector<std::pair<int64_t, int64_t>> ranges;
+  for (Operation *user : value.getUsers()) {
     auto slice = dyn_cast<SliceOp>(user);
-    return slice && slice.getDims() == ArrayRef<int64_t>{dim} &&
-           slice.getSteps() == ArrayRef<int64_t>{1};
-  });
+    if (!slice || slice.getDims() != ArrayRef<int64_t>{dim} ||
+        slice.getSteps() != ArrayRef<int64_t>{1})
+      return false;
+    ranges.emplace_back(slice.getStarts()[0], slice.getLimits()[0]);
+  }
+  llvm::sort(ranges);
+  return llvm::none_of(llvm::zip(ranges, llvm::drop_begin(ranges)),
+                       [](const auto &pair) {
+                         auto [range, next] = pair;
+                         return next.first < range.second;
+                       });
 }
 
 /// A parameter, or one of experts that are chosen at run time: slices cost
@@ -282,7 +292,7 @@ static bool isWeight(Value value) {
 
 static std::optional<SlicedProduct> matchSlicedProduct(SliceOp slice) {
   if (slice.getDims().size() != 1 ||
-      !isOnlySliced(slice.getInput(), slice.getDims()[0]))
+      !isOnlyCut(slice.getInput(), slice.getDims()[0]))
     return {};
   // A chain with other uses stays, and its parts would be computed twice.
   Value value = slice.getInput();

@@ -118,6 +118,7 @@ mlir::Value raiseExperts(mlir::Operation *op, Rewriter &rewriter);
 bool unflattenChoice(mlir::Operation *op, Rewriter &rewriter);
 // Shapes.cpp
 mlir::Value joinLayoutOps(mlir::Operation *op, Rewriter &rewriter);
+mlir::Value joinSlices(mlir::Operation *op, Rewriter &rewriter);
 mlir::Value sinkReshapeBelowElementwise(mlir::Operation *op,
                                         Rewriter &rewriter);
 mlir::Value hoistUnflattening(mlir::Operation *op, Rewriter &rewriter);

@@ -81,6 +81,20 @@ Value joinLayoutOps(Operation *op, Rewriter &rewriter) {
   return layout.build(layout.getDims(), rewriter);
 }
 
+/// A slice of a slice that nothing else reads as one.
+Value joinSlices(Operation *op, Rewriter &rewriter) {
+  auto outer = cast<SliceOp>(op);
+  auto inner = outer.getInput().getDefiningOp<SliceOp>();
+  if (!inner || !inner->hasOneUse() || outer.getDims().size() != 1 ||
+      inner.getDims() != outer.getDims() || inner.getSteps()[0] != 1 ||
+      outer.getSteps()[0] != 1)
+    return {};
+  int64_t start = inner.getStarts()[0];
+  return rewriter.slice(inner.getInput(), outer.getDims()[0],
+                        start + outer.getStarts()[0],
+                        start + outer.getLimits()[0]);
+}
+
 /// Other operands may broadcast over the flattened dimension or be flattened
 /// likewise.
 Value sinkReshapeBelowElementwise(Operation *op, Rewriter &rewriter) {

@@ -14,6 +14,8 @@
 
 namespace parplan {
 
+struct PlanningAnswer;
+
 /// How far a search is. Seconds are those of a step.
 struct SearchProgress {
   /// Of the best plan so far; infinity: there is none yet.
@@ -31,6 +33,9 @@ struct SearchControl {
   const std::atomic<bool> *stop = nullptr;
   /// Called by the thread that searches, whenever there is news.
   std::function<void(const SearchProgress &)> listener;
+  /// Called by that thread with the best plan so far, which fits, when an exact
+  /// search has no more work for all processors.
+  std::function<void(const PlanningAnswer &)> likely;
 
   bool isStopped() const {
     return stop && stop->load(std::memory_order_relaxed);

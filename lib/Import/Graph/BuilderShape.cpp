@@ -293,15 +293,6 @@ ValueId GraphBuilder::slice(ValueId input, llvm::ArrayRef<SliceRange> ranges) {
       start += size;
     }
   }
-  // Of a slice with steps of 1.
-  if (const Op *inner = graph.getDefinition(input, OpKind::slice);
-      inner && inner->integers.size() == 4 && inner->integers[3] == 1 &&
-      cuts.size() == 1 && cuts[0].step == 1 &&
-      inner->integers[0] == cuts[0].dim)
-    return slice(inner->operands[0],
-                 SliceRange{cuts[0].dim, inner->integers[1] + cuts[0].start,
-                            inner->integers[1] + cuts[0].limit});
-
   llvm::SmallVector<int64_t, 8> integers;
   for (const SliceRange &cut : cuts)
     integers.append({cut.dim, cut.start, cut.limit, cut.step});

@@ -54,6 +54,8 @@ public:
     for (const PlanSpace &space : spaces) {
       visit(space, prepared.take());
       report();
+      if (prepared.isEnding())
+        announce();
     }
     if (result.answer)
       certify();
@@ -68,6 +70,15 @@ private:
       progress.bestSeconds = result.evaluation.stepTimeSeconds;
     progress.explored = result.certificate.explored;
     request.control.report(progress);
+  }
+
+  /// Tells of a plan that is better than what was told before.
+  void announce() {
+    if (!request.control.likely || !result.answer ||
+        bestSeconds == announcedSeconds)
+      return;
+    announcedSeconds = bestSeconds;
+    request.control.likely(*result.answer);
   }
 
   static Clock::duration toDuration(double seconds) {
@@ -339,6 +350,7 @@ private:
   /// `visit` asks both again before anything else of a space. So answers are
   /// those of one thread.
   std::atomic<double> bestSeconds = CostNetwork::forbidden;
+  double announcedSeconds = CostNetwork::forbidden;
   /// Of spaces that are left only a bound is asked.
   std::atomic<bool> isLate = false;
   double lowerBound = CostNetwork::forbidden;

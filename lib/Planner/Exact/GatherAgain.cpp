@@ -46,6 +46,8 @@ PlanResult parplan::solveGatheringAgain(const PlanningProblem &problem,
   unlimited.memoryLimitBytes = std::numeric_limits<int64_t>::max();
   unlimited.timeBudgetSeconds =
       std::max(0.0, request.timeBudgetSeconds - spent.count());
+  // Its plan does not fit yet.
+  unlimited.control.likely = nullptr;
   // Where there is no plan, half of that is for last resorts.
   if (!result.answer)
     unlimited.timeBudgetSeconds /= 2;

@@ -37,6 +37,12 @@ public:
     return item;
   }
 
+  /// Whether some are being made, and no others are left for the processors
+  /// that these do not take.
+  bool isEnding() const {
+    return next == count && !ahead.empty() && ahead.size() < getMostAhead();
+  }
+
 private:
   /// Each may need much memory.
   static size_t getMostAhead() {

@@ -74,6 +74,28 @@ func.func @product_with_another_use(%x: tensor<2x8xf32>) -> (tensor<2x8xf32>, te
   return %q, %p : tensor<2x8xf32>, tensor<2x24xf32>
 }
 
+// Parts that overlap would be computed twice.
+// CHECK-LABEL: func.func @parts_with_much_in_common
+func.func @parts_with_much_in_common(%x: tensor<2x8xf32>) -> (tensor<2x16xf32>, tensor<2x16xf32>) {
+  %w = parplan.parameter @qkv : tensor<8x24xf32>
+  // CHECK: %[[P:.*]] = parplan.matmul "mk,kn->mn"
+  // CHECK-NEXT: parplan.slice %[[P]] dims [1] from [0] to [16]
+  // CHECK-NEXT: parplan.slice %[[P]] dims [1] from [8] to [24]
+  // CHECK-NOT: parplan.matmul
+  %p = parplan.matmul "mk,kn->mn" %x, %w : tensor<2x8xf32>, tensor<8x24xf32>
+  %a = parplan.slice %p dims [1] from [0] to [16] step [1] : tensor<2x24xf32>
+  %b = parplan.slice %p dims [1] from [8] to [24] step [1] : tensor<2x24xf32>
+  return %a, %b : tensor<2x16xf32>, tensor<2x16xf32>
+}
+
+// CHECK-LABEL: func.func @part_of_a_part
+func.func @part_of_a_part(%x: tensor<2x24xf32>) -> tensor<2x4xf32> {
+  // CHECK-NEXT: parplan.slice %arg0 dims [1] from [10] to [14]
+  %a = parplan.slice %x dims [1] from [8] to [16] step [1] : tensor<2x24xf32>
+  %b = parplan.slice %a dims [1] from [2] to [6] step [1] : tensor<2x8xf32>
+  return %b : tensor<2x4xf32>
+}
+
 // CHECK-LABEL: func.func @transposed_operands
 func.func @transposed_operands(%x: tensor<4x2x8xf32>, %y: tensor<2x16x8xf32>) -> tensor<2x4x16xf32> {
   %a = parplan.transpose %x [1, 0, 2] : tensor<4x2x8xf32>

@@ -20,6 +20,18 @@ TEST(Lookahead, MakesItemsOnOtherThreads) {
   EXPECT_NE(makers.take(), std::this_thread::get_id());
 }
 
+TEST(Lookahead, EndsWhileTheLastItemsAreMade) {
+  Lookahead<size_t> items(20, [](size_t number) { return number; });
+  items.take();
+  EXPECT_FALSE(items.isEnding());
+  for (size_t number = 1; number < 19; ++number)
+    items.take();
+  // A single processor has nothing else to do.
+  EXPECT_EQ(items.isEnding(), std::thread::hardware_concurrency() > 1);
+  items.take();
+  EXPECT_FALSE(items.isEnding());
+}
+
 TEST(Lookahead, MakesNothingBeforeTheFirstIsTaken) {
   std::atomic<size_t> made = 0;
   {

@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <random>
+#include <thread>
 #include <utility>
 
 using namespace parplan;
@@ -93,6 +94,26 @@ TEST(Solver, TakesDataParallelismWhenWeightsNeedNoReduction) {
   EXPECT_EQ(result.answer->mesh.getAxis(0).role, AxisRole::data);
   EXPECT_TRUE(result.certificate.exact);
   EXPECT_EQ(result.certificate.getGap(), 0);
+}
+
+TEST(Solver, TellsOfItsPlanBeforeItHasLookedAtTheLastMesh) {
+  if (std::thread::hardware_concurrency() < 2)
+    GTEST_SKIP() << "one processor has nothing to spare";
+  PlanningProblem mlp = makeMlp(/*batch=*/64, /*width=*/16, /*hidden=*/16);
+  PlanRequest request = makeRequest(4);
+  int meshes = 0, meshesThen = 0;
+  std::vector<PlanningAnswer> told;
+  request.control.listener = [&](const SearchProgress &) { ++meshes; };
+  request.control.likely = [&](const PlanningAnswer &answer) {
+    told.push_back(answer);
+    meshesThen = meshes;
+  };
+  PlanResult result = solve(mlp, request, SimpleCosts());
+  ASSERT_TRUE(result.answer);
+  // Data parallelism stands first.
+  ASSERT_EQ(told.size(), 1U);
+  EXPECT_EQ(told.front(), *result.answer);
+  EXPECT_LT(meshesThen, meshes);
 }
 
 TEST(Solver, TurnsColumnThenRowWhenTensorParallelismIsForced) {
