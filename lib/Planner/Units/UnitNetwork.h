@@ -30,8 +30,8 @@ struct UnitVariables {
   std::vector<int> tied;
 };
 
-/// The choices of a place.
-inline constexpr int devicePlace = 0, hostPlace = 1;
+/// The choice of a place that is not the device.
+inline constexpr int hostPlace = 1;
 
 struct UnitNetwork {
   VectorNetwork network;
