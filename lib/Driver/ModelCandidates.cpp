@@ -98,7 +98,7 @@ PlanResult ModelCandidates::search(const PlanCandidate &candidate,
     return searchJointly(candidate, limitBytes, seconds, control);
   Finished &finished = finish(candidate);
   // What others may be better than is not made beside the search.
-  if (candidate.effort == SearchEffort::usual && isOnlyFrontend(candidate))
+  if (candidate.effort == SearchEffort::usual && hasNoRival(candidate))
     control.likely = [&](const PlanningAnswer &answer) {
       beginEarly(candidate, answer);
     };
@@ -113,10 +113,11 @@ PlanResult ModelCandidates::search(const PlanCandidate &candidate,
   return result;
 }
 
-bool ModelCandidates::isOnlyFrontend(const PlanCandidate &candidate) const {
+bool ModelCandidates::hasNoRival(const PlanCandidate &candidate) const {
   return llvm::all_of(frontends, [&](const auto &entry) {
-    return entry.first == std::pair(candidate.microBatches, candidate.zigzag) ||
-           !entry.second.frontend;
+    auto [microBatches, zigzag] = entry.first;
+    return microBatches != candidate.microBatches ||
+           zigzag == candidate.zigzag || !entry.second.frontend;
   });
 }
 

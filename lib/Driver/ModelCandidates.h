@@ -101,9 +101,9 @@ protected:
   ClusterCosts costs;
 
 private:
-  /// Whether a step can be cut and ordered, as far as that was asked for, in
-  /// this way alone.
-  bool isOnlyFrontend(const PlanCandidate &candidate) const;
+  /// Whether a step that is cut so has no other order, as far as that was asked
+  /// for. Without a pipeline other numbers of micro-batches are not compared.
+  bool hasNoRival(const PlanCandidate &candidate) const;
   /// The one of a joint candidate with the fewest micro-batches.
   PlanCandidate getSmallest(PlanCandidate candidate) const {
     if (candidate.isJoint())

@@ -17,7 +17,9 @@ def Raise : Pass<"parplan-raise", "::mlir::ModuleOp"> {
     * sums over experts whose weights are picked per token become a dispatch of
       the tokens, products with the experts as batch, and a combine;
     * slices, transposes and reshapes of a parameter become its view;
-    * a product whose result is sliced becomes one product per part;
+    * a slice of a slice that nothing else reads becomes one slice;
+    * a product whose result is cut into parts becomes one product per part;
+      parts that overlap are slices of one part;
     * transposes of operands move into the spec of a product, and a product of
       flattened rows [b*s, k] becomes one of [b, s, k].
   }];

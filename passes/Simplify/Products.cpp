@@ -263,23 +263,50 @@ struct SlicedProduct {
 };
 } // namespace
 
-/// True when all that is done with `value` is to cut it along `dim` into parts
-/// that have nothing in common, which would be computed twice.
-static bool isOnlyCut(Value value, int64_t dim) {
-  SmallVector<std::pair<int64_t, int64_t>> ranges;
+/// All users of `value`, when these are slices of neighbours along `dim` alone.
+static SmallVector<SliceOp> matchParts(Value value, int64_t dim) {
+  SmallVector<SliceOp> parts;
   for (Operation *user : value.getUsers()) {
     auto slice = dyn_cast<SliceOp>(user);
     if (!slice || slice.getDims() != ArrayRef<int64_t>{dim} ||
         slice.getSteps() != ArrayRef<int64_t>{1})
-      return false;
-    ranges.emplace_back(slice.getStarts()[0], slice.getLimits()[0]);
+      return {};
+    parts.push_back(slice);
   }
-  llvm::sort(ranges);
-  return llvm::none_of(llvm::zip(ranges, llvm::drop_begin(ranges)),
-                       [](const auto &pair) {
-                         auto [range, next] = pair;
-                         return next.first < range.second;
-                       });
+  return parts;
+}
+
+static bool overlap(SliceOp part, SliceOp other) {
+  return part.getStarts()[0] < other.getLimits()[0] &&
+         other.getStarts()[0] < part.getLimits()[0];
+}
+
+/// True when two halves of `parts` are turned against each other by a rotary
+/// embedding, concat(x1 cos - x2 sin, x2 cos + x1 sin).
+static bool areTurned(ArrayRef<SliceOp> parts) {
+  if (parts.size() != 2)
+    return false;
+  SmallPtrSet<Operation *, 2> joined[2];
+  for (auto [part, ends] : llvm::zip(parts, joined))
+    for (Operation *product : part->getUsers())
+      for (Operation *sum : product->getUsers())
+        for (Operation *end : sum->getUsers())
+          if (isa<MulOp>(product) && isa<AddOp, SubOp>(sum) &&
+              isa<ConcatOp>(end))
+            ends.insert(end);
+  return llvm::any_of(joined[0],
+                      [&](Operation *end) { return joined[1].contains(end); });
+}
+
+/// True when all that is done with `value` is to cut it along `dim` into parts
+/// that overlap nowhere, and are no halves of what is to be turned.
+static bool isOnlyCut(Value value, int64_t dim) {
+  SmallVector<SliceOp> parts = matchParts(value, dim);
+  for (auto [number, part] : llvm::enumerate(parts))
+    for (SliceOp other : llvm::drop_begin(parts, number + 1))
+      if (overlap(part, other))
+        return false;
+  return !areTurned(parts);
 }
 
 /// A parameter, or one of experts that are chosen at run time: slices cost
@@ -292,7 +319,7 @@ static bool isWeight(Value value) {
 
 static std::optional<SlicedProduct> matchSlicedProduct(SliceOp slice) {
   if (slice.getDims().size() != 1 ||
-      !isOnlyCut(slice.getInput(), slice.getDims()[0]))
+      matchParts(slice.getInput(), slice.getDims()[0]).empty())
     return {};
   // A chain with other uses stays, and its parts would be computed twice.
   Value value = slice.getInput();
@@ -343,6 +370,45 @@ static std::optional<SlicedProduct> matchSlicedProduct(SliceOp slice) {
   return found;
 }
 
+/// Parts that overlap become slices of one part that has all of them, in the
+/// place of the first: else they would be computed twice.
+Value nestSlices(Operation *op, Rewriter &rewriter) {
+  auto slice = cast<SliceOp>(op);
+  if (!matchSlicedProduct(slice))
+    return {};
+  int64_t dim = slice.getDims()[0];
+  SmallVector<SliceOp> left = matchParts(slice.getInput(), dim);
+  llvm::erase(left, slice);
+  SmallVector<SliceOp> group = {slice};
+  for (size_t next = 0; next < group.size(); ++next)
+    llvm::erase_if(left, [&](SliceOp other) {
+      bool isNear = overlap(group[next], other);
+      if (isNear)
+        group.push_back(other);
+      return isNear;
+    });
+  int64_t start = slice.getStarts()[0], limit = slice.getLimits()[0];
+  for (SliceOp part : group) {
+    start = std::min(start, part.getStarts()[0]);
+    limit = std::max(limit, part.getLimits()[0]);
+  }
+  if (group.size() == 1 || limit - start == getShape(slice.getInput())[dim])
+    return {};
+  Value whole = rewriter.slice(slice.getInput(), dim, start, limit);
+  Value replacement;
+  for (SliceOp part : group) {
+    Value nested = rewriter.slice(whole, dim, part.getStarts()[0] - start,
+                                  part.getLimits()[0] - start);
+    if (part == slice)
+      replacement = nested;
+    else
+      part.getResult().replaceAllUsesWith(nested);
+  }
+  for (SliceOp part : llvm::drop_begin(group))
+    part->dropAllReferences();
+  return replacement;
+}
+
 /// True when the dimension that is cut vanishes: one q, k or v of three.
 static bool isOneOfSeveral(SliceOp slice, ArrayRef<int64_t> sizes) {
   return sizes.size() > 1 && slice.getLimits()[0] - slice.getStarts()[0] == 1;
@@ -374,7 +440,7 @@ static Value cutDimension(Value value, size_t dim, ArrayRef<int64_t> sizes,
 Value splitProduct(Operation *op, Rewriter &rewriter) {
   auto slice = cast<SliceOp>(op);
   std::optional<SlicedProduct> found = matchSlicedProduct(slice);
-  if (!found)
+  if (!found || !isOnlyCut(slice.getInput(), slice.getDims()[0]))
     return {};
   rewriter.setOrigin(found->product);
   const Layout &layout = found->layout;

@@ -49,8 +49,8 @@ public:
     addTo<ReduceOp>({raiseExperts});
     addToAll<SoftmaxOp, LogSoftmaxOp, LayerNormOp, RMSNormOp, ReduceOp>(
         {sinkReshapeBelowRows});
-    addTo<SliceOp>(
-        {foldIntoView, joinSlices, splitProduct, sinkReshapeBelowRows});
+    addTo<SliceOp>({foldIntoView, joinSlices, nestSlices, splitProduct,
+                    sinkReshapeBelowRows});
     addToAll<ReshapeOp, TransposeOp, BroadcastOp>(
         {foldIntoView, joinLayoutOps});
     addTo<ReshapeOp>({hoistUnflattening});

@@ -34,7 +34,8 @@ struct SearchControl {
   /// Called by the thread that searches, whenever there is news.
   std::function<void(const SearchProgress &)> listener;
   /// Called by that thread with the best plan so far, which fits, when an exact
-  /// search has no more work for all processors.
+  /// search is at its last meshes. Where memory decided, another search may
+  /// follow, which tells of nothing.
   std::function<void(const PlanningAnswer &)> likely;
 
   bool isStopped() const {

@@ -237,6 +237,30 @@ ValueId GraphBuilder::transpose(ValueId input,
 // Slice, concatenation, padding
 //===----------------------------------------------------------------------===//
 
+ValueId GraphBuilder::findJoined(ValueId input, SliceRange range) const {
+  auto isSlice = [&](const Op *op) {
+    return op && op->integers.size() == 4 && op->integers[0] == range.dim &&
+           op->integers[3] == 1;
+  };
+  for (const Op *inner = graph.getDefinition(input, OpKind::slice);
+       isSlice(inner); inner = graph.getDefinition(input, OpKind::slice)) {
+    range.start += inner->integers[1];
+    range.limit += inner->integers[1];
+    input = inner->operands[0];
+  }
+  const Op *joined = graph.getDefinition(input, OpKind::concat);
+  if (!joined || joined->integers[0] != range.dim)
+    return noValue;
+  int64_t start = 0;
+  for (ValueId operand : joined->operands) {
+    int64_t size = getShape(operand)[range.dim];
+    if (start == range.start && start + size == range.limit)
+      return operand;
+    start += size;
+  }
+  return noValue;
+}
+
 ValueId GraphBuilder::slice(ValueId input, llvm::ArrayRef<SliceRange> ranges) {
   Shape shape = getShape(input);
   llvm::SmallVector<SliceRange, 4> cuts;
@@ -281,18 +305,9 @@ ValueId GraphBuilder::slice(ValueId input, llvm::ArrayRef<SliceRange> ranges) {
   }
   if (ValueId mask = sliceMask(input, cuts); mask != noValue)
     return mask;
-  // Of a concatenation exactly one operand.
-  if (const Op *inner = graph.getDefinition(input, OpKind::concat);
-      inner && cuts.size() == 1 && cuts[0].step == 1 &&
-      inner->integers[0] == cuts[0].dim) {
-    int64_t start = 0;
-    for (ValueId operand : inner->operands) {
-      int64_t size = getShape(operand)[cuts[0].dim];
-      if (start == cuts[0].start && start + size == cuts[0].limit)
-        return operand;
-      start += size;
-    }
-  }
+  if (cuts.size() == 1 && cuts[0].step == 1)
+    if (ValueId operand = findJoined(input, cuts[0]); operand != noValue)
+      return operand;
   llvm::SmallVector<int64_t, 8> integers;
   for (const SliceRange &cut : cuts)
     integers.append({cut.dim, cut.start, cut.limit, cut.step});

@@ -235,6 +235,9 @@ private:
   /// The mask of a function, or a number where it is the same everywhere; none
   /// if the function overflows.
   ValueId makeMask(AffineFunction function, ShapeRef shape);
+  /// What a slice of a concatenation has, where that is just one operand; none
+  /// else. Slices of slices are looked through.
+  ValueId findJoined(ValueId input, SliceRange range) const;
   /// A slice of an affine mask, or of a choice by one; none for others.
   ValueId sliceMask(ValueId input, llvm::ArrayRef<SliceRange> cuts);
   /// Numbers that a type has, as elements of it or of its carrier.

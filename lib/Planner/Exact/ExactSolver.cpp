@@ -350,11 +350,12 @@ private:
   /// `visit` asks both again before anything else of a space. So answers are
   /// those of one thread.
   std::atomic<double> bestSeconds = CostNetwork::forbidden;
-  double announcedSeconds = CostNetwork::forbidden;
   /// Of spaces that are left only a bound is asked.
   std::atomic<bool> isLate = false;
   double lowerBound = CostNetwork::forbidden;
   bool exact = true;
+  /// Of the plan that was told last.
+  double announcedSeconds = CostNetwork::forbidden;
 };
 
 } // namespace

@@ -31,6 +31,8 @@ std::vector<PlanRequest> getResorts(const PlanRequest &request) {
     resorts.push_back(request);
     resorts.back().mayResort = true;
     resorts.back().pipelineSize = count;
+    // Others follow.
+    resorts.back().control.likely = nullptr;
   }
   // What does not divide the devices is refused with the nearest that does.
   if (resorts.empty())

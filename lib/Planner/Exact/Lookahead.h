@@ -37,11 +37,8 @@ public:
     return item;
   }
 
-  /// Whether some are being made, and no others are left for the processors
-  /// that these do not take.
-  bool isEnding() const {
-    return next == count && !ahead.empty() && ahead.size() < getMostAhead();
-  }
+  /// Whether the last items are being made, which are fewer than there may be.
+  bool isEnding() const { return next == count && !ahead.empty(); }
 
 private:
   /// Each may need much memory.

@@ -22,6 +22,8 @@ PlanResult parplan::searchWorkers(
   WorkersProblem workers = getWorkersProblem(step);
   PlanRequest ofWorkers = request;
   ofWorkers.servers.reset();
+  // Answers of that problem are none of the step.
+  ofWorkers.control.likely = nullptr;
   PlanResult result = search(workers.problem, ofWorkers);
   // A step takes the longer, the longer its workers take: so the best plan of
   // the workers is the best, and a bound of theirs gives one of all.

@@ -74,7 +74,25 @@ func.func @product_with_another_use(%x: tensor<2x8xf32>) -> (tensor<2x8xf32>, te
   return %q, %p : tensor<2x8xf32>, tensor<2x24xf32>
 }
 
-// Parts that overlap would be computed twice.
+// Two parts that overlap are slices of one product.
+// CHECK-LABEL: func.func @parts_that_overlap
+func.func @parts_that_overlap(%x: tensor<2x8xf32>) -> (tensor<2x6xf32>, tensor<2x4xf32>, tensor<2x16xf32>) {
+  // CHECK-DAG: %[[W0:.*]] = parplan.parameter @qkv view <offset = 0, strides = [24, 1]> : tensor<8x8xf32>
+  // CHECK-DAG: %[[Q:.*]] = parplan.matmul "mk,kn->mn" %arg0, %[[W0]]
+  // CHECK-DAG: parplan.slice %[[Q]] dims [1] from [0] to [6]
+  // CHECK-DAG: parplan.slice %[[Q]] dims [1] from [4] to [8]
+  // CHECK-DAG: %[[W1:.*]] = parplan.parameter @qkv view <offset = 8, strides = [24, 1]> : tensor<8x16xf32>
+  // CHECK-DAG: parplan.matmul "mk,kn->mn" %arg0, %[[W1]]
+  // CHECK: return
+  %w = parplan.parameter @qkv : tensor<8x24xf32>
+  %p = parplan.matmul "mk,kn->mn" %x, %w : tensor<2x8xf32>, tensor<8x24xf32>
+  %a = parplan.slice %p dims [1] from [0] to [6] step [1] : tensor<2x24xf32>
+  %b = parplan.slice %p dims [1] from [4] to [8] step [1] : tensor<2x24xf32>
+  %c = parplan.slice %p dims [1] from [8] to [24] step [1] : tensor<2x24xf32>
+  return %a, %b, %c : tensor<2x6xf32>, tensor<2x4xf32>, tensor<2x16xf32>
+}
+
+// A chain of parts that overlap is all of the product.
 // CHECK-LABEL: func.func @parts_with_much_in_common
 func.func @parts_with_much_in_common(%x: tensor<2x8xf32>) -> (tensor<2x16xf32>, tensor<2x16xf32>) {
   %w = parplan.parameter @qkv : tensor<8x24xf32>
@@ -94,6 +112,26 @@ func.func @part_of_a_part(%x: tensor<2x24xf32>) -> tensor<2x4xf32> {
   %a = parplan.slice %x dims [1] from [8] to [16] step [1] : tensor<2x24xf32>
   %b = parplan.slice %a dims [1] from [2] to [6] step [1] : tensor<2x8xf32>
   return %b : tensor<2x4xf32>
+}
+
+// CHECK-LABEL: func.func @part_of_a_part_that_is_read
+func.func @part_of_a_part_that_is_read(%x: tensor<2x24xf32>) -> (tensor<2x8xf32>, tensor<2x4xf32>) {
+  // CHECK-NEXT: %[[A:.*]] = parplan.slice %arg0 dims [1] from [8] to [16]
+  // CHECK-NEXT: parplan.slice %[[A]] dims [1] from [2] to [6]
+  %a = parplan.slice %x dims [1] from [8] to [16] step [1] : tensor<2x24xf32>
+  %b = parplan.slice %a dims [1] from [2] to [6] step [1] : tensor<2x8xf32>
+  return %a, %b : tensor<2x8xf32>, tensor<2x4xf32>
+}
+
+// Every second element of a part, and a part along another dimension.
+// CHECK-LABEL: func.func @parts_of_a_part_in_other_ways
+func.func @parts_of_a_part_in_other_ways(%x: tensor<2x24xf32>, %y: tensor<2x24xf32>) -> (tensor<2x4xf32>, tensor<1x8xf32>) {
+  // CHECK-COUNT-4: parplan.slice
+  %a = parplan.slice %x dims [1] from [8] to [16] step [1] : tensor<2x24xf32>
+  %b = parplan.slice %a dims [1] from [0] to [8] step [2] : tensor<2x8xf32>
+  %c = parplan.slice %y dims [1] from [8] to [16] step [1] : tensor<2x24xf32>
+  %d = parplan.slice %c dims [0] from [1] to [2] step [1] : tensor<2x8xf32>
+  return %b, %d : tensor<2x4xf32>, tensor<1x8xf32>
 }
 
 // CHECK-LABEL: func.func @transposed_operands

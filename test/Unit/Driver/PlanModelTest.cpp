@@ -46,16 +46,18 @@ TEST(DescribeSequence, NamesTheObstacleWithoutATime) {
             "no plan with another order was found");
 }
 
-/// A training step of a small GPT-2 on 16 devices, which is searched jointly.
+/// A training step of a small GPT-2: jointly searched on 16 devices, mesh by
+/// mesh on few.
 struct Planned {
   CompileOptions options;
   DiagnosticEngine engine;
   std::unique_ptr<mlir::MLIRContext> context = makeContext();
   std::optional<PlannedModel> model;
 
-  Planned(const std::string &forced, const std::string &dumpDirectory) {
+  Planned(const std::string &forced, const std::string &dumpDirectory,
+          int64_t gpus = 16) {
     options.modelPath = PARPLAN_TEST_MODELS "/gpt2-dynamic/model.onnx";
-    options.gpus = 16;
+    options.gpus = gpus;
     options.cluster = "dgx-a100-80g";
     options.training.emplace();
     if (!forced.empty()) {
@@ -79,6 +81,12 @@ bool hasProcessors() { return std::thread::hardware_concurrency() > 1; }
 
 TEST(PlanModel, TakesTheProgramThatWasMadeBesideTheSearch) {
   Planned planned("", "");
+  ASSERT_TRUE(planned.model) << planned.engine.render();
+  EXPECT_EQ(planned.model->isLoweredEarly, hasProcessors());
+}
+
+TEST(PlanModel, TakesTheProgramThatWasMadeBesideTheLastMeshes) {
+  Planned planned("", "", /*gpus=*/4);
   ASSERT_TRUE(planned.model) << planned.engine.render();
   EXPECT_EQ(planned.model->isLoweredEarly, hasProcessors());
 }

@@ -100,6 +100,36 @@ TEST(Folding, SequencesBecomeSlices) {
       << outcome.text;
 }
 
+TEST(Folding, SlicesOfSlicesStay) {
+  Outcome outcome = importText(R"(
+    g (float[2, 12] x) => (float[2, 4] y, float[2, 2] z) {
+      one = Constant <value_ints = [1]> ()
+      two = Constant <value_ints = [2]> ()
+      four = Constant <value_ints = [4]> ()
+      eight = Constant <value_ints = [8]> ()
+      y = Slice(x, four, eight, one)
+      z = Slice(y, two, four, one)
+    })");
+  EXPECT_EQ(outcome.graph, "%0 = slice x [1, 4, 8, 1]\n"
+                           "%1 = slice %0 [1, 2, 4, 1]\n"
+                           "return %0:float[2, 4] %1:float[2, 2]")
+      << outcome.text;
+}
+
+TEST(Folding, WhatWasJoinedIsFoundBehindSlices) {
+  Outcome outcome = importText(R"(
+    g (float[2] a, float[4] b, float[3] c) => (float[4] y) {
+      zero = Constant <value_ints = [0]> ()
+      two = Constant <value_ints = [2]> ()
+      six = Constant <value_ints = [6]> ()
+      eight = Constant <value_ints = [8]> ()
+      all = Concat <axis = 0> (a, b, c)
+      front = Slice(all, zero, eight)
+      y = Slice(front, two, six)
+    })");
+  EXPECT_EQ(outcome.graph, "return b:float[4]") << outcome.text;
+}
+
 TEST(Folding, ConstantIndicesAreSlices) {
   Outcome outcome = importText(R"(
     g (float[4, 6] x) => (float[4] y, float[2, 6] z) {
