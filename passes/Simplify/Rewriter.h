@@ -127,6 +127,7 @@ mlir::Value sinkReshapeBelowRows(mlir::Operation *op, Rewriter &rewriter);
 mlir::Value absorbTranspose(mlir::Operation *op, Rewriter &rewriter);
 mlir::Value unflattenRows(mlir::Operation *op, Rewriter &rewriter);
 mlir::Value nameDimensions(mlir::Operation *op, Rewriter &rewriter);
+// SlicedProducts.cpp
 mlir::Value nestSlices(mlir::Operation *op, Rewriter &rewriter);
 mlir::Value splitProduct(mlir::Operation *op, Rewriter &rewriter);
 // Views.cpp
