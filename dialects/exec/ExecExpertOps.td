@@ -45,4 +45,35 @@ def Exec_MoeWeightGradientOp : Exec_Statement<"moe_weight_gradient"> {
   }];
 }
 
+def Exec_MoeMatmulOp : Exec_Statement<"moe_matmul",
+    ["verifyGeometry", "getWrittenCount", "readsWritten", "holdsIssue"],
+    [AttrSizedOperandSegments]> {
+  let summary = "Products of the rows that experts have, one an expert";
+  let description = [{
+    out[x, i, j] = sum over l of lhs[x, i, l] rhs[x, l, j] for the experts x of this
+    rank. `shape` is [m, n, k]; tokens are the m rows, or with `sums_tokens` the k
+    summed over. Those that do not have x add nothing and get rows of zeros.
+    Strides are [row, column] in elements, `expert_strides` those from expert to
+    expert of lhs, rhs and output. A GPU's kernel asks for the numbers of tokens
+    before it launches products: what follows is issued later. `sizes` is [experts, experts per token]. With
+    `accumulate` the products are added to what the output holds.
+  }];
+  let arguments = (ins Exec_BufferType:$lhs, Exec_BufferType:$rhs,
+      Exec_BufferType:$experts, Optional<Exec_BufferType>:$first_expert,
+      Optional<Exec_BufferType>:$workspace, Exec_BufferType:$output,
+      DenseI64ArrayAttr:$sizes, DenseI64ArrayAttr:$shape,
+      DenseI64ArrayAttr:$lhs_strides, DenseI64ArrayAttr:$rhs_strides,
+      DenseI64ArrayAttr:$output_strides, DenseI64ArrayAttr:$expert_strides,
+      UnitAttr:$sums_tokens, UnitAttr:$accumulate,
+      OptionalAttr<Exec_CostAttr>:$cost);
+  let assemblyFormat = [{
+    (`sums_tokens` $sums_tokens^)? (`accumulate` $accumulate^)?
+    $lhs $lhs_strides `,` $rhs $rhs_strides `,` $experts
+    (`first` $first_expert^ `:` type($first_expert))?
+    (`workspace` $workspace^ `:` type($workspace))? `into` $output $output_strides
+    `sizes` $sizes `shape` $shape `experts` $expert_strides attr-dict
+    `:` type($lhs) `,` type($rhs) `,` type($experts) `,` type($output)
+  }];
+}
+
 #endif // EXEC_EXPERT_OPS_TD

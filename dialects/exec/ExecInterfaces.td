@@ -20,6 +20,10 @@ def StatementOpInterface : OpInterface<"StatementOpInterface"> {
       buffers are there.
     }], "::parplan::exec::StreamKind", "getStreamKind", (ins), "",
       "return ::parplan::exec::getLaunchStream($_op);">,
+    InterfaceMethod<[{
+      Returns whether the rank may issue what follows, on all streams, only when
+      the statement has ended: because a kernel waits for data on the processor.
+    }], "bool", "holdsIssue", (ins), "", "return false;">,
     InterfaceMethod<"Returns whether it also reads what it writes.",
       "bool", "readsWritten", (ins), "", "return false;">,
     InterfaceMethod<"Returns which ranks read the leading operands.",

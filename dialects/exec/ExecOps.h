@@ -40,7 +40,7 @@ inline bool isNarrow(mlir::Type elementType) {
 #define GET_OP_CLASSES
 #include "dialects/exec/ExecOps.h.inc"
 
-#include "parplan_runtime/shapes.h"
+#include "parplan_runtime/expert_shapes.h"
 
 namespace parplan::exec {
 
@@ -111,6 +111,7 @@ runtime::ConvolutionShape getRuntimeShape(Convolution op) {
 /// Without the numbers that differ between ranks.
 runtime::AttentionShape getRuntimeShape(AttentionOp op);
 runtime::AttentionShape getRuntimeShape(AttentionGradientOp op);
+runtime::ExpertProductShape getRuntimeShape(MoeMatmulOp op);
 
 } // namespace parplan::exec
 

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/parplan/ExpertRows.h"
 #include "dialects/parplan/Inference.h"
 #include "dialects/parplan/Panels.h"
 
@@ -41,7 +42,21 @@ std::optional<unsigned> findPanelDim(PanelMatmulOp op, unsigned tensor) {
 // The op
 //===----------------------------------------------------------------------===//
 
+void PanelMatmulOp::build(OpBuilder &builder, OperationState &state,
+                          Type result, Value lhs, Value rhs, StringRef spec,
+                          StringRef panel, int64_t size,
+                          ArrayRef<AxisListAttr> axes,
+                          const std::optional<ExpertRows> &rows) {
+  auto [tokens, count] = getRowAttributes(builder, rows);
+  build(builder, state, result, lhs, rhs, rows ? rows->experts : Value(),
+        rows ? rows->first : Value(), builder.getStringAttr(spec),
+        builder.getStringAttr(panel), builder.getI64IntegerAttr(size), axes[0],
+        axes[1], axes[2], tokens, count);
+}
+
 MatmulSpec PanelMatmulOp::getLetters() { return *MatmulSpec::parse(getSpec()); }
+
+std::optional<ExpertRows> PanelMatmulOp::getRows() { return readRows(*this); }
 
 namespace {
 
@@ -98,6 +113,13 @@ LogicalResult PanelMatmulOp::verify() {
       }) != 2)
     return emitOpError() << "panel '" << getPanel()
                          << "' is no letter of two tensors (S21)";
+  std::optional<ExpertRows> rows = getRows();
+  if (failed(verifyRows(*this, getLetters(), getLhs(), getFirstExpert(), rows)))
+    return failure();
+  if (rows && !canBePanels(getPanel(), getLetters(), *rows))
+    return emitOpError() << "panel '" << getPanel()
+                         << "' of rows of experts is one of tokens, or not "
+                            "alone in its role (S21)";
   if (static_cast<int64_t>(getSize()) < 1)
     return emitOpError() << "has " << static_cast<int64_t>(getSize()) << " of '"
                          << getPanel() << "', not one or more (S21)";

@@ -40,7 +40,33 @@ struct MatmulSpec {
 
   /// Fails on a text that is not of this form, and on repeated letters.
   static mlir::FailureOr<MatmulSpec> parse(llvm::StringRef spec);
+
+  /// The letter that all three tensors have; 0 where it is not one.
+  char findCommon() const;
 };
+
+/// The rows of a product that count: of tokens, which the letters `tokens`
+/// name, and of the experts that these have. `tokens` is a view.
+struct ExpertRows {
+  mlir::Value experts;
+  /// Null where experts count from 0.
+  mlir::Value first;
+  llvm::StringRef tokens;
+  /// Of all ranks.
+  int64_t expertCount;
+
+  /// Of the rows, those that count if tokens are spread evenly over experts.
+  double getShare() const;
+  /// Whether a product of the letters `spec` sums over tokens.
+  bool areSummed(const MatmulSpec &spec) const;
+};
+
+/// The experts of a product of their rows: of the rank, after localisation.
+int64_t countExperts(const MatmulSpec &spec, llvm::ArrayRef<int64_t> lhsShape);
+
+/// Whether the op depends on the numbers of experts: the numbered factor of its
+/// rule.
+bool dependsOnExperts(mlir::Operation *op);
 
 /// Bytes of one element; an i1 takes one.
 int64_t getElementBytes(mlir::Type type);

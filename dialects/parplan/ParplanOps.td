@@ -293,8 +293,8 @@ def Parplan_ReduceOp
       "$kind $input `dims` $dims (`keep_dims` $keep_dims^)? attr-dict `:` type($input)";
 }
 
-def Parplan_MatmulOp
-    : Parplan_TensorOp<"matmul", [InferTypeOpAdaptor, Parplan_Differentiable]> {
+def Parplan_MatmulOp : Parplan_TensorOp<"matmul",
+    [AttrSizedOperandSegments, InferTypeOpAdaptor, Parplan_Differentiable]> {
   let summary = "Product of two tensors over named dimensions";
   let description = [{
     `spec` names every dimension by a letter, as einsum does:
@@ -304,10 +304,37 @@ def Parplan_MatmulOp
     * no letter occurs twice in one tensor; sizes of equal letters agree;
     * every letter of the result occurs in an operand; a letter that is not in the
       result occurs in both operands (it is summed over).
+
+    With `experts` [*t, k], the choices of tokens among `expert_count` experts,
+    only rows of experts that a token has count: the product is that of operands
+    whose other rows [e, *t] are zero. `tokens` names *t; e is the one letter that
+    all three tensors have, its first element the expert `first` (0 if absent).
+    Then:
+    * operands and result are floats, and only one letter is e;
+    * `tokens` are letters of the lhs, side by side and in the order of `experts`,
+      and the same in the result, being all its rows, or else in the rhs, being
+      all that is summed over.
   }];
-  let arguments = (ins Parplan_Tensor:$lhs, Parplan_Tensor:$rhs, StrAttr:$spec);
+  let arguments = (ins Parplan_Tensor:$lhs, Parplan_Tensor:$rhs,
+      Optional<Parplan_IndexTensor>:$experts,
+      Optional<Parplan_OffsetTensor>:$first_expert, StrAttr:$spec,
+      OptionalAttr<StrAttr>:$tokens, OptionalAttr<I64Attr>:$expert_count);
   let results = (outs Parplan_Tensor:$result);
-  let assemblyFormat = "$spec $lhs `,` $rhs attr-dict `:` type($lhs) `,` type($rhs)";
+  let assemblyFormat = [{
+    $spec $lhs `,` $rhs (`experts` $experts^ `:` type($experts) `of` $expert_count
+    `tokens` $tokens)? (`first` $first_expert^ `:` type($first_expert))? attr-dict
+    `:` type($lhs) `,` type($rhs)
+  }];
+  let builders = [
+    OpBuilder<(ins "::mlir::Value":$lhs, "::mlir::Value":$rhs,
+        "::llvm::StringRef":$spec,
+        CArg<"const std::optional<::parplan::ExpertRows> &", "std::nullopt">:$rows)>,
+  ];
+  let extraClassDeclaration = [{
+    /// Which rows count; none where all do.
+    std::optional<::parplan::ExpertRows> getRows();
+  }];
+  let hasVerifier = 1;
 }
 
 def Parplan_ConvOp : Parplan_TensorOp<"conv",

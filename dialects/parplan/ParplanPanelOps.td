@@ -8,7 +8,8 @@
 #ifndef PARPLAN_PANEL_OPS_TD
 #define PARPLAN_PANEL_OPS_TD
 
-def Parplan_PanelMatmulOp : Parplan_Op<"panel_matmul", [Pure]> {
+def Parplan_PanelMatmulOp : Parplan_Op<"panel_matmul",
+    [Pure, AttrSizedOperandSegments]> {
   let summary = "Product whose operands and result meet in panels of one letter (SUMMA)";
   let description = [{
     A `parplan.matmul` whose factor assignment has panels (S21), after
@@ -33,22 +34,37 @@ def Parplan_PanelMatmulOp : Parplan_Op<"panel_matmul", [Pure]> {
       none is in two lists (S1, S2);
     * of each of the two tensors the letter's size is that of a block of `size`
       elements over its axes (S3);
-    * all element types are equal.
+    * all element types are equal;
+    * rows of experts are as those of `parplan.matmul`, and tokens no panels.
   }];
-  let arguments = (ins Parplan_Tensor:$lhs, Parplan_Tensor:$rhs, StrAttr:$spec,
+  let arguments = (ins Parplan_Tensor:$lhs, Parplan_Tensor:$rhs,
+      Optional<Parplan_IndexTensor>:$experts,
+      Optional<Parplan_OffsetTensor>:$first_expert, StrAttr:$spec,
       StrAttr:$panel, I64Attr:$size, Parplan_AxisListAttr:$lhs_axes,
-      Parplan_AxisListAttr:$rhs_axes, Parplan_AxisListAttr:$result_axes);
+      Parplan_AxisListAttr:$rhs_axes, Parplan_AxisListAttr:$result_axes,
+      OptionalAttr<StrAttr>:$tokens, OptionalAttr<I64Attr>:$expert_count);
   let results = (outs Parplan_Tensor:$result);
   let assemblyFormat = [{
-    $spec $lhs `,` $rhs `panel` $panel `size` $size `axes` `lhs` $lhs_axes
+    $spec $lhs `,` $rhs (`experts` $experts^ `:` type($experts) `of` $expert_count
+    `tokens` $tokens)? (`first` $first_expert^ `:` type($first_expert))?
+    `panel` $panel `size` $size `axes` `lhs` $lhs_axes
     `rhs` $rhs_axes `result` $result_axes attr-dict
     `:` type($lhs) `,` type($rhs) `->` type($result)
   }];
+  let builders = [
+    OpBuilder<(ins "::mlir::Type":$result, "::mlir::Value":$lhs,
+        "::mlir::Value":$rhs, "::llvm::StringRef":$spec,
+        "::llvm::StringRef":$panel, "int64_t":$size,
+        "::llvm::ArrayRef<::parplan::AxisListAttr>":$axes,
+        "const std::optional<::parplan::ExpertRows> &":$rows)>,
+  ];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     /// Of the left operand (0), the right one (1) and the result (2): their
     /// letters, the axes that cut the panel letter, and their values.
     ::parplan::MatmulSpec getLetters();
+    /// Which rows count; none where all do.
+    std::optional<::parplan::ExpertRows> getRows();
     ::llvm::SmallVector<::parplan::AxisListAttr, 3> getPanelAxes() {
       return {getLhsAxes(), getRhsAxes(), getResultAxes()};
     }

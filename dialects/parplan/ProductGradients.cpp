@@ -76,7 +76,8 @@ OperandGradients ReduceOp::buildBackward(GradientBuilder &gradients,
 // Matmul
 //===----------------------------------------------------------------------===//
 
-/// Both gradients are products over the same letters as the forward one.
+/// Both gradients are products over the same letters as the forward one, and of
+/// the same rows: other rows of the result are zero whatever the operands are.
 OperandGradients MatmulOp::buildBackward(GradientBuilder &gradients,
                                          ArrayRef<Value> resultGradients) {
   MatmulSpec spec = *MatmulSpec::parse(getSpec());
@@ -87,13 +88,19 @@ OperandGradients MatmulOp::buildBackward(GradientBuilder &gradients,
   OperandGradients answer = gradients.makeNone();
   if (gradients.isNeeded(0)) {
     gradients.serve(0);
-    answer[0] = gradients.create<MatmulOp>(
-        gradient, getRhs(), join(spec.result, spec.rhs, spec.lhs));
+    // Tokens stand on the left.
+    if (std::optional<ExpertRows> rows = getRows();
+        rows && rows->areSummed(spec))
+      answer[0] = gradients.create<MatmulOp>(
+          getRhs(), gradient, join(spec.rhs, spec.result, spec.lhs), getRows());
+    else
+      answer[0] = gradients.create<MatmulOp>(
+          gradient, getRhs(), join(spec.result, spec.rhs, spec.lhs), getRows());
   }
   if (gradients.isNeeded(1)) {
     gradients.serve(1);
     answer[1] = gradients.create<MatmulOp>(
-        getLhs(), gradient, join(spec.lhs, spec.result, spec.rhs));
+        getLhs(), gradient, join(spec.lhs, spec.result, spec.rhs), getRows());
   }
   return answer;
 }

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/parplan/ExpertRows.h"
 #include "dialects/parplan/Inference.h"
 #include "dialects/parplan/RuleBuilder.h"
 
@@ -83,6 +84,17 @@ FailureOr<MatmulSpec> MatmulSpec::parse(StringRef text) {
   return spec;
 }
 
+char MatmulSpec::findCommon() const {
+  char found = 0;
+  for (char letter : result)
+    if (lhs.contains(letter) && rhs.contains(letter)) {
+      if (found)
+        return 0;
+      found = letter;
+    }
+  return found;
+}
+
 LogicalResult MatmulOp::inferReturnTypes(MLIRContext *,
                                          OptionalLocation location,
                                          Adaptor adaptor,
@@ -134,18 +146,33 @@ LogicalResult MatmulOp::inferReturnTypes(MLIRContext *,
   return success();
 }
 
+void MatmulOp::build(OpBuilder &builder, OperationState &state, Value lhs,
+                     Value rhs, StringRef spec,
+                     const std::optional<ExpertRows> &rows) {
+  auto [tokens, count] = getRowAttributes(builder, rows);
+  build(builder, state, lhs, rhs, rows ? rows->experts : Value(),
+        rows ? rows->first : Value(), builder.getStringAttr(spec), tokens,
+        count);
+}
+
+std::optional<ExpertRows> MatmulOp::getRows() { return readRows(*this); }
+
+LogicalResult MatmulOp::verify() {
+  return verifyRows(*this, *MatmulSpec::parse(getSpec()), getLhs(),
+                    getFirstExpert(), getRows());
+}
+
 /// Every letter is a factor; those that the result lacks are summed over. Loops
 /// go over panels of letters that one tensor lacks: in that one nothing moves.
 ShardingRule MatmulOp::getShardingRule() {
   MatmulSpec spec = *MatmulSpec::parse(getSpec());
   RuleBuilder builder(*this);
-  std::string seen;
+  llvm::SmallDenseMap<char, int> factors;
   auto declare = [&](StringRef letters, ArrayRef<int64_t> shape) {
     for (auto [letter, size] : llvm::zip(letters, shape)) {
-      if (StringRef(seen).contains(letter))
+      if (factors.contains(letter))
         continue;
-      seen += letter;
-      int factor =
+      int factor = factors[letter] =
           builder.add(StringRef(&letter, 1), size,
                       spec.result.contains(letter) ? FactorKind::parallel
                                                    : FactorKind::reduceSum);
@@ -159,11 +186,22 @@ ShardingRule MatmulOp::getShardingRule() {
   };
   declare(spec.lhs, getShape(getLhs()));
   declare(spec.rhs, getShape(getRhs()));
+  std::optional<ExpertRows> rows = getRows();
+  if (rows) {
+    builder.number(factors.lookup(spec.findCommon()));
+    for (auto [dim, letter] : llvm::enumerate(rows->tokens))
+      builder.operand(2, dim, factors.lookup(letter));
+  }
   ShardingRule rule = builder.finish(Linearity::separately);
-  for (auto [index, factor] : llvm::enumerate(rule.factors))
-    if (!spec.lhs.contains(factor.name) || !spec.rhs.contains(factor.name) ||
-        !spec.result.contains(factor.name))
+  for (auto [index, factor] : llvm::enumerate(rule.factors)) {
+    bool inLhs = spec.lhs.contains(factor.name);
+    bool inRhs = spec.rhs.contains(factor.name);
+    bool isLetter = inLhs || inRhs;
+    bool isInAll = inLhs && inRhs && spec.result.contains(factor.name);
+    if (isLetter && !isInAll &&
+        (!rows || canBePanels(factor.name, spec, *rows)))
       rule.panelFactors.push_back(static_cast<int>(index));
+  }
   return rule;
 }
 
@@ -172,10 +210,20 @@ OpWork MatmulOp::getWork() {
   ShardingRule rule = getShardingRule();
   OpWork work;
   work.kind = WorkKind::matrix;
-  work.flops.push_back(termOverAll(2, rule));
+  double share = 1;
+  if (std::optional<ExpertRows> rows = getRows()) {
+    share = rows->getShare();
+    (rows->areSummed(spec) ? work.contractedShare : work.rowShare) = share;
+  }
+  WorkTerm &flops = work.flops.emplace_back();
+  flops.coefficient = 2 * share;
   for (auto [index, factor] : llvm::enumerate(rule.factors)) {
-    bool inLhs = StringRef(spec.lhs).contains(factor.name);
-    bool inRhs = StringRef(spec.rhs).contains(factor.name);
+    bool inLhs = spec.lhs.contains(factor.name);
+    bool inRhs = spec.rhs.contains(factor.name);
+    // Choices of experts have a factor of their own.
+    if (!inLhs && !inRhs)
+      continue;
+    flops.factors.push_back(static_cast<int>(index));
     auto &role = factor.kind == FactorKind::reduceSum ? work.contracted
                  : inLhs && inRhs                     ? work.batch
                  : inLhs                              ? work.rows

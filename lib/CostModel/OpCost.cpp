@@ -7,6 +7,9 @@
 #include "parplan/CostModel/OpCost.h"
 #include "parplan/Support/Check.h"
 
+#include <algorithm>
+#include <cmath>
+
 using namespace parplan;
 
 namespace {
@@ -60,6 +63,11 @@ bool hasAlignedRows(const OpWork &work, llvm::ArrayRef<TensorFactors> tensors,
 
 } // namespace
 
+int64_t parplan::getMeanSize(int64_t size, double share) {
+  int64_t mean = std::llround(share * static_cast<double>(size));
+  return std::max(mean, std::min<int64_t>(size, 1));
+}
+
 OpCost parplan::evaluateWork(const OpWork &work, const ShardingRule &rule,
                              llvm::ArrayRef<int64_t> localFactorSizes,
                              llvm::ArrayRef<int64_t> operandElementBytes,
@@ -82,9 +90,9 @@ OpCost parplan::evaluateWork(const OpWork &work, const ShardingRule &rule,
     auto size = [&](llvm::ArrayRef<int> factors) {
       return static_cast<int64_t>(multiply(factors, localFactorSizes));
     };
-    cost.rows = size(work.rows);
+    cost.rows = getMeanSize(size(work.rows), work.rowShare);
     cost.columns = size(work.columns);
-    cost.contracted = size(work.contracted);
+    cost.contracted = getMeanSize(size(work.contracted), work.contractedShare);
     cost.batch = size(work.batch);
     cost.isAligned = hasAlignedRows(work, rule.operands, localFactorSizes,
                                     operandElementBytes) &&

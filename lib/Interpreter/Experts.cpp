@@ -95,10 +95,46 @@ Values evaluateWeightGradient(const Evaluation &evaluation,
   return {result};
 }
 
+Values evaluateRows(const Evaluation &evaluation, MatmulOp op) {
+  ExpertRows rows = *op.getRows();
+  MatmulSpec spec = *MatmulSpec::parse(op.getSpec());
+  Tensor lhs = evaluation.operand(0);
+  clearOtherRows(lhs, spec, rows.tokens, evaluation.operand(2),
+                 find(evaluation, rows.first));
+  return {multiply(spec, lhs, evaluation.operand(1),
+                   evaluation.makeResult().getType())};
+}
+
 } // namespace
+
+void clearOtherRows(Tensor &lhs, const MatmulSpec &spec, StringRef tokens,
+                    const Tensor &choices, const Tensor *first) {
+  SmallVector<size_t> tokenDims;
+  for (char letter : tokens)
+    tokenDims.push_back(spec.lhs.find(letter));
+  size_t expertDim = spec.lhs.find(spec.findCommon());
+  SmallVector<int64_t> strides = choices.getStrides();
+  int64_t choiceCount = choices.getShape().back();
+  forEachIndex(lhs.getShape(), [&](ArrayRef<int64_t> index, int64_t position) {
+    int64_t start = 0;
+    for (auto [dim, tokenDim] : llvm::enumerate(tokenDims))
+      start += index[tokenDim] * strides[dim];
+    int64_t expert = index[expertDim] + (first ? (*first)[0].integer : 0);
+    bool counts = false;
+    for (int64_t choice = start; choice < start + choiceCount; ++choice)
+      counts |= choices[choice].integer == expert;
+    if (!counts)
+      lhs[position].real = 0;
+  });
+}
 
 MaybeValues evaluateExperts(const Evaluation &evaluation) {
   return llvm::TypeSwitch<Operation *, MaybeValues>(evaluation.op)
+      .Case<MatmulOp>([&](MatmulOp op) -> MaybeValues {
+        if (op.getExperts())
+          return evaluateRows(evaluation, op);
+        return std::nullopt;
+      })
       .Case<MoeDispatchOp>(
           [&](MoeDispatchOp op) { return evaluateDispatch(evaluation, op); })
       .Case<MoeCombineOp>(

@@ -58,9 +58,13 @@ std::optional<std::string> unshardBucket(llvm::ArrayRef<Tensor> pieces,
 Tensor multiply(const MatmulSpec &spec, const Tensor &lhs, const Tensor &rhs,
                 mlir::RankedTensorType type);
 
-/// What all ranks hold of a product in panels.
+/// Makes rows of the left operand of a product zero that do not count.
+void clearOtherRows(Tensor &lhs, const MatmulSpec &spec, llvm::StringRef tokens,
+                    const Tensor &experts, const Tensor *first);
+
+/// What all ranks hold of a product in panels. `operands` are theirs.
 Values evaluatePanels(PanelMatmulOp op, const Mesh &mesh,
-                      llvm::ArrayRef<Tensor> lhs, llvm::ArrayRef<Tensor> rhs);
+                      llvm::ArrayRef<const Values *> operands);
 
 /// What all ranks hold of the results of an attention in a ring or of its
 /// gradient, by result. `operands` are theirs.

@@ -200,21 +200,24 @@ LogicalResult Machine::evaluateBlockStart(BlockStartOp op) {
   return define(cast<OpResult>(op.getResult()), starts);
 }
 
+SmallVector<const Values *> Machine::getOperands(Operation *op) {
+  SmallVector<const Values *> operands;
+  for (Value operand : op->getOperands())
+    operands.push_back(&blocks.find(operand)->second);
+  return operands;
+}
+
 LogicalResult Machine::evaluatePanelMatmul(PanelMatmulOp op) {
   if (!mesh)
     return op.emitOpError("is of a local program, and runs on its ranks");
   return define(cast<OpResult>(op.getResult()),
-                evaluatePanels(op, *mesh, blocks.find(op.getLhs())->second,
-                               blocks.find(op.getRhs())->second));
+                evaluatePanels(op, *mesh, getOperands(op)));
 }
 
 LogicalResult Machine::evaluateRingOp(Operation *op) {
   if (!mesh)
     return op->emitOpError("is of a local program, and runs on its ranks");
-  SmallVector<const Values *> operands;
-  for (Value operand : op->getOperands())
-    operands.push_back(&blocks.find(operand)->second);
-  std::vector<Values> results = evaluateRing(op, *mesh, operands);
+  std::vector<Values> results = evaluateRing(op, *mesh, getOperands(op));
   for (auto [result, values] : llvm::zip_equal(op->getResults(), results))
     if (failed(define(result, std::move(values))))
       return failure();

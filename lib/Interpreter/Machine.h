@@ -45,6 +45,8 @@ private:
   mlir::LogicalResult evaluateParameter(ParameterOp op);
   mlir::LogicalResult evaluateBucketParameter(BucketParameterOp op);
   mlir::LogicalResult evaluateBlockStart(BlockStartOp op);
+  /// What all ranks hold of the operands.
+  llvm::SmallVector<const Values *> getOperands(mlir::Operation *op);
   mlir::LogicalResult evaluatePanelMatmul(PanelMatmulOp op);
   mlir::LogicalResult evaluateRingOp(mlir::Operation *op);
   mlir::LogicalResult evaluateClearing(ClearPaddingOp op);

@@ -16,9 +16,9 @@ namespace {
 /// Runs the loop on all ranks in lock step, one panel after the other.
 class PanelEvaluator {
 public:
-  PanelEvaluator(PanelMatmulOp op, const Mesh &mesh, ArrayRef<Tensor> lhs,
-                 ArrayRef<Tensor> rhs)
-      : op(op), mesh(mesh), operands{lhs, rhs} {
+  PanelEvaluator(PanelMatmulOp op, const Mesh &mesh,
+                 ArrayRef<const Values *> operands)
+      : op(op), mesh(mesh), operands(operands) {
     for (unsigned tensor = 0; tensor < 3; ++tensor) {
       dims.push_back(findPanelDim(op, tensor));
       axes.push_back(*op.getPanelAxes()[tensor].resolve(mesh));
@@ -55,9 +55,9 @@ private:
   /// without the letter.
   Tensor getOperand(int64_t rank, unsigned tensor, const Panel &panel) const {
     if (!dims[tensor])
-      return operands[tensor][rank];
+      return (*operands[tensor])[rank];
     unsigned dim = *dims[tensor];
-    const Tensor &block = operands[tensor][getOwner(rank, tensor, panel)];
+    const Tensor &block = (*operands[tensor])[getOwner(rank, tensor, panel)];
     Tensor part(resize(block.getType(), dim, panel.size));
     SmallVector<int64_t> strides = block.getStrides();
     int64_t offset = panel.places[tensor].offset * strides[dim];
@@ -72,9 +72,14 @@ private:
     if (dims[2])
       type = resize(type, *dims[2], panel.size);
     Values products;
-    for (int64_t rank = 0; rank < mesh.getRankCount(); ++rank)
-      products.push_back(multiply(op.getLetters(), getOperand(rank, 0, panel),
-                                  getOperand(rank, 1, panel), type));
+    for (int64_t rank = 0; rank < mesh.getRankCount(); ++rank) {
+      Tensor lhs = getOperand(rank, 0, panel);
+      if (std::optional<ExpertRows> rows = op.getRows())
+        clearOtherRows(lhs, op.getLetters(), rows->tokens, (*operands[2])[rank],
+                       rows->first ? &(*operands[3])[rank] : nullptr);
+      products.push_back(
+          multiply(op.getLetters(), lhs, getOperand(rank, 1, panel), type));
+    }
     return products;
   }
 
@@ -102,16 +107,16 @@ private:
 
   PanelMatmulOp op;
   const Mesh &mesh;
-  ArrayRef<Tensor> operands[2];
+  ArrayRef<const Values *> operands;
   SmallVector<std::optional<unsigned>> dims;
   SmallVector<AxisList> axes;
 };
 
 } // namespace
 
-Values evaluatePanels(PanelMatmulOp op, const Mesh &mesh, ArrayRef<Tensor> lhs,
-                      ArrayRef<Tensor> rhs) {
-  return PanelEvaluator(op, mesh, lhs, rhs).run();
+Values evaluatePanels(PanelMatmulOp op, const Mesh &mesh,
+                      ArrayRef<const Values *> operands) {
+  return PanelEvaluator(op, mesh, operands).run();
 }
 
 } // namespace parplan

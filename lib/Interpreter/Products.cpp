@@ -64,7 +64,7 @@ Tensor multiply(const MatmulSpec &spec, const Tensor &lhs, const Tensor &rhs,
 }
 
 MaybeValues evaluateProduct(const Evaluation &evaluation) {
-  if (auto op = dyn_cast<MatmulOp>(evaluation.op))
+  if (auto op = dyn_cast<MatmulOp>(evaluation.op); op && !op.getExperts())
     return FailureOr<Values>(Values{
         multiply(*MatmulSpec::parse(op.getSpec()), evaluation.operand(0),
                  evaluation.operand(1), evaluation.makeResult().getType())});

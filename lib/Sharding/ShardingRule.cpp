@@ -34,6 +34,13 @@ std::optional<int> ShardingRule::findFactor(llvm::StringRef name) const {
   return std::nullopt;
 }
 
+std::optional<int> ShardingRule::findNumbered() const {
+  for (size_t factor = 0; factor < factors.size(); ++factor)
+    if (factors[factor].isNumbered)
+      return static_cast<int>(factor);
+  return std::nullopt;
+}
+
 namespace {
 
 bool contains(llvm::ArrayRef<int> axes, int axis) {

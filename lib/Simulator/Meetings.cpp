@@ -117,13 +117,15 @@ public:
   }
 
 private:
-  /// Calls that are issued together, a record or a wait.
+  /// Calls that are issued together, a record, a wait, or what holds the issue.
   struct Task {
     int64_t statement;
     /// Of those in `calls`, the first one and behind the last.
     int64_t firstCall, endCall;
     /// The record that a wait is for.
     int64_t record = -1;
+    /// The statement that must have ended before this is issued.
+    int64_t holder = -1;
     bool hasArrived = false;
   };
   struct Queue {
@@ -142,16 +144,20 @@ private:
     const RankProgram &own = program.getProgram(rankClass);
     state.isDone.assign(own.statements.size(), false);
     MeetingFinder finder(meetings, rankClass);
+    int64_t holder = -1;
     forEachIssued(program, rankClass, [&](const IssuedStatement &issued) {
       const ProgramStatement &statement = issued.statement;
       bool isCall = statement.kind == StatementKind::communicate;
       if (!isCall && statement.kind != StatementKind::record &&
-          statement.kind != StatementKind::wait)
+          statement.kind != StatementKind::wait && !statement.holdsIssue)
         return;
       Queue &queue = state.queues[static_cast<size_t>(statement.stream)];
       auto calls = static_cast<int64_t>(queue.calls.size());
       if (!issued.joins)
-        queue.tasks.push_back({issued.index, calls, calls, issued.record});
+        queue.tasks.push_back(
+            {issued.index, calls, calls, issued.record, holder});
+      if (statement.holdsIssue)
+        holder = issued.index;
       if (isCall) {
         queue.calls.push_back(finder.find(statement));
         ++queue.tasks.back().endCall;
@@ -163,8 +169,9 @@ private:
     if (queue.next == queue.tasks.size())
       return false;
     Task &task = queue.tasks[queue.next];
-    if (task.record >= 0 && !rank.isDone[static_cast<size_t>(task.record)])
-      return false;
+    for (int64_t earlier : {task.record, task.holder})
+      if (earlier >= 0 && !rank.isDone[static_cast<size_t>(earlier)])
+        return false;
     auto countMissing = [&](int64_t call) -> int64_t & {
       return missing[static_cast<size_t>(
           queue.calls[static_cast<size_t>(call)])];

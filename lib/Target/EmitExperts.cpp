@@ -37,6 +37,17 @@ public:
     end(op);
   }
 
+  void emit(exec::MoeMatmulOp op) {
+    begin("moeMatmul", op, op.getLhs())
+        << pointer(op.getLhs()) << ", " << pointer(op.getRhs()) << ", "
+        << pointer(op.getExperts()) << ", " << pointer(op.getFirstExpert())
+        << ", " << pointer(op.getOutput()) << ", ExpertProductShape{"
+        << op.getSizes()[0] << ", " << op.getSizes()[1] << ", "
+        << (op.getSumsTokens() ? "true, " : "false, ")
+        << list(op.getExpertStrides()) << ", " << matmulShape(op) << "}, "
+        << workspace(op.getWorkspace()) << ");\n";
+  }
+
 private:
   template <typename Statement>
   raw_ostream &begin(StringRef name, Statement op, Value input) {
@@ -55,7 +66,7 @@ private:
 bool emitExpertStatement(Emitter &emitter, Operation *op) {
   static const auto rules =
       makeRules<ExpertEmitter, exec::MoeDispatchOp, exec::MoeCombineOp,
-                exec::MoeWeightGradientOp>();
+                exec::MoeMatmulOp, exec::MoeWeightGradientOp>();
   auto rule = rules.find(op->getName().getTypeID());
   if (rule == rules.end())
     return false;

@@ -107,21 +107,11 @@ public:
     bool widens = getElementType(op.getLhs()) != getElementType(op.getOutput());
     call("matmul<" + type(op.getLhs()) + (widens ? ", float>" : ">"), op)
         << pointer(op.getLhs()) << ", " << pointer(op.getRhs()) << ", "
-        << pointer(op.getOutput()) << ", MatmulShape{";
-    SmallVector<int64_t> numbers(op.getShape());
-    for (ArrayRef<int64_t> strides :
-         {op.getLhsStrides(), op.getRhsStrides(), op.getOutputStrides()})
-      numbers.append(strides.begin(), strides.end());
-    llvm::interleaveComma(numbers, out);
-    // Accumulation comes behind the batch dimensions.
-    if (!op.getBatch().empty() || op.getAccumulate())
-      out << ", " << op.getBatch().size() << ", " << list(op.getBatch()) << ", "
-          << list(op.getLhsBatchStrides()) << ", "
-          << list(op.getRhsBatchStrides()) << ", "
-          << list(op.getOutputBatchStrides());
-    if (op.getAccumulate())
-      out << ", true";
-    out << "});\n";
+        << pointer(op.getOutput()) << ", "
+        << matmulShape(op,
+                       {op.getBatch(), op.getLhsBatchStrides(),
+                        op.getRhsBatchStrides(), op.getOutputBatchStrides()})
+        << ");\n";
   }
 
   void emit(exec::ConvolutionOp op) {

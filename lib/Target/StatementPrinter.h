@@ -75,6 +75,29 @@ protected:
         .str();
   }
 
+  /// `batch` lists sizes and strides of lhs, rhs and output.
+  template <typename Product>
+  std::string
+  matmulShape(Product op,
+              const std::array<llvm::ArrayRef<int64_t>, 4> &batch = {}) {
+    llvm::SmallVector<int64_t> numbers(op.getShape());
+    for (llvm::ArrayRef<int64_t> strides :
+         {op.getLhsStrides(), op.getRhsStrides(), op.getOutputStrides()})
+      numbers.append(strides.begin(), strides.end());
+    std::string text;
+    llvm::raw_string_ostream stream(text);
+    stream << "MatmulShape{";
+    llvm::interleaveComma(numbers, stream);
+    // Accumulation comes behind the batch dimensions.
+    if (!batch[0].empty() || op.getAccumulate()) {
+      stream << ", " << batch[0].size();
+      for (llvm::ArrayRef<int64_t> list : batch)
+        stream << ", " << printList(list);
+    }
+    stream << (op.getAccumulate() ? ", true}" : "}");
+    return text;
+  }
+
   template <typename Pool>
   std::string poolShape(Pool op, bool countIncludePad) {
     return ("PoolShape{" + llvm::Twine(op.getBatch()) + ", " +

@@ -152,7 +152,8 @@ void shiftExperts(Operation *local, int64_t expertCount, ArrayRef<int> axes,
   Value start = createStart(builder, local->getLoc(), expertCount, axes,
                             builder.getI64Type(), access);
   llvm::TypeSwitch<Operation *>(local)
-      .Case<MoeDispatchOp, MoeCombineOp, MoeWeightGradientOp>(
+      .Case<MatmulOp, PanelMatmulOp, MoeDispatchOp, MoeCombineOp,
+            MoeWeightGradientOp>(
           [&](auto op) { op.getFirstExpertMutable().assign(start); });
 }
 

@@ -48,9 +48,9 @@ mlir::Value shiftOffset(mlir::OpBuilder &builder, mlir::Location location,
 void shiftQueries(mlir::Operation *local, SplitDim queries, SplitDim keys,
                   const ShardingAccess &access);
 
-/// Makes `local`, the clone of a dispatch to experts, of its inverse or of
-/// their gradient, count its experts from the first one of the block. There are
-/// `expertCount` of them, split by `axes`.
+/// Makes `local`, the clone of a dispatch to experts, of its inverse, of their
+/// gradient or of a product of the experts' rows, count its experts from the
+/// first one of the block. There are `expertCount` of them, split by `axes`.
 void shiftExperts(mlir::Operation *local, int64_t expertCount,
                   llvm::ArrayRef<int> axes, const ShardingAccess &access);
 

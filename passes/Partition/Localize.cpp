@@ -263,8 +263,8 @@ private:
       shiftQueries(
           local, {getTensorType(op->getOperand(0)).getDimSize(1), queries},
           {getTensorType(op->getOperand(1)).getDimSize(1), keys}, access);
-    } else if (isa<MoeDispatchOp, MoeCombineOp, MoeWeightGradientOp>(local)) {
-      if (std::optional<int> experts = rule.findFactor("e"))
+    } else if (dependsOnExperts(local)) {
+      if (std::optional<int> experts = rule.findNumbered())
         if (const AxisList &axes = assignment.axes[*experts]; !axes.empty())
           shiftExperts(local, rule.factors[*experts].size, axes, access);
     } else if (isa<ConvOp, ConvInputGradientOp, ConvWeightGradientOp>(local)) {

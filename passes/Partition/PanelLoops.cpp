@@ -28,15 +28,20 @@ Operation *createPanelMatmul(OpBuilder &builder, MatmulOp op,
   RankedTensorType type =
       access.getLocalType(cast<RankedTensorType>(op.getResult().getType()),
                           getMadeSharding(rule, assignment, /*result=*/0));
-  AxisListAttr lhsAxes = getAxes(rule.operands[0]);
-  AxisListAttr rhsAxes = getAxes(rule.operands[1]);
-  AxisListAttr resultAxes = getAxes(rule.results[0]);
-  PARPLAN_CHECK(!lhsAxes.getNames().empty() || !rhsAxes.getNames().empty() ||
-                    !resultAxes.getNames().empty(),
-                "S21: no tensor moves in a loop over panels");
-  return builder.create<PanelMatmulOp>(
-      op.getLoc(), type, operands[0], operands[1], op.getSpec(), panel.name,
-      panel.size, lhsAxes, rhsAxes, resultAxes);
+  AxisListAttr axes[] = {getAxes(rule.operands[0]), getAxes(rule.operands[1]),
+                         getAxes(rule.results[0])};
+  PARPLAN_CHECK(
+      llvm::any_of(axes,
+                   [](AxisListAttr list) { return !list.getNames().empty(); }),
+      "S21: no tensor moves in a loop over panels");
+  std::optional<ExpertRows> rows = op.getRows();
+  if (rows) {
+    PARPLAN_CHECK(!rows->first, "experts count from 0 before localisation");
+    rows->experts = operands[2];
+  }
+  return builder.create<PanelMatmulOp>(op.getLoc(), type, operands[0],
+                                       operands[1], op.getSpec(), panel.name,
+                                       panel.size, axes, rows);
 }
 
 } // namespace

@@ -186,8 +186,8 @@ private:
       planned.zigzag = attention ? attention.getZigzag()
                                  : cast<AttentionGradientOp>(op).getZigzag();
     }
-    if (isa<MoeDispatchOp, MoeCombineOp, MoeWeightGradientOp>(op))
-      planned.expertFactor = find("e");
+    if (dependsOnExperts(&op))
+      planned.expertFactor = planned.rule.findNumbered().value_or(-1);
   }
 
   func::FuncOp function;

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "passes/Schedule/ExpertProduct.h"
 #include "passes/Schedule/LaunchBuilder.h"
 
 #include "parplan/Support/Sizes.h"
@@ -24,7 +25,7 @@ public:
     if (failed(requireAnyFloat(op->getResult(0))))
       return failure();
     return llvm::TypeSwitch<Operation *, LogicalResult>(op)
-        .Case<MoeDispatchOp, MoeCombineOp, MoeWeightGradientOp>(
+        .Case<MatmulOp, MoeDispatchOp, MoeCombineOp, MoeWeightGradientOp>(
             [&](auto concrete) { return lower(concrete); });
   }
 
@@ -52,6 +53,25 @@ private:
         location, values, get(combine.getExperts()), get(combine.getWeights()),
         get(combine.getFirstExpert()), output,
         getSizes(combine.getValues(), combine.getExperts()), getCost()));
+  }
+
+  LogicalResult lower(MatmulOp product) {
+    std::optional<MatmulForm> form = getMatmulForm(product);
+    ExpertRows rows = *product.getRows();
+    MatmulSpec spec = *MatmulSpec::parse(product.getSpec());
+    int64_t experts = countExperts(spec, getShape(product.getLhs()));
+    if (!form || !isFormOfRows(*form, spec, rows, experts))
+      return product.emitOpError("has no matmul form: it needs "
+                                 "parplan-legalize-layouts");
+    Value lhs = get(product.getLhs()), rhs = get(product.getRhs());
+    Value chosen = get(rows.experts), first = get(rows.first);
+    Value output = placement.define(product.getResult());
+    return done(createExpertProduct(placement, location,
+                                    {lhs, rhs, chosen, first, output, experts,
+                                     getShape(rows.experts).back(),
+                                     rows.areSummed(spec),
+                                     /*accumulates=*/false},
+                                    *form, getCost()));
   }
 
   LogicalResult lower(MoeWeightGradientOp adjoint) {

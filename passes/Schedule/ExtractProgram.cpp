@@ -264,6 +264,7 @@ private:
   ProgramStatement getStatement(exec::StatementOpInterface op) const {
     ProgramStatement statement;
     statement.stream = static_cast<int>(op.getStreamKind());
+    statement.holdsIssue = op.holdsIssue();
     for (Value operand : op->getOperands())
       for (Value array : exec::getArrays(operand)) {
         int index = buffers.lookup(array.getDefiningOp());

@@ -62,6 +62,12 @@ bool isProduct(Operation *op) {
   return isa<MatmulOp, PanelMatmulOp, ConvWeightGradientOp>(op);
 }
 
+/// Whether it needs no workspace; those of convolutions and of experts' rows
+/// are not known here.
+bool hasNoWorkspace(Operation *op) {
+  return isa<MatmulOp, PanelMatmulOp>(op) && !dependsOnExperts(op);
+}
+
 /// What takes no time and no bytes where it stands.
 bool costsNothing(Operation *op) {
   return isa<ReshapeOp, ParameterOp, BucketParameterOp, ConstantOp>(op);
@@ -106,9 +112,7 @@ Effect runBefore(Operation *product, Operation *other) {
   if (made <= freed && otherFreed <= otherMade)
     return made < freed || otherFreed < otherMade ? Effect::better
                                                   : Effect::none;
-  // The workspaces of convolutions are not known here.
-  if (!isa<MatmulOp, PanelMatmulOp>(product) ||
-      !isa<MatmulOp, PanelMatmulOp>(other))
+  if (!hasNoWorkspace(product) || !hasNoWorkspace(other))
     return Effect::worse;
   int64_t most = freed + otherMade + std::max(otherFreed, made);
   int64_t mostThen = otherFreed + made + std::max(freed, otherMade);

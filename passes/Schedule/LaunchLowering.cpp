@@ -119,6 +119,8 @@ private:
   //===--------------------------------------------------------------------===//
 
   LogicalResult lower(MatmulOp product) {
+    if (product.getExperts())
+      return lowerExperts(op, placement);
     if (failed(requireAnyFloat(product.getLhs())))
       return failure();
     std::optional<MatmulForm> form = getMatmulForm(product);

@@ -47,21 +47,28 @@ Shapes getShapes(Operation *op) {
 /// Whether the product has a form, of every panel, with other letters and
 /// shapes.
 bool hasForm(Operation *op, const Letters &letters, const Shapes &shapes) {
+  MatmulSpec spec = letters.view();
+  auto takesRows = [&](const std::optional<MatmulForm> &form,
+                       const std::optional<ExpertRows> &rows) {
+    return form && (!rows || isFormOfRows(*form, spec, *rows,
+                                          countExperts(spec, shapes[0])));
+  };
   auto panels = dyn_cast<PanelMatmulOp>(op);
   if (!panels)
-    return getMatmulForm(letters.view(), shapes[0], shapes[1], shapes[2])
-        .has_value();
+    return takesRows(getMatmulForm(spec, shapes[0], shapes[1], shapes[2]),
+                     cast<MatmulOp>(op).getRows());
   MeshOp meshOp = getOnlyMesh(op->getParentOfType<ModuleOp>());
   const Mesh &mesh = meshOp.getMesh().getMesh();
   PanelProduct product(panels, mesh);
-  product.spec = letters.view();
+  product.spec = spec;
   llvm::copy(shapes, product.blocks);
   return llvm::all_of(getPanels(panels, mesh), [&](const Panel &panel) {
-    return product.getForm(panel.size);
+    return takesRows(product.getForm(panel.size), panels.getRows());
   });
 }
 
-/// Replaces `op` by a product of other operands and spec.
+/// Replaces `op` by a product of other operands and spec; `type` is that of the
+/// result.
 Operation *rebuild(Operation *op, Value lhs, Value rhs, const Letters &letters,
                    RankedTensorType type) {
   OpBuilder builder(op);
@@ -69,11 +76,10 @@ Operation *rebuild(Operation *op, Value lhs, Value rhs, const Letters &letters,
   if (auto panels = dyn_cast<PanelMatmulOp>(op))
     rebuilt = builder.create<PanelMatmulOp>(
         op->getLoc(), type, lhs, rhs, letters.print(), panels.getPanel(),
-        panels.getSize(), panels.getLhsAxes(), panels.getRhsAxes(),
-        panels.getResultAxes());
+        panels.getSize(), panels.getPanelAxes(), panels.getRows());
   else
-    rebuilt =
-        builder.create<MatmulOp>(op->getLoc(), type, lhs, rhs, letters.print());
+    rebuilt = builder.create<MatmulOp>(op->getLoc(), lhs, rhs, letters.print(),
+                                       cast<MatmulOp>(op).getRows());
   copyNode(op, rebuilt);
   return rebuilt;
 }

@@ -186,6 +186,15 @@ std::optional<MatmulForm> getMatmulForm(const MatmulSpec &spec,
                        StridedShape::getDense(resultShape));
 }
 
+bool isFormOfRows(const MatmulForm &form, const MatmulSpec &spec,
+                  const ExpertRows &rows, int64_t experts) {
+  // Those that stand in order are dense, and one run.
+  bool areInOrder = spec.lhs.contains(rows.tokens) &&
+                    (rows.areSummed(spec) || spec.result.contains(rows.tokens));
+  // Experts are in all tensors, and a batch if they are several.
+  return areInOrder && form.batch.size() == (experts == 1 ? 0 : 1);
+}
+
 std::optional<MatmulForm> getMatmulForm(MatmulOp op) {
   FailureOr<MatmulSpec> spec = MatmulSpec::parse(op.getSpec());
   if (failed(spec))

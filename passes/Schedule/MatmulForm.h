@@ -48,6 +48,11 @@ std::optional<MatmulForm> getMatmulForm(const MatmulSpec &spec,
                                         llvm::ArrayRef<int64_t> resultShape);
 std::optional<MatmulForm> getMatmulForm(MatmulOp op);
 
+/// Whether a form takes the tokens of `rows` as one run in their order, and
+/// repeats nothing but `experts`, as products of such rows need it.
+bool isFormOfRows(const MatmulForm &form, const MatmulSpec &spec,
+                  const ExpertRows &rows, int64_t experts);
+
 /// The letters of a product by role; every list is in the order of `lhs`, the
 /// columns in that of `rhs`.
 struct MatmulLetters {

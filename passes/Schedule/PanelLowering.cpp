@@ -16,6 +16,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "passes/Schedule/ExpertProduct.h"
 #include "passes/Schedule/LaunchBuilder.h"
 #include "passes/Schedule/PanelProduct.h"
 
@@ -35,7 +36,7 @@ constexpr unsigned result = 2;
 class PanelLowering : public LaunchBuilder {
 public:
   PanelLowering(PanelMatmulOp op, Placement &placement)
-      : LaunchBuilder(op, placement), product(op),
+      : LaunchBuilder(op, placement), product(op), rows(op.getRows()),
         loop(op, placement.getMesh()),
         panels(getPanels(op, placement.getMesh())) {}
 
@@ -43,7 +44,9 @@ public:
     if (failed(requireAnyFloat(product.getLhs())))
       return failure();
     for (const Panel &panel : panels)
-      if (!loop.getForm(panel.size))
+      if (std::optional<MatmulForm> form = loop.getForm(panel.size);
+          !form ||
+          (rows && !isFormOfRows(*form, loop.spec, *rows, countExperts())))
         return product.emitOpError("has no matmul form: it needs "
                                    "parplan-legalize-layouts");
     blocks[0] = get(product.getLhs());
@@ -72,6 +75,10 @@ private:
 
   Type getElementType() const {
     return getTensorType(op->getOperand(0)).getElementType();
+  }
+
+  int64_t countExperts() const {
+    return parplan::countExperts(loop.spec, loop.blocks[0]);
   }
 
   int64_t getBytes(int64_t elements) const {
@@ -194,12 +201,22 @@ private:
     Value output = getFactor(result, number);
     // The letter is summed over: all panels add to the one result.
     bool accumulates = !loop.hasPanels(result) && number > 0;
+    exec::CostAttr cost = getProductCost(number, accumulates);
+    if (rows) {
+      (void)done(createExpertProduct(
+          placement, location,
+          {lhs, rhs, get(rows->experts), get(rows->first), output,
+           countExperts(), getTensorType(rows->experts).getShape().back(),
+           rows->areSummed(loop.spec), accumulates},
+          form, cost));
+      return;
+    }
     (void)done(builder.create<exec::MatmulOp>(
         location, lhs, rhs, output, list({form.m, form.n, form.k}),
         list({form.lhs[0], form.lhs[1]}), list({form.rhs[0], form.rhs[1]}),
         list({form.result[0], form.result[1]}), list(form.batch),
-        list(form.lhsBatch), list(form.rhsBatch), list(form.resultBatch),
-        getProductCost(number, accumulates), flag(accumulates)));
+        list(form.lhsBatch), list(form.rhsBatch), list(form.resultBatch), cost,
+        flag(accumulates)));
   }
 
   void reduce(size_t number) {
@@ -274,6 +291,12 @@ private:
     cost.batch = countLetters(letters.batch, size);
     cost.flops = 2.0 * static_cast<double>(cost.rows * cost.columns) *
                  static_cast<double>(cost.contracted * cost.batch);
+    if (rows) {
+      cost.flops *= rows->getShare();
+      int64_t &tokens =
+          rows->areSummed(loop.spec) ? cost.contracted : cost.rows;
+      tokens = getMeanSize(tokens, rows->getShare());
+    }
     cost.bytesRead = getBytes(countPanel(0, size) + countPanel(1, size));
     cost.bytesWritten = getBytes(countPanel(result, size));
     if (accumulates)
@@ -282,6 +305,7 @@ private:
   }
 
   PanelMatmulOp product;
+  std::optional<ExpertRows> rows;
   PanelProduct loop;
   SmallVector<Panel> panels;
   Value blocks[PanelProduct::tensorCount];

@@ -126,6 +126,8 @@ static std::optional<Scores> matchScores(Value value, Scores scores) {
   if (!op)
     return {};
   if (auto product = dyn_cast<MatmulOp>(op)) {
+    if (product.getExperts())
+      return {};
     scores.product = product;
     return scores.masks.resolve() ? std::optional(scores) : std::nullopt;
   }
@@ -273,6 +275,8 @@ static Value createAttention(const AttentionParts &parts, const Masks &masks,
 
 Value raiseAttention(Operation *op, Rewriter &rewriter) {
   auto product = cast<MatmulOp>(op);
+  if (product.getExperts())
+    return {};
   MatmulSpec outer = *MatmulSpec::parse(product.getSpec());
   for (int position : {0, 1}) {
     std::optional<Weights> weights = matchWeights(op->getOperand(position));

@@ -165,6 +165,8 @@ LaneMatcher::Leads LaneMatcher::getOperandLeads(Value value, size_t lead) {
     return {cutsTokens ? std::nullopt : std::optional(lead)};
   }
   if (auto product = dyn_cast<MatmulOp>(op)) {
+    if (product.getExperts())
+      return {};
     MatmulSpec spec = *MatmulSpec::parse(product.getSpec());
     StringRef letters = spec.result.take_front(lead);
     // The letters of the tokens stand first, in one operand.

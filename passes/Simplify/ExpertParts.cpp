@@ -208,7 +208,8 @@ Part *ExpertMatcher::matchOp(Value value, size_t lead, unsigned depth) {
         slice.getDims()[0] < static_cast<int64_t>(lead))
       return nullptr;
     matchInput(lead);
-  } else if (auto product = dyn_cast<MatmulOp>(op)) {
+  } else if (auto product = dyn_cast<MatmulOp>(op);
+             product && !product.getExperts()) {
     MatmulSpec spec = *MatmulSpec::parse(product.getSpec());
     StringRef letters = spec.result.take_front(lead);
     ArrayRef<int64_t> sizes = getShape(value).take_front(lead);

@@ -21,6 +21,7 @@
 
 #include "passes/Simplify/ExpertLetters.h"
 #include "passes/Simplify/ExpertParts.h"
+#include "passes/Simplify/ExpertRows.h"
 
 #include "parplan/Support/Sizes.h"
 
@@ -267,7 +268,9 @@ Value ExpertBuilder::buildProduct(const Part &part, MatmulOp product) {
     if (dropped.find(letter) == std::string::npos)
       made += letters.get(letter, "nopq");
   rewriter.setOrigin(product);
-  auto result = rewriter.create<MatmulOp>(operands[0], operands[1], made);
+  auto result = rewriter.create<MatmulOp>(
+      operands[0], operands[1], made,
+      findRows(made, letters.tokens, experts, routing.experts));
   // Its dimensions have their names.
   rewriter.skip(result);
   return toShape(result, getShapeOf(part));

@@ -7,6 +7,7 @@
 #include "passes/Simplify/LaneBuilder.h"
 #include "passes/Simplify/ExpertLetters.h"
 #include "passes/Simplify/ExpertParts.h"
+#include "passes/Simplify/ExpertRows.h"
 
 #include "parplan/Support/Sizes.h"
 
@@ -142,7 +143,10 @@ Value LaneBuilder::buildProduct(const Lanes &lanes, MatmulOp product) {
   for (char letter : spec.result.drop_front(lanes.lead))
     made += letters.get(letter, "nopq");
   rewriter.setOrigin(product);
-  return rewriter.create<MatmulOp>(operands[0], operands[1], made);
+  return rewriter.create<MatmulOp>(
+      operands[0], operands[1], made,
+      findRows(made, letters.tokens, routing.experts,
+               static_cast<int64_t>(lanes.values.size())));
 }
 
 } // namespace parplan::simplify

@@ -16,10 +16,15 @@ namespace parplan::simplify {
 
 //===----------------------------------------------------------------------===//
 // Transposes and flattened rows
+//
+// Products of the rows of experts are made in the form that they are to have:
+// their letters name tokens.
 //===----------------------------------------------------------------------===//
 
 Value absorbTranspose(Operation *op, Rewriter &rewriter) {
   auto matmul = cast<MatmulOp>(op);
+  if (matmul.getExperts())
+    return {};
   ProductSpec spec(matmul);
   SmallVector<Value, 2> operands(op->getOperands());
   bool isChanged = false;
@@ -95,6 +100,8 @@ static Value unflattenLeadingRows(MatmulOp matmul, Rewriter &rewriter) {
 /// flatten alike too.
 Value unflattenRows(Operation *op, Rewriter &rewriter) {
   auto matmul = cast<MatmulOp>(op);
+  if (matmul.getExperts())
+    return {};
   if (Value product = unflattenLeadingRows(matmul, rewriter))
     return product;
   ProductSpec spec(matmul);
@@ -162,6 +169,8 @@ Value unflattenRows(Operation *op, Rewriter &rewriter) {
 /// b s, batches b h.
 Value nameDimensions(Operation *op, Rewriter &) {
   auto matmul = cast<MatmulOp>(op);
+  if (matmul.getExperts())
+    return {};
   ProductSpec spec(matmul);
   std::string batches, rows, columns, summed;
   for (char letter : spec.operands[0] + spec.operands[1]) {

@@ -128,6 +128,9 @@ static std::optional<SlicedProduct> matchSlicedProduct(SliceOp slice) {
   if (spec.isIn(0, letter) == spec.isIn(1, letter))
     return {};
   found.weight = spec.isIn(1, letter) ? 1 : 0;
+  // Rows of experts are those of their tokens.
+  if (found.weight == 0 && found.product.getExperts())
+    return {};
   if (!isWeight(found.product->getOperand(found.weight)))
     return {};
   return found;
@@ -226,8 +229,8 @@ Value splitProduct(Operation *op, Rewriter &rewriter) {
       found->atom, slice, rewriter);
   replaceLetter(spec.operands[found->weight], letter, letters);
   replaceLetter(spec.result, letter, letters);
-  Value part =
-      rewriter.create<MatmulOp>(operands[0], operands[1], spec.print());
+  Value part = rewriter.create<MatmulOp>(operands[0], operands[1], spec.print(),
+                                         found->product.getRows());
   if (found->bias) {
     size_t missing = layout.getRootDims().size() - getShape(found->bias).size();
     Value bias = found->bias;

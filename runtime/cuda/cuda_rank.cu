@@ -228,25 +228,29 @@ void CudaRank::downloadFromDevice(int64_t offset, void *to, int64_t bytes) {
 }
 
 void CudaRank::synchronize() {
+  for (const auto &stream : streams)
+    waitFor(*stream, "step");
+}
+
+void CudaRank::waitFor(Stream &stream, const char *what) {
   // Polled, so that a lost peer or a passed deadline is seen; the watchdog
   // ends the process when a stream takes longer than the limit.
-  WaitScope scope(waiting, "step", "GPU");
-  for (const auto &stream : streams)
-    for (int64_t polls = 0;; ++polls) {
-      const cudaError_t status = cudaStreamQuery(stream->cuda());
-      if (status == cudaSuccess)
-        break;
-      if (status != cudaErrorNotReady)
-        checkCuda(status, "step");
-      if (polls % 1024 == 1023)
-        for (const auto &communicator : communicators)
-          if (communicator)
-            checkNccl(*communicator);
-      if (polls < 10000)
-        std::this_thread::yield();
-      else
-        std::this_thread::sleep_for(std::chrono::microseconds(50));
-    }
+  WaitScope scope(waiting, what, "GPU");
+  for (int64_t polls = 0;; ++polls) {
+    const cudaError_t status = cudaStreamQuery(streamOf(stream));
+    if (status == cudaSuccess)
+      break;
+    if (status != cudaErrorNotReady)
+      checkCuda(status, what);
+    if (polls % 1024 == 1023)
+      for (const auto &communicator : communicators)
+        if (communicator)
+          checkNccl(*communicator);
+    if (polls < 10000)
+      std::this_thread::yield();
+    else
+      std::this_thread::sleep_for(std::chrono::microseconds(50));
+  }
 }
 
 cublasLtHandle_t CudaRank::blas() {

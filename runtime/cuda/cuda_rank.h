@@ -58,6 +58,8 @@ public:
     return tier == MemoryTier::Host ? hostArena : nullptr;
   }
   void synchronize() override;
+  /// Waits for all that `stream` was given; `what` is named if it takes long.
+  void waitFor(Stream &stream, const char *what);
 
   /// Library handles, made when first used.
   cublasLtHandle_t blas();

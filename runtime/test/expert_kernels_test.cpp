@@ -6,6 +6,7 @@
 
 #include "test_rank.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace parplan {
@@ -71,6 +72,80 @@ protected:
     EXPECT_EQ(widened(read(innerAt, choices)), rounded<Element>(inner));
   }
 
+  /// Of m rows, n columns and k summed over; `checkProduct` gives the strides.
+  static MatmulShape matrices(int64_t m, int64_t n, int64_t k) {
+    return {m, n, k, 0, 0, 0, 0, 0, 0};
+  }
+
+  /// A product [m, n, k] for each expert of `s` against loops. Matrices are
+  /// stored by rows, or by columns where `transposed` says so. Rows of tokens
+  /// that have not the expert hold what must not be read. A second call adds as
+  /// much.
+  template <typename Element, typename Index>
+  void checkProduct(const ExpertProductShape &s, int64_t start,
+                    bool transposed = false) {
+    const MatmulShape &p = s.matrices;
+    const auto chosen = randomIntegers<Index>(
+        s.tokens() * s.choices, static_cast<int>(start) - 1,
+        static_cast<int>(start + s.experts));
+    auto has = [&](int64_t e, int64_t t) {
+      return std::count(chosen.begin() + t * s.choices,
+                        chosen.begin() + (t + 1) * s.choices,
+                        static_cast<Index>(start + e)) > 0;
+    };
+    auto lhs = numbers<Element>(s.experts * p.m * p.k);
+    auto rhs = numbers<Element>(s.experts * p.k * p.n);
+    ExpertProductShape shape = s;
+    auto stride = [&](int64_t rows, int64_t columns, int64_t &row,
+                      int64_t &column) {
+      row = transposed ? 1 : columns;
+      column = transposed ? rows : 1;
+    };
+    MatmulShape &own = shape.matrices;
+    stride(p.m, p.k, own.lhsRowStride, own.lhsColumnStride);
+    stride(p.k, p.n, own.rhsRowStride, own.rhsColumnStride);
+    stride(p.m, p.n, own.outRowStride, own.outColumnStride);
+    shape.strides[0] = p.m * p.k;
+    shape.strides[1] = p.k * p.n;
+    shape.strides[2] = p.m * p.n;
+    std::vector<float> expected(s.experts * p.m * p.n);
+    for (int64_t e = 0; e < s.experts; ++e) {
+      for (int64_t i = 0; i < p.m; ++i)
+        for (int64_t l = 0; l < p.k; ++l) {
+          Element &left = lhs[e * p.m * p.k + i * own.lhsRowStride +
+                              l * own.lhsColumnStride];
+          if (!has(e, s.sumsTokens ? l : i)) {
+            left = Element(NAN);
+            continue;
+          }
+          for (int64_t j = 0; j < p.n; ++j)
+            expected[e * p.m * p.n + i * own.outRowStride +
+                     j * own.outColumnStride] +=
+                float(left) * float(rhs[e * p.k * p.n + l * own.rhsRowStride +
+                                        j * own.rhsColumnStride]);
+        }
+    }
+    const int64_t bytes = ExpertProductWorkspace(shape, sizeof(Element)).bytes;
+    Element *out = dirty<Element>(s.experts * p.m * p.n);
+    const Element *lhsAt = place(lhs), *rhsAt = place(rhs);
+    const Index *chosenAt = place(chosen);
+    const int64_t *first = start ? place(std::vector<int64_t>{start}) : nullptr;
+    const Workspace workspace = {reserve<char>(bytes), bytes};
+    auto run = [&] {
+      moeMatmul<Element, Index>(stream(), {}, lhsAt, rhsAt, chosenAt, first,
+                                out, shape, workspace);
+    };
+    run();
+    EXPECT_EQ(widened(read(out, s.experts * p.m * p.n)),
+              rounded<Element>(expected));
+    own.accumulate = true;
+    run();
+    for (float &sum : expected)
+      sum *= 2;
+    EXPECT_EQ(widened(read(out, s.experts * p.m * p.n)),
+              rounded<Element>(expected));
+  }
+
 private:
   template <typename Element>
   static std::vector<float> rounded(std::vector<float> values) {
@@ -106,6 +181,39 @@ TEST_F(ExpertTest, NarrowElements) {
 TEST_F(ExpertTest, Nothing) {
   check<float, int64_t>({4, 0, 8, 2}, true, 0);
   check<float, int64_t>({0, 3, 8, 2}, false, 0);
+}
+
+TEST_F(ExpertTest, ProductsOfTheRowsOfTokens) {
+  for (bool transposed : {false, true}) {
+    checkProduct<float, int64_t>({4, 2, false, {}, matrices(9, 5, 7)}, 0,
+                                 transposed);
+    checkProduct<double, int32_t>({3, 1, false, {}, matrices(70, 3, 2)}, 5,
+                                  transposed);
+    checkProduct<BFloat16, int64_t>({2, 2, false, {}, matrices(6, 8, 8)}, 0,
+                                    transposed);
+  }
+}
+
+TEST_F(ExpertTest, ProductsSumOverTokens) {
+  for (bool transposed : {false, true}) {
+    checkProduct<float, int64_t>({4, 2, true, {}, matrices(5, 7, 9)}, 0,
+                                 transposed);
+    checkProduct<double, int32_t>({3, 1, true, {}, matrices(2, 3, 70)}, 5,
+                                  transposed);
+    checkProduct<Float16, int64_t>({2, 2, true, {}, matrices(8, 8, 6)}, 0,
+                                   transposed);
+  }
+}
+
+TEST_F(ExpertTest, ProductsOfMoreTokensThanLieSideBySide) {
+  checkProduct<float, int64_t>({2, 3, false, {}, matrices(9000, 3, 2)}, 0);
+  checkProduct<float, int64_t>({2, 3, true, {}, matrices(3, 2, 9000)}, 0);
+}
+
+TEST_F(ExpertTest, ProductsOfNoToken) {
+  checkProduct<float, int64_t>({2, 1, false, {}, matrices(0, 3, 2)}, 0);
+  checkProduct<float, int64_t>({2, 1, true, {}, matrices(3, 2, 0)}, 0);
+  checkProduct<float, int64_t>({40, 1, true, {}, matrices(3, 2, 2)}, 0);
 }
 
 /// A number that is not finite stays with those who chose it.

@@ -39,6 +39,10 @@ inline bool isProduct(WorkKind kind) {
          kind == WorkKind::attentionGradient;
 }
 
+/// What is worked on of `size` rows on average, of which `share` count: at
+/// least one, if there are any.
+int64_t getMeanSize(int64_t size, double share);
+
 /// `coefficient` times the product of the local sizes of `factors`.
 struct WorkTerm {
   double coefficient = 0;
@@ -53,6 +57,9 @@ struct OpWork {
   /// Factors that form m, n, k and the batch of a product; empty for other
   /// kinds.
   llvm::SmallVector<int, 2> rows, columns, contracted, batch;
+  /// Of the rows, and of what is summed over, the mean share that is worked on:
+  /// less than 1 in products of experts. `flops` count no more than that.
+  double rowShare = 1, contractedShare = 1;
 };
 
 /// The work of one device.

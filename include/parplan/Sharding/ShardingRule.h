@@ -74,6 +74,8 @@ struct ShardingRule {
   /// factor of its dimension wherever it indexes one.
   llvm::SmallVector<int, 2> panelFactors;
 
+  /// The first factor of whose numbers the op depends on.
+  std::optional<int> findNumbered() const;
   std::optional<int> findFactor(llvm::StringRef name) const;
 };
 

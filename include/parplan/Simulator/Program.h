@@ -76,6 +76,9 @@ struct ProgramStatement {
   int stream = 0;
   /// launch; the host's where the stream is
   OpCost cost;
+  /// launch: what follows, on all streams, may be issued only when it has
+  /// ended.
+  bool holdsIssue = false;
   /// communicate
   CollectiveKind collective = CollectiveKind::allReduce;
   int communicator = -1;

@@ -20,7 +20,8 @@ Operation *Emitter::emitMathematics(const Op &op) {
         llvm::ArrayRef(op.integers).drop_front(2),
         /*keep_dims=*/op.integers[1] != 0);
   case OpKind::matmul:
-    return create<MatmulOp>(op, operand(op, 0), operand(op, 1), op.text);
+    return builder.create<MatmulOp>(location, operand(op, 0), operand(op, 1),
+                                    op.text);
   case OpKind::conv:
   case OpKind::convTranspose:
   case OpKind::maxPool:

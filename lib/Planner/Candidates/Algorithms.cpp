@@ -77,7 +77,8 @@ bool parplan::routesTokens(const PlanningOp &op) {
     return hasFactor(tensor, op.batchFactor) &&
            !hasFactor(tensor, op.expertFactor);
   };
-  return llvm::any_of(op.rule.operands, hasNoExperts) ||
+  // Products of experts read the choices of tokens behind their factors.
+  return hasNoExperts(op.rule.operands.front()) ||
          llvm::any_of(op.rule.results, hasNoExperts);
 }
 

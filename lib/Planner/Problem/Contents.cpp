@@ -49,7 +49,9 @@ static bool isEqual(const OpWork &one, const OpWork &other) {
   return one.kind == other.kind && areEqual(one.flops, other.flops) &&
          areEqual(one.transcendentals, other.transcendentals) &&
          one.rows == other.rows && one.columns == other.columns &&
-         one.contracted == other.contracted && one.batch == other.batch;
+         one.contracted == other.contracted && one.batch == other.batch &&
+         one.rowShare == other.rowShare &&
+         one.contractedShare == other.contractedShare;
 }
 
 static bool isEqual(const ShardingRule &one, const ShardingRule &other) {

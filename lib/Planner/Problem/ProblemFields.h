@@ -54,6 +54,8 @@ void visitFields(Fields &fields, Entry &...work) {
   fields("columns", work.columns...);
   fields("contracted", work.contracted...);
   fields("batch", work.batch...);
+  fields("row_share", work.rowShare...);
+  fields("contracted_share", work.contractedShare...);
 }
 
 template <typename Fields, EntryOf<PlanningValue>... Entry>

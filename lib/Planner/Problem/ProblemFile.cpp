@@ -297,12 +297,14 @@ bool hasSoundNumbers(const PlanningProblem &problem) {
         return areFactors(term.factors);
       });
     };
+    auto isShare = [](double share) { return share > 0 && share <= 1; };
     const OpWork &work = op.work;
     if (!areOfTensors(op.rule.operands) || !areOfTensors(op.rule.results) ||
         !areFactors(op.rule.panelFactors) || !areOfTerms(work.flops) ||
         !areOfTerms(work.transcendentals) || !areFactors(work.rows) ||
         !areFactors(work.columns) || !areFactors(work.contracted) ||
-        !areFactors(work.batch))
+        !areFactors(work.batch) || !isShare(work.rowShare) ||
+        !isShare(work.contractedShare))
       return false;
     for (int factor : {op.batchFactor, op.sequenceFactor, op.expertFactor,
                        op.keyFactor, op.headFactor})

@@ -7,19 +7,13 @@
 #ifndef PARPLAN_RUNTIME_EXPERT_KERNELS_H
 #define PARPLAN_RUNTIME_EXPERT_KERNELS_H
 
+#include "parplan_runtime/expert_shapes.h"
 #include "parplan_runtime/stream.h"
-
-#include <cstdint>
 
 namespace parplan {
 namespace runtime {
 
-/// Every token has `choices` experts, numbered over all ranks; a rank has
-/// `experts` of them, from the one that `first` points at (null: 0). Choices of
-/// other experts count for nothing.
-struct ExpertShape {
-  int64_t experts, tokens, width, choices;
-};
+// The experts of a rank begin at the one that `first` points at (null: 0).
 
 /// out[e, t, :] = the sum of weights[t, j] tokens[t, :] over the j with
 /// chosen[t, j] == *first + e, zeros without any. Null weights are 1.
@@ -40,6 +34,17 @@ void moeWeightGradient(Stream &stream, Buffers buffers, const Element *values,
                        const Element *gradient, const Index *chosen,
                        const int64_t *first, Element *out,
                        const ExpertShape &shape);
+
+/// out[e] = lhs[e] rhs[e], of tokens that have the expert *first + e; those
+/// that do not get rows of zeros, or add nothing. Accumulating, rows are added
+/// to what is there. The workspace is that of ExpertProductWorkspace. Sums over
+/// more than `tokensAtOnce` tokens of one expert are rounded to `Element` in
+/// between.
+template <typename Element, typename Index>
+void moeMatmul(Stream &stream, Buffers buffers, const Element *lhs,
+               const Element *rhs, const Index *chosen, const int64_t *first,
+               Element *out, const ExpertProductShape &shape,
+               Workspace workspace);
 
 } // namespace runtime
 } // namespace parplan

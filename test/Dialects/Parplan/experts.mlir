@@ -13,6 +13,15 @@ func.func @one_token_dimension(%x: tensor<7x8xf32>, %i: tensor<7x2xi64>, %s: ten
   return %2 : tensor<7x8xf32>
 }
 
+// CHECK-LABEL: func.func @products
+func.func @products(%x: tensor<4x2x7x8xf32>, %w: tensor<4x8x6xf32>, %i: tensor<2x7x2xi64>, %first: tensor<i64>) -> tensor<4x8x6xf32> {
+  // CHECK: parplan.matmul "ebsk,ekn->ebsn" %{{.*}}, %{{.*}} experts %{{.*}} : tensor<2x7x2xi64> of 16 tokens "bs" first %{{.*}} : tensor<i64> : tensor<4x2x7x8xf32>, tensor<4x8x6xf32>
+  %0 = parplan.matmul "ebsk,ekn->ebsn" %x, %w experts %i : tensor<2x7x2xi64> of 16 tokens "bs" first %first : tensor<i64> : tensor<4x2x7x8xf32>, tensor<4x8x6xf32>
+  // CHECK: parplan.matmul "ebsk,ebsn->ekn" %{{.*}}, %{{.*}} experts %{{.*}} : tensor<2x7x2xi64> of 4 tokens "bs" : tensor<4x2x7x8xf32>, tensor<4x2x7x6xf32>
+  %1 = parplan.matmul "ebsk,ebsn->ekn" %x, %0 experts %i : tensor<2x7x2xi64> of 4 tokens "bs" : tensor<4x2x7x8xf32>, tensor<4x2x7x6xf32>
+  return %1 : tensor<4x8x6xf32>
+}
+
 // CHECK-LABEL: func.func @several_token_dimensions
 func.func @several_token_dimensions(%x: tensor<2x3x8xf64>, %i: tensor<2x3x1xi32>) -> tensor<2x3x8xf64> {
   %0 = parplan.moe_dispatch %x, %i : tensor<2x3x8xf64>, tensor<2x3x1xi32> to tensor<5x2x3x8xf64>

@@ -47,3 +47,75 @@ func.func @pending_choices(%y: tensor<4x7x8xf32>, %i: tensor<7x2xi64>) {
   %0 = parplan.moe_combine %y, %i {parplan.factors = #parplan.factors<@mesh, {}, pending = {"p"}, operand = 1>} : tensor<4x7x8xf32>, tensor<7x2xi64>
   return
 }
+
+// -----
+
+func.func @first_of_no_experts(%x: tensor<4x7x8xf32>, %w: tensor<4x8x6xf32>, %first: tensor<i64>) {
+  // expected-error@+1 {{counts experts but has none}}
+  %0 = parplan.matmul "etk,ekn->etn" %x, %w first %first : tensor<i64> : tensor<4x7x8xf32>, tensor<4x8x6xf32>
+  return
+}
+
+// -----
+
+func.func @rows_of_integers(%x: tensor<4x7x8xi32>, %w: tensor<4x8x6xi32>, %i: tensor<7x2xi64>) {
+  // expected-error@+1 {{has rows of experts that are no floats}}
+  %0 = parplan.matmul "etk,ekn->etn" %x, %w experts %i : tensor<7x2xi64> of 4 tokens "t" : tensor<4x7x8xi32>, tensor<4x8x6xi32>
+  return
+}
+
+// -----
+
+func.func @no_letter_of_experts(%x: tensor<7x8xf32>, %w: tensor<8x6xf32>, %i: tensor<7x2xi64>) {
+  // expected-error@+1 {{needs one letter that all tensors have, the experts}}
+  %0 = parplan.matmul "tk,kn->tn" %x, %w experts %i : tensor<7x2xi64> of 4 tokens "t" : tensor<7x8xf32>, tensor<8x6xf32>
+  return
+}
+
+// -----
+
+func.func @two_letters_of_experts(%x: tensor<4x2x7x8xf32>, %w: tensor<4x2x8x6xf32>, %i: tensor<7x2xi64>) {
+  // expected-error@+1 {{needs one letter that all tensors have, the experts}}
+  %0 = parplan.matmul "eftk,efkn->eftn" %x, %w experts %i : tensor<7x2xi64> of 4 tokens "t" : tensor<4x2x7x8xf32>, tensor<4x2x8x6xf32>
+  return
+}
+
+// -----
+
+func.func @other_rows(%x: tensor<4x3x7x8xf32>, %w: tensor<4x8x6xf32>, %i: tensor<7x2xi64>) {
+  // expected-error@+1 {{has tokens 't' that are not all rows, or all that is summed}}
+  %0 = parplan.matmul "ertk,ekn->ertn" %x, %w experts %i : tensor<7x2xi64> of 4 tokens "t" : tensor<4x3x7x8xf32>, tensor<4x8x6xf32>
+  return
+}
+
+// -----
+
+func.func @more_that_is_summed(%x: tensor<4x7x2x8xf32>, %y: tensor<4x7x2x6xf32>, %i: tensor<7x2xi64>) {
+  // expected-error@+1 {{has tokens 't' that are not all rows, or all that is summed}}
+  %0 = parplan.matmul "etrk,etrn->ekn" %x, %y experts %i : tensor<7x2xi64> of 4 tokens "t" : tensor<4x7x2x8xf32>, tensor<4x7x2x6xf32>
+  return
+}
+
+// -----
+
+func.func @tokens_in_another_order(%x: tensor<4x2x7x8xf32>, %w: tensor<4x8x6xf32>, %i: tensor<7x2x2xi64>) {
+  // expected-error@+1 {{has tokens 'sb' that are not all rows, or all that is summed}}
+  %0 = parplan.matmul "ebsk,ekn->ebsn" %x, %w experts %i : tensor<7x2x2xi64> of 4 tokens "sb" : tensor<4x2x7x8xf32>, tensor<4x8x6xf32>
+  return
+}
+
+// -----
+
+func.func @experts_of_other_tokens(%x: tensor<4x7x8xf32>, %w: tensor<4x8x6xf32>, %i: tensor<6x2xi64>) {
+  // expected-error@+1 {{has experts of shape [6x2] for tokens of shape [7]}}
+  %0 = parplan.matmul "etk,ekn->etn" %x, %w experts %i : tensor<6x2xi64> of 4 tokens "t" : tensor<4x7x8xf32>, tensor<4x8x6xf32>
+  return
+}
+
+// -----
+
+func.func @of_no_experts(%x: tensor<4x7x8xf32>, %w: tensor<4x8x6xf32>, %i: tensor<7x2xi64>) {
+  // expected-error@+1 {{has rows of 4 experts, but 0 in all}}
+  %0 = parplan.matmul "etk,ekn->etn" %x, %w experts %i : tensor<7x2xi64> of 0 tokens "t" : tensor<4x7x8xf32>, tensor<4x8x6xf32>
+  return
+}

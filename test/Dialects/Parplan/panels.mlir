@@ -13,3 +13,10 @@ func.func @forms(%a: tensor<2x5x5xf32>, %b: tensor<7x3xf32>, %c: tensor<2x5x3xf3
   %2 = parplan.panel_matmul "bsk,bsn->kn" %a, %c panel "k" size 13 axes lhs <"y"> rhs <> result <"x"> : tensor<2x5x5xf32>, tensor<2x5x3xf32> -> tensor<7x3xf32>
   return
 }
+
+// CHECK-LABEL: func.func @rows_of_experts
+func.func @rows_of_experts(%a: tensor<4x5x5xf32>, %b: tensor<4x7x3xf32>, %i: tensor<5x2xi64>, %first: tensor<i64>) {
+  // CHECK: parplan.panel_matmul "etk,ekn->etn" %{{.*}}, %{{.*}} experts %{{.*}} : tensor<5x2xi64> of 8 tokens "t" first %{{.*}} : tensor<i64> panel "k" size 13 axes lhs <"y"> rhs <"x"> result <>
+  %0 = parplan.panel_matmul "etk,ekn->etn" %a, %b experts %i : tensor<5x2xi64> of 8 tokens "t" first %first : tensor<i64> panel "k" size 13 axes lhs <"y"> rhs <"x"> result <> : tensor<4x5x5xf32>, tensor<4x7x3xf32> -> tensor<4x5x3xf32>
+  return
+}

@@ -122,3 +122,30 @@ func.func @panels_of_less_than_nothing(%a: tensor<4x5xf32>, %b: tensor<7x3xf32>)
   parplan.panel_matmul "mk,kn->mn" %a, %b panel "k" size -13 axes lhs <"y"> rhs <"x"> result <> : tensor<4x5xf32>, tensor<7x3xf32> -> tensor<4x3xf32>
   return
 }
+
+// -----
+
+parplan.mesh @mesh <["x"=2 tensor, "y"=3 tensor]>
+func.func @panels_of_tokens(%a: tensor<4x5x8xf32>, %b: tensor<4x8x3xf32>, %i: tensor<5x2xi64>) {
+  // expected-error@+1 {{panel 't' of rows of experts is one of tokens, or not alone in its role (S21)}}
+  parplan.panel_matmul "etk,ekn->etn" %a, %b experts %i : tensor<5x2xi64> of 8 tokens "t" panel "t" size 10 axes lhs <"x"> rhs <> result <> : tensor<4x5x8xf32>, tensor<4x8x3xf32> -> tensor<4x10x3xf32>
+  return
+}
+
+// -----
+
+parplan.mesh @mesh <["x"=2 tensor, "y"=3 tensor]>
+func.func @one_of_two_columns(%a: tensor<4x5x8xf32>, %b: tensor<4x8x3x2xf32>, %i: tensor<5x2xi64>) {
+  // expected-error@+1 {{panel 'p' of rows of experts is one of tokens, or not alone in its role (S21)}}
+  parplan.panel_matmul "etk,eknp->etnp" %a, %b experts %i : tensor<5x2xi64> of 8 tokens "t" panel "p" size 4 axes lhs <> rhs <"x"> result <> : tensor<4x5x8xf32>, tensor<4x8x3x2xf32> -> tensor<4x5x3x4xf32>
+  return
+}
+
+// -----
+
+parplan.mesh @mesh <["x"=2 tensor, "y"=3 tensor]>
+func.func @rows_of_too_many_experts(%a: tensor<4x5x5xf32>, %b: tensor<4x7x3xf32>, %i: tensor<6x2xi64>) {
+  // expected-error@+1 {{has experts of shape [6x2] for tokens of shape [5]}}
+  parplan.panel_matmul "etk,ekn->etn" %a, %b experts %i : tensor<6x2xi64> of 8 tokens "t" panel "k" size 13 axes lhs <"y"> rhs <"x"> result <> : tensor<4x5x5xf32>, tensor<4x7x3xf32> -> tensor<4x5x3xf32>
+  return
+}

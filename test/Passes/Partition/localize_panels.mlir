@@ -68,3 +68,22 @@ func.func @stationary(
     parplan.shardings = [#parplan.sharding<@mesh, [{"x"}, {"y"}]>]} : tensor<8x13xf32>, tensor<13x7xf32>
   return %y : tensor<8x7xf32>
 }
+
+// -----
+
+parplan.mesh @mesh <["p"=2 expert, "x"=2 tensor, "y"=3 tensor]>
+
+// Rows of tokens on x, experts on p: they count from the first one of the rank's block, and choices stay where tokens are.
+// CHECK-LABEL: func.func @rows_of_experts
+// CHECK: %[[FIRST:.*]] = parplan.block_start 6 axes <"p">
+// CHECK: parplan.panel_matmul "etk,ekn->etn" %arg0, %arg1 experts %arg2 : tensor<5x2xi64> of 6 tokens "t" first %[[FIRST]] : tensor<i64> panel "k" size 13 axes lhs <"y"> rhs <"x"> result <>
+func.func @rows_of_experts(
+    %x: tensor<6x10x13xf32> {parplan.sharding = #parplan.sharding<@mesh, [{"p"}, {"x"}, {"y"}]>},
+    %w: tensor<6x13x7xf32> {parplan.sharding = #parplan.sharding<@mesh, [{"p"}, {"x"}, {"y"}]>},
+    %i: tensor<10x2xi64> {parplan.sharding = #parplan.sharding<@mesh, [{"x"}, {}]>})
+    -> (tensor<6x10x7xf32> {parplan.sharding = #parplan.sharding<@mesh, [{"p"}, {"x"}, {"y"}]>}) {
+  %y = parplan.matmul "etk,ekn->etn" %x, %w experts %i : tensor<10x2xi64> of 6 tokens "t" {
+    parplan.factors = #parplan.factors<@mesh, {e = ["p"], t = ["x"], n = ["y"]}, panels = {k = ["x", "y"]}>,
+    parplan.shardings = [#parplan.sharding<@mesh, [{"p"}, {"x"}, {"y"}]>]} : tensor<6x10x13xf32>, tensor<6x13x7xf32>
+  return %y : tensor<6x10x7xf32>
+}

@@ -42,6 +42,21 @@ func.func @shared_transpose(%x: tensor<4x8xf32>, %w: tensor<6x8xf32>) -> (tensor
   return %y, %t : tensor<4x6xf32>, tensor<8x6xf32>
 }
 
+// Rows that count stand as the choices of their tokens do, and columns are one run: else nothing is read transposed.
+// CHECK-LABEL: func.func @rows_of_experts
+func.func @rows_of_experts(%x: tensor<4x3x2x8xf32>, %w: tensor<4x6x8xf32>, %v: tensor<4x8x5x6xf32>, %i: tensor<2x3x1xi64>) -> (tensor<4x2x3x6xf32>, tensor<4x5x2x3x6xf32>) {
+  // CHECK-NEXT: %[[T:.*]] = parplan.transpose %{{.*}} [0, 2, 1, 3] : tensor<4x3x2x8xf32>
+  // CHECK-NEXT: %[[Y:.*]] = parplan.matmul "ebsk,enk->ebsn" %[[T]], %{{.*}} experts %{{.*}} : tensor<2x3x1xi64> of 4 tokens "bs"
+  // CHECK-NEXT: %[[Z:.*]] = parplan.matmul "ebsk,ekpn->ebspn" %[[T]], %{{.*}} experts
+  // CHECK-NEXT: %[[R:.*]] = parplan.transpose %[[Z]] [0, 3, 1, 2, 4]
+  // CHECK-NEXT: return %[[Y]], %[[R]]
+  %t = parplan.transpose %x [0, 2, 1, 3] : tensor<4x3x2x8xf32>
+  %u = parplan.transpose %w [0, 2, 1] : tensor<4x6x8xf32>
+  %y = parplan.matmul "ebsk,ekn->ebsn" %t, %u experts %i : tensor<2x3x1xi64> of 4 tokens "bs" : tensor<4x2x3x8xf32>, tensor<4x8x6xf32>
+  %z = parplan.matmul "ebsk,ekpn->epbsn" %t, %v experts %i : tensor<2x3x1xi64> of 4 tokens "bs" : tensor<4x2x3x8xf32>, tensor<4x8x5x6xf32>
+  return %y, %z : tensor<4x2x3x6xf32>, tensor<4x5x2x3x6xf32>
+}
+
 // Two summed dimensions that no stride joins.
 // CHECK-LABEL: func.func @split_sum
 func.func @split_sum(%x: tensor<3x4x5xf32>, %w: tensor<5x3x6xf32>) -> tensor<4x6xf32> {

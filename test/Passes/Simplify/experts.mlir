@@ -12,9 +12,9 @@ parplan.initializer @bias "bias" : tensor<4x6xf32> in "" at 1536 length 96
 // CHECK-DAG: %[[DOWN:.*]] = parplan.parameter @down : tensor<4x8x6xf32>
 // CHECK-DAG: %[[VALUES:.*]], %[[INDICES:.*]] = parplan.topk %[[SCORES]] k 2 dim 2
 // CHECK: %[[ROWS:.*]] = parplan.moe_dispatch %[[X]], %[[INDICES]] {parplan.node = 9 : i64, parplan.onnx_op = "MoE"} : {{.*}} to tensor<4x2x3x8xf32>
-// CHECK: %[[H:.*]] = parplan.matmul "ebsk,enk->ebsn" %[[ROWS]], %[[UP]] {parplan.node = 8 : i64, parplan.onnx_op = "MatMul"}
+// CHECK: %[[H:.*]] = parplan.matmul "ebsk,enk->ebsn" %[[ROWS]], %[[UP]] experts %[[INDICES]] : tensor<2x3x2xi64> of 4 tokens "bs" {parplan.node = 8 : i64, parplan.onnx_op = "MatMul"}
 // CHECK: %[[A:.*]] = parplan.relu %[[H]] : tensor<4x2x3x6xf32>
-// CHECK: %[[ANSWERS:.*]] = parplan.matmul "ebsk,enk->ebsn" %[[A]], %[[DOWN]]
+// CHECK: %[[ANSWERS:.*]] = parplan.matmul "ebsk,enk->ebsn" %[[A]], %[[DOWN]] experts %[[INDICES]] : tensor<2x3x2xi64> of 4 tokens "bs"
 // CHECK: %[[Y:.*]] = parplan.moe_combine %[[ANSWERS]], %[[INDICES]] weights %[[VALUES]]
 // CHECK: return %[[Y]]
 func.func @picked_weights(%x: tensor<2x3x8xf32>, %scores: tensor<2x3x4xf32>) -> tensor<2x3x8xf32> {
@@ -55,10 +55,10 @@ parplan.initializer @bias "bias" : tensor<4x6xf32> in "" at 1536 length 96
 // CHECK-NOT: parplan.gather
 // CHECK: %[[VALUES:.*]], %[[INDICES:.*]] = parplan.topk
 // CHECK: %[[ROWS:.*]] = parplan.moe_dispatch %[[X]], %[[INDICES]] {{.*}} to tensor<4x5x8xf32>
-// CHECK: %[[H:.*]] = parplan.matmul "etk,ekn->etn" %[[ROWS]], %{{.*}} : tensor<4x5x8xf32>, tensor<4x8x3xf32>
+// CHECK: %[[H:.*]] = parplan.matmul "etk,ekn->etn" %[[ROWS]], %{{.*}} experts %[[INDICES]] : tensor<5x2xi64> of 4 tokens "t" : tensor<4x5x8xf32>, tensor<4x8x3xf32>
 // CHECK: %[[GATE:.*]] = parplan.add %[[H]], %{{.*}} : tensor<4x5x3xf32>, tensor<4x1x3xf32>
 // CHECK: parplan.sigmoid %[[GATE]] : tensor<4x5x3xf32>
-// CHECK: parplan.matmul "etk,ekn->etn" %[[ROWS]], %{{.*}} : tensor<4x5x8xf32>, tensor<4x8x3xf32>
+// CHECK: parplan.matmul "etk,ekn->etn" %[[ROWS]], %{{.*}} experts %[[INDICES]] : tensor<5x2xi64> of 4 tokens "t" : tensor<4x5x8xf32>, tensor<4x8x3xf32>
 // CHECK: %[[ONES:.*]] = parplan.constant dense<1.000000e+00> : tensor<5x1xf32>
 // CHECK: %[[W:.*]] = parplan.moe_dispatch %[[ONES]], %[[INDICES]] weights %[[VALUES]]
 // CHECK: parplan.mul %{{.*}}, %[[W]] : tensor<4x5x3xf32>, tensor<4x5x1xf32>

@@ -1,5 +1,5 @@
 // Seven experts and ten tokens on three ranks, which divide neither: forward and backward with experts and tokens each on
-// their ranks, and a dispatch of all tokens to the experts of every rank.
+// their ranks and products of the rows that count, and a dispatch of all tokens to the experts of every rank.
 parplan.mesh @mesh <["p"=3 expert]>
 
 func.func @main(
@@ -18,7 +18,7 @@ func.func @main(
   %rows = parplan.moe_dispatch %x, %i {
     parplan.factors = #parplan.factors<@mesh, {t = ["p"]}>,
     parplan.shardings = [#parplan.sharding<@mesh, [{}, {"p"}, {}]>]} : tensor<10x8xf32>, tensor<10x2xi64> to tensor<7x10x8xf32>
-  %answers = parplan.matmul "etk,ekn->etn" %rows, %w {
+  %answers = parplan.matmul "etk,ekn->etn" %rows, %w experts %i : tensor<10x2xi64> of 7 tokens "t" {
     parplan.factors = #parplan.factors<@mesh, {e = ["p"]}>,
     parplan.shardings = [#parplan.sharding<@mesh, [{"p"}, {}, {}]>]} : tensor<7x10x8xf32>, tensor<7x8x6xf32>
   %y = parplan.moe_combine %answers, %i weights %s : tensor<10x2xf32> {
@@ -30,10 +30,10 @@ func.func @main(
   %back = parplan.moe_dispatch %g, %i weights %s : tensor<10x2xf32> {
     parplan.factors = #parplan.factors<@mesh, {t = ["p"]}>,
     parplan.shardings = [#parplan.sharding<@mesh, [{}, {"p"}, {}]>]} : tensor<10x6xf32>, tensor<10x2xi64> to tensor<7x10x6xf32>
-  %dw = parplan.matmul "etk,etn->ekn" %rows, %back {
+  %dw = parplan.matmul "etk,etn->ekn" %rows, %back experts %i : tensor<10x2xi64> of 7 tokens "t" {
     parplan.factors = #parplan.factors<@mesh, {e = ["p"]}>,
     parplan.shardings = [#parplan.sharding<@mesh, [{"p"}, {}, {}]>]} : tensor<7x10x8xf32>, tensor<7x10x6xf32>
-  %drows = parplan.matmul "etn,ekn->etk" %back, %w {
+  %drows = parplan.matmul "etn,ekn->etk" %back, %w experts %i : tensor<10x2xi64> of 7 tokens "t" {
     parplan.factors = #parplan.factors<@mesh, {e = ["p"]}>,
     parplan.shardings = [#parplan.sharding<@mesh, [{"p"}, {}, {}]>]} : tensor<7x10x6xf32>, tensor<7x8x6xf32>
   %dx = parplan.moe_combine %drows, %i {

@@ -214,6 +214,36 @@ TEST(OpCost, workFollowsFromTheLocalFactorSizes) {
   EXPECT_EQ(cost.batch, 1);
 }
 
+TEST(OpCost, productsOfExpertsHaveAShareOfTheRows) {
+  // etk,ekn->etn, each token with two of eight experts.
+  ShardingRule rule;
+  rule.factors = {{"e", 8, FactorKind::parallel},
+                  {"t", 30, FactorKind::parallel},
+                  {"k", 16, FactorKind::reduceSum},
+                  {"n", 32, FactorKind::parallel}};
+  rule.operands = {{{0}, {1}, {2}}, {{0}, {2}, {3}}};
+  rule.results = {{{0}, {1}, {3}}};
+  OpWork work;
+  work.kind = WorkKind::matrix;
+  work.flops = {{2 * 0.25, {0, 1, 2, 3}}};
+  work.batch = {0};
+  work.rows = {1};
+  work.contracted = {2};
+  work.columns = {3};
+  work.rowShare = 0.25;
+  OpCost cost = evaluateWork(work, rule, {4, 30, 16, 32}, {4, 4}, {4});
+  EXPECT_EQ(cost.flops, 0.5 * 4 * 30 * 16 * 32);
+  EXPECT_EQ(cost.rows, 8);
+  EXPECT_EQ(cost.contracted, 16);
+  // Rows of other tokens are zeros, which are there.
+  EXPECT_EQ(cost.bytesWritten, 4 * 4 * 30 * 32);
+  work.rowShare = 1;
+  work.contractedShare = 0.25;
+  cost = evaluateWork(work, rule, {4, 30, 16, 32}, {4, 4}, {4});
+  EXPECT_EQ(cost.rows, 30);
+  EXPECT_EQ(cost.contracted, 4);
+}
+
 TEST(OpCost, rowsOf16BitElementsSayWhetherAProductIsAligned) {
   // mk,kn->mn
   ShardingRule rule;

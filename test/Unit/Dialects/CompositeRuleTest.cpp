@@ -244,7 +244,24 @@ INSTANTIATE_TEST_SUITE_P(
                  "e=3 sum numbered, t=7, d=4 sum : [e, t, d], [t, d], [t, -] "
                  "-> [t, -] "
                  "separately",
-                 "e t d"}),
+                 "e t d"},
+        RuleCase{"product_of_rows",
+                 "parplan.matmul \"ebsk,ekn->ebsn\" %0, %1 experts %2 : "
+                 "tensor<5x7x2xi64> of 6 tokens \"bs\" : tensor<3x5x7x4xf32>, "
+                 "tensor<3x4x2xf32>",
+                 {"3x5x7x4xf32", "3x4x2xf32", "5x7x2xi64"},
+                 "e=3 numbered, b=5, s=7, k=4 sum, n=2, in2_2=2 blocked : "
+                 "[e, b, s, k], [e, k, n], [b, s, in2_2] -> [e, b, s, n] "
+                 "separately",
+                 "e b s k n in2_2"},
+        RuleCase{"product_over_tokens",
+                 "parplan.matmul \"etk,etn->ekn\" %0, %1 experts %2 : "
+                 "tensor<7x2xi64> of 6 tokens \"t\" : tensor<3x7x4xf32>, "
+                 "tensor<3x7x2xf32>",
+                 {"3x7x4xf32", "3x7x2xf32", "7x2xi64"},
+                 "e=3 numbered, t=7 sum, k=4, n=2, in2_1=2 blocked : [e, t, "
+                 "k], [e, t, n], [t, in2_1] -> [e, k, n] separately",
+                 "e t k n in2_1"}),
     [](const auto &info) { return info.param.name; });
 
 } // namespace parplan::test

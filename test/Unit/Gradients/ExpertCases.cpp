@@ -35,13 +35,34 @@ static GradientCase makeCase(const std::string &name, bool isDispatch,
   return one;
 }
 
+/// A product of the rows of tokens.
+static GradientCase makeProduct(const std::string &name,
+                                const std::string &spec,
+                                const std::string &tokens,
+                                const std::string &lhs, const std::string &rhs,
+                                const std::string &choices) {
+  return {name,
+          "%y = parplan.matmul \"" + spec + "\" %0, %1 experts %2 : tensor<" +
+              choices + "xi64> of 5 tokens \"" + tokens + "\" : tensor<" + lhs +
+              "xf64>, tensor<" + rhs + "xf64>",
+          {lhs + "xf64", rhs + "xf64", choices + "xi64"},
+          /*low=*/-2,
+          /*high=*/2,
+          /*distance=*/0,
+          {1, 4, 0, 0, 1, -1, 2, 7}};
+}
+
 std::vector<GradientCase> getExpertCases() {
   return {makeCase("moe_dispatch", true, false, "4x3", "4x2", "5"),
           makeCase("moe_dispatch_weighted", true, true, "4x3", "4x2", "5"),
           makeCase("moe_dispatch_rows", true, true, "2x3x4", "2x3x1", "3"),
           makeCase("moe_combine", false, false, "4x3", "4x2", "5"),
           makeCase("moe_combine_weighted", false, true, "4x3", "4x2", "5"),
-          makeCase("moe_combine_rows", false, true, "2x3x4", "2x3x3", "2")};
+          makeCase("moe_combine_rows", false, true, "2x3x4", "2x3x3", "2"),
+          makeProduct("product_of_rows", "ebsk,enk->ebsn", "bs", "5x2x3x4",
+                      "5x2x4", "2x3x2"),
+          makeProduct("product_over_tokens", "etk,etn->enk", "t", "5x4x3",
+                      "5x4x2", "4x2")};
 }
 
 } // namespace parplan::test

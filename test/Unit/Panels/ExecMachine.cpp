@@ -47,7 +47,7 @@ void ExecMachine::setInput(size_t number, ArrayRef<Tensor> blocks) {
   exec::BufferOp buffer = getBuffer(exec::BufferKind::input, number);
   for (auto [rank, block] : llvm::enumerate(blocks))
     for (int64_t i = 0; i < block.getSize(); ++i)
-      at(rank, buffer)[i] = static_cast<float>(block[i].real);
+      at(rank, buffer)[i] = static_cast<float>(block.getNumber(i));
 }
 
 std::vector<Tensor> ExecMachine::getOutput(size_t number) const {
@@ -73,11 +73,11 @@ bool ExecMachine::run(Operation &op) {
   if (!isa<exec::StatementOpInterface>(op))
     return true;
   return llvm::TypeSwitch<Operation *, bool>(&op)
-      .Case<exec::LaunchOp, exec::MatmulOp, exec::CopyOp, exec::CollectiveOp>(
-          [&](auto statement) {
-            run(statement);
-            return true;
-          })
+      .Case<exec::LaunchOp, exec::MatmulOp, exec::MoeMatmulOp, exec::CopyOp,
+            exec::CollectiveOp>([&](auto statement) {
+        run(statement);
+        return true;
+      })
       .Case([&](exec::ZeroOp zero) {
         for (int64_t rank = 0; rank < mesh.getRankCount(); ++rank)
           std::fill_n(at(rank, zero.getOutput()),
@@ -128,6 +128,36 @@ void ExecMachine::run(exec::MatmulOp op) {
       float *element = at(rank, op.getOutput(), getPosition(index, out));
       *element = op.getAccumulate() ? *element + sum : sum;
     });
+}
+
+void ExecMachine::run(exec::MoeMatmulOp op) {
+  PARPLAN_CHECK(!op.getFirstExpert(), "the machine counts experts from 0");
+  int64_t m = op.getShape()[0], n = op.getShape()[1], k = op.getShape()[2];
+  ArrayRef<int64_t> between = op.getExpertStrides();
+  int64_t perToken = op.getSizes()[1];
+  for (int64_t rank = 0; rank < mesh.getRankCount(); ++rank)
+    forEachIndex(
+        {op.getSizes()[0], m, n}, [&](ArrayRef<int64_t> index, int64_t) {
+          auto [e, i, j] = std::tuple(index[0], index[1], index[2]);
+          auto counts = [&](int64_t token) {
+            float *choices = at(rank, op.getExperts(), token * perToken);
+            return llvm::is_contained(ArrayRef(choices, perToken),
+                                      static_cast<float>(e));
+          };
+          float sum = 0;
+          for (int64_t l = 0; l < k; ++l)
+            if (counts(op.getSumsTokens() ? l : i))
+              sum += *at(rank, op.getLhs(),
+                         e * between[0] + i * op.getLhsStrides()[0] +
+                             l * op.getLhsStrides()[1]) *
+                     *at(rank, op.getRhs(),
+                         e * between[1] + l * op.getRhsStrides()[0] +
+                             j * op.getRhsStrides()[1]);
+          float *element = at(rank, op.getOutput(),
+                              e * between[2] + i * op.getOutputStrides()[0] +
+                                  j * op.getOutputStrides()[1]);
+          *element = op.getAccumulate() ? *element + sum : sum;
+        });
 }
 
 void ExecMachine::run(exec::CopyOp op) {

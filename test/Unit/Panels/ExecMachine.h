@@ -33,6 +33,7 @@ private:
   bool run(mlir::Operation &op);
   void run(exec::LaunchOp op);
   void run(exec::MatmulOp op);
+  void run(exec::MoeMatmulOp op);
   void run(exec::CopyOp op);
   void run(exec::CollectiveOp op);
 

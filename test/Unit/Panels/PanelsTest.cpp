@@ -83,6 +83,21 @@ TEST(Panels, LettersOfPanels) {
               factor.name != "h");
 }
 
+// Choices of tokens do not move, and products of rows repeat experts only.
+TEST(Panels, LettersOfPanelsOfRows) {
+  std::pair<std::string, std::string> cases[] = {
+      {"etk,ekn->etn", "kn"}, {"etk,eknp->etnp", "k"}, {"etk,etn->ekn", "kn"}};
+  for (const auto &[spec, letters] : cases) {
+    RandomProduct product;
+    for (uint64_t seed = 0; product.spec != spec; ++seed)
+      product = makeRandomProduct(getPanelContext(), seed);
+    for (auto [index, factor] : llvm::enumerate(product.rule.factors))
+      EXPECT_EQ(llvm::is_contained(product.rule.panelFactors, index),
+                letters.find(factor.name) != std::string::npos)
+          << spec << ", " << factor.name;
+  }
+}
+
 TEST(Panels, RanksEqualOne) {
   int looped = 0;
   for (uint64_t seed = 0; seed < 500; ++seed) {

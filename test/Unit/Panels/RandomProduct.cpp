@@ -20,6 +20,11 @@ constexpr const char *specs[] = {
     "mk,kn->nm",   "hmk,hkn->hmn",  "hmk,hnk->hmn", "bshe,hed->bsd",
     "bsh,hd->sdb", "bskh,khn->bsn", "mk,kn->mn",    "bsk,kn->bsn"};
 
+/// Products of the rows of tokens, which the second names.
+constexpr std::pair<const char *, const char *> specsOfRows[] = {
+    {"etk,ekn->etn", "t"}, {"etk,eknp->etnp", "t"},  {"etn,ekn->etk", "t"},
+    {"etk,etn->ekn", "t"}, {"ebsk,enk->ebsn", "bs"}, {"ekbs,enbs->enk", "bs"}};
+
 class Maker {
 public:
   Maker(MLIRContext &context, uint64_t seed)
@@ -27,7 +32,11 @@ public:
         symbol(FlatSymbolRefAttr::get(&context, "mesh")) {}
 
   RandomProduct run() {
-    product.spec = specs[below(std::size(specs))];
+    if (chance(25))
+      std::tie(product.spec, product.tokens) =
+          specsOfRows[below(std::size(specsOfRows))];
+    else
+      product.spec = specs[below(std::size(specs))];
     makeMesh();
     buildModule();
     while (!assign())
@@ -65,24 +74,37 @@ private:
       return RankedTensorType::get(shape, Float32Type::get(&context));
     };
     Type lhs = type(spec.lhs), rhs = type(spec.rhs), result = type(spec.result);
+    SmallVector<Type> arguments{lhs, rhs};
+    if (!product.tokens.empty()) {
+      type(product.tokens);
+      product.shapes.back().push_back(2);
+      arguments.push_back(RankedTensorType::get(
+          product.shapes.back(), IntegerType::get(&context, 64)));
+    }
     Location location = UnknownLoc::get(&context);
     product.module = ModuleOp::create(location);
     OpBuilder builder = OpBuilder::atBlockBegin(product.module->getBody());
     builder.create<MeshOp>(location, "mesh",
                            MeshAttr::get(&context, product.mesh));
     auto function = builder.create<func::FuncOp>(
-        location, "main", builder.getFunctionType({lhs, rhs}, {result}));
+        location, "main", builder.getFunctionType(arguments, {result}));
     Block *body = function.addEntryBlock();
     builder.setInsertionPointToStart(body);
-    op = builder.create<MatmulOp>(location, result, body->getArgument(0),
-                                  body->getArgument(1), product.spec);
+    std::optional<ExpertRows> rows;
+    if (!product.tokens.empty())
+      rows = ExpertRows{body->getArgument(2), /*first=*/Value(), product.tokens,
+                        sizes['e'] + 1};
+    op = builder.create<MatmulOp>(location, body->getArgument(0),
+                                  body->getArgument(1), product.spec, rows);
     builder.create<func::ReturnOp>(location, op.getResult());
     product.rule = op.getShardingRule();
-    for (Type argument : {lhs, rhs}) {
+    for (Type argument : arguments) {
       Tensor &value =
           product.arguments.emplace_back(cast<RankedTensorType>(argument));
       for (int64_t i = 0; i < value.getSize(); ++i)
-        value.setNumber(i, static_cast<double>(below(7) - 3));
+        value.setNumber(i, static_cast<double>(value.isReal()
+                                                   ? below(7) - 3
+                                                   : below(sizes['e'] + 1)));
     }
   }
 
@@ -99,6 +121,9 @@ private:
       if (chance(10))
         continue;
       auto factor = below(static_cast<int64_t>(rule.factors.size()));
+      // Where blocks of experts begin is for others to test.
+      if (rule.factors[factor].isNumbered)
+        continue;
       assignment.axes[factor].push_back(axis);
       if (chance(90))
         assignment.panels.axes.push_back(axis);
@@ -125,10 +150,11 @@ private:
   /// Arguments lie as the product reads them, the result rests complete.
   void annotate() {
     func::FuncOp function = product.getFunction();
-    for (int operand : {0, 1})
+    for (unsigned operand = 0; operand < function.getNumArguments(); ++operand)
       function.setArgAttr(
           operand, attributes::sharding,
-          getAttr(getUseSharding(product.rule, product.assignment, operand)));
+          getAttr(getUseSharding(product.rule, product.assignment,
+                                 static_cast<int>(operand))));
     Sharding atRest = getMadeSharding(product.rule, product.assignment, 0);
     atRest.partial.clear();
     function.setResultAttr(0, attributes::sharding, getAttr(atRest));

@@ -19,6 +19,8 @@ struct RandomProduct {
   mlir::OwningOpRef<mlir::ModuleOp> module;
   std::vector<Tensor> arguments;
   std::string spec;
+  /// The letters of tokens whose rows count; empty where all do.
+  std::string tokens;
   Mesh mesh;
   ShardingRule rule;
   FactorAssignment assignment;

@@ -82,7 +82,8 @@ int64_t countSlots(const RandomProduct &product, int &single) {
 }
 
 TEST(SchedulePanels, StatementsComputeAndSendWhatIsPromised) {
-  int packed = 0, kept = 0, accumulated = 0, single = 0, inPlace = 0;
+  int ofRows = 0, packed = 0, kept = 0, accumulated = 0, single = 0,
+      inPlace = 0;
   for (uint64_t seed = 0; seed < 500; ++seed) {
     PanelCase example(seed);
     exec::ProgramOp program = schedule(example);
@@ -90,12 +91,12 @@ TEST(SchedulePanels, StatementsComputeAndSendWhatIsPromised) {
 
     const RandomProduct &product = example.product;
     ExecMachine machine(program);
-    for (int operand : {0, 1})
-      machine.setInput(
-          operand,
-          shard(product.arguments[operand],
-                getUseSharding(product.rule, product.assignment, operand),
-                product.mesh));
+    for (auto [operand, value] : llvm::enumerate(product.arguments))
+      machine.setInput(operand,
+                       shard(value,
+                             getUseSharding(product.rule, product.assignment,
+                                            static_cast<int>(operand)),
+                             product.mesh));
     ASSERT_TRUE(machine.run()) << example.print();
     Sharding atRest = getMadeSharding(product.rule, product.assignment, 0);
     atRest.partial.clear();
@@ -140,10 +141,13 @@ TEST(SchedulePanels, StatementsComputeAndSendWhatIsPromised) {
       for (Value operand : statement->getOperands())
         inPlace += exec::getArrays(operand).size() > 1;
     }
+    for (auto statement : program.getBody().front().getOps<exec::MoeMatmulOp>())
+      ofRows += statement.getAccumulate();
   }
   EXPECT_GT(packed, 200);
   EXPECT_GT(kept, 40);
   EXPECT_GT(accumulated, 200);
+  EXPECT_GT(ofRows, 20);
   EXPECT_GT(single, 40);
   EXPECT_GT(inPlace, 400);
 }

@@ -42,8 +42,8 @@ public:
     Value matrices = grower.makeReal({count, width, outWidth});
     std::string letters =
         GraphGrower::getShape(tokens).size() == 3 ? "bs" : "t";
-    Value answers = grower.create<MatmulOp>(
-        rows, matrices, "e" + letters + "k,ekn->e" + letters + "n");
+    Value answers = multiply(
+        rows, matrices, "e" + letters + "k,ekn->e" + letters + "n", letters);
     bound *= grower.getRange(matrices).bound * static_cast<double>(width);
     note(answers, bound, isExact);
     Value sums = combine(answers);
@@ -68,6 +68,15 @@ private:
         isWeighted ? weights : Value(), /*first_expert=*/Value());
   }
 
+  /// A product of all rows, or of those that count.
+  Value multiply(Value lhs, Value rhs, const std::string &spec,
+                 const std::string &letters) {
+    std::optional<ExpertRows> counting;
+    if (grower.random.chance(60))
+      counting = ExpertRows{experts, /*first=*/Value(), letters, count};
+    return grower.create<MatmulOp>(lhs, rhs, spec, counting);
+  }
+
   Value combine(Value answers) {
     return grower.create<MoeCombineOp>(answers, experts, weights,
                                        /*first_expert=*/Value());
@@ -89,12 +98,12 @@ private:
     int64_t tokenCount = 1;
     for (int64_t size : ArrayRef<int64_t>(shape).drop_back())
       tokenCount *= size;
-    grower.add(grower.create<MatmulOp>(
-                   rows, back, "e" + letters + "k,e" + letters + "n->ekn"),
+    grower.add(multiply(rows, back, "e" + letters + "k,e" + letters + "n->ekn",
+                        letters),
                bound * gradientBound * static_cast<double>(tokenCount),
                isExact);
-    Value inner = grower.create<MatmulOp>(
-        back, matrices, "e" + letters + "n,ekn->e" + letters + "k");
+    Value inner = multiply(back, matrices,
+                           "e" + letters + "n,ekn->e" + letters + "k", letters);
     gradientBound *=
         grower.getRange(matrices).bound * static_cast<double>(shape.back());
     note(inner, gradientBound, true);

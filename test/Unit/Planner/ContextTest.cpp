@@ -167,7 +167,12 @@ PlanningProblem makeMixture(int64_t experts) {
   int tokens = builder.addDispatch(builder.addElementwise(x), experts);
   int hidden = builder.addContraction(
       tokens, "etd", builder.addParameter({experts, 16, 16}), "edf", "etf");
-  builder.problem.ops.back().expertFactor = 0;
+  // The choices of tokens say which rows it takes.
+  int choices = builder.addInput({8, 1});
+  PlanningOp &product = builder.problem.ops.back();
+  product.expertFactor = 0;
+  product.operands.push_back(choices);
+  product.rule.operands.push_back({{1}, {}});
   builder.markOutput(builder.addCombine(hidden));
   return std::move(builder.problem);
 }

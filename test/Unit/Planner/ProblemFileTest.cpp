@@ -44,6 +44,8 @@ PlanningProblem makeUnusual() {
   op.work.columns = {1};
   op.work.contracted = {1, 0};
   op.work.batch = {0};
+  op.work.rowShare = 0.25;
+  op.work.contractedShare = 0.5;
   op.operands = {0};
   op.results = {2};
   op.batchFactor = 0;
@@ -118,6 +120,10 @@ TEST(ProblemFile, RefusesWhatIsNoProblem) {
             "field 'ops': missing, or not what it should be");
   EXPECT_EQ(refuse(replace("\"batch_factor\":0", "\"batch_factor\":2")),
             "a factor, dimension or value does not exist");
+  for (const char *share : {"0", "2"})
+    EXPECT_EQ(refuse(replace("\"row_share\":0.25",
+                             std::string("\"row_share\":") + share)),
+              "a factor, dimension or value does not exist");
   EXPECT_NE(refuse(replace("\"shape\":[6,8]", "\"shape\":[6,9]"))
                 .find("its rule does not fit the shape"),
             std::string::npos);

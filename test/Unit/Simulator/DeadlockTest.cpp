@@ -66,6 +66,26 @@ TEST(Deadlock, anEventOfAnotherStreamKeepsACallBack) {
       second)));
 }
 
+TEST(Deadlock, whatHoldsTheIssueKeepsOtherStreamsBack) {
+  using enum CollectiveKind;
+  ProgramStatement out = message(send, 0, 1, 8), in = message(receive, 0, 0, 8);
+  out.stream = in.stream = ProgramStream::pointToPoint;
+  ProgramStatement meeting = call(allReduce, 2, 8);
+  ProgramStatement held = launch(1, {}, ProgramStream::compute);
+  // A kernel of the second position waits for the message, which the first one
+  // sends behind the call in which both meet.
+  auto getSecond = [&] {
+    return std::vector<ProgramStatement>{
+        in, record(0, ProgramStream::pointToPoint),
+        wait(0, ProgramStream::compute), held, meeting};
+  };
+  std::vector<ProgramStatement> first = {
+      meeting, record(0, 1), wait(0, ProgramStream::pointToPoint), out};
+  EXPECT_EQ(findDeadlock(makeMessages(first, getSecond())), std::nullopt);
+  held.holdsIssue = true;
+  EXPECT_TRUE(findDeadlock(makeMessages(first, getSecond())));
+}
+
 TEST(Deadlock, aLaunchEndsAGroup) {
   using enum CollectiveKind;
   auto getRank = [](int64_t peer) {

@@ -1,9 +1,10 @@
 //===- ExpertTest.cpp - A layer of experts over the ranks of its data -----===//
 //
-// Part of parplan. Router's choice, dispatch, one product per expert, combine;
-// forward and backward. Tokens and the matrices of experts rest split over p.
-// Every expert has a slot for every token, so nothing is dropped: the capacity
-// of a pair of ranks is C = ceil(e / p) ceil(t / p) rows.
+// Part of parplan. Router's choice, dispatch, a product per expert of the rows
+// of its tokens, combine; forward and backward. Tokens and the matrices of
+// experts rest split over p. Every expert has a slot for every token, so
+// nothing is dropped: the capacity of a pair of ranks is C = ceil(e / p) ceil(t
+// / p) rows.
 //
 //===----------------------------------------------------------------------===//
 
@@ -51,18 +52,21 @@ void PrintTo(const ExpertForm &form, std::ostream *stream) {
 
 constexpr ExpertForm forms[] = {
     // Tokens out and answers back; the gradients of both the other way round.
+    // Choices go to all ranks, once: products take the rows of tokens.
     {"AllToAll", "t:p",
      [](const ExpertSizes &s) {
-       return Elements{{allToAll, s.slots() * (s.d + s.f)}};
+       return Elements{{allToAll, s.slots() * (s.d + s.f)},
+                       {allGather, s.padded() * 2 * s.k}};
      },
      [](const ExpertSizes &s) {
        return Elements{{allToAll, s.slots() * (s.d + s.f)}};
      },
      [](const ExpertSizes &s) {
-       return Fraction(2 * (s.p - 1) * s.slots() * (s.d + s.f), s.p);
+       return Fraction(
+           2 * (s.p - 1) * (s.slots() * (s.d + s.f) + s.padded() * s.k), s.p);
      },
      [](const ExpertSizes &s) {
-       return std::max(ceilDivide(s.e, s.p) * s.t * s.d,
+       return std::max(ceilDivide(s.e, s.p) * s.t * s.d + s.t * s.k,
                        s.e * ceilDivide(s.t, s.p) * s.f);
      }},
     // All tokens and the router's choices to all ranks.
@@ -98,11 +102,13 @@ Step makeStep(const ExpertForm &form, const ExpertSizes &sizes,
   Value weights = step.addInput({t, k}, routing);
   Value w = step.addParameter("w", {e, d, f}, {"edf", "e:p"});
 
+  std::optional<ExpertRows> rows =
+      ExpertRows{chosen, /*first=*/Value(), "t", e};
   Value sent = step.add<MoeDispatchOp>(form.factors, {slots}, roles::forward,
                                        RankedTensorType::get({e, t, d}, real),
                                        x, chosen, Value(), Value());
   Value made = step.add<MatmulOp>("e:p", {answers}, roles::forward, sent, w,
-                                  "etd,edf->etf");
+                                  "etd,edf->etf", rows);
   Value y = step.add<MoeCombineOp>(form.factors, {tokens}, roles::forward, made,
                                    chosen, weights, Value());
   step.addResult(y, tokens);
@@ -118,9 +124,9 @@ Step makeStep(const ExpertForm &form, const ExpertSizes &sizes,
                                                   gradient, chosen, Value());
   Value ofMatrices =
       step.add<MatmulOp>("e:p", {{"edf", "e:p"}}, roles::weightGradient, sent,
-                         ofMade, "etd,etf->edf");
+                         ofMade, "etd,etf->edf", rows);
   Value ofSent = step.add<MatmulOp>("e:p", {answers}, roles::inputGradient,
-                                    ofMade, w, "etf,edf->etd");
+                                    ofMade, w, "etf,edf->etd", rows);
   Value ofX =
       step.add<MoeCombineOp>(form.factors, {tokens}, roles::inputGradient,
                              ofSent, chosen, Value(), Value());

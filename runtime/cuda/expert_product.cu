@@ -1,0 +1,265 @@
+//===- expert_product.cu - Products of the rows that experts have ---------===//
+//
+// How many tokens an expert has is in the data, and libraries are told by the
+// processor: it waits for the counts. Rows of one expert are copied side by
+// side, up to a round number, so that products have few shapes; `matmul` has a
+// plan for each.
+//
+//===----------------------------------------------------------------------===//
+
+#include "block.h"
+#include "cuda_rank.h"
+#include "parplan_runtime/kernels.h"
+#include "parplan_runtime/map.h"
+#include "parplan_runtime/narrow_floats.h"
+
+#include <algorithm>
+
+namespace parplan {
+namespace runtime {
+
+namespace {
+
+constexpr int lanes = 32;
+/// Rows of a product are a multiple of this, if there are as many tokens.
+constexpr int64_t rowMultiple = 64;
+
+template <typename Index> struct Choices {
+  const Index *chosen;
+  const int64_t *first;
+  int64_t perToken;
+
+  PARPLAN_DEVICE bool has(int64_t token, int64_t expert) const {
+    const int64_t wanted = expert + (first ? *first : 0);
+    for (int64_t j = token * perToken; j < (token + 1) * perToken; ++j)
+      if (static_cast<int64_t>(chosen[j]) == wanted)
+        return true;
+    return false;
+  }
+};
+
+/// The tokens of each expert in order; a block for every expert.
+template <typename Index>
+__global__ void selectKernel(Choices<Index> choices, int64_t tokens,
+                             int64_t *counts, int32_t *numbers) {
+  __shared__ int ofWarps[threads / lanes];
+  const int lane = threadIdx.x % lanes, warp = threadIdx.x / lanes;
+  const int64_t expert = blockIdx.x;
+  int64_t count = 0;
+  for (int64_t begin = 0; begin < tokens; begin += threads) {
+    const int64_t token = begin + threadIdx.x;
+    const bool has = token < tokens && choices.has(token, expert);
+    const unsigned mask = __ballot_sync(~0u, has);
+    if (lane == 0)
+      ofWarps[warp] = __popc(mask);
+    __syncthreads();
+    int before = __popc(mask & ((1u << lane) - 1)), all = 0;
+    for (int other = 0; other < threads / lanes; ++other) {
+      before += other < warp ? ofWarps[other] : 0;
+      all += ofWarps[other];
+    }
+    if (has)
+      numbers[expert * tokens + count + before] = static_cast<int32_t>(token);
+    count += all;
+    __syncthreads();
+  }
+  if (threadIdx.x == 0)
+    counts[expert] = count;
+}
+
+/// out[i] = rows[numbers[i]], zeros from `count` on.
+template <typename Element> struct GatherKernel {
+  const Element *rows;
+  int64_t rowStride, columnStride, columns, count;
+  const int32_t *numbers;
+  Element *out;
+  PARPLAN_DEVICE void operator()(int64_t i, int64_t j) const {
+    out[i * columns + j] = i < count
+                               ? rows[numbers[i] * rowStride + j * columnStride]
+                               : Element(0.0f);
+  }
+};
+
+/// out[numbers[i]] = rows[i].
+template <typename Element> struct ScatterKernel {
+  const Element *rows;
+  int64_t columns;
+  const int32_t *numbers;
+  Element *out;
+  int64_t rowStride, columnStride;
+  PARPLAN_DEVICE void operator()(int64_t i, int64_t j) const {
+    out[numbers[i] * rowStride + j * columnStride] = rows[i * columns + j];
+  }
+};
+
+/// Zeros in rows of tokens that an expert does not have.
+template <typename Element, typename Index> struct ClearKernel {
+  Choices<Index> choices;
+  Element *out;
+  int64_t expertStride, rowStride, columnStride;
+  PARPLAN_DEVICE void operator()(int64_t e, int64_t i, int64_t j) const {
+    if (!choices.has(i, e))
+      out[e * expertStride + i * rowStride + j * columnStride] = Element(0.0f);
+  }
+};
+
+template <typename Element> struct ZeroKernel {
+  Element *out;
+  int64_t rowStride, columnStride;
+  PARPLAN_DEVICE void operator()(int64_t i, int64_t j) const {
+    out[i * rowStride + j * columnStride] = Element(0.0f);
+  }
+};
+
+template <typename Element> class ExpertProduct {
+public:
+  ExpertProduct(Stream &stream, const Element *lhs, const Element *rhs,
+                Element *out, const ExpertProductShape &shape,
+                Workspace workspace)
+      : stream(stream), lhs(lhs), rhs(rhs), out(out), shape(shape),
+        s(shape.matrices) {
+    const ExpertProductWorkspace parts(shape, sizeof(Element));
+    char *bytes = static_cast<char *>(workspace.data);
+    counts = reinterpret_cast<int64_t *>(bytes);
+    numbers = reinterpret_cast<int32_t *>(bytes + parts.numbersOffset);
+    first = reinterpret_cast<Element *>(bytes + parts.firstOffset);
+    second = reinterpret_cast<Element *>(bytes + parts.secondOffset);
+  }
+
+  template <typename Index> void run(Choices<Index> choices) {
+    if (!shape.sumsTokens && !s.accumulate)
+      map<3>(stream, {}, {shape.experts, s.m, s.n},
+             ClearKernel<Element, Index>{choices, out, shape.strides[2],
+                                         s.outRowStride, s.outColumnStride});
+    const std::vector<int64_t> found = count(choices);
+    for (int64_t expert = 0; expert < shape.experts; ++expert)
+      if (shape.sumsTokens)
+        sumRows(expert, found[expert]);
+      else
+        multiplyRows(expert, found[expert]);
+  }
+
+private:
+  template <typename Index> std::vector<int64_t> count(Choices<Index> choices) {
+    selectKernel<<<static_cast<unsigned>(shape.experts), threads, 0,
+                   streamOf(stream)>>>(choices, shape.tokens(), counts,
+                                       numbers);
+    detail::checkLaunch(stream);
+    static_cast<CudaRank &>(stream.rank()).waitFor(stream, "experts' tokens");
+    std::vector<int64_t> found(static_cast<size_t>(shape.experts));
+    checkCuda(cudaMemcpyAsync(found.data(), counts,
+                              found.size() * sizeof(int64_t),
+                              cudaMemcpyDeviceToHost, streamOf(stream)),
+              "reading the counts of experts");
+    checkCuda(cudaStreamSynchronize(streamOf(stream)),
+              "reading the counts of experts");
+    return found;
+  }
+
+  /// Calls `multiply(numbers, tokens, padded, accumulates)` for parts of an
+  /// expert's tokens; all but the first add to what that one makes.
+  template <typename Multiply>
+  void forEachPart(int64_t expert, int64_t tokens, Multiply multiply) {
+    const int32_t *own = numbers + expert * shape.tokens();
+    for (int64_t begin = 0; begin < tokens; begin += shape.tokensAtOnce()) {
+      const int64_t part = std::min(tokens - begin, shape.tokensAtOnce());
+      multiply(own + begin, part,
+               std::min((part + rowMultiple - 1) / rowMultiple * rowMultiple,
+                        shape.tokensAtOnce()),
+               begin > 0);
+    }
+  }
+
+  void gather(const Element *rows, int64_t rowStride, int64_t columnStride,
+              int64_t columns, const int32_t *of, int64_t part, int64_t padded,
+              Element *to) {
+    map<2>(stream, {}, {padded, columns},
+           GatherKernel<Element>{rows, rowStride, columnStride, columns, part,
+                                 of, to});
+  }
+
+  void multiplyRows(int64_t expert, int64_t tokens) {
+    forEachPart(
+        expert, tokens,
+        [&](const int32_t *of, int64_t part, int64_t padded, bool) {
+          gather(lhs + expert * shape.strides[0], s.lhsRowStride,
+                 s.lhsColumnStride, s.k, of, part, padded, first);
+          Element *sums = out + expert * shape.strides[2];
+          if (s.accumulate)
+            gather(sums, s.outRowStride, s.outColumnStride, s.n, of, part,
+                   padded, second);
+          MatmulShape product = {
+              padded, s.n, s.k, s.k, 1, s.rhsRowStride, s.rhsColumnStride,
+              s.n,    1};
+          product.accumulate = s.accumulate;
+          matmul<Element>(stream, {}, first, rhs + expert * shape.strides[1],
+                          second, product);
+          map<2>(stream, {}, {part, s.n},
+                 ScatterKernel<Element>{second, s.n, of, sums, s.outRowStride,
+                                        s.outColumnStride});
+        });
+  }
+
+  void sumRows(int64_t expert, int64_t tokens) {
+    Element *sums = out + expert * shape.strides[2];
+    if (tokens == 0 && !s.accumulate)
+      map<2>(stream, {}, {s.m, s.n},
+             ZeroKernel<Element>{sums, s.outRowStride, s.outColumnStride});
+    forEachPart(
+        expert, tokens,
+        [&](const int32_t *of, int64_t part, int64_t padded, bool accumulates) {
+          gather(lhs + expert * shape.strides[0], s.lhsColumnStride,
+                 s.lhsRowStride, s.m, of, part, padded, first);
+          gather(rhs + expert * shape.strides[1], s.rhsRowStride,
+                 s.rhsColumnStride, s.n, of, part, padded, second);
+          MatmulShape product = {s.m,
+                                 s.n,
+                                 padded,
+                                 1,
+                                 s.m,
+                                 s.n,
+                                 1,
+                                 s.outRowStride,
+                                 s.outColumnStride};
+          product.accumulate = s.accumulate || accumulates;
+          matmul<Element>(stream, {}, first, second, sums, product);
+        });
+  }
+
+  Stream &stream;
+  const Element *lhs, *rhs;
+  Element *out;
+  const ExpertProductShape &shape;
+  const MatmulShape &s;
+  int64_t *counts;
+  int32_t *numbers;
+  Element *first, *second;
+};
+
+} // namespace
+
+template <typename Element, typename Index>
+void moeMatmul(Stream &stream, Buffers buffers, const Element *lhs,
+               const Element *rhs, const Index *chosen, const int64_t *first,
+               Element *out, const ExpertProductShape &shape,
+               Workspace workspace) {
+  stream.touch(buffers);
+  if (shape.experts > 0)
+    ExpertProduct<Element>(stream, lhs, rhs, out, shape, workspace)
+        .run(Choices<Index>{chosen, first, shape.choices});
+}
+
+#define PARPLAN_EXPERT_PRODUCT(Element, Index)                                 \
+  template void moeMatmul(Stream &, Buffers, const Element *, const Element *, \
+                          const Index *, const int64_t *, Element *,           \
+                          const ExpertProductShape &, Workspace);
+#define PARPLAN_EXPERT_PRODUCTS(Element)                                       \
+  PARPLAN_EXPERT_PRODUCT(Element, int64_t)                                     \
+  PARPLAN_EXPERT_PRODUCT(Element, int32_t)
+PARPLAN_EXPERT_PRODUCTS(float)
+PARPLAN_EXPERT_PRODUCTS(double)
+PARPLAN_EXPERT_PRODUCTS(BFloat16)
+PARPLAN_EXPERT_PRODUCTS(Float16)
+
+} // namespace runtime
+} // namespace parplan
