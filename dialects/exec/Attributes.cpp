@@ -241,6 +241,7 @@ void BucketAttr::print(AsmPrinter &printer) const {
 
 static constexpr std::pair<WorkKind, StringLiteral> workKinds[] = {
     {WorkKind::matrix, "matrix"},
+    {WorkKind::expertMatrix, "expert_matrix"},
     {WorkKind::attention, "attention"},
     {WorkKind::attentionGradient, "attention_gradient"},
     {WorkKind::elementwise, "elementwise"},

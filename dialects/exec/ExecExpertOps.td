@@ -54,9 +54,10 @@ def Exec_MoeMatmulOp : Exec_Statement<"moe_matmul",
     rank. `shape` is [m, n, k]; tokens are the m rows, or with `sums_tokens` the k
     summed over. Those that do not have x add nothing and get rows of zeros.
     Strides are [row, column] in elements, `expert_strides` those from expert to
-    expert of lhs, rhs and output. A GPU's kernel asks for the numbers of tokens
-    before it launches products: what follows is issued later. `sizes` is [experts, experts per token]. With
-    `accumulate` the products are added to what the output holds.
+    expert of lhs, rhs and output. `sizes` is [experts, experts per token]. With
+    `accumulate` the products are added to what the output holds. On a GPU the
+    processor asks for the numbers of tokens before it launches products: what
+    follows is issued later.
   }];
   let arguments = (ins Exec_BufferType:$lhs, Exec_BufferType:$rhs,
       Exec_BufferType:$experts, Optional<Exec_BufferType>:$first_expert,

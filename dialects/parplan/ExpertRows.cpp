@@ -60,12 +60,9 @@ static bool areAllOf(StringRef tokens, StringRef own, StringRef other) {
 }
 
 LogicalResult verifyRows(Operation *op, const MatmulSpec &spec, Value lhs,
-                         Value first, const std::optional<ExpertRows> &rows) {
-  if (!rows) {
-    if (first)
-      return op->emitOpError("counts experts but has none");
+                         const std::optional<ExpertRows> &rows) {
+  if (!rows)
     return success();
-  }
   RankedTensorType type = getTensorType(lhs);
   if (!isa<FloatType>(type.getElementType()))
     return op->emitOpError("has rows of experts that are no floats");

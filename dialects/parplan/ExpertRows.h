@@ -13,7 +13,7 @@ namespace parplan {
 
 /// The rows of a product, whole or in panels, that count; none where all do.
 template <typename Product> std::optional<ExpertRows> readRows(Product op) {
-  if (!op.getExperts())
+  if (!op.getExperts() || !op.getTokens() || !op.getExpertCount())
     return std::nullopt;
   return ExpertRows{op.getExperts(), op.getFirstExpert(), *op.getTokens(),
                     static_cast<int64_t>(*op.getExpertCount())};
@@ -33,8 +33,19 @@ bool canBePanels(llvm::StringRef letter, const MatmulSpec &spec,
 /// Reports `rows`, those of `op` if it has any, that do not fit a product of
 /// the letters `spec` with the left operand `lhs`.
 llvm::LogicalResult verifyRows(mlir::Operation *op, const MatmulSpec &spec,
-                               mlir::Value lhs, mlir::Value first,
+                               mlir::Value lhs,
                                const std::optional<ExpertRows> &rows);
+
+/// Reports the rows of a product, or what it has of them without the rest.
+template <typename Product>
+llvm::LogicalResult verifyRows(Product op, const MatmulSpec &spec) {
+  bool isWhole = readRows(op).has_value();
+  if (!isWhole && (op.getExperts() || op.getFirstExpert() || op.getTokens() ||
+                   op.getExpertCount()))
+    return op.emitOpError("has some of experts, tokens and the number of all "
+                          "experts, and not the others");
+  return verifyRows(op, spec, op.getLhs(), readRows(op));
+}
 
 } // namespace parplan
 

@@ -114,7 +114,7 @@ LogicalResult PanelMatmulOp::verify() {
     return emitOpError() << "panel '" << getPanel()
                          << "' is no letter of two tensors (S21)";
   std::optional<ExpertRows> rows = getRows();
-  if (failed(verifyRows(*this, getLetters(), getLhs(), getFirstExpert(), rows)))
+  if (failed(verifyRows(*this, getLetters())))
     return failure();
   if (rows && !canBePanels(getPanel(), getLetters(), *rows))
     return emitOpError() << "panel '" << getPanel()

@@ -158,8 +158,7 @@ void MatmulOp::build(OpBuilder &builder, OperationState &state, Value lhs,
 std::optional<ExpertRows> MatmulOp::getRows() { return readRows(*this); }
 
 LogicalResult MatmulOp::verify() {
-  return verifyRows(*this, *MatmulSpec::parse(getSpec()), getLhs(),
-                    getFirstExpert(), getRows());
+  return verifyRows(*this, *MatmulSpec::parse(getSpec()));
 }
 
 /// Every letter is a factor; those that the result lacks are summed over. Loops
@@ -212,6 +211,7 @@ OpWork MatmulOp::getWork() {
   work.kind = WorkKind::matrix;
   double share = 1;
   if (std::optional<ExpertRows> rows = getRows()) {
+    work.kind = WorkKind::expertMatrix;
     share = rows->getShare();
     (rows->areSummed(spec) ? work.contractedShare : work.rowShare) = share;
   }

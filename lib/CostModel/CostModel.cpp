@@ -100,6 +100,25 @@ double CostModel::getMatrixSeconds(const OpCost &cost, Waves waves) const {
   return std::max(best, memorySeconds);
 }
 
+/// A processor has one kernel for all experts; a GPU three for each: rows are
+/// gathered, multiplied, and scattered, or two operands gathered.
+double CostModel::getExpertMatrixSeconds(const OpCost &cost,
+                                         Waves waves) const {
+  const Device &device = cluster.getDevice();
+  if (device.multiprocessors <= 1)
+    return device.kernelGapSeconds + getMatrixSeconds(cost, waves);
+  constexpr int kernelsPerExpert = 3;
+  int64_t experts = std::max<int64_t>(cost.batch, 1);
+  OpCost each = cost;
+  each.batch = 1;
+  each.flops /= static_cast<double>(experts);
+  each.bytesRead /= experts;
+  each.bytesWritten /= experts;
+  return static_cast<double>(experts) *
+         (kernelsPerExpert * device.kernelGapSeconds +
+          getMatrixSeconds(each, waves));
+}
+
 double CostModel::getFusedAttentionSeconds(const OpCost &cost) const {
   const Device &device = cluster.getDevice();
   double efficiency = cost.kind == WorkKind::attention
@@ -194,6 +213,8 @@ double CostModel::getMeanOpSeconds(const OpCost &cost, Waves waves) const {
     return cluster.description.stack.attention == AttentionKernels::fused
                ? getFusedAttentionSeconds(cost)
                : getUnfusedAttentionSeconds(cost, waves);
+  case WorkKind::expertMatrix:
+    return getExpertMatrixSeconds(cost, waves);
   case WorkKind::matrix:
     return device.kernelGapSeconds + getMatrixSeconds(cost, waves);
   case WorkKind::elementwise:

@@ -292,6 +292,7 @@ private:
     cost.flops = 2.0 * static_cast<double>(cost.rows * cost.columns) *
                  static_cast<double>(cost.contracted * cost.batch);
     if (rows) {
+      cost.kind = WorkKind::expertMatrix;
       cost.flops *= rows->getShare();
       int64_t &tokens =
           rows->areSummed(loop.spec) ? cost.contracted : cost.rows;

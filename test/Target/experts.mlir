@@ -19,7 +19,7 @@
 // CHECK-NEXT: all_to_all: as the formula
 
 // EXEC: exec.moe_dispatch %{{.*}}, %{{.*}} into %{{.*}} shape [7, 4, 8, 2] {
-// EXEC: exec.moe_matmul %{{.*}} [8, 1], %{{.*}} [6, 1], %{{.*}} first %{{.*}} : !exec.buffer<i64> workspace %{{.*}} : !exec.buffer<{{[0-9]+}}xi8> into %{{.*}} [6, 1] sizes [3, 2] shape [10, 6, 8] experts [80, 48, 60] {cost = #exec.cost<matrix flops 822 transcendentals 0 read 1704 written 720 shape [3, 6, 8, 3]>}
+// EXEC: exec.moe_matmul %{{.*}} [8, 1], %{{.*}} [6, 1], %{{.*}} first %{{.*}} : !exec.buffer<i64> workspace %{{.*}} : !exec.buffer<{{[0-9]+}}xi8> into %{{.*}} [6, 1] sizes [3, 2] shape [10, 6, 8] experts [80, 48, 60] {cost = #exec.cost<expert_matrix flops 822 transcendentals 0 read 1704 written 720 shape [3, 6, 8, 3]>}
 // EXEC: exec.moe_combine %{{.*}}, %{{.*}} weights %{{.*}} into %{{.*}} shape [7, 4, 6, 2] {
 // EXEC: exec.moe_weight_gradient %{{.*}}, %{{.*}}, %{{.*}} into %{{.*}} shape [7, 4, 6, 2] {
 // EXEC: exec.moe_matmul sums_tokens %{{.*}} [1, 8], %{{.*}} [6, 1], %{{.*}} sizes [3, 2] shape [8, 6, 10] experts [80, 60, 48] {

@@ -75,6 +75,7 @@ private:
   enum class Waves { whole, shared };
 
   double getMatrixSeconds(const OpCost &cost, Waves waves) const;
+  double getExpertMatrixSeconds(const OpCost &cost, Waves waves) const;
   double getFusedAttentionSeconds(const OpCost &cost) const;
   double getProcessorAttentionSeconds(const OpCost &cost, Waves waves) const;
   double getUnfusedAttentionSeconds(const OpCost &cost, Waves waves) const;

@@ -17,6 +17,10 @@ namespace parplan {
 enum class WorkKind {
   /// Matrix products and convolutions: tensor cores, else memory.
   matrix,
+  /// Products of the rows that experts have: the matrices of a batch one by
+  /// one,
+  /// each with kernels that move its rows.
+  expertMatrix,
   /// Scaled dot product attention: two products and what is between them; rows
   /// are queries, columns keys, contracted is the width of a head, and
   /// transcendentals count the scores.
@@ -33,9 +37,14 @@ enum class WorkKind {
   none,
 };
 
+/// True for matrix products.
+inline bool isMatrix(WorkKind kind) {
+  return kind == WorkKind::matrix || kind == WorkKind::expertMatrix;
+}
+
 /// True for what products are the most of.
 inline bool isProduct(WorkKind kind) {
-  return kind == WorkKind::matrix || kind == WorkKind::attention ||
+  return isMatrix(kind) || kind == WorkKind::attention ||
          kind == WorkKind::attentionGradient;
 }
 

@@ -40,7 +40,7 @@ public:
   std::vector<bool> getSelective() const {
     std::vector<bool> recomputed(problem.ops.size(), false);
     for (auto [index, op] : llvm::enumerate(problem.ops)) {
-      bool isCheap = op.keyFactor >= 0 || op.work.kind != WorkKind::matrix;
+      bool isCheap = op.keyFactor >= 0 || !isMatrix(op.work.kind);
       recomputed[index] = mayRecompute(op) && isCheap &&
                           llvm::all_of(op.operands, [&](int operand) {
                             int producer = producers[operand];

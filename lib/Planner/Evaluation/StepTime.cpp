@@ -183,7 +183,7 @@ static void addRestOfBlocks(const PlanningProblem &problem,
     if (!run.isRemade || op.block < 0)
       continue;
     remade.insert(run.op);
-    if (op.work.kind == WorkKind::matrix)
+    if (isMatrix(op.work.kind))
       blocks.insert(op.block);
   }
   for (auto [run, spent] : llvm::zip_equal(execution.runs, seconds))

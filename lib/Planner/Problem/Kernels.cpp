@@ -259,7 +259,7 @@ void parplan::markOverlap(PlanningProblem &problem, const Stack &stack,
   }
   // In program order: makers before readers.
   for (const PlanningOp &op : problem.ops) {
-    bool isCopy = op.work.kind != WorkKind::matrix && !op.perMicroBatch &&
+    bool isCopy = !isMatrix(op.work.kind) && !op.perMicroBatch &&
                   op.role == OpRole::forward && op.operands.size() == 1 &&
                   isWeight[op.operands.front()];
     bool isSum = op.role == OpRole::gradientSum &&

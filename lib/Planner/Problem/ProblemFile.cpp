@@ -37,8 +37,8 @@ template <Enumeration Type> llvm::ArrayRef<const char *> getNames() {
       "parallel", "reduce_sum", "reduce_max", "coupled", "blocked"};
   static constexpr std::array linearities = {"none", "jointly", "separately"};
   static constexpr std::array workKinds = {
-      "matrix", "attention", "attention_gradient", "elementwise", "reduction",
-      "copy",   "none"};
+      "matrix",      "expert_matrix", "attention", "attention_gradient",
+      "elementwise", "reduction",     "copy",      "none"};
   static constexpr std::array valueKinds = {"input", "parameter", "state",
                                             "constant", "activation"};
   static constexpr std::array roles = {"forward",        "loss",

@@ -45,7 +45,7 @@ UnitRemaking parplan::getRemaking(const UnitSample &sample, int kind,
                           !problem.values[result].isOutput;
                  });
     bool isAttention = op.keyFactor >= 0;
-    bool isCheap = !isAttention && op.work.kind != WorkKind::matrix;
+    bool isCheap = !isAttention && !isMatrix(op.work.kind);
     bool isWanted = mode == UnitMode::full ||
                     (isAttention && mode != UnitMode::cheap) ||
                     (isCheap && mode != UnitMode::attention);

@@ -51,7 +51,7 @@ func.func @pending_choices(%y: tensor<4x7x8xf32>, %i: tensor<7x2xi64>) {
 // -----
 
 func.func @first_of_no_experts(%x: tensor<4x7x8xf32>, %w: tensor<4x8x6xf32>, %first: tensor<i64>) {
-  // expected-error@+1 {{counts experts but has none}}
+  // expected-error@+1 {{has some of experts, tokens and the number of all experts, and not the others}}
   %0 = parplan.matmul "etk,ekn->etn" %x, %w first %first : tensor<i64> : tensor<4x7x8xf32>, tensor<4x8x6xf32>
   return
 }
@@ -117,5 +117,13 @@ func.func @experts_of_other_tokens(%x: tensor<4x7x8xf32>, %w: tensor<4x8x6xf32>,
 func.func @of_no_experts(%x: tensor<4x7x8xf32>, %w: tensor<4x8x6xf32>, %i: tensor<7x2xi64>) {
   // expected-error@+1 {{has rows of 4 experts, but 0 in all}}
   %0 = parplan.matmul "etk,ekn->etn" %x, %w experts %i : tensor<7x2xi64> of 0 tokens "t" : tensor<4x7x8xf32>, tensor<4x8x6xf32>
+  return
+}
+
+// -----
+
+func.func @experts_of_no_tokens(%x: tensor<4x7x8xf32>, %w: tensor<4x8x6xf32>, %i: tensor<7x2xi64>) {
+  // expected-error@+1 {{has some of experts, tokens and the number of all experts, and not the others}}
+  %0 = "parplan.matmul"(%x, %w, %i) <{expert_count = 4 : i64, operandSegmentSizes = array<i32: 1, 1, 1, 0>, spec = "etk,ekn->etn"}> : (tensor<4x7x8xf32>, tensor<4x8x6xf32>, tensor<7x2xi64>) -> tensor<4x7x6xf32>
   return
 }

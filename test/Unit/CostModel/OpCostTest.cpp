@@ -176,6 +176,21 @@ TEST(OpCost, hostProductsFollowThePlainRoofline) {
   EXPECT_NEAR(model.getOpSeconds(cost), 2e9 / (120e9 * 0.85) + 1e-6, 1e-9);
 }
 
+TEST(OpCost, expertsAreMultipliedOneByOne) {
+  CostModel model = makeModel("dgx-a100-80g", Precision::bf16);
+  OpCost one = makeProduct(512, 2048, 2048);
+  OpCost all = makeProduct(512, 2048, 2048, 8);
+  all.kind = WorkKind::expertMatrix;
+  double gap = model.getCopySeconds(0);
+  EXPECT_NEAR(model.getOpSeconds(all), 8 * (model.getOpSeconds(one) + 2 * gap),
+              1e-9);
+  // A processor has one kernel for all.
+  CostModel host = makeModel("host", Precision::fp32);
+  OpCost batch = makeProduct(64, 64, 64, 8, 4), rows = batch;
+  rows.kind = WorkKind::expertMatrix;
+  EXPECT_EQ(host.getOpSeconds(rows), host.getOpSeconds(batch));
+}
+
 TEST(OpCost, allDevicesWaitForTheSlowest) {
   DiagnosticEngine engine;
   OpCost cost = makeProduct(4096, 4096, 4096);
