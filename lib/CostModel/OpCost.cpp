@@ -7,7 +7,6 @@
 #include "parplan/CostModel/OpCost.h"
 #include "parplan/Support/Check.h"
 
-#include <algorithm>
 #include <cmath>
 
 using namespace parplan;
@@ -64,8 +63,10 @@ bool hasAlignedRows(const OpWork &work, llvm::ArrayRef<TensorFactors> tensors,
 } // namespace
 
 int64_t parplan::getMeanSize(int64_t size, double share) {
-  int64_t mean = std::llround(share * static_cast<double>(size));
-  return std::max(mean, std::min<int64_t>(size, 1));
+  // Rounded up, so that parts have no fewer than the whole, but for what a
+  // product of doubles has too much.
+  return static_cast<int64_t>(
+      std::ceil(share * static_cast<double>(size) * (1 - 1e-12)));
 }
 
 OpCost parplan::evaluateWork(const OpWork &work, const ShardingRule &rule,

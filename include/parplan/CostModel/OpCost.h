@@ -48,8 +48,8 @@ inline bool isProduct(WorkKind kind) {
          kind == WorkKind::attentionGradient;
 }
 
-/// What is worked on of `size` rows on average, of which `share` count: at
-/// least one, if there are any.
+/// What is worked on of `size` rows on average, of which `share` count, rounded
+/// up.
 int64_t getMeanSize(int64_t size, double share);
 
 /// `coefficient` times the product of the local sizes of `factors`.

@@ -259,6 +259,16 @@ TEST(OpCost, productsOfExpertsHaveAShareOfTheRows) {
   EXPECT_EQ(cost.contracted, 4);
 }
 
+TEST(OpCost, partsHaveNoFewerRowsThanTheWhole) {
+  EXPECT_EQ(getMeanSize(100, 0.07), 7);
+  EXPECT_EQ(getMeanSize(1, 0.07), 1);
+  EXPECT_EQ(getMeanSize(0, 0.07), 0);
+  for (int64_t size = 1; size < 2000; ++size)
+    for (int64_t parts : {2, 3, 8})
+      EXPECT_GE(parts * getMeanSize((size + parts - 1) / parts, 0.07),
+                getMeanSize(size, 0.07));
+}
+
 TEST(OpCost, rowsOf16BitElementsSayWhetherAProductIsAligned) {
   // mk,kn->mn
   ShardingRule rule;
