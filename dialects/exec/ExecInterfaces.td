@@ -22,7 +22,7 @@ def StatementOpInterface : OpInterface<"StatementOpInterface"> {
       "return ::parplan::exec::getLaunchStream($_op);">,
     InterfaceMethod<[{
       Returns whether the rank may issue what follows, on all streams, only when
-      the statement has ended: because a kernel waits for data on the processor.
+      the statement has ended: the processor needs its data to launch the rest.
     }], "bool", "holdsIssue", (ins), "", "return false;">,
     InterfaceMethod<"Returns whether it also reads what it writes.",
       "bool", "readsWritten", (ins), "", "return false;">,
