@@ -1,7 +1,8 @@
 //===- ExecExpertOps.td - Statements of a mixture of experts -*- tablegen -*-===//
 //
-// Part of ExecOps.td. `shape` is [experts, tokens, width, experts per token], the
-// first those of this rank; `first` holds the number of its first expert.
+// Part of ExecOps.td. `shape` is [rows, tokens, width, experts per token], rows
+// those of a token on this rank; `groups` says how they lie (`parplan.moe_dispatch`),
+// a row for every expert if absent; `first` holds the number of the first expert.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,21 +23,21 @@ def Exec_MoeDispatchOp : Exec_ExpertStatement<"moe_dispatch", "tokens"> {
   let arguments = (ins Exec_BufferType:$tokens, Exec_BufferType:$experts,
       Optional<Exec_BufferType>:$weights, Optional<Exec_BufferType>:$first_expert,
       Exec_BufferType:$output, DenseI64ArrayAttr:$shape,
-      OptionalAttr<Exec_CostAttr>:$cost);
+      OptionalAttr<DenseI64ArrayAttr>:$groups, OptionalAttr<Exec_CostAttr>:$cost);
 }
 def Exec_MoeCombineOp : Exec_ExpertStatement<"moe_combine", "values"> {
   let summary = "out[t] = sum of weights[t, j] values[experts[t, j] - first, t]";
   let arguments = (ins Exec_BufferType:$values, Exec_BufferType:$experts,
       Optional<Exec_BufferType>:$weights, Optional<Exec_BufferType>:$first_expert,
       Exec_BufferType:$output, DenseI64ArrayAttr:$shape,
-      OptionalAttr<Exec_CostAttr>:$cost);
+      OptionalAttr<DenseI64ArrayAttr>:$groups, OptionalAttr<Exec_CostAttr>:$cost);
 }
 def Exec_MoeWeightGradientOp : Exec_Statement<"moe_weight_gradient"> {
   let summary = "out[t, j] = inner product of values[experts[t, j] - first, t] and gradient[t]";
   let arguments = (ins Exec_BufferType:$values, Exec_BufferType:$gradient,
       Exec_BufferType:$experts, Optional<Exec_BufferType>:$first_expert,
       Exec_BufferType:$output, DenseI64ArrayAttr:$shape,
-      OptionalAttr<Exec_CostAttr>:$cost);
+      OptionalAttr<DenseI64ArrayAttr>:$groups, OptionalAttr<Exec_CostAttr>:$cost);
   let assemblyFormat = [{
     $values `,` $gradient `,` $experts
     (`first` $first_expert^ `:` type($first_expert))? `into` $output
@@ -54,7 +55,8 @@ def Exec_MoeMatmulOp : Exec_Statement<"moe_matmul",
     rank. `shape` is [m, n, k]; tokens are the m rows, or with `sums_tokens` the k
     summed over. Those that do not have x add nothing and get rows of zeros.
     Strides are [row, column] in elements, `expert_strides` those from expert to
-    expert of lhs, rhs and output. `sizes` is [experts, experts per token]. With
+    expert of lhs, rhs and output; of what has tokens from row to row. `sizes` is
+    [experts, experts per token]. With
     `accumulate` the products are added to what the output holds. On a GPU the
     processor asks for the numbers of tokens before it launches products: what
     follows is issued later.
@@ -65,7 +67,7 @@ def Exec_MoeMatmulOp : Exec_Statement<"moe_matmul",
       DenseI64ArrayAttr:$sizes, DenseI64ArrayAttr:$shape,
       DenseI64ArrayAttr:$lhs_strides, DenseI64ArrayAttr:$rhs_strides,
       DenseI64ArrayAttr:$output_strides, DenseI64ArrayAttr:$expert_strides,
-      UnitAttr:$sums_tokens, UnitAttr:$accumulate,
+      OptionalAttr<DenseI64ArrayAttr>:$groups, UnitAttr:$sums_tokens, UnitAttr:$accumulate,
       OptionalAttr<Exec_CostAttr>:$cost);
   let assemblyFormat = [{
     (`sums_tokens` $sums_tokens^)? (`accumulate` $accumulate^)?

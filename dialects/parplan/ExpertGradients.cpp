@@ -20,12 +20,14 @@ OperandGradients MoeDispatchOp::buildBackward(GradientBuilder &gradients,
   if (gradients.isNeeded(0)) {
     gradients.serve(0);
     answer[0] = gradients.create<MoeCombineOp>(resultGradients[0], getExperts(),
-                                               getWeights(), getFirstExpert());
+                                               getWeights(), getFirstExpert(),
+                                               getGroupsAttr());
   }
   if (getWeights() && gradients.isNeeded(weightOperand)) {
     gradients.serve(weightOperand);
     answer[weightOperand] = gradients.create<MoeWeightGradientOp>(
-        resultGradients[0], getTokens(), getExperts(), getFirstExpert());
+        resultGradients[0], getTokens(), getExperts(), getFirstExpert(),
+        getGroupsAttr());
   }
   return answer;
 }
@@ -37,12 +39,13 @@ OperandGradients MoeCombineOp::buildBackward(GradientBuilder &gradients,
     gradients.serve(0);
     answer[0] = gradients.create<MoeDispatchOp>(
         getValues().getType(), resultGradients[0], getExperts(), getWeights(),
-        getFirstExpert());
+        getFirstExpert(), getGroupsAttr());
   }
   if (getWeights() && gradients.isNeeded(weightOperand)) {
     gradients.serve(weightOperand);
     answer[weightOperand] = gradients.create<MoeWeightGradientOp>(
-        getValues(), resultGradients[0], getExperts(), getFirstExpert());
+        getValues(), resultGradients[0], getExperts(), getFirstExpert(),
+        getGroupsAttr());
   }
   return answer;
 }

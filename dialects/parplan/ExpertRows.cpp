@@ -19,6 +19,16 @@ bool dependsOnExperts(Operation *op) {
   return isa<MoeDispatchOp, MoeCombineOp, MoeWeightGradientOp>(op);
 }
 
+ExpertGroups ExpertGroups::read(std::optional<ArrayRef<int64_t>> groups) {
+  return groups ? ExpertGroups{(*groups)[0], (*groups)[1]} : ExpertGroups();
+}
+
+DenseI64ArrayAttr ExpertGroups::write(MLIRContext *context) const {
+  return *this == ExpertGroups()
+             ? DenseI64ArrayAttr()
+             : DenseI64ArrayAttr::get(context, {experts, rows});
+}
+
 double ExpertRows::getShare() const {
   return std::min(1.0, static_cast<double>(getShape(experts).back()) /
                            static_cast<double>(expertCount));
@@ -28,16 +38,18 @@ bool ExpertRows::areSummed(const MatmulSpec &spec) const {
   return spec.rhs.contains(tokens);
 }
 
-int64_t countExperts(const MatmulSpec &spec, ArrayRef<int64_t> lhsShape) {
-  return lhsShape[spec.lhs.find(spec.findCommon())];
+int64_t ExpertRows::countExperts(const MatmulSpec &spec,
+                                 ArrayRef<int64_t> lhsShape) const {
+  return groups.countExperts(lhsShape[spec.lhs.find(spec.findCommon())]);
 }
 
-std::pair<StringAttr, IntegerAttr>
+std::tuple<StringAttr, IntegerAttr, DenseI64ArrayAttr>
 getRowAttributes(OpBuilder &builder, const std::optional<ExpertRows> &rows) {
   if (!rows)
     return {};
   return {builder.getStringAttr(rows->tokens),
-          builder.getI64IntegerAttr(rows->expertCount)};
+          builder.getI64IntegerAttr(rows->expertCount),
+          rows->groups.write(builder.getContext())};
 }
 
 bool canBePanels(StringRef letter, const MatmulSpec &spec,
@@ -57,6 +69,24 @@ static bool areAllOf(StringRef tokens, StringRef own, StringRef other) {
   return llvm::all_of(own, [&](char letter) {
     return tokens.contains(letter) != other.contains(letter);
   });
+}
+
+LogicalResult verifyGroups(std::optional<Location> location,
+                           std::optional<ArrayRef<int64_t>> groups,
+                           int64_t choices, int64_t rowCount) {
+  if (!groups)
+    return success();
+  if (groups->size() != 2 || (*groups)[0] < 1 || (*groups)[1] < 1)
+    return emitOptionalError(location, "needs groups [experts, rows], each at "
+                                       "least 1");
+  auto [experts, rows] = ExpertGroups::read(groups);
+  if (rows < std::min(choices, experts))
+    return emitOptionalError(location, "has ", rows, " rows in a group of ",
+                             experts, " experts for tokens with ", choices);
+  if (rowCount % rows != 0)
+    return emitOptionalError(location, "has ", rowCount, " rows for groups of ",
+                             rows);
+  return success();
 }
 
 LogicalResult verifyRows(Operation *op, const MatmulSpec &spec, Value lhs,
@@ -85,7 +115,14 @@ LogicalResult verifyRows(Operation *op, const MatmulSpec &spec, Value lhs,
     return op->emitOpError("has experts of shape ")
            << printShape(choices) << " for tokens of shape "
            << printShape(expected);
-  int64_t experts = countExperts(spec, type.getShape());
+  int64_t rowCount = type.getDimSize(spec.lhs.find(spec.findCommon()));
+  if (rows->groups.rows < std::min(choices.back(), rows->groups.experts) ||
+      rowCount % rows->groups.rows != 0)
+    return op->emitOpError("has ")
+           << rowCount << " rows in groups of " << rows->groups.rows << " for "
+           << choices.back() << " of " << rows->groups.experts
+           << " experts of a group";
+  int64_t experts = rows->countExperts(spec, type.getShape());
   if (rows->expertCount < std::max<int64_t>(experts, 1))
     return op->emitOpError("has rows of ")
            << experts << " experts, but " << rows->expertCount << " in all";

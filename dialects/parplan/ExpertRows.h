@@ -11,16 +11,22 @@
 
 namespace parplan {
 
+/// Factors of rules: the rows and the experts of one group. They stay together.
+inline constexpr llvm::StringLiteral rowsOfGroups = "group_rows",
+                                     expertsOfGroups = "group_experts";
+
 /// The rows of a product, whole or in panels, that count; none where all do.
 template <typename Product> std::optional<ExpertRows> readRows(Product op) {
   if (!op.getExperts() || !op.getTokens() || !op.getExpertCount())
     return std::nullopt;
   return ExpertRows{op.getExperts(), op.getFirstExpert(), *op.getTokens(),
-                    static_cast<int64_t>(*op.getExpertCount())};
+                    static_cast<int64_t>(*op.getExpertCount()),
+                    ExpertGroups::read(op.getGroups())};
 }
 
-/// What `rows` are as attributes of an op; null for none.
-std::pair<mlir::StringAttr, mlir::IntegerAttr>
+/// What `rows` are as attributes of an op: tokens, experts in all, groups; null
+/// for none.
+std::tuple<mlir::StringAttr, mlir::IntegerAttr, mlir::DenseI64ArrayAttr>
 getRowAttributes(mlir::OpBuilder &builder,
                  const std::optional<ExpertRows> &rows);
 
@@ -29,6 +35,13 @@ getRowAttributes(mlir::OpBuilder &builder,
 /// products repeat nothing but experts.
 bool canBePanels(llvm::StringRef letter, const MatmulSpec &spec,
                  const ExpertRows &rows);
+
+/// Reports groups [experts, rows] that are no such pair, or leave a token with
+/// `choices` experts without a row for one, or that `rowCount` rows do not
+/// fill.
+llvm::LogicalResult verifyGroups(std::optional<mlir::Location> location,
+                                 std::optional<llvm::ArrayRef<int64_t>> groups,
+                                 int64_t choices, int64_t rowCount);
 
 /// Reports `rows`, those of `op` if it has any, that do not fit a product of
 /// the letters `spec` with the left operand `lhs`.
@@ -41,7 +54,7 @@ template <typename Product>
 llvm::LogicalResult verifyRows(Product op, const MatmulSpec &spec) {
   bool isWhole = readRows(op).has_value();
   if (!isWhole && (op.getExperts() || op.getFirstExpert() || op.getTokens() ||
-                   op.getExpertCount()))
+                   op.getExpertCount() || op.getGroups()))
     return op.emitOpError("has some of experts, tokens and the number of all "
                           "experts, and not the others");
   return verifyRows(op, spec, op.getLhs(), readRows(op));

@@ -1,12 +1,15 @@
 //===- Experts.cpp - Handing tokens to experts and back -------------------===//
 //
-// Part of parplan. Every expert has a row for every token, so that sizes are
-// static (S19); which rows are not zero is in the data.
+// Part of parplan. A token has as many rows as it may have experts, so that
+// sizes are static (S19); which rows are not zero is in the data.
 //
 //===----------------------------------------------------------------------===//
 
 #include "dialects/parplan/ComposeHelper.h"
+#include "dialects/parplan/ExpertRows.h"
 #include "dialects/parplan/RuleBuilder.h"
+
+#include "parplan/Support/Check.h"
 
 using namespace mlir;
 
@@ -17,10 +20,12 @@ namespace parplan {
 //===----------------------------------------------------------------------===//
 
 /// Checks that `experts` [*t, k] and `weights`, if there are any, fit to the
-/// dimensions `tokens` = [*t].
+/// dimensions `values` = [r, *t, d], and these to the groups.
 static LogicalResult verifyRouting(OptionalLocation location,
-                                   ArrayRef<int64_t> tokens, Type element,
-                                   Value experts, Value weights) {
+                                   ArrayRef<int64_t> values, Type element,
+                                   Value experts, Value weights,
+                                   std::optional<ArrayRef<int64_t>> groups) {
+  ArrayRef<int64_t> tokens = values.drop_front().drop_back();
   ArrayRef<int64_t> shape = getShape(experts);
   if (shape.empty() || shape.drop_back() != tokens)
     return emitOptionalError(location, "experts of shape ", printShape(shape),
@@ -30,7 +35,7 @@ static LogicalResult verifyRouting(OptionalLocation location,
     return emitOptionalError(location, "needs weights of ",
                              RankedTensorType::get(shape, element), ", not ",
                              weights.getType());
-  return success();
+  return verifyGroups(location, groups, shape.back(), values.front());
 }
 
 /// The dimensions [*t, d] of [e, *t, d].
@@ -45,13 +50,16 @@ static FailureOr<ArrayRef<int64_t>> getTokenShape(OptionalLocation location,
 namespace {
 
 /// Declares the factors of the ops, which all have the same: e of the experts,
-/// t (t0, t1, .. where tokens have several dimensions), d of the width. The
-/// experts of one token stay together: their factor is blocked.
+/// or their groups, t (t0, t1, .. where tokens have several dimensions), d of
+/// the width. The experts of one token stay together: their factor is blocked;
+/// and so do the rows of a group.
 class ExpertRule {
 public:
-  ExpertRule(Operation *op, ArrayRef<int64_t> values, FactorKind expertKind,
-             FactorKind widthKind)
-      : builder(op), experts(builder.add("e", values[0], expertKind)) {
+  ExpertRule(Operation *op, ArrayRef<int64_t> values, ExpertGroups groups,
+             FactorKind expertKind, FactorKind widthKind)
+      : builder(op),
+        experts(builder.add("e", values[0] / groups.rows, expertKind)),
+        rows(builder.add(rowsOfGroups, groups.rows, FactorKind::blocked)) {
     builder.number(experts);
     ArrayRef<int64_t> sizes = values.drop_front().drop_back();
     for (auto [dim, size] : llvm::enumerate(sizes))
@@ -66,6 +74,7 @@ public:
   using Map = llvm::function_ref<void(int64_t dim, int factor)>;
   void mapValues(Map map) const {
     map(0, experts);
+    map(0, rows);
     for (auto [dim, factor] : llvm::enumerate(tokens))
       map(dim + 1, factor);
     map(tokens.size() + 1, width);
@@ -93,7 +102,7 @@ public:
 
 private:
   RuleBuilder builder;
-  int experts, width;
+  int experts, rows, width;
   SmallVector<int> tokens;
 };
 
@@ -136,20 +145,20 @@ static Value composeShares(ComposeHelper &compose, int64_t expertCount,
 
 LogicalResult MoeDispatchOp::verify() {
   RankedTensorType tokens = getTensorType(getTokens());
-  FailureOr<ArrayRef<int64_t>> shape =
-      getTokenShape(getLoc(), getType().getShape());
+  ArrayRef<int64_t> values = getType().getShape();
+  FailureOr<ArrayRef<int64_t>> shape = getTokenShape(getLoc(), values);
   if (failed(shape))
     return failure();
   if (tokens != getType().clone(*shape))
     return emitOpError("cannot make ")
            << getType() << " of tokens of " << tokens;
-  return verifyRouting(getLoc(), shape->drop_back(), tokens.getElementType(),
-                       getExperts(), getWeights());
+  return verifyRouting(getLoc(), values, tokens.getElementType(), getExperts(),
+                       getWeights(), getGroups());
 }
 
 ShardingRule MoeDispatchOp::getShardingRule() {
-  ExpertRule rule(*this, getShape(getResult()), FactorKind::parallel,
-                  FactorKind::parallel);
+  ExpertRule rule(*this, getShape(getResult()), getRowGroups(),
+                  FactorKind::parallel, FactorKind::parallel);
   rule.mapTokens(rule.operand(0));
   rule.mapRouting(rule.operand(1));
   if (getWeights())
@@ -170,6 +179,7 @@ bool MoeDispatchOp::keepsZeroPadding(int factor) {
 }
 
 SmallVector<Value> MoeDispatchOp::decompose(OpBuilder &builder) {
+  PARPLAN_CHECK(!getGroups(), "rows of groups are not decomposed");
   ComposeHelper compose(builder, getLoc());
   Shape whole(getShape(getTokens()));
   whole.insert(whole.begin(), 1);
@@ -193,17 +203,17 @@ LogicalResult MoeCombineOp::inferReturnTypes(MLIRContext *,
   FailureOr<ArrayRef<int64_t>> shape =
       getTokenShape(location, values.getShape());
   if (failed(shape) ||
-      failed(verifyRouting(location, shape->drop_back(),
-                           values.getElementType(), adaptor.getExperts(),
-                           adaptor.getWeights())))
+      failed(verifyRouting(location, values.getShape(), values.getElementType(),
+                           adaptor.getExperts(), adaptor.getWeights(),
+                           adaptor.getGroups())))
     return failure();
   types.push_back(values.clone(*shape));
   return success();
 }
 
 ShardingRule MoeCombineOp::getShardingRule() {
-  ExpertRule rule(*this, getShape(getValues()), FactorKind::reduceSum,
-                  FactorKind::parallel);
+  ExpertRule rule(*this, getShape(getValues()), getRowGroups(),
+                  FactorKind::reduceSum, FactorKind::parallel);
   rule.mapValues(rule.operand(0));
   rule.mapRouting(rule.operand(1));
   if (getWeights())
@@ -220,6 +230,7 @@ OpWork MoeCombineOp::getWork() {
 bool MoeCombineOp::keepsZeroPadding(int) { return true; }
 
 SmallVector<Value> MoeCombineOp::decompose(OpBuilder &builder) {
+  PARPLAN_CHECK(!getGroups(), "rows of groups are not decomposed");
   ComposeHelper compose(builder, getLoc());
   Value shares =
       composeShares(compose, getShape(getValues())[0], getExperts(),
@@ -243,9 +254,9 @@ MoeWeightGradientOp::inferReturnTypes(MLIRContext *, OptionalLocation location,
   FailureOr<ArrayRef<int64_t>> shape =
       getTokenShape(location, values.getShape());
   if (failed(shape) ||
-      failed(verifyRouting(location, shape->drop_back(),
-                           values.getElementType(), adaptor.getExperts(),
-                           /*weights=*/Value())))
+      failed(verifyRouting(location, values.getShape(), values.getElementType(),
+                           adaptor.getExperts(),
+                           /*weights=*/Value(), adaptor.getGroups())))
     return failure();
   if (adaptor.getGradient().getType() != values.clone(*shape))
     return emitOptionalError(location, "needs a gradient of ",
@@ -256,8 +267,8 @@ MoeWeightGradientOp::inferReturnTypes(MLIRContext *, OptionalLocation location,
 }
 
 ShardingRule MoeWeightGradientOp::getShardingRule() {
-  ExpertRule rule(*this, getShape(getValues()), FactorKind::reduceSum,
-                  FactorKind::reduceSum);
+  ExpertRule rule(*this, getShape(getValues()), getRowGroups(),
+                  FactorKind::reduceSum, FactorKind::reduceSum);
   rule.mapValues(rule.operand(0));
   rule.mapTokens(rule.operand(1));
   rule.mapRouting(rule.operand(2));

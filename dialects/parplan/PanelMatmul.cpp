@@ -47,11 +47,11 @@ void PanelMatmulOp::build(OpBuilder &builder, OperationState &state,
                           StringRef panel, int64_t size,
                           ArrayRef<AxisListAttr> axes,
                           const std::optional<ExpertRows> &rows) {
-  auto [tokens, count] = getRowAttributes(builder, rows);
+  auto [tokens, count, groups] = getRowAttributes(builder, rows);
   build(builder, state, result, lhs, rhs, rows ? rows->experts : Value(),
         rows ? rows->first : Value(), builder.getStringAttr(spec),
         builder.getStringAttr(panel), builder.getI64IntegerAttr(size), axes[0],
-        axes[1], axes[2], tokens, count);
+        axes[1], axes[2], tokens, count, groups);
 }
 
 MatmulSpec PanelMatmulOp::getLetters() { return *MatmulSpec::parse(getSpec()); }
@@ -63,9 +63,14 @@ namespace {
 constexpr StringLiteral tensorNames[] = {"lhs", "rhs", "result"};
 
 /// Reports letters of `spec` that do not fit the tensors. A letter other than
-/// the panel's has one size.
+/// the panel's has one size, which of experts in groups is their number.
 LogicalResult verifyLetters(PanelMatmulOp op) {
   MatmulSpec spec = op.getLetters();
+  std::optional<ExpertRows> rows = op.getRows();
+  char grouped = rows ? spec.findCommon() : 0;
+  if (rows && failed(verifyGroups(op.getLoc(), op.getGroups(), /*choices=*/1,
+                                  /*rowCount=*/0)))
+    return failure();
   StringRef letters[] = {spec.lhs, spec.rhs, spec.result};
   int64_t sizes[128];
   std::fill(std::begin(sizes), std::end(sizes), -1);
@@ -78,10 +83,15 @@ LogicalResult verifyLetters(PanelMatmulOp op) {
       if (op.getPanel() == StringRef(&letter, 1))
         continue;
       int64_t &known = sizes[static_cast<unsigned char>(letter)];
-      if (known >= 0 && known != size)
+      int64_t ofGroup = 1;
+      if (letter == grouped)
+        ofGroup = letters[index].contains(rows->tokens) ? rows->groups.rows
+                                                        : rows->groups.experts;
+      int64_t count = size / ofGroup;
+      if (size % ofGroup != 0 || (known >= 0 && known != count))
         return op.emitOpError() << "'" << letter << "' has " << known << " and "
-                                << size << " elements";
-      known = size;
+                                << count << " elements";
+      known = count;
     }
   }
   for (auto [index, own] : llvm::enumerate(letters))

@@ -2,12 +2,18 @@
 //
 // A router picks k of e experts per token. `moe_dispatch` hands every expert its
 // tokens, one batched product per expert matrix works on them, `moe_combine`
-// brings the answers back. Every expert has a row for every token, so sizes are
-// static and nothing is ever dropped (S19); rows of tokens that an expert does
-// not get are zero.
+// brings the answers back. A token has as many rows as it may have experts, so
+// sizes are static and nothing is ever dropped (S19).
+//
+// Experts lie in groups of c, one behind the other, and a token has s rows in
+// each: for those of its experts that are there, in the order of its choices,
+// each expert once. `groups` is [c, s], absent [1, 1]: a row for every expert.
+// Rows behind those of a token's experts are zero. There are r rows in all, s
+// for each of the r / s groups; s is at least min(k, c). What the ops say of
+// values [e, *t, d] is said of the row that an expert has.
 //
 // Before localisation experts count from 0. Where they are split, `first` is the
-// first one of the rank's block; how many it has is in the types.
+// first one of the rank's block; how many it has follows from the rows.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,6 +22,13 @@
 
 include "dialects/parplan/ParplanBase.td"
 include "dialects/parplan/ParplanInterfaces.td"
+
+defvar expertClassDeclaration = [{
+  /// How rows lie.
+  ::parplan::ExpertGroups getRowGroups() {
+    return ::parplan::ExpertGroups::read(getGroups());
+  }
+}];
 
 def Parplan_MoeDispatchOp : Parplan_TensorOp<"moe_dispatch",
     [AttrSizedOperandSegments, Parplan_Differentiable,
@@ -29,13 +42,15 @@ def Parplan_MoeDispatchOp : Parplan_TensorOp<"moe_dispatch",
   }];
   let arguments = (ins Parplan_FloatTensor:$tokens, Parplan_IndexTensor:$experts,
       Optional<Parplan_FloatTensor>:$weights,
-      Optional<Parplan_OffsetTensor>:$first_expert);
+      Optional<Parplan_OffsetTensor>:$first_expert,
+      OptionalAttr<DenseI64ArrayAttr>:$groups);
   let results = (outs Parplan_FloatTensor:$result);
   let assemblyFormat = [{
     $tokens `,` $experts (`weights` $weights^ `:` type($weights))?
-    (`first` $first_expert^ `:` type($first_expert))? attr-dict
-    `:` type($tokens) `,` type($experts) `to` type($result)
+    (`first` $first_expert^ `:` type($first_expert))? (`groups` $groups^)?
+    attr-dict `:` type($tokens) `,` type($experts) `to` type($result)
   }];
+  let extraClassDeclaration = expertClassDeclaration;
   let hasVerifier = 1;
 }
 
@@ -50,13 +65,15 @@ def Parplan_MoeCombineOp : Parplan_TensorOp<"moe_combine",
   }];
   let arguments = (ins Parplan_FloatTensor:$values, Parplan_IndexTensor:$experts,
       Optional<Parplan_FloatTensor>:$weights,
-      Optional<Parplan_OffsetTensor>:$first_expert);
+      Optional<Parplan_OffsetTensor>:$first_expert,
+      OptionalAttr<DenseI64ArrayAttr>:$groups);
   let results = (outs Parplan_FloatTensor:$result);
   let assemblyFormat = [{
     $values `,` $experts (`weights` $weights^ `:` type($weights))?
-    (`first` $first_expert^ `:` type($first_expert))? attr-dict
-    `:` type($values) `,` type($experts)
+    (`first` $first_expert^ `:` type($first_expert))? (`groups` $groups^)?
+    attr-dict `:` type($values) `,` type($experts)
   }];
+  let extraClassDeclaration = expertClassDeclaration;
 }
 
 def Parplan_MoeWeightGradientOp
@@ -69,13 +86,15 @@ def Parplan_MoeWeightGradientOp
   }];
   let arguments = (ins Parplan_FloatTensor:$values, Parplan_FloatTensor:$gradient,
       Parplan_IndexTensor:$experts,
-      Optional<Parplan_OffsetTensor>:$first_expert);
+      Optional<Parplan_OffsetTensor>:$first_expert,
+      OptionalAttr<DenseI64ArrayAttr>:$groups);
   let results = (outs Parplan_FloatTensor:$result);
   let assemblyFormat = [{
     $values `,` $gradient `,` $experts
-    (`first` $first_expert^ `:` type($first_expert))? attr-dict
-    `:` type($values) `,` type($gradient) `,` type($experts)
+    (`first` $first_expert^ `:` type($first_expert))? (`groups` $groups^)?
+    attr-dict `:` type($values) `,` type($gradient) `,` type($experts)
   }];
+  let extraClassDeclaration = expertClassDeclaration;
 }
 
 #endif // PARPLAN_EXPERT_OPS_TD

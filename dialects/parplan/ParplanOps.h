@@ -45,6 +45,23 @@ struct MatmulSpec {
   char findCommon() const;
 };
 
+/// How rows of tokens lie: experts in groups of `experts`, one behind the
+/// other, and of a token `rows` in each, for its experts there.
+struct ExpertGroups {
+  int64_t experts = 1, rows = 1;
+
+  /// [experts, rows]; absent: every expert has a row.
+  static ExpertGroups read(std::optional<llvm::ArrayRef<int64_t>> groups);
+  /// Null where every expert has a row.
+  mlir::DenseI64ArrayAttr write(mlir::MLIRContext *context) const;
+
+  /// How many experts so many rows are of.
+  int64_t countExperts(int64_t rowCount) const {
+    return rowCount / rows * experts;
+  }
+  bool operator==(const ExpertGroups &) const = default;
+};
+
 /// The rows of a product that count: of tokens, which the letters `tokens`
 /// name, and of the experts that these have. `tokens` is a view.
 struct ExpertRows {
@@ -54,15 +71,16 @@ struct ExpertRows {
   llvm::StringRef tokens;
   /// Of all ranks.
   int64_t expertCount;
+  ExpertGroups groups = {};
 
   /// Of the rows, those that count if tokens are spread evenly over experts.
   double getShare() const;
   /// Whether a product of the letters `spec` sums over tokens.
   bool areSummed(const MatmulSpec &spec) const;
+  /// The experts of the product: of the rank, after localisation.
+  int64_t countExperts(const MatmulSpec &spec,
+                       llvm::ArrayRef<int64_t> lhsShape) const;
 };
-
-/// The experts of a product of their rows: of the rank, after localisation.
-int64_t countExperts(const MatmulSpec &spec, llvm::ArrayRef<int64_t> lhsShape);
 
 /// Whether the op depends on the numbers of experts: the numbered factor of its
 /// rule.

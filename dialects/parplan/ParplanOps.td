@@ -309,7 +309,8 @@ def Parplan_MatmulOp : Parplan_TensorOp<"matmul",
     only rows of experts that a token has count: the product is that of operands
     whose other rows [e, *t] are zero. `tokens` names *t; e is the one letter that
     all three tensors have, its first element the expert `first` (0 if absent).
-    Then:
+    Tensors of tokens have rows of experts in its place, as `groups` says
+    (ParplanExpertOps.td). Then:
     * operands and result are floats, and only one letter is e;
     * `tokens` are letters of the lhs, side by side and in the order of `experts`,
       and the same in the result, being all its rows, or else in the rhs, being
@@ -318,12 +319,13 @@ def Parplan_MatmulOp : Parplan_TensorOp<"matmul",
   let arguments = (ins Parplan_Tensor:$lhs, Parplan_Tensor:$rhs,
       Optional<Parplan_IndexTensor>:$experts,
       Optional<Parplan_OffsetTensor>:$first_expert, StrAttr:$spec,
-      OptionalAttr<StrAttr>:$tokens, OptionalAttr<I64Attr>:$expert_count);
+      OptionalAttr<StrAttr>:$tokens, OptionalAttr<I64Attr>:$expert_count,
+      OptionalAttr<DenseI64ArrayAttr>:$groups);
   let results = (outs Parplan_Tensor:$result);
   let assemblyFormat = [{
     $spec $lhs `,` $rhs (`experts` $experts^ `:` type($experts) `of` $expert_count
-    `tokens` $tokens)? (`first` $first_expert^ `:` type($first_expert))? attr-dict
-    `:` type($lhs) `,` type($rhs)
+    `tokens` $tokens)? (`first` $first_expert^ `:` type($first_expert))?
+    (`groups` $groups^)? attr-dict `:` type($lhs) `,` type($rhs)
   }];
   let builders = [
     OpBuilder<(ins "::mlir::Value":$lhs, "::mlir::Value":$rhs,

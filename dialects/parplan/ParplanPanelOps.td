@@ -42,12 +42,13 @@ def Parplan_PanelMatmulOp : Parplan_Op<"panel_matmul",
       Optional<Parplan_OffsetTensor>:$first_expert, StrAttr:$spec,
       StrAttr:$panel, I64Attr:$size, Parplan_AxisListAttr:$lhs_axes,
       Parplan_AxisListAttr:$rhs_axes, Parplan_AxisListAttr:$result_axes,
-      OptionalAttr<StrAttr>:$tokens, OptionalAttr<I64Attr>:$expert_count);
+      OptionalAttr<StrAttr>:$tokens, OptionalAttr<I64Attr>:$expert_count,
+      OptionalAttr<DenseI64ArrayAttr>:$groups);
   let results = (outs Parplan_Tensor:$result);
   let assemblyFormat = [{
     $spec $lhs `,` $rhs (`experts` $experts^ `:` type($experts) `of` $expert_count
     `tokens` $tokens)? (`first` $first_expert^ `:` type($first_expert))?
-    `panel` $panel `size` $size `axes` `lhs` $lhs_axes
+    (`groups` $groups^)? `panel` $panel `size` $size `axes` `lhs` $lhs_axes
     `rhs` $rhs_axes `result` $result_axes attr-dict
     `:` type($lhs) `,` type($rhs) `->` type($result)
   }];

@@ -111,17 +111,34 @@ LogicalResult MatmulOp::inferReturnTypes(MLIRContext *,
   if (lhs.getElementType() != rhs.getElementType())
     return emitOptionalError(location, "multiplies ", lhs.getElementType(),
                              " and ", rhs.getElementType());
+  // Where tensors of tokens have rows, others have experts: both are compared
+  // in groups.
+  std::optional<ArrayRef<int64_t>> groups = adaptor.getGroups();
+  char grouped = groups && adaptor.getTokens() ? spec->findCommon() : 0;
+  auto getGroupSize = [&](StringRef letters) {
+    ExpertGroups read = ExpertGroups::read(groups);
+    return letters.contains(*adaptor.getTokens()) ? read.rows : read.experts;
+  };
+  if (grouped && failed(verifyGroups(location, groups, /*choices=*/1,
+                                     /*rowCount=*/0)))
+    return failure();
   int64_t sizes[128] = {};
   std::fill(std::begin(sizes), std::end(sizes), -1);
   auto record = [&](StringRef letters, RankedTensorType type) -> LogicalResult {
     if (letters.size() != static_cast<size_t>(type.getRank()))
       return emitOptionalError(location, "'", letters, "' does not name the ",
                                type.getRank(), " dimensions of ", type);
-    for (auto [letter, size] : llvm::zip(letters, type.getShape())) {
+    for (auto [letter, extent] : llvm::zip(letters, type.getShape())) {
       int64_t &known = sizes[static_cast<unsigned char>(letter)];
+      int64_t ofGroup = letter == grouped ? getGroupSize(letters) : 1;
+      int64_t size = extent / ofGroup;
+      if (extent % ofGroup != 0)
+        return emitOptionalError(location, "'", letter, "' has ", extent,
+                                 " elements in groups of ", ofGroup);
       if (known >= 0 && known != size)
         return emitOptionalError(location, "'", letter, "' has ", known,
-                                 " and ", size, " elements");
+                                 " and ", size,
+                                 letter == grouped ? " groups" : " elements");
       known = size;
     }
     return success();
@@ -134,7 +151,8 @@ LogicalResult MatmulOp::inferReturnTypes(MLIRContext *,
     if (size < 0)
       return emitOptionalError(location, "'", letter,
                                "' of the result is in no operand");
-    shape.push_back(size);
+    shape.push_back(letter == grouped ? size * getGroupSize(spec->result)
+                                      : size);
   }
   for (StringRef letters : {spec->lhs, spec->rhs})
     for (char letter : letters)
@@ -149,10 +167,10 @@ LogicalResult MatmulOp::inferReturnTypes(MLIRContext *,
 void MatmulOp::build(OpBuilder &builder, OperationState &state, Value lhs,
                      Value rhs, StringRef spec,
                      const std::optional<ExpertRows> &rows) {
-  auto [tokens, count] = getRowAttributes(builder, rows);
+  auto [tokens, count, groups] = getRowAttributes(builder, rows);
   build(builder, state, lhs, rhs, rows ? rows->experts : Value(),
         rows ? rows->first : Value(), builder.getStringAttr(spec), tokens,
-        count);
+        count, groups);
 }
 
 std::optional<ExpertRows> MatmulOp::getRows() { return readRows(*this); }
@@ -165,16 +183,20 @@ LogicalResult MatmulOp::verify() {
 /// go over panels of letters that one tensor lacks: in that one nothing moves.
 ShardingRule MatmulOp::getShardingRule() {
   MatmulSpec spec = *MatmulSpec::parse(getSpec());
+  std::optional<ExpertRows> rows = getRows();
+  ExpertGroups groups = rows ? rows->groups : ExpertGroups();
+  char grouped = rows ? spec.findCommon() : 0;
   RuleBuilder builder(*this);
   llvm::SmallDenseMap<char, int> factors;
   auto declare = [&](StringRef letters, ArrayRef<int64_t> shape) {
     for (auto [letter, size] : llvm::zip(letters, shape)) {
       if (factors.contains(letter))
         continue;
-      int factor = factors[letter] =
-          builder.add(StringRef(&letter, 1), size,
-                      spec.result.contains(letter) ? FactorKind::parallel
-                                                   : FactorKind::reduceSum);
+      // The lhs, which is first, has rows.
+      int factor = factors[letter] = builder.add(
+          StringRef(&letter, 1), letter == grouped ? size / groups.rows : size,
+          spec.result.contains(letter) ? FactorKind::parallel
+                                       : FactorKind::reduceSum);
       if (size_t dim = spec.lhs.find(letter); dim != StringRef::npos)
         builder.operand(0, dim, factor);
       if (size_t dim = spec.rhs.find(letter); dim != StringRef::npos)
@@ -185,9 +207,16 @@ ShardingRule MatmulOp::getShardingRule() {
   };
   declare(spec.lhs, getShape(getLhs()));
   declare(spec.rhs, getShape(getRhs()));
-  std::optional<ExpertRows> rows = getRows();
   if (rows) {
-    builder.number(factors.lookup(spec.findCommon()));
+    builder.number(factors.lookup(grouped));
+    int ofRows = builder.add(rowsOfGroups, groups.rows, FactorKind::blocked);
+    int ofExperts =
+        builder.add(expertsOfGroups, groups.experts, FactorKind::blocked);
+    builder.operand(0, spec.lhs.find(grouped), ofRows)
+        .operand(1, spec.rhs.find(grouped),
+                 rows->areSummed(spec) ? ofRows : ofExperts)
+        .result(0, spec.result.find(grouped),
+                rows->areSummed(spec) ? ofExperts : ofRows);
     for (auto [dim, letter] : llvm::enumerate(rows->tokens))
       builder.operand(2, dim, factors.lookup(letter));
   }
@@ -220,6 +249,9 @@ OpWork MatmulOp::getWork() {
   for (auto [index, factor] : llvm::enumerate(rule.factors)) {
     bool inLhs = spec.lhs.contains(factor.name);
     bool inRhs = spec.rhs.contains(factor.name);
+    // Each expert is multiplied, whatever rows there are.
+    if (factor.name == expertsOfGroups)
+      inLhs = inRhs = true;
     // Choices of experts have a factor of their own.
     if (!inLhs && !inRhs)
       continue;

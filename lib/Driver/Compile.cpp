@@ -51,6 +51,7 @@ bool adoptPlan(const CompileOptions &options, FrontendOptions &request,
           << ", the options ask for " << quoteName(asked);
   };
   request.zigzag = claims->zigzag;
+  request.expertGroups = claims->expertRanks;
   setWorkers(request, claims->servers);
   bool isTraining = options.training.has_value();
   compare("a", claims->training ? "training step" : "forward pass",

@@ -7,6 +7,7 @@
 #include "lib/Driver/ForceRules.h"
 
 #include "lib/Driver/NearestSizes.h"
+#include "parplan/Planner/SearchSpace.h"
 #include "parplan/Planner/Stages.h"
 #include "parplan/Support/DiagnosticCodes.h"
 #include "parplan/Support/Text.h"
@@ -32,7 +33,9 @@ public:
     length = findLargest([](const PlanningOp &op) {
       return op.keyFactor >= 0 ? op.sequenceFactor : -1;
     });
-    experts = findLargest([](const PlanningOp &op) { return op.expertFactor; });
+    experts = getExpertCount(problem);
+    if (experts == 1)
+      experts = 0;
     checkShared("cp", force.contextSize, length,
                 hasSequence ? "no attention over its sequence"
                             : "no sequence: no input is [batch, sequence] of "

@@ -288,6 +288,14 @@ std::optional<Frontend> parplan::finishFrontend(SimplifiedModel simplified,
   Frontend frontend{std::move(simplified), {}, {}, {}};
   mlir::ModuleOp module = *frontend.model.module;
   const ModelInfo &info = *frontend.model.info;
+  if (!frontend.getMain().getOps<MoeDispatchOp>().empty()) {
+    auto build = [&](mlir::OpPassManager &manager) {
+      manager.addPass(createGroupExperts({options.expertGroups}));
+    };
+    if (!runPhase(module, "experts", build, engine))
+      return std::nullopt;
+    dumper.dump(module, "experts");
+  }
   if (options.zigzag > 1) {
     auto build = [&](mlir::OpPassManager &manager) {
       buildOrderPipeline(manager, options.zigzag);

@@ -41,6 +41,8 @@ struct FrontendOptions {
   /// Causal sequences in zig-zag order over so many ranks, where the model
   /// allows it.
   int64_t zigzag = 1;
+  /// In how many groups experts lie (`getExpertGroups`).
+  int64_t expertGroups = 1;
   /// Each of them has a step of its own, for as many samples.
   int64_t workers = 1;
   /// Whose software the prices of the problem are of; none: a kernel for every

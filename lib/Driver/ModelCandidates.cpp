@@ -6,6 +6,7 @@
 #include "lib/Driver/IRDumper.h"
 #include "lib/Driver/PlanModel.h"
 #include "parplan/Planner/ProblemFile.h"
+#include "parplan/Planner/SearchSpace.h"
 #include "parplan/Support/Check.h"
 #include "parplan/Support/DiagnosticCodes.h"
 #include "passes/Order/Passes.h"
@@ -21,24 +22,25 @@ static constexpr int64_t mostSeparateGpus = 8, separateMemoryShare = 8;
 /// all positions, takes more than two minutes and 6 GB to make.
 static constexpr int64_t mostUnrolledOps = 4'500'000;
 
-PlanChoice ModelCandidates::choose(SimplifiedModel first, DiagnosticEngine said,
+PlanChoice ModelCandidates::choose(SimplifiedModel model, DiagnosticEngine said,
                                    DiagnosticEngine &engine) {
   Stopwatch time;
-  least = {first.microBatches};
-  counts = {first.microBatches};
+  least = {model.microBatches};
+  counts = {model.microBatches};
   if (request.microBatches == 0)
-    counts = getMicroBatchCounts(first);
+    counts = getMicroBatchCounts(model);
   std::vector<int64_t> orders = {1};
-  if (hasCausalAttention(first.getMain()))
+  if (hasCausalAttention(model.getMain()))
     llvm::append_range(orders, getSharers());
   Imported &imported = models[least.microBatches];
-  imported.model = std::move(first);
+  imported.model = std::move(model);
   imported.engine = std::move(said);
   const std::optional<Frontend> &plain = finish(least).frontend;
   if (!plain) {
     reportImpossible(least, engine);
     return {};
   }
+  first = &plain->graph.problem;
   if (!checkForceOnModel(options.force, options.gpus, plain->graph.problem,
                          plain->loopObstacle, options.modelPath, engine))
     return {};
@@ -53,7 +55,7 @@ PlanChoice ModelCandidates::choose(SimplifiedModel first, DiagnosticEngine said,
     (void)getJoint({PlanCandidate::any});
   std::vector<CandidateRound> rounds =
       listCandidates(counts, orders, options.force.pipelineSize.value_or(1),
-                     request.training.has_value());
+                     request.training.has_value(), getExpertCandidates());
   // Other orders matter where ranks share a sequence, which few samples alone
   // are worth.
   if (isJoint)
@@ -100,13 +102,16 @@ PlanResult ModelCandidates::search(const PlanCandidate &candidate,
   // What others may be better than is not made beside the search.
   if (candidate.effort == SearchEffort::usual && hasNoRival(candidate))
     control.likely = [&](const PlanningAnswer &answer) {
-      beginEarly(candidate, answer);
+      beginEarly(candidate.getOf(candidate.microBatches, answer), answer);
     };
   isLent = true;
   PlanResult result =
-      searchPlan(*finished.frontend, options, cluster, costs, candidate.effort,
+      searchPlan(*finished.frontend, options, cluster, costs, candidate,
                  limitBytes, seconds, control, finished.engine);
-  endEarly(candidate, result.answer);
+  endEarly(result.answer
+               ? candidate.getOf(candidate.microBatches, *result.answer)
+               : candidate,
+           result.answer);
   isLent = false;
   if (!result.answer && finished.refusals.empty())
     finished.refusals = result.refusals;
@@ -115,9 +120,10 @@ PlanResult ModelCandidates::search(const PlanCandidate &candidate,
 
 bool ModelCandidates::hasNoRival(const PlanCandidate &candidate) const {
   return llvm::all_of(frontends, [&](const auto &entry) {
-    auto [microBatches, zigzag] = entry.first;
+    auto [microBatches, zigzag, groups] = entry.first;
     return microBatches != candidate.microBatches ||
-           zigzag == candidate.zigzag || !entry.second.frontend;
+           (zigzag == candidate.zigzag && groups == getGroups(candidate)) ||
+           !entry.second.frontend;
   });
 }
 
@@ -176,15 +182,20 @@ ModelCandidates::listCompared(const PlanCandidate &joint,
   double gap = found.answer ? found.certificate.getGap() : 1;
   if (isUsual && found.answer && options.force.hasMoreThanCounts()) {
     int64_t positions = options.force.pipelineSize.value_or(1);
+    int64_t ranks = getExpertRanks(found.answer->mesh);
     if (positions > 1 && found.answer->pipeline)
-      compared.push_back({found.microBatches, joint.zigzag});
-    PlanCandidate ofBound = {found.boundMicroBatches, joint.zigzag};
+      compared.push_back(
+          {found.microBatches, joint.zigzag, SearchEffort::usual, ranks});
+    PlanCandidate ofBound = {found.boundMicroBatches, joint.zigzag,
+                             SearchEffort::usual, ranks};
     if (gap > largeGap && found.boundPositions == positions &&
         !llvm::is_contained(compared, ofBound))
       compared.push_back(ofBound);
   }
   if (isUsual)
     plannedCount = found.answer ? found.microBatches : 0;
+  if (isUsual && found.answer)
+    plannedExperts = getExpertRanks(found.answer->mesh);
   if (isUsual && isMemoryShort(found) && mayMoveVariables()) {
     compared.push_back(
         {PlanCandidate::any, joint.zigzag, SearchEffort::updatesOnHost});
@@ -194,10 +205,13 @@ ModelCandidates::listCompared(const PlanCandidate &joint,
   bool isOnHost = found.answer && !found.answer->tiers.empty();
   bool isDear = isOnHost || (isMemoryShort(found) && gap > gapOfMemory);
   int64_t planned = found.answer ? found.microBatches : plannedCount;
+  int64_t experts =
+      found.answer ? getExpertRanks(found.answer->mesh) : plannedExperts;
   // Without any plan they follow in any case.
   if (planned > 0 && isDear && !isLate)
     for (int64_t count : listNearest(counts, planned))
-      compared.push_back({count, joint.zigzag, SearchEffort::lastResorts});
+      compared.push_back(
+          {count, joint.zigzag, SearchEffort::lastResorts, experts});
   return compared;
 }
 
@@ -206,28 +220,28 @@ PlanResult ModelCandidates::searchJointly(const PlanCandidate &candidate,
                                           const SearchControl &control) {
   Stopwatch time;
   Joint &joint = getJoint(candidate);
-  auto withCount = [&](int64_t microBatches) {
-    PlanCandidate counted = candidate;
-    counted.microBatches = microBatches;
-    return counted;
-  };
   isLent = true;
   PlanResult result = joint.planner->search(
       limitBytes, seconds - time.getSeconds(), control,
       [&](int64_t microBatches, const PlanningAnswer &answer) {
-        beginEarly(withCount(microBatches), answer);
+        beginEarly(candidate.getOf(microBatches, answer), answer);
       });
-  endEarly(withCount(result.microBatches), result.answer);
+  PlanCandidate planned = candidate;
+  if (result.answer)
+    planned = candidate.getOf(result.microBatches, *result.answer);
+  endEarly(planned, result.answer);
   isLent = false;
   if (!result.answer)
     return result;
   // Models whose steps grow in another way with the batch are left to the other
   // candidates.
-  const Finished &finished = finish(withCount(result.microBatches));
+  const Finished &finished = finish(planned);
   auto difference =
       finished.frontend
           ? findDifference(finished.frontend->graph.problem,
-                           *joint.getStep(result.microBatches)->get())
+                           *joint.problems.inGroups(getGroups(planned))
+                                .get(result.microBatches)
+                                ->get())
           : std::optional<std::string>("it cannot be cut so");
   if (!difference)
     return result;
@@ -245,30 +259,55 @@ ModelCandidates::getJoint(const PlanCandidate &candidate) {
     return joint;
   FrontendOptions ofOrder = request;
   ofOrder.zigzag = candidate.zigzag;
-  const Finished &first = finish(getSmallest(candidate));
+  ofOrder.expertGroups = getGroups(candidate);
+  const Finished &smallest = finish(getSmallest(candidate));
   std::optional<PlanningProblem> known;
-  if (first.frontend)
-    known = first.frontend->graph.problem;
+  if (smallest.frontend)
+    known = smallest.frontend->graph.problem;
   joint.steps = std::make_unique<ModelSteps>(
       *models.at(least.microBatches).model, std::move(ofOrder), counts,
       std::move(known));
-  StepProblems problems = joint.steps->getProblems();
-  joint.getStep = [this, make = problems.get](int64_t count) {
-    Stopwatch time;
-    std::optional<StepProblem> problem = make(count);
-    countImport(time.getSeconds());
-    return problem;
-  };
-  problems.get = joint.getStep;
+  StepProblems &problems = joint.problems =
+      getCounted(joint.steps->getProblems());
   if (std::optional<StepProblem> step = problems.get(counts.front())) {
     auto ops = static_cast<int64_t>(step->getAlike().ops.size());
     while (counts.size() > 1 && counts.back() * ops > mostUnrolledOps)
       counts.pop_back();
     problems.counts = counts;
   }
-  joint.planner = std::make_unique<JointPlanner>(
-      std::move(problems), options, cluster, costs, candidate.effort);
+  joint.planner = std::make_unique<JointPlanner>(problems, options, cluster,
+                                                 costs, candidate.effort);
   return joint;
+}
+
+StepProblems ModelCandidates::getCounted(StepProblems problems) {
+  problems.get = [this, make = std::move(problems.get)](int64_t count) {
+    Stopwatch time;
+    std::optional<StepProblem> problem = make(count);
+    countImport(time.getSeconds());
+    return problem;
+  };
+  problems.inGroups = [this, make = std::move(problems.inGroups)](
+                          int64_t groups) { return getCounted(make(groups)); };
+  return problems;
+}
+
+std::vector<int64_t> ModelCandidates::getExpertCandidates() const {
+  std::vector<int64_t> ranks = getExpertSizes(
+      *first, getRequest(options, cluster, /*memoryLimitBytes=*/0));
+  int64_t groups = getGroups(least);
+  bool areOneStep = llvm::all_of(ranks, [&](int64_t count) {
+    return getGroups({least.microBatches, 1, SearchEffort::usual, count}) ==
+           groups;
+  });
+  return areOneStep ? std::vector<int64_t>{PlanCandidate::any} : ranks;
+}
+
+int64_t ModelCandidates::getGroups(const PlanCandidate &candidate) const {
+  PlanRequest asked = getRequest(options, cluster, /*memoryLimitBytes=*/0);
+  if (candidate.expertRanks == PlanCandidate::any || !first)
+    return asked.expertSize.value_or(1);
+  return getExpertGroups(*first, asked, candidate.expertRanks);
 }
 
 double ModelCandidates::getLeastSeconds(const PlanCandidate &candidate,
@@ -278,7 +317,7 @@ double ModelCandidates::getLeastSeconds(const PlanCandidate &candidate,
   const Finished &finished = finish(candidate);
   return finished.frontend
              ? parplan::getLeastSeconds(*finished.frontend, options, cluster,
-                                        costs, candidate.effort, seconds)
+                                        costs, candidate, seconds)
              : std::numeric_limits<double>::infinity();
 }
 
@@ -289,8 +328,9 @@ ModelCandidates::describe(const PlanChoice &choice) {
   std::optional<std::string> obstacle;
   bool isShared = false;
   for (const auto &[key, finished] : frontends) {
-    isShared |= key.first == count && finished.isShared;
-    if (key.first == count && !obstacle)
+    bool isOfCount = std::get<0>(key) == count;
+    isShared |= isOfCount && finished.isShared;
+    if (isOfCount && !obstacle)
       obstacle = finished.obstacle;
   }
   if (!isShared)
@@ -311,6 +351,7 @@ ModelCandidates::getOptions(const PlanCandidate &candidate) const {
   FrontendOptions step = request;
   step.microBatches = candidate.microBatches;
   step.zigzag = candidate.zigzag;
+  step.expertGroups = getGroups(candidate);
   return step;
 }
 
@@ -341,14 +382,16 @@ ModelCandidates::finish(const PlanCandidate &candidate) {
 
 ModelCandidates::Finished &
 ModelCandidates::finishLent(const PlanCandidate &candidate) {
-  auto [place, isNew] =
-      frontends.try_emplace({candidate.microBatches, candidate.zigzag});
+  auto [place, isNew] = frontends.try_emplace(
+      {candidate.microBatches, candidate.zigzag, getGroups(candidate)});
   Finished &finished = place->second;
   const std::optional<SimplifiedModel> &simplified = simplify(candidate);
   if (!isNew || !simplified)
     return finished;
   if (candidate.zigzag > 1) {
-    const Finished &plain = finishLent({candidate.microBatches});
+    PlanCandidate inOrder = candidate;
+    inOrder.zigzag = 1;
+    const Finished &plain = finishLent(inOrder);
     finished.isShared =
         plain.frontend &&
         llvm::is_contained(

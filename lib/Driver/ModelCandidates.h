@@ -16,8 +16,9 @@
 
 namespace parplan {
 
-/// The problems of a model, one for each number of micro-batches and each order
-/// of its sequence. Each is imported and finished once.
+/// The problems of a model, one for each number of micro-batches, each order of
+/// its sequence and each number of groups of its experts. Each is imported and
+/// finished once.
 class ModelCandidates : public CandidateOracle {
 public:
   ModelCandidates(mlir::MLIRContext &context, const CompileOptions &options,
@@ -86,6 +87,8 @@ protected:
 
   /// The options of the frontend for a candidate.
   FrontendOptions getOptions(const PlanCandidate &candidate) const;
+  /// In how many groups experts of its step lie.
+  int64_t getGroups(const PlanCandidate &candidate) const;
   const std::optional<SimplifiedModel> &
   simplify(const PlanCandidate &candidate);
   Finished &finish(const PlanCandidate &candidate);
@@ -116,10 +119,15 @@ private:
   /// the host or without.
   struct Joint {
     std::unique_ptr<ModelSteps> steps;
-    std::function<std::optional<StepProblem>(int64_t)> getStep;
+    StepProblems problems;
     std::unique_ptr<JointPlanner> planner;
   };
   Joint &getJoint(const PlanCandidate &candidate);
+  /// The same, whose imports are counted.
+  StepProblems getCounted(StepProblems problems);
+  /// Ranks of experts that are candidates of their own, as their steps differ;
+  /// `any` alone, if none do.
+  std::vector<int64_t> getExpertCandidates() const;
   /// Whether memory limits what a joint search finds, and not time, and nothing
   /// of what needs less of it is forced.
   bool isMemoryShort(const PlanResult &found) const;
@@ -134,12 +142,14 @@ private:
   PlanCandidate least;
   std::vector<int64_t> counts;
   SearchProgress progress;
-  /// By the number of micro-batches; and the order.
+  /// By the number of micro-batches; the order, and the groups of experts.
   std::map<int64_t, Imported> models;
-  std::map<std::pair<int64_t, int64_t>, Finished> frontends;
+  std::map<std::tuple<int64_t, int64_t, int64_t>, Finished> frontends;
+  /// The problem of the first candidate, once it is known.
+  const PlanningProblem *first = nullptr;
   std::map<PlanCandidate, Joint> joints;
   /// Of the plan of the last one without updates on the host; 0: it had none.
-  int64_t plannedCount = 0;
+  int64_t plannedCount = 0, plannedExperts = 1;
   void countImport(double seconds);
   /// Of the thread that plans: what others import meanwhile takes it none.
   double importSeconds = 0;

@@ -18,12 +18,31 @@ ModelSteps::ModelSteps(const SimplifiedModel &model, FrontendOptions options,
                return extract(count, samples);
              }) {}
 
+ModelSteps::ModelSteps(const ModelSteps &other, int64_t groups)
+    : options(other.options), globalBatch(other.globalBatch),
+      batchSymbol(other.batchSymbol),
+      scaled(globalBatch, other.scaled.getCounts(),
+             /*isFree=*/!batchSymbol.empty(),
+             [this](int64_t count, int64_t samples) {
+               return extract(count, samples);
+             }) {
+  options.expertGroups = groups;
+}
+
 StepProblems ModelSteps::getProblems() {
   return {scaled.getCounts(),
           [this](int64_t count) { return scaled.get(count); },
-          StepProblems::Parts{scaled.getCounts(), [this](int64_t count) {
-                                return scaled.getPart(count);
-                              }}};
+          StepProblems::Parts{
+              scaled.getCounts(),
+              [this](int64_t count) { return scaled.getPart(count); }},
+          [this](int64_t groups) {
+            if (groups == options.expertGroups)
+              return getProblems();
+            std::unique_ptr<ModelSteps> &own = grouped[groups];
+            if (!own)
+              own.reset(new ModelSteps(*this, groups));
+            return own->getProblems();
+          }};
 }
 
 /// What is wrong with a step says who imports it to be planned alone. In a

@@ -35,6 +35,9 @@ public:
   }
 
 private:
+  /// The same steps with experts in other groups.
+  ModelSteps(const ModelSteps &other, int64_t groups);
+
   std::optional<PlanningProblem> extract(int64_t count, int64_t samples) const;
 
   FrontendOptions options;
@@ -43,6 +46,8 @@ private:
   /// Empty: the model has so many samples as it has.
   std::string batchSymbol;
   ScaledProblem scaled;
+  /// With other groups of experts, by their number.
+  std::map<int64_t, std::unique_ptr<ModelSteps>> grouped;
 };
 
 } // namespace parplan

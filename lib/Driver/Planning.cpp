@@ -256,11 +256,18 @@ static void confirm(const PlanningProblem &problem, const PlanCosts &costs,
   plan.evaluation = evaluatePlan(problem, *plan.answer, costs);
 }
 
+static void setExpertRanks(const PlanCandidate &candidate,
+                           PlanRequest &request) {
+  if (candidate.expertRanks != PlanCandidate::any)
+    request.expertSize = candidate.expertRanks;
+}
+
 PlanResult parplan::searchPlan(const Frontend &frontend,
                                const CompileOptions &options,
                                const Cluster &cluster, const PlanCosts &costs,
-                               SearchEffort effort, int64_t memoryLimitBytes,
-                               double seconds, const SearchControl &control,
+                               const PlanCandidate &candidate,
+                               int64_t memoryLimitBytes, double seconds,
+                               const SearchControl &control,
                                DiagnosticEngine &engine) {
   const PlanningProblem &problem = frontend.graph.problem;
   if (!checkForceOnModel(options.force, options.gpus, problem,
@@ -269,9 +276,10 @@ PlanResult parplan::searchPlan(const Frontend &frontend,
   if (!checkServerMemory(problem, options, memoryLimitBytes, engine))
     return {};
   PlanRequest request = getRequest(options, cluster, memoryLimitBytes);
+  setExpertRanks(candidate, request);
   request.timeBudgetSeconds = seconds;
   request.control = control;
-  PlanResult plan = searchPlan(problem, request, costs, effort);
+  PlanResult plan = searchPlan(problem, request, costs, candidate.effort);
   if (!plan.answer)
     return plan;
   confirm(problem, costs, plan);
@@ -294,8 +302,9 @@ FindPlanOptions parplan::getJointOptions(const Cluster &cluster) {
 JointPlanner::JointPlanner(StepProblems given, const CompileOptions &options,
                            const Cluster &cluster, const PlanCosts &costs,
                            SearchEffort effort)
-    : steps(std::move(given)), costs(costs) {
-  PlanRequest request = getRequest(options, cluster, /*memoryLimitBytes=*/0);
+    : steps(std::move(given)),
+      request(getRequest(options, cluster, /*memoryLimitBytes=*/0)),
+      costs(costs) {
   request.updatesMayMove = effort == SearchEffort::updatesOnHost;
   finder = std::make_shared<PlanFinder>(steps, request, costs,
                                         getJointOptions(cluster));
@@ -333,7 +342,9 @@ PlanResult JointPlanner::search(int64_t memoryLimitBytes, double seconds,
   if (!plan.answer)
     return plan;
   double judged = plan.evaluation.stepTimeSeconds;
-  confirm(*steps.get(plan.microBatches)->get(), costs, plan);
+  int64_t groups = getExpertGroups(steps.get(plan.microBatches)->getAlike(),
+                                   request, getExpertRanks(plan.answer->mesh));
+  confirm(*steps.inGroups(groups).get(plan.microBatches)->get(), costs, plan);
   double difference = std::abs(plan.evaluation.stepTimeSeconds - judged);
   PARPLAN_CHECK(difference <= 1e-9 * judged,
                 "search and evaluator disagree on the seconds of a step");
@@ -343,8 +354,11 @@ PlanResult JointPlanner::search(int64_t memoryLimitBytes, double seconds,
 double parplan::getLeastSeconds(const Frontend &frontend,
                                 const CompileOptions &options,
                                 const Cluster &cluster, const PlanCosts &costs,
-                                SearchEffort effort, double seconds) {
+                                const PlanCandidate &candidate,
+                                double seconds) {
   PlanRequest request = getRequest(options, cluster, /*memoryLimitBytes=*/0);
+  setExpertRanks(candidate, request);
   request.timeBudgetSeconds = seconds;
-  return getLeastSeconds(frontend.graph.problem, request, costs, effort);
+  return getLeastSeconds(frontend.graph.problem, request, costs,
+                         candidate.effort);
 }

@@ -13,6 +13,7 @@
 #include "lib/Report/PlanDocument.h"
 #include "parplan/Cluster/Cluster.h"
 #include "parplan/Planner/FindPlan.h"
+#include "parplan/Planner/PlanChoice.h"
 #include "parplan/Planner/Solver.h"
 #include "parplan/Support/Json.h"
 
@@ -81,11 +82,12 @@ std::optional<PlanResult> takePlan(const Frontend &frontend,
                                    const PlanCosts &costs,
                                    DiagnosticEngine &engine);
 
-/// Searches within so many bytes a device, and seconds; a plan is confirmed by
-/// the evaluator. Reports what the model does not allow of `--force`.
+/// Searches the plans of a candidate within so many bytes a device, and
+/// seconds; a plan is confirmed by the evaluator. Reports what the model does
+/// not allow of `--force`.
 PlanResult searchPlan(const Frontend &frontend, const CompileOptions &options,
                       const Cluster &cluster, const PlanCosts &costs,
-                      SearchEffort effort, int64_t memoryLimitBytes,
+                      const PlanCandidate &candidate, int64_t memoryLimitBytes,
                       double seconds, const SearchControl &control,
                       DiagnosticEngine &engine);
 
@@ -112,6 +114,7 @@ public:
 
 private:
   StepProblems steps;
+  PlanRequest request;
   const PlanCosts &costs;
   std::shared_ptr<PlanFinder> finder;
 };
@@ -120,7 +123,7 @@ private:
 /// does not suffice to find that.
 double getLeastSeconds(const Frontend &frontend, const CompileOptions &options,
                        const Cluster &cluster, const PlanCosts &costs,
-                       SearchEffort effort, double seconds);
+                       const PlanCandidate &candidate, double seconds);
 
 } // namespace parplan
 

@@ -72,6 +72,7 @@ parplan::replayPlan(const PlanFile &plan, const std::string &modelPath,
   FrontendOptions options{std::move(import), getTrainingOptions(claims, engine),
                           claims.microBatches, getComputePrecision(claims)};
   options.zigzag = claims.zigzag;
+  options.expertGroups = claims.expertRanks;
   setWorkers(options, claims.servers);
   options.cluster = loadCluster(claims.clusterSource, engine);
   if (engine.hasErrors())

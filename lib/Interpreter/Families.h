@@ -58,9 +58,10 @@ std::optional<std::string> unshardBucket(llvm::ArrayRef<Tensor> pieces,
 Tensor multiply(const MatmulSpec &spec, const Tensor &lhs, const Tensor &rhs,
                 mlir::RankedTensorType type);
 
-/// Makes rows of the left operand of a product zero that do not count.
-void clearOtherRows(Tensor &lhs, const MatmulSpec &spec, llvm::StringRef tokens,
-                    const Tensor &experts, const Tensor *first);
+/// The product of the rows that count, of `type`; a null `first` is 0.
+Tensor multiplyRows(const ExpertRows &rows, const MatmulSpec &spec,
+                    const Tensor &lhs, const Tensor &rhs, const Tensor &experts,
+                    const Tensor *first, mlir::RankedTensorType type);
 
 /// What all ranks hold of a product in panels. `operands` are theirs.
 Values evaluatePanels(PanelMatmulOp op, const Mesh &mesh,

@@ -74,11 +74,13 @@ private:
     Values products;
     for (int64_t rank = 0; rank < mesh.getRankCount(); ++rank) {
       Tensor lhs = getOperand(rank, 0, panel);
-      if (std::optional<ExpertRows> rows = op.getRows())
-        clearOtherRows(lhs, op.getLetters(), rows->tokens, (*operands[2])[rank],
-                       rows->first ? &(*operands[3])[rank] : nullptr);
+      Tensor rhs = getOperand(rank, 1, panel);
+      std::optional<ExpertRows> rows = op.getRows();
       products.push_back(
-          multiply(op.getLetters(), lhs, getOperand(rank, 1, panel), type));
+          rows ? multiplyRows(
+                     *rows, op.getLetters(), lhs, rhs, (*operands[2])[rank],
+                     rows->first ? &(*operands[3])[rank] : nullptr, type)
+               : multiply(op.getLetters(), lhs, rhs, type));
     }
     return products;
   }

@@ -6,6 +6,7 @@
 
 #include "parplan/Planner/PlanChoice.h"
 
+#include "parplan/Planner/SearchSpace.h"
 #include "parplan/Support/Never.h"
 #include "parplan/Support/Text.h"
 
@@ -32,16 +33,28 @@ static std::vector<int64_t> getComparedCounts(llvm::ArrayRef<int64_t> counts,
   return compared;
 }
 
+PlanCandidate PlanCandidate::getOf(int64_t plannedMicroBatches,
+                                   const PlanningAnswer &answer) const {
+  PlanCandidate planned = *this;
+  if (isJoint())
+    planned.microBatches = plannedMicroBatches;
+  if (int64_t ranks = getExpertRanks(answer.mesh);
+      expertRanks == any && ranks > 1)
+    planned.expertRanks = ranks;
+  return planned;
+}
+
 std::vector<CandidateRound>
 parplan::listCandidates(llvm::ArrayRef<int64_t> counts,
                         llvm::ArrayRef<int64_t> orders, int64_t positions,
-                        bool isTraining) {
+                        bool isTraining, llvm::ArrayRef<int64_t> experts) {
   std::vector<CandidateRound> rounds;
   auto add = [&](llvm::ArrayRef<int64_t> some, SearchEffort effort) {
     CandidateRound &round = rounds.emplace_back();
     for (int64_t count : some)
       for (int64_t zigzag : orders)
-        round.push_back({count, zigzag, effort});
+        for (int64_t ranks : experts)
+          round.push_back({count, zigzag, effort, ranks});
   };
   std::vector<int64_t> first = {counts.front()};
   if (positions > 1)
@@ -95,10 +108,7 @@ struct Trial {
   bool hasPlan() const { return !isClosed && found.answer; }
   /// The candidate that the plan is of.
   PlanCandidate getPlanned() const {
-    PlanCandidate planned = candidate;
-    if (candidate.isJoint())
-      planned.microBatches = found.microBatches;
-    return planned;
+    return candidate.getOf(found.microBatches, *found.answer);
   }
   double getSeconds() const { return found.evaluation.stepTimeSeconds; }
   /// What is hardly faster than a joint plan is not worth its bound, which is
@@ -386,6 +396,8 @@ private:
       return llvm::any_of(counted, [&](const PlanCandidate &other) {
         return candidate.zigzag == other.zigzag &&
                candidate.effort == other.effort &&
+               (other.expertRanks == PlanCandidate::any ||
+                candidate.expertRanks == other.expertRanks) &&
                (other.isJoint() ||
                 (!isJointly &&
                  candidate.microBatches % other.microBatches == 0));

@@ -128,6 +128,8 @@ struct PlanClaims {
   std::vector<std::string> forceEntries;
   /// Of the sequence, as in `SequenceSummary`.
   int64_t zigzag = 1;
+  /// Of the mesh.
+  int64_t expertRanks = 1;
   int64_t memoryLimitBytes = 0;
   double stepTimeSeconds = 0;
   double upperBoundSeconds = 0;

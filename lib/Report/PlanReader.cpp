@@ -359,6 +359,28 @@ static TrainingSummary readTraining(JsonReader &config, const Json &object) {
   return training;
 }
 
+/// The ranks of the expert axes. What is wrong with the mesh says who reads the
+/// rest of the plan.
+static int64_t readExpertRanks(const Json &document) {
+  constexpr int64_t most = int64_t(1) << 20;
+  auto find = [](const Json &object, const char *key) -> const Json * {
+    auto found = object.is_object() ? object.find(key) : object.end();
+    return found != object.end() ? &*found : nullptr;
+  };
+  const Json *mesh = find(document, "mesh");
+  const Json *axes = mesh ? find(*mesh, "axes") : nullptr;
+  int64_t ranks = 1;
+  if (!axes || !axes->is_array())
+    return ranks;
+  for (const Json &axis : *axes) {
+    const Json *role = find(axis, "role"), *size = find(axis, "size");
+    if (role && *role == stringifyAxisRole(AxisRole::expert).str() && size &&
+        size->is_number_unsigned() && *size >= 1 && *size <= most)
+      ranks = std::min(ranks * size->get<int64_t>(), most);
+  }
+  return ranks;
+}
+
 std::optional<PlanClaims> parplan::readClaims(const Json &document,
                                               const std::string &file,
                                               DiagnosticEngine &engine) {
@@ -394,6 +416,7 @@ std::optional<PlanClaims> parplan::readClaims(const Json &document,
   if (document["config"].contains("sequence"))
     if (auto sequence = config->getObject("sequence"))
       claims.zigzag = sequence->getInteger("zigzag", 1).value_or(1);
+  claims.expertRanks = readExpertRanks(document);
   claims.stepTimeSeconds = predicted->getNumber("step_time_s").value_or(0);
   claims.upperBoundSeconds =
       certificate->getNumber("upper_bound_s").value_or(0);

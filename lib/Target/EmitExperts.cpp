@@ -44,8 +44,8 @@ public:
         << ", " << pointer(op.getOutput()) << ", ExpertProductShape{"
         << op.getSizes()[0] << ", " << op.getSizes()[1] << ", "
         << (op.getSumsTokens() ? "true, " : "false, ")
-        << list(op.getExpertStrides()) << ", " << matmulShape(op) << "}, "
-        << workspace(op.getWorkspace()) << ");\n";
+        << list(op.getExpertStrides()) << ", " << matmulShape(op) << groups(op)
+        << "}, " << workspace(op.getWorkspace()) << ");\n";
   }
 
 private:
@@ -56,8 +56,16 @@ private:
   }
 
   template <typename Statement> void end(Statement op) {
+    ArrayRef<int64_t> shape = op.getShape();
     out << pointer(op.getFirstExpert()) << ", " << pointer(op.getOutput())
-        << ", ExpertShape" << list(op.getShape()) << ");\n";
+        << ", ExpertShape{" << shape[0] << ", " << shape[1] << ", " << shape[2]
+        << ", " << shape[3] << groups(op) << "});\n";
+  }
+
+  /// The last member of a shape, if rows are not those of all experts.
+  template <typename Statement> std::string groups(Statement op) {
+    std::optional<ArrayRef<int64_t>> groups = op.getGroups();
+    return groups ? ", " + list(*groups) : "";
   }
 };
 

@@ -146,15 +146,22 @@ void shiftQueries(Operation *local, SplitDim queries, SplitDim keys,
       });
 }
 
-void shiftExperts(Operation *local, int64_t expertCount, ArrayRef<int> axes,
+void shiftExperts(Operation *local, int64_t groupCount, ArrayRef<int> axes,
                   const ShardingAccess &access) {
   OpBuilder builder(local);
-  Value start = createStart(builder, local->getLoc(), expertCount, axes,
+  Location location = local->getLoc();
+  Value start = createStart(builder, location, groupCount, axes,
                             builder.getI64Type(), access);
   llvm::TypeSwitch<Operation *>(local)
       .Case<MatmulOp, PanelMatmulOp, MoeDispatchOp, MoeCombineOp,
-            MoeWeightGradientOp>(
-          [&](auto op) { op.getFirstExpertMutable().assign(start); });
+            MoeWeightGradientOp>([&](auto op) {
+        int64_t experts = ExpertGroups::read(op.getGroups()).experts;
+        Value first = start;
+        if (experts > 1)
+          first = builder.create<MulOp>(
+              location, start, createScalar(builder, location, experts));
+        op.getFirstExpertMutable().assign(first);
+      });
 }
 
 } // namespace parplan

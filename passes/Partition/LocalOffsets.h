@@ -50,8 +50,9 @@ void shiftQueries(mlir::Operation *local, SplitDim queries, SplitDim keys,
 
 /// Makes `local`, the clone of a dispatch to experts, of its inverse, of their
 /// gradient or of a product of the experts' rows, count its experts from the
-/// first one of the block. There are `expertCount` of them, split by `axes`.
-void shiftExperts(mlir::Operation *local, int64_t expertCount,
+/// first one of the block. There are `groupCount` groups of them, split by
+/// `axes`.
+void shiftExperts(mlir::Operation *local, int64_t groupCount,
                   llvm::ArrayRef<int> axes, const ShardingAccess &access);
 
 } // namespace parplan

@@ -188,6 +188,15 @@ private:
     }
     if (dependsOnExperts(&op))
       planned.expertFactor = planned.rule.findNumbered().value_or(-1);
+    llvm::TypeSwitch<Operation *>(&op).Case<MoeDispatchOp>(
+        [&](MoeDispatchOp dispatch) {
+          planned.experts = dispatch.getRowGroups().countExperts(
+              dispatch.getType().getDimSize(0));
+          planned.chosenExperts =
+              cast<RankedTensorType>(dispatch.getExperts().getType())
+                  .getShape()
+                  .back();
+        });
   }
 
   func::FuncOp function;

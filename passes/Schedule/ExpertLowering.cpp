@@ -30,7 +30,7 @@ public:
   }
 
 private:
-  /// [experts, tokens, width, experts per token].
+  /// [rows, tokens, width, experts per token].
   DenseI64ArrayAttr getSizes(Value values, Value experts) {
     ArrayRef<int64_t> shape = getShape(values);
     return list({shape.front(), multiplySizes(shape.drop_front().drop_back()),
@@ -43,7 +43,8 @@ private:
     return done(builder.create<exec::MoeDispatchOp>(
         location, tokens, get(dispatch.getExperts()),
         get(dispatch.getWeights()), get(dispatch.getFirstExpert()), output,
-        getSizes(dispatch.getResult(), dispatch.getExperts()), getCost()));
+        getSizes(dispatch.getResult(), dispatch.getExperts()),
+        dispatch.getGroupsAttr(), getCost()));
   }
 
   LogicalResult lower(MoeCombineOp combine) {
@@ -52,14 +53,15 @@ private:
     return done(builder.create<exec::MoeCombineOp>(
         location, values, get(combine.getExperts()), get(combine.getWeights()),
         get(combine.getFirstExpert()), output,
-        getSizes(combine.getValues(), combine.getExperts()), getCost()));
+        getSizes(combine.getValues(), combine.getExperts()),
+        combine.getGroupsAttr(), getCost()));
   }
 
   LogicalResult lower(MatmulOp product) {
     std::optional<MatmulForm> form = getMatmulForm(product);
     ExpertRows rows = *product.getRows();
     MatmulSpec spec = *MatmulSpec::parse(product.getSpec());
-    int64_t experts = countExperts(spec, getShape(product.getLhs()));
+    int64_t experts = rows.countExperts(spec, getShape(product.getLhs()));
     if (!form || !isFormOfRows(*form, spec, rows, experts))
       return product.emitOpError("has no matmul form: it needs "
                                  "parplan-legalize-layouts");
@@ -68,7 +70,7 @@ private:
     Value output = placement.define(product.getResult());
     return done(createExpertProduct(placement, location,
                                     {lhs, rhs, chosen, first, output, experts,
-                                     getShape(rows.experts).back(),
+                                     getShape(rows.experts).back(), rows.groups,
                                      rows.areSummed(spec),
                                      /*accumulates=*/false},
                                     *form, getCost()));
@@ -81,7 +83,8 @@ private:
     return done(builder.create<exec::MoeWeightGradientOp>(
         location, values, gradient, get(adjoint.getExperts()),
         get(adjoint.getFirstExpert()), output,
-        getSizes(adjoint.getValues(), adjoint.getExperts()), getCost()));
+        getSizes(adjoint.getValues(), adjoint.getExperts()),
+        adjoint.getGroupsAttr(), getCost()));
   }
 };
 

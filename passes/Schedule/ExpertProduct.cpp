@@ -35,7 +35,8 @@ exec::MoeMatmulOp createExpertProduct(Placement &placement, Location location,
       list(form.lhs), list(form.rhs), list(form.result),
       list({getStride(form.lhsBatch), getStride(form.rhsBatch),
             getStride(form.resultBatch)}),
-      flag(product.sumsTokens), flag(product.accumulates), cost);
+      product.groups.write(builder.getContext()), flag(product.sumsTokens),
+      flag(product.accumulates), cost);
   Type element = exec::getBufferType(product.output).getElementType();
   runtime::ExpertProductWorkspace workspace(exec::getRuntimeShape(statement),
                                             exec::getStorageBytes(element));

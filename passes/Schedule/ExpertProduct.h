@@ -18,6 +18,7 @@ namespace parplan {
 struct ExpertProduct {
   mlir::Value lhs, rhs, chosen, first, output;
   int64_t experts, choices;
+  ExpertGroups groups;
   bool sumsTokens, accumulates;
 };
 

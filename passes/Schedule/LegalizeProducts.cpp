@@ -51,7 +51,7 @@ bool hasForm(Operation *op, const Letters &letters, const Shapes &shapes) {
   auto takesRows = [&](const std::optional<MatmulForm> &form,
                        const std::optional<ExpertRows> &rows) {
     return form && (!rows || isFormOfRows(*form, spec, *rows,
-                                          countExperts(spec, shapes[0])));
+                                          rows->countExperts(spec, shapes[0])));
   };
   auto panels = dyn_cast<PanelMatmulOp>(op);
   if (!panels)

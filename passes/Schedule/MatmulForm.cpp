@@ -79,7 +79,8 @@ private:
         size_t dim = letters[tensor].find(letter);
         if (dim == StringRef::npos)
           continue;
-        run.size = shapes[tensor].sizes[dim];
+        // Experts may have fewer rows than there are of them.
+        run.size = std::max(run.size, shapes[tensor].sizes[dim]);
         run.stride[tensor] = shapes[tensor].strides[dim];
       }
       if (run.size != 1)

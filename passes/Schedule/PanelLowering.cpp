@@ -78,7 +78,7 @@ private:
   }
 
   int64_t countExperts() const {
-    return parplan::countExperts(loop.spec, loop.blocks[0]);
+    return rows->countExperts(loop.spec, loop.blocks[0]);
   }
 
   int64_t getBytes(int64_t elements) const {
@@ -207,7 +207,7 @@ private:
           placement, location,
           {lhs, rhs, get(rows->experts), get(rows->first), output,
            countExperts(), getTensorType(rows->experts).getShape().back(),
-           rows->areSummed(loop.spec), accumulates},
+           rows->groups, rows->areSummed(loop.spec), accumulates},
           form, cost));
       return;
     }
@@ -288,7 +288,7 @@ private:
     cost.rows = countLetters(letters.rows, size);
     cost.columns = countLetters(letters.columns, size);
     cost.contracted = countLetters(letters.summed, size);
-    cost.batch = countLetters(letters.batch, size);
+    cost.batch = rows ? countExperts() : countLetters(letters.batch, size);
     cost.flops = 2.0 * static_cast<double>(cost.rows * cost.columns) *
                  static_cast<double>(cost.contracted * cost.batch);
     if (rows) {

@@ -259,7 +259,8 @@ private:
     rewriter.setOnnxOp("MoE");
     return rewriter.create<MoeCombineOp>(answers, routing.experts,
                                          routing.weights,
-                                         /*first_expert=*/Value());
+                                         /*first_expert=*/Value(),
+                                         /*groups=*/DenseI64ArrayAttr());
   }
 
   func::FuncOp function;

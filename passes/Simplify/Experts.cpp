@@ -55,7 +55,8 @@ public:
     rewriter.setOrigin(origin);
     rewriter.setOnnxOp("MoE");
     return rewriter.create<MoeCombineOp>(rows, experts, weights,
-                                         /*first_expert=*/Value());
+                                         /*first_expert=*/Value(),
+                                         /*groups=*/DenseI64ArrayAttr());
   }
 
 private:
@@ -158,7 +159,8 @@ private:
     rewriter.setOnnxOp("MoE");
     return made = rewriter.create<MoeDispatchOp>(
                RankedTensorType::get(shape, getElementType(tokens)), tokens,
-               experts, weights, /*first_expert=*/Value());
+               experts, weights, /*first_expert=*/Value(),
+               /*groups=*/DenseI64ArrayAttr());
   }
 
   //===--------------------------------------------------------------------===//

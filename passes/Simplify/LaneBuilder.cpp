@@ -74,7 +74,8 @@ Value LaneBuilder::buildTokens(const Lanes &lanes) {
     rewriter.setOnnxOp("MoE");
     rows = rewriter.create<MoeDispatchOp>(
         RankedTensorType::get(spread, getElementType(tokens)), tokens,
-        routing.experts, /*weights=*/Value(), /*first_expert=*/Value());
+        routing.experts, /*weights=*/Value(), /*first_expert=*/Value(),
+        /*groups=*/DenseI64ArrayAttr());
   }
   return toShape(rows, getShapeOf(lanes), rewriter);
 }

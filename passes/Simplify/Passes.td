@@ -50,6 +50,23 @@ def NumberBlocks : Pass<"parplan-number-blocks", "::mlir::ModuleOp"> {
   }];
 }
 
+def GroupExperts : Pass<"parplan-group-experts", "::mlir::ModuleOp"> {
+  let summary = "Gives tokens rows for the experts that they have";
+  let description = [{
+    In: a simplified module in which every expert has a row for every token. Out:
+    experts lie in groups of e / `groups`, and a token has as many rows in each
+    as it may have experts there, at most its k. Ranks that share the experts
+    of `groups` groups exchange no other rows.
+
+    Experts stay as they are where that many groups do not divide them, where it
+    saves no row, or where something reads rows that is not of one row alone, as
+    the sum of an array that every expert has of its own (a bias).
+  }];
+  let options = [
+    Option<"groups", "groups", "int64_t", "1", "groups of experts">
+  ];
+}
+
 def VerifySimplified : Pass<"parplan-verify-simplified", "::mlir::ModuleOp"> {
   let summary = "Closes the simplify phase";
   let description = [{

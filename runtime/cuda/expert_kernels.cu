@@ -22,11 +22,18 @@ template <typename Element, typename Index> struct Routing {
   const int64_t *first;
   ExpertShape shape;
 
+  PARPLAN_DEVICE int64_t start() const { return first ? *first : 0; }
   /// The expert of a choice, counted in this rank's; -1 for those of others.
   PARPLAN_DEVICE int64_t expertOf(int64_t choice) const {
-    const int64_t e =
-        static_cast<int64_t>(chosen[choice]) - (first ? *first : 0);
-    return e >= 0 && e < shape.experts ? e : -1;
+    const int64_t e = static_cast<int64_t>(chosen[choice]) - start();
+    return e >= 0 && e < shape.experts() ? e : -1;
+  }
+  /// The row of a choice of token `t`; -1 for those of others.
+  PARPLAN_DEVICE int64_t rowOf(int64_t t, int64_t choice) const {
+    const int64_t e = expertOf(choice);
+    return e < 0 ? e
+                 : shape.groups.findRow(chosen + t * shape.choices,
+                                        shape.choices, start(), e);
   }
   PARPLAN_DEVICE Arithmetic<Element> weightOf(int64_t choice) const {
     return weights ? Arithmetic<Element>(weights[choice])
@@ -38,14 +45,18 @@ template <typename Element, typename Index> struct DispatchKernel {
   Routing<Element, Index> routing;
   const Element *tokens;
   Element *out;
-  PARPLAN_DEVICE void operator()(int64_t e, int64_t t, int64_t i) const {
+  PARPLAN_DEVICE void operator()(int64_t row, int64_t t, int64_t i) const {
     const ExpertShape &shape = routing.shape;
     const int64_t from = t * shape.width + i;
+    const int64_t e =
+        shape.groups.findExpert(routing.chosen + t * shape.choices,
+                                shape.choices, routing.start(), row);
     Arithmetic<Element> sum = 0;
-    for (int64_t j = t * shape.choices; j < (t + 1) * shape.choices; ++j)
+    for (int64_t j = t * shape.choices; e >= 0 && j < (t + 1) * shape.choices;
+         ++j)
       if (routing.expertOf(j) == e)
         sum += routing.weightOf(j) * Arithmetic<Element>(tokens[from]);
-    out[e * shape.tokens * shape.width + from] = Element(sum);
+    out[row * shape.tokens * shape.width + from] = Element(sum);
   }
 };
 
@@ -57,11 +68,11 @@ template <typename Element, typename Index> struct CombineKernel {
     const ExpertShape &shape = routing.shape;
     Arithmetic<Element> sum = 0;
     for (int64_t j = t * shape.choices; j < (t + 1) * shape.choices; ++j) {
-      const int64_t e = routing.expertOf(j);
-      if (e >= 0)
+      const int64_t row = routing.rowOf(t, j);
+      if (row >= 0)
         sum += routing.weightOf(j) *
                Arithmetic<Element>(
-                   values[(e * shape.tokens + t) * shape.width + i]);
+                   values[(row * shape.tokens + t) * shape.width + i]);
     }
     out[t * shape.width + i] = Element(sum);
   }
@@ -74,11 +85,11 @@ __global__ void weightGradientKernel(Routing<Element, Index> routing,
   const ExpertShape &shape = routing.shape;
   for (int64_t choice = blockIdx.x; choice < shape.tokens * shape.choices;
        choice += gridDim.x) {
-    const int64_t t = choice / shape.choices, e = routing.expertOf(choice);
+    const int64_t t = choice / shape.choices, row = routing.rowOf(t, choice);
     Arithmetic<Element> sum = 0;
-    for (int64_t i = threadIdx.x; e >= 0 && i < shape.width; i += threads)
+    for (int64_t i = threadIdx.x; row >= 0 && i < shape.width; i += threads)
       sum += Arithmetic<Element>(
-                 values[(e * shape.tokens + t) * shape.width + i]) *
+                 values[(row * shape.tokens + t) * shape.width + i]) *
              Arithmetic<Element>(gradient[t * shape.width + i]);
     sum = combineBlock(sum, Add());
     if (threadIdx.x == 0)
@@ -92,7 +103,7 @@ template <typename Element, typename Index>
 void moeDispatch(Stream &stream, Buffers buffers, const Element *tokens,
                  const Index *chosen, const Element *weights,
                  const int64_t *first, Element *out, const ExpertShape &shape) {
-  map<3>(stream, buffers, {shape.experts, shape.tokens, shape.width},
+  map<3>(stream, buffers, {shape.rows, shape.tokens, shape.width},
          DispatchKernel<Element, Index>{
              {chosen, weights, first, shape}, tokens, out});
 }

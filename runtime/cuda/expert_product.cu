@@ -28,17 +28,20 @@ template <typename Index> struct Choices {
   const Index *chosen;
   const int64_t *first;
   int64_t perToken;
+  ExpertGroups groups;
 
-  PARPLAN_DEVICE bool has(int64_t token, int64_t expert) const {
-    const int64_t wanted = expert + (first ? *first : 0);
-    for (int64_t j = token * perToken; j < (token + 1) * perToken; ++j)
-      if (static_cast<int64_t>(chosen[j]) == wanted)
-        return true;
-    return false;
+  /// -1: there is none.
+  PARPLAN_DEVICE int64_t findRow(int64_t token, int64_t expert) const {
+    return groups.findRow(chosen + token * perToken, perToken,
+                          first ? *first : 0, expert);
+  }
+  PARPLAN_DEVICE bool isUsed(int64_t row, int64_t token) const {
+    return groups.findExpert(chosen + token * perToken, perToken,
+                             first ? *first : 0, row) >= 0;
   }
 };
 
-/// The tokens of each expert in order; a block for every expert.
+/// The rows of each expert in the order of tokens; a block for every expert.
 template <typename Index>
 __global__ void selectKernel(Choices<Index> choices, int64_t tokens,
                              int64_t *counts, int32_t *numbers) {
@@ -48,7 +51,8 @@ __global__ void selectKernel(Choices<Index> choices, int64_t tokens,
   int64_t count = 0;
   for (int64_t begin = 0; begin < tokens; begin += threads) {
     const int64_t token = begin + threadIdx.x;
-    const bool has = token < tokens && choices.has(token, expert);
+    const int64_t row = token < tokens ? choices.findRow(token, expert) : -1;
+    const bool has = row >= 0;
     const unsigned mask = __ballot_sync(~0u, has);
     if (lane == 0)
       ofWarps[warp] = __popc(mask);
@@ -59,7 +63,8 @@ __global__ void selectKernel(Choices<Index> choices, int64_t tokens,
       all += ofWarps[other];
     }
     if (has)
-      numbers[expert * tokens + count + before] = static_cast<int32_t>(token);
+      numbers[expert * tokens + count + before] =
+          static_cast<int32_t>(row * tokens + token);
     count += all;
     __syncthreads();
   }
@@ -67,16 +72,27 @@ __global__ void selectKernel(Choices<Index> choices, int64_t tokens,
     counts[expert] = count;
 }
 
+/// Rows of tokens [rows, tokens, columns] of any strides, by their number
+/// row · tokens + token.
+template <typename Element> struct Rows {
+  Element *data;
+  int64_t rowStride, tokenStride, columnStride;
+  int32_t tokens;
+
+  PARPLAN_DEVICE Element &at(int32_t number, int64_t column) const {
+    return data[number / tokens * rowStride + number % tokens * tokenStride +
+                column * columnStride];
+  }
+};
+
 /// out[i] = rows[numbers[i]], zeros from `count` on.
 template <typename Element> struct GatherKernel {
-  const Element *rows;
-  int64_t rowStride, columnStride, columns, count;
+  Rows<const Element> rows;
+  int64_t columns, count;
   const int32_t *numbers;
   Element *out;
   PARPLAN_DEVICE void operator()(int64_t i, int64_t j) const {
-    out[i * columns + j] = i < count
-                               ? rows[numbers[i] * rowStride + j * columnStride]
-                               : Element(0.0f);
+    out[i * columns + j] = i < count ? rows.at(numbers[i], j) : Element(0.0f);
   }
 };
 
@@ -85,21 +101,21 @@ template <typename Element> struct ScatterKernel {
   const Element *rows;
   int64_t columns;
   const int32_t *numbers;
-  Element *out;
-  int64_t rowStride, columnStride;
+  Rows<Element> out;
   PARPLAN_DEVICE void operator()(int64_t i, int64_t j) const {
-    out[numbers[i] * rowStride + j * columnStride] = rows[i * columns + j];
+    out.at(numbers[i], j) = rows[i * columns + j];
   }
 };
 
-/// Zeros in rows of tokens that an expert does not have.
+/// Zeros in rows that no expert of a token has.
 template <typename Element, typename Index> struct ClearKernel {
   Choices<Index> choices;
   Element *out;
-  int64_t expertStride, rowStride, columnStride;
-  PARPLAN_DEVICE void operator()(int64_t e, int64_t i, int64_t j) const {
-    if (!choices.has(i, e))
-      out[e * expertStride + i * rowStride + j * columnStride] = Element(0.0f);
+  int64_t rowStride, tokenStride, columnStride;
+  PARPLAN_DEVICE void operator()(int64_t row, int64_t token, int64_t j) const {
+    if (!choices.isUsed(row, token))
+      out[row * rowStride + token * tokenStride + j * columnStride] =
+          Element(0.0f);
   }
 };
 
@@ -128,7 +144,7 @@ public:
 
   template <typename Index> void run(Choices<Index> choices) {
     if (!shape.sumsTokens && !s.accumulate)
-      map<3>(stream, {}, {shape.experts, s.m, s.n},
+      map<3>(stream, {}, {shape.rows(), s.m, s.n},
              ClearKernel<Element, Index>{choices, out, shape.strides[2],
                                          s.outRowStride, s.outColumnStride});
     const std::vector<int64_t> found = count(choices);
@@ -170,24 +186,30 @@ private:
     }
   }
 
-  void gather(const Element *rows, int64_t rowStride, int64_t columnStride,
-              int64_t columns, const int32_t *of, int64_t part, int64_t padded,
-              Element *to) {
+  template <typename Of>
+  Rows<Of> rowsOf(Of *data, int64_t rowStride, int64_t tokenStride,
+                  int64_t columnStride) const {
+    return {data, rowStride, tokenStride, columnStride,
+            static_cast<int32_t>(shape.tokens())};
+  }
+
+  void gather(Rows<const Element> rows, int64_t columns, const int32_t *of,
+              int64_t part, int64_t padded, Element *to) {
     map<2>(stream, {}, {padded, columns},
-           GatherKernel<Element>{rows, rowStride, columnStride, columns, part,
-                                 of, to});
+           GatherKernel<Element>{rows, columns, part, of, to});
   }
 
   void multiplyRows(int64_t expert, int64_t tokens) {
     forEachPart(
         expert, tokens,
         [&](const int32_t *of, int64_t part, int64_t padded, bool) {
-          gather(lhs + expert * shape.strides[0], s.lhsRowStride,
-                 s.lhsColumnStride, s.k, of, part, padded, first);
-          Element *sums = out + expert * shape.strides[2];
+          gather(
+              rowsOf(lhs, shape.strides[0], s.lhsRowStride, s.lhsColumnStride),
+              s.k, of, part, padded, first);
           if (s.accumulate)
-            gather(sums, s.outRowStride, s.outColumnStride, s.n, of, part,
-                   padded, second);
+            gather(rowsOf<const Element>(out, shape.strides[2], s.outRowStride,
+                                         s.outColumnStride),
+                   s.n, of, part, padded, second);
           MatmulShape product = {
               padded, s.n, s.k, s.k, 1, s.rhsRowStride, s.rhsColumnStride,
               s.n,    1};
@@ -195,8 +217,10 @@ private:
           matmul<Element>(stream, {}, first, rhs + expert * shape.strides[1],
                           second, product);
           map<2>(stream, {}, {part, s.n},
-                 ScatterKernel<Element>{second, s.n, of, sums, s.outRowStride,
-                                        s.outColumnStride});
+                 ScatterKernel<Element>{second, s.n, of,
+                                        rowsOf(out, shape.strides[2],
+                                               s.outRowStride,
+                                               s.outColumnStride)});
         });
   }
 
@@ -208,10 +232,12 @@ private:
     forEachPart(
         expert, tokens,
         [&](const int32_t *of, int64_t part, int64_t padded, bool accumulates) {
-          gather(lhs + expert * shape.strides[0], s.lhsColumnStride,
-                 s.lhsRowStride, s.m, of, part, padded, first);
-          gather(rhs + expert * shape.strides[1], s.rhsRowStride,
-                 s.rhsColumnStride, s.n, of, part, padded, second);
+          gather(
+              rowsOf(lhs, shape.strides[0], s.lhsColumnStride, s.lhsRowStride),
+              s.m, of, part, padded, first);
+          gather(
+              rowsOf(rhs, shape.strides[1], s.rhsRowStride, s.rhsColumnStride),
+              s.n, of, part, padded, second);
           MatmulShape product = {s.m,
                                  s.n,
                                  padded,
@@ -246,7 +272,7 @@ void moeMatmul(Stream &stream, Buffers buffers, const Element *lhs,
   stream.touch(buffers);
   if (shape.experts > 0)
     ExpertProduct<Element>(stream, lhs, rhs, out, shape, workspace)
-        .run(Choices<Index>{chosen, first, shape.choices});
+        .run(Choices<Index>{chosen, first, shape.choices, shape.groups});
 }
 
 #define PARPLAN_EXPERT_PRODUCT(Element, Index)                                 \

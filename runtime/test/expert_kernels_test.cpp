@@ -31,15 +31,34 @@ protected:
     return std::vector<float>(values.begin(), values.end());
   }
 
+  /// The row of a token for an expert of the rank: in the rows of its group,
+  /// behind those of other choices there.
+  template <typename Index>
+  static int64_t rowOf(const std::vector<Index> &chosen, int64_t choices,
+                       int64_t start, int64_t token, int64_t expert,
+                       ExpertGroups groups) {
+    std::vector<Index> before;
+    const int64_t group = expert / groups.experts;
+    for (int64_t c = token * choices; c < (token + 1) * choices; ++c) {
+      const int64_t other = chosen[c] - start;
+      if (other == expert)
+        return group * groups.rows + static_cast<int64_t>(before.size());
+      if (other >= 0 && other / groups.experts == group &&
+          std::find(before.begin(), before.end(), chosen[c]) == before.end())
+        before.push_back(chosen[c]);
+    }
+    return -1;
+  }
+
   /// All three against loops. Some choices are experts of other ranks, and
   /// some are made twice.
   template <typename Element, typename Index>
   void check(const ExpertShape &s, bool weighted, int64_t start) {
-    const int64_t rows = s.experts * s.tokens * s.width;
+    const int64_t rows = s.rows * s.tokens * s.width;
     const int64_t choices = s.tokens * s.choices, width = s.width;
     const auto chosen =
         randomIntegers<Index>(choices, static_cast<int>(start) - 1,
-                              static_cast<int>(start + s.experts));
+                              static_cast<int>(start + s.experts()));
     const auto tokens = numbers<Element>(s.tokens * width);
     const auto weights = numbers<Element>(choices);
     const auto values = numbers<Element>(rows);
@@ -47,8 +66,11 @@ protected:
     for (int64_t c = 0; c < choices; ++c) {
       const int64_t t = c / s.choices, e = chosen[c] - start;
       const float weight = weighted ? float(weights[c]) : 1;
-      for (int64_t i = 0; e >= 0 && e < s.experts && i < width; ++i) {
-        const int64_t at = (e * s.tokens + t) * width + i;
+      if (e < 0 || e >= s.experts())
+        continue;
+      const int64_t row = rowOf(chosen, s.choices, start, t, e, s.groups);
+      for (int64_t i = 0; i < width; ++i) {
+        const int64_t at = (row * s.tokens + t) * width + i;
         sent[at] += weight * float(tokens[t * width + i]);
         sums[t * width + i] += weight * float(values[at]);
         inner[c] += float(values[at]) * float(tokens[t * width + i]);
@@ -78,9 +100,8 @@ protected:
   }
 
   /// A product [m, n, k] for each expert of `s` against loops. Matrices are
-  /// stored by rows, or by columns where `transposed` says so. Rows of tokens
-  /// that have not the expert hold what must not be read. A second call adds as
-  /// much.
+  /// stored by rows, or by columns where `transposed` says so. A second call
+  /// adds as much.
   template <typename Element, typename Index>
   void checkProduct(const ExpertProductShape &s, int64_t start,
                     bool transposed = false) {
@@ -88,13 +109,15 @@ protected:
     const auto chosen = randomIntegers<Index>(
         s.tokens() * s.choices, static_cast<int>(start) - 1,
         static_cast<int>(start + s.experts));
-    auto has = [&](int64_t e, int64_t t) {
-      return std::count(chosen.begin() + t * s.choices,
-                        chosen.begin() + (t + 1) * s.choices,
-                        static_cast<Index>(start + e)) > 0;
+    auto row = [&](int64_t e, int64_t t) {
+      return rowOf(chosen, s.choices, start, t, e, s.groups);
     };
-    auto lhs = numbers<Element>(s.experts * p.m * p.k);
-    auto rhs = numbers<Element>(s.experts * p.k * p.n);
+    const int64_t ofRhs = s.sumsTokens ? s.rows() : s.experts;
+    const int64_t ofOut = s.sumsTokens ? s.experts : s.rows();
+    // Rows that are for no expert hold what must not be read.
+    auto lhs = std::vector<Element>(static_cast<size_t>(s.rows() * p.m * p.k),
+                                    Element(NAN));
+    auto rhs = numbers<Element>(ofRhs * p.k * p.n);
     ExpertProductShape shape = s;
     auto stride = [&](int64_t rows, int64_t columns, int64_t &row,
                       int64_t &column) {
@@ -108,25 +131,25 @@ protected:
     shape.strides[0] = p.m * p.k;
     shape.strides[1] = p.k * p.n;
     shape.strides[2] = p.m * p.n;
-    std::vector<float> expected(s.experts * p.m * p.n);
-    for (int64_t e = 0; e < s.experts; ++e) {
+    std::vector<float> expected(ofOut * p.m * p.n);
+    for (int64_t e = 0; e < s.experts; ++e)
       for (int64_t i = 0; i < p.m; ++i)
         for (int64_t l = 0; l < p.k; ++l) {
-          Element &left = lhs[e * p.m * p.k + i * own.lhsRowStride +
-                              l * own.lhsColumnStride];
-          if (!has(e, s.sumsTokens ? l : i)) {
-            left = Element(NAN);
+          const int64_t at = row(e, s.sumsTokens ? l : i);
+          if (at < 0)
             continue;
-          }
+          Element &left = lhs[at * p.m * p.k + i * own.lhsRowStride +
+                              l * own.lhsColumnStride];
+          left = numbers<Element>(1).front();
           for (int64_t j = 0; j < p.n; ++j)
-            expected[e * p.m * p.n + i * own.outRowStride +
-                     j * own.outColumnStride] +=
-                float(left) * float(rhs[e * p.k * p.n + l * own.rhsRowStride +
-                                        j * own.rhsColumnStride]);
+            expected[(s.sumsTokens ? e : at) * p.m * p.n +
+                     i * own.outRowStride + j * own.outColumnStride] +=
+                float(left) *
+                float(rhs[(s.sumsTokens ? at : e) * p.k * p.n +
+                          l * own.rhsRowStride + j * own.rhsColumnStride]);
         }
-    }
     const int64_t bytes = ExpertProductWorkspace(shape, sizeof(Element)).bytes;
-    Element *out = dirty<Element>(s.experts * p.m * p.n);
+    Element *out = dirty<Element>(ofOut * p.m * p.n);
     const Element *lhsAt = place(lhs), *rhsAt = place(rhs);
     const Index *chosenAt = place(chosen);
     const int64_t *first = start ? place(std::vector<int64_t>{start}) : nullptr;
@@ -136,13 +159,13 @@ protected:
                                 out, shape, workspace);
     };
     run();
-    EXPECT_EQ(widened(read(out, s.experts * p.m * p.n)),
+    EXPECT_EQ(widened(read(out, ofOut * p.m * p.n)),
               rounded<Element>(expected));
     own.accumulate = true;
     run();
     for (float &sum : expected)
       sum *= 2;
-    EXPECT_EQ(widened(read(out, s.experts * p.m * p.n)),
+    EXPECT_EQ(widened(read(out, ofOut * p.m * p.n)),
               rounded<Element>(expected));
   }
 
@@ -169,6 +192,29 @@ TEST_F(ExpertTest, ABlockOfThem) {
     check<float, int64_t>({4, 9, 33, 2}, weighted, 4);
     check<float, int32_t>({2, 17, 16, 4}, weighted, 6);
   }
+}
+
+/// Of two, three and one row for groups of four, three and two experts.
+TEST_F(ExpertTest, RowsOfGroups) {
+  for (int64_t start : {0, 8}) {
+    check<float, int64_t>({4, 9, 33, 2, {4, 2}}, true, start);
+    check<double, int32_t>({3, 17, 5, 3, {3, 3}}, false, start);
+    check<BFloat16, int64_t>({3, 12, 8, 1, {2, 1}}, true, start);
+  }
+}
+
+TEST_F(ExpertTest, ProductsOfRowsOfGroups) {
+  for (bool transposed : {false, true})
+    for (bool sumsTokens : {false, true}) {
+      const MatmulShape of9 =
+          sumsTokens ? matrices(5, 7, 9) : matrices(9, 5, 7);
+      checkProduct<float, int64_t>({8, 2, sumsTokens, {}, of9, {4, 2}}, 0,
+                                   transposed);
+      checkProduct<double, int32_t>({3, 3, sumsTokens, {}, of9, {3, 3}}, 6,
+                                    transposed);
+      checkProduct<Float16, int64_t>({6, 1, sumsTokens, {}, of9, {2, 1}}, 2,
+                                     transposed);
+    }
 }
 
 TEST_F(ExpertTest, NarrowElements) {

@@ -23,8 +23,14 @@ struct PlanCandidate {
   /// In zig-zag order over so many ranks; 1: in the model's order.
   int64_t zigzag = 1;
   SearchEffort effort = SearchEffort::usual;
+  /// Ranks of experts; `any`: the search chooses them. Of a plan `any` are as
+  /// many as are forced, or one.
+  int64_t expertRanks = any;
 
   bool isJoint() const { return microBatches == any; }
+  /// With what a plan says of what was open.
+  PlanCandidate getOf(int64_t plannedMicroBatches,
+                      const PlanningAnswer &answer) const;
   auto operator<=>(const PlanCandidate &) const = default;
 };
 
@@ -32,14 +38,15 @@ struct PlanCandidate {
 using CandidateRound = std::vector<PlanCandidate>;
 
 /// Rounds, each for where nothing of those before fits. `counts` ascend;
-/// `orders` begins with the model's. A step has as few micro-batches as fit. In
-/// a pipeline more of them make the bubble smaller and products less efficient:
-/// there numbers from `positions` (of a forward pass, from the least) to eight
-/// times as many are compared, and the others follow. The last round has the
-/// last resorts of all numbers.
-std::vector<CandidateRound> listCandidates(llvm::ArrayRef<int64_t> counts,
-                                           llvm::ArrayRef<int64_t> orders,
-                                           int64_t positions, bool isTraining);
+/// `orders` begins with the model's; `experts` are ranks of experts. A step has
+/// as few micro-batches as fit. In a pipeline more of them make the bubble
+/// smaller and products less efficient: there numbers from `positions` (of a
+/// forward pass, from the least) to eight times as many are compared, and the
+/// others follow. The last round has the last resorts of all numbers.
+std::vector<CandidateRound>
+listCandidates(llvm::ArrayRef<int64_t> counts, llvm::ArrayRef<int64_t> orders,
+               int64_t positions, bool isTraining,
+               llvm::ArrayRef<int64_t> experts = PlanCandidate::any);
 
 /// A round that stands before these: one search over all numbers of
 /// micro-batches and positions in each order. Whatever keeps it from a plan,

@@ -38,6 +38,21 @@ std::vector<PlanSpace> getSpaces(const PlanningProblem &problem,
 /// The number of experts of the largest mixture, 1 without one.
 int64_t getExpertCount(const PlanningProblem &problem);
 
+/// Sizes of expert axes that are tried: what is forced, else 1 and the most
+/// ranks of one position of the pipeline that can have experts of their own.
+std::vector<int64_t> getExpertSizes(const PlanningProblem &problem,
+                                    const PlanRequest &request);
+
+/// In how many groups experts lie in the step that plans with so many ranks of
+/// experts are of: tokens have rows for the experts that they have of a group,
+/// and what ranks exchange are rows of groups. `problem` is the step with as
+/// many groups as ranks are forced, or one; equal steps have equal answers.
+int64_t getExpertGroups(const PlanningProblem &problem,
+                        const PlanRequest &request, int64_t expertRanks);
+
+/// The ranks of the expert axes of a mesh.
+int64_t getExpertRanks(const Mesh &mesh);
+
 /// True where some attention is over a sequence that context axes could split.
 bool hasContext(const PlanningProblem &problem);
 

@@ -65,6 +65,9 @@ struct StepProblems {
     std::function<std::optional<StepProblem>(int64_t count)> get;
   };
   std::optional<Parts> parts = {};
+  /// The same steps with experts in so many groups (`getExpertGroups`), for as
+  /// long as these; none: whatever the groups, steps are these.
+  std::function<StepProblems(int64_t groups)> inGroups = {};
 };
 
 } // namespace parplan

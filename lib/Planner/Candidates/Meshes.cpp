@@ -66,9 +66,30 @@ static int64_t getBatchSize(const PlanningProblem &problem,
 int64_t parplan::getExpertCount(const PlanningProblem &problem) {
   int64_t count = 1;
   for (const PlanningOp &op : problem.ops)
-    if (op.expertFactor >= 0)
-      count = std::max(count, op.rule.factors[op.expertFactor].size);
+    count = std::max(
+        {count, op.experts,
+         op.expertFactor < 0 ? 1 : op.rule.factors[op.expertFactor].size});
   return count;
+}
+
+int64_t parplan::getExpertRanks(const Mesh &mesh) {
+  return mesh.getWidth(getAxes(mesh, AxisRole::expert));
+}
+
+int64_t parplan::getExpertGroups(const PlanningProblem &problem,
+                                 const PlanRequest &request,
+                                 int64_t expertRanks) {
+  if (request.expertSize)
+    return *request.expertSize;
+  auto savesRows = [&](int64_t groups) {
+    return llvm::any_of(problem.ops, [&](const PlanningOp &op) {
+      return op.experts % groups == 0 && op.chosenExperts < op.experts / groups;
+    });
+  };
+  if (savesRows(expertRanks))
+    return expertRanks;
+  // In groups of one expert each all have rows.
+  return savesRows(1) ? getExpertCount(problem) : 1;
 }
 
 bool parplan::hasContext(const PlanningProblem &problem) {
@@ -117,10 +138,12 @@ std::vector<int64_t> parplan::getContextSizes(const PlanningProblem &problem,
   return sizes;
 }
 
-/// Sizes of expert axes that are tried: what is forced, else 1 and the most
-/// ranks that can have experts of their own.
-static std::vector<int64_t> getExpertSizes(const PlanningProblem &problem,
-                                           const PlanRequest &request) {
+std::vector<int64_t> parplan::getExpertSizes(const PlanningProblem &problem,
+                                             const PlanRequest &asked) {
+  std::optional<PlanRequest> position = getPositionRequest(asked);
+  if (!position)
+    return {};
+  const PlanRequest &request = *position;
   if (request.expertSize)
     return {*request.expertSize};
   int64_t size = getExpertCount(problem);
@@ -140,7 +163,7 @@ std::vector<Mesh> parplan::getMeshes(const PlanningProblem &problem,
   const PlanRequest &request = *position;
   auto divides = [&](int64_t size) { return request.deviceCount % size == 0; };
   for (int64_t context : getContextSizes(problem, asked))
-    for (int64_t expert : getExpertSizes(problem, request))
+    for (int64_t expert : getExpertSizes(problem, asked))
       for (int64_t tensor = 1; tensor <= request.deviceCount; ++tensor) {
         int64_t others = context * expert * tensor;
         if (!divides(others))

@@ -32,8 +32,8 @@ ProblemSource::ProblemSource(const StepProblems &problems,
                              const PlanRequest &request, const PlanCosts &costs,
                              const FindPlanOptions &options)
     : request(request), costs(costs), options(options),
-      steps(problems, this->request, costs, background), meshes(costs),
-      replicas(costs, meshes) {
+      steps(problems, this->request, costs, background), problems(problems),
+      meshes(costs), replicas(costs, meshes) {
   PARPLAN_CHECK(costs.getSharing() == 1,
                 "bounds are of processors that ranks do not share");
   PARPLAN_CHECK(!request.updatesMayMove || !request.offload,
@@ -56,14 +56,32 @@ ProblemSource::ProblemSource(const StepProblems &problems,
       continue;
     PlanRequest own = getRequestOf(positions);
     for (PlanSpace &space : getSpaces(step.units.getProblem(), own))
-      if (isWanted(space))
-        spaces.push_back({positions, std::move(space)});
-      else
+      if (isWanted(space)) {
+        SourceSteps &ofGroups = getStepsOn(space.mesh);
+        spaces.push_back({positions, std::move(space), &ofGroups});
+      } else {
         leavesOut = true;
+      }
   }
 }
 
 ProblemSource::~ProblemSource() { background.end(); }
+
+SourceSteps &ProblemSource::getStepsOn(const Mesh &mesh) {
+  const PlanningProblem &base =
+      steps.get(getCounts().front())->units.getProblem();
+  int64_t ranks = getExpertRanks(mesh);
+  int64_t groups = getExpertGroups(base, request, ranks);
+  if (!problems.inGroups || groups == getExpertGroups(base, request, 1))
+    return steps;
+  auto found = grouped.find(groups);
+  if (found == grouped.end())
+    found = grouped
+                .try_emplace(groups, problems.inGroups(groups), request, costs,
+                             background)
+                .first;
+  return found->second.steps;
+}
 
 /// What is forced is wanted.
 bool ProblemSource::isWanted(const PlanSpace &space) const {
@@ -151,7 +169,7 @@ std::vector<ScheduleShape> ProblemSource::getShapes(int space) const {
 
 double ProblemSource::getLeastMessageSeconds(int space, int64_t count) {
   const Space &own = spaces[space];
-  SourceStep *step = steps.get(count);
+  SourceStep *step = own.steps->get(count);
   if (!step || own.positions == 1)
     return 0;
   int64_t bytes =
@@ -173,7 +191,8 @@ bool ProblemSource::isPossible(const Space &space, SourceStep &step) const {
 }
 
 /// All devices of a position together spend what the ops take at least in
-/// parts, and hold what one would hold.
+/// parts, and hold what one would hold. With one group of experts tokens have
+/// the fewest rows.
 SpaceSource::LeastModel ProblemSource::getLeastOfAll(int space, int64_t count) {
   const Space &own = spaces[space];
   SourceStep *step = steps.get(count);
@@ -327,7 +346,7 @@ std::vector<SpaceSource::Place> ProblemSource::getNeighbours(Place place) {
 
 SourceModel *ProblemSource::begin(int space, int64_t count) {
   const Space &own = spaces[space];
-  SourceStep *step = steps.get(count);
+  SourceStep *step = own.steps->get(count);
   if (!step || !isPossible(own, *step))
     return nullptr;
   std::unique_ptr<SourceModel> &model = begun[{space, count}];

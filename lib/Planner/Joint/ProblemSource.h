@@ -67,8 +67,12 @@ private:
   struct Space {
     int64_t positions = 1;
     PlanSpace space;
+    /// Those of its groups of experts.
+    SourceSteps *steps = nullptr;
   };
 
+  /// Those of plans on a mesh.
+  SourceSteps &getStepsOn(const Mesh &mesh);
   /// Null: there is none.
   SourceStep *getReplicaStep(int space, int64_t count);
   void addRefusal(const std::string &refusal);
@@ -86,7 +90,19 @@ private:
   FindPlanOptions options;
   /// Makes the steps; ends in the destructor, before what it works on.
   Background background;
+  /// With one group of experts, or as many as are forced.
   SourceSteps steps;
+  /// Others, by the number of groups.
+  struct Grouped {
+    Grouped(StepProblems of, const PlanRequest &request, const PlanCosts &costs,
+            Background &background)
+        : problems(std::move(of)), steps(problems, request, costs, background) {
+    }
+    StepProblems problems;
+    SourceSteps steps;
+  };
+  std::map<int64_t, Grouped> grouped;
+  const StepProblems &problems;
   std::vector<Space> spaces;
   /// Models that have not been given away, by space and count.
   std::map<std::pair<int, int64_t>, std::unique_ptr<SourceModel>> begun;

@@ -84,6 +84,8 @@ void visitForm(Fields &fields, Entry &...op) {
   fields("batch_factor", op.batchFactor...);
   fields("sequence_factor", op.sequenceFactor...);
   fields("expert_factor", op.expertFactor...);
+  fields("experts", op.experts...);
+  fields("chosen_experts", op.chosenExperts...);
   fields("key_factor", op.keyFactor...);
   fields("head_factor", op.headFactor...);
   fields("zigzag", op.zigzag...);

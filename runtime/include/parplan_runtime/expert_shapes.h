@@ -4,6 +4,9 @@
 // `experts` of them, from one that kernels are given. Choices of other experts
 // count for nothing.
 //
+// A token has a row for each of its experts (ExpertGroups); rows behind those
+// are zero.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef PARPLAN_RUNTIME_EXPERT_SHAPES_H
@@ -14,9 +17,62 @@
 namespace parplan {
 namespace runtime {
 
-/// Values [experts, tokens, width].
+/// How rows lie: experts in groups of `experts`, one behind the other, and of a
+/// token `rows` in each, for those of its choices that are there, in their
+/// order, each expert once. Experts count from the first of the rank.
+struct ExpertGroups {
+  int64_t experts = 1, rows = 1;
+
+  /// The row of a token for an expert of the rank; -1: it does not have it.
+  template <typename Index>
+  PARPLAN_DEVICE int64_t findRow(const Index *chosen, int64_t choices,
+                                 int64_t first, int64_t expert) const {
+    const int64_t group = expert / experts;
+    int64_t row = group * rows;
+    for (int64_t j = 0; j < choices; ++j) {
+      const int64_t other = static_cast<int64_t>(chosen[j]) - first;
+      if (other == expert)
+        return row;
+      row += isIn(group, other) && isNew(chosen, j);
+    }
+    return -1;
+  }
+
+  /// The expert that a row of a token is for; -1: none.
+  template <typename Index>
+  PARPLAN_DEVICE int64_t findExpert(const Index *chosen, int64_t choices,
+                                    int64_t first, int64_t row) const {
+    const int64_t group = row / rows;
+    int64_t before = row % rows;
+    for (int64_t j = 0; j < choices; ++j) {
+      const int64_t expert = static_cast<int64_t>(chosen[j]) - first;
+      if (isIn(group, expert) && isNew(chosen, j) && before-- == 0)
+        return expert;
+    }
+    return -1;
+  }
+
+private:
+  PARPLAN_DEVICE bool isIn(int64_t group, int64_t expert) const {
+    return expert >= group * experts && expert < (group + 1) * experts;
+  }
+  template <typename Index>
+  static PARPLAN_DEVICE bool isNew(const Index *chosen, int64_t choice) {
+    for (int64_t j = 0; j < choice; ++j)
+      if (chosen[j] == chosen[choice])
+        return false;
+    return true;
+  }
+};
+
+/// Values [rows, tokens, width].
 struct ExpertShape {
-  int64_t experts, tokens, width, choices;
+  int64_t rows, tokens, width, choices;
+  ExpertGroups groups = {};
+
+  constexpr int64_t experts() const {
+    return rows / groups.rows * groups.experts;
+  }
 };
 
 /// A product for each expert, of the rows of tokens that have it. Tokens are
@@ -24,8 +80,14 @@ struct ExpertShape {
 struct ExpertProductShape {
   int64_t experts, choices;
   bool sumsTokens;
-  int64_t strides[3];   // From expert to expert: of lhs, rhs, out.
+  int64_t strides[3];   // From expert, or row, to the next: of lhs, rhs, out.
   MatmulShape matrices; // Of one expert; no batch.
+  ExpertGroups groups = {};
+
+  /// Of a token.
+  constexpr int64_t rows() const {
+    return experts / groups.experts * groups.rows;
+  }
 
   constexpr int64_t tokens() const {
     return sumsTokens ? matrices.k : matrices.m;
@@ -37,9 +99,10 @@ struct ExpertProductShape {
 };
 
 /// The workspace of a product: how many tokens every expert has (int64), their
-/// numbers [experts, tokens] (int32), and two arrays of rows side by side:
-/// those of lhs, [tokensAtOnce, k], and out, [tokensAtOnce, n]; where tokens
-/// are summed over of lhs, [tokensAtOnce, m], and rhs, [tokensAtOnce, n].
+/// numbers of their rows, row · tokens + token, [experts, tokens] (int32), and
+/// two arrays of rows side by side: those of lhs, [tokensAtOnce, k], and out,
+/// [tokensAtOnce, n]; where tokens are summed over of lhs, [tokensAtOnce, m],
+/// and rhs, [tokensAtOnce, n].
 struct ExpertProductWorkspace {
   int64_t numbersOffset, firstOffset, secondOffset, bytes;
 

@@ -27,6 +27,17 @@ void addScaled(Arithmetic<Element> *sums, const Element *row,
     sums[i] += weight * row[i];
 }
 
+/// The row of a token with the choices `chosen` for one of them; -1: of other
+/// ranks.
+template <typename Index>
+int64_t findRow(const ExpertShape &shape, const Index *chosen, int64_t start,
+                Index choice) {
+  const int64_t e = static_cast<int64_t>(choice) - start;
+  if (e < 0 || e >= shape.experts())
+    return -1;
+  return shape.groups.findRow(chosen, shape.choices, start, e);
+}
+
 /// The sum of rows: rowOf(j) for the choices j, null for none, times
 /// weights[j].
 template <typename Element, typename RowOf>
@@ -70,15 +81,17 @@ void moeDispatch(Stream &stream, Buffers buffers, const Element *tokens,
                  const int64_t *first, Element *out, const ExpertShape &shape) {
   launch(stream, buffers, [=] {
     const int64_t start = first ? *first : 0, choices = shape.choices;
-    for (int64_t e = 0; e < shape.experts; ++e)
+    for (int64_t row = 0; row < shape.rows; ++row)
       for (int64_t t = 0; t < shape.tokens; ++t) {
         const Index *choice = chosen + t * choices;
         const Element *token = tokens + t * shape.width;
-        sumRows(out + (e * shape.tokens + t) * shape.width, shape.width,
+        const int64_t e = shape.groups.findExpert(choice, choices, start, row);
+        sumRows(out + (row * shape.tokens + t) * shape.width, shape.width,
                 choices, weights ? weights + t * choices : nullptr,
                 [&](int64_t j) {
-                  return static_cast<int64_t>(choice[j]) - start == e ? token
-                                                                      : nullptr;
+                  return e >= 0 && static_cast<int64_t>(choice[j]) - start == e
+                             ? token
+                             : nullptr;
                 });
       }
   });
@@ -94,9 +107,9 @@ void moeCombine(Stream &stream, Buffers buffers, const Element *values,
       const Index *choice = chosen + t * choices;
       sumRows(out + t * shape.width, shape.width, choices,
               weights ? weights + t * choices : nullptr, [&](int64_t j) {
-                const int64_t e = static_cast<int64_t>(choice[j]) - start;
-                return e >= 0 && e < shape.experts
-                           ? values + (e * shape.tokens + t) * shape.width
+                const int64_t row = findRow(shape, choice, start, choice[j]);
+                return row >= 0
+                           ? values + (row * shape.tokens + t) * shape.width
                            : nullptr;
               });
     }
@@ -113,12 +126,13 @@ void moeWeightGradient(Stream &stream, Buffers buffers, const Element *values,
     for (int64_t t = 0; t < shape.tokens; ++t)
       for (int64_t j = 0; j < shape.choices; ++j) {
         const int64_t at = t * shape.choices + j;
-        const int64_t e = static_cast<int64_t>(chosen[at]) - start;
+        const int64_t row =
+            findRow(shape, chosen + t * shape.choices, start, chosen[at]);
         // Several sums, so that the loop is one of vectors.
         constexpr int64_t lanes = 16;
         Arithmetic<Element> sums[lanes] = {}, sum = 0;
-        if (e >= 0 && e < shape.experts) {
-          const Element *left = values + (e * shape.tokens + t) * width;
+        if (row >= 0) {
+          const Element *left = values + (row * shape.tokens + t) * width;
           const Element *right = gradient + t * width;
           int64_t i = 0;
           for (; i + lanes <= width; i += lanes)

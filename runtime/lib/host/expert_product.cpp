@@ -17,38 +17,42 @@ namespace runtime {
 
 namespace {
 
-/// A matrix of which some rows are meant, of any strides.
+/// Rows of tokens [rows, tokens, columns] of any strides, by their number
+/// row · tokens + token.
 template <typename Element> struct Rows {
   Element *data;
-  int64_t rowStride, columnStride, columns;
+  int64_t tokens, rowStride, tokenStride, columnStride, columns;
 
   /// Calls `visit(element, position)` for the columns of a row.
-  template <typename Visit> void forEach(int64_t row, Visit visit) const {
-    Element *from = data + row * rowStride;
+  template <typename Visit> void forEach(int64_t number, Visit visit) const {
+    Element *from = getRow(number);
     for (int64_t column = 0; column < columns; ++column)
       visit(from[column * columnStride], column);
   }
-  void copyOut(int64_t row, std::remove_const_t<Element> *to) const {
+  void copyOut(int64_t number, std::remove_const_t<Element> *to) const {
     if (columnStride == 1)
-      std::memcpy(static_cast<void *>(to), data + row * rowStride, bytes());
+      std::memcpy(static_cast<void *>(to), getRow(number), bytes());
     else
-      forEach(row, [&](const Element &element, int64_t column) {
+      forEach(number, [&](const Element &element, int64_t column) {
         to[column] = element;
       });
   }
-  void copyIn(int64_t row, const Element *from) const {
+  void copyIn(int64_t number, const Element *from) const {
     if (columnStride == 1)
-      std::memcpy(static_cast<void *>(data + row * rowStride), from, bytes());
+      std::memcpy(static_cast<void *>(getRow(number)), from, bytes());
     else
-      forEach(row, [&](Element &element, int64_t column) {
+      forEach(number, [&](Element &element, int64_t column) {
         element = from[column];
       });
   }
-  void clear(int64_t row) const {
-    forEach(row, [](Element &element, int64_t) { element = Element(0); });
+  void clear(int64_t number) const {
+    forEach(number, [](Element &element, int64_t) { element = Element(0); });
   }
 
 private:
+  Element *getRow(int64_t number) const {
+    return data + number / tokens * rowStride + number % tokens * tokenStride;
+  }
   size_t bytes() const {
     return static_cast<size_t>(columns) * sizeof(Element);
   }
@@ -67,17 +71,20 @@ public:
   }
 
   template <typename Index> void run(const Index *chosen, int64_t start) {
+    const int64_t tokens = shape.tokens();
+    for (int64_t row = 0;
+         row < shape.rows() && !shape.sumsTokens && !s.accumulate; ++row)
+      for (int64_t token = 0; token < tokens; ++token)
+        if (shape.groups.findExpert(chosen + token * shape.choices,
+                                    shape.choices, start, row) < 0)
+          getOutputRows().clear(row * tokens + token);
     for (int64_t expert = 0; expert < shape.experts; ++expert) {
       int64_t count = 0;
-      for (int64_t token = 0; token < shape.tokens(); ++token) {
-        const Index *choices = chosen + token * shape.choices;
-        const bool has =
-            std::any_of(choices, choices + shape.choices, [&](Index choice) {
-              return static_cast<int64_t>(choice) == start + expert;
-            });
-        if (has)
-          numbers[count++] = static_cast<int32_t>(token);
-      }
+      for (int64_t token = 0; token < tokens; ++token)
+        if (const int64_t row = shape.groups.findRow(
+                chosen + token * shape.choices, shape.choices, start, expert);
+            row >= 0)
+          numbers[count++] = static_cast<int32_t>(row * tokens + token);
       if (shape.sumsTokens)
         sumRows(expert, count);
       else
@@ -86,16 +93,14 @@ public:
   }
 
 private:
+  Rows<Element> getOutputRows() const {
+    return {out, s.m, shape.strides[2], s.outRowStride, s.outColumnStride, s.n};
+  }
+
   void multiplyRows(int64_t expert, int64_t count) {
-    const Rows<const Element> from = {lhs + expert * shape.strides[0],
-                                      s.lhsRowStride, s.lhsColumnStride, s.k};
-    const Rows<Element> to = {out + expert * shape.strides[2], s.outRowStride,
-                              s.outColumnStride, s.n};
-    for (int64_t row = 0, next = 0; row < s.m && !s.accumulate; ++row)
-      if (next < count && numbers[next] == row)
-        ++next;
-      else
-        to.clear(row);
+    const Rows<const Element> from = {
+        lhs, s.m, shape.strides[0], s.lhsRowStride, s.lhsColumnStride, s.k};
+    const Rows<Element> to = getOutputRows();
     for (int64_t begin = 0; begin < count; begin += shape.tokensAtOnce()) {
       const int64_t rows = std::min(count - begin, shape.tokensAtOnce());
       for (int64_t row = 0; row < rows; ++row)
@@ -111,14 +116,15 @@ private:
   }
 
   void sumRows(int64_t expert, int64_t count) {
-    const Rows<const Element> left = {lhs + expert * shape.strides[0],
-                                      s.lhsColumnStride, s.lhsRowStride, s.m};
-    const Rows<const Element> right = {rhs + expert * shape.strides[1],
-                                       s.rhsRowStride, s.rhsColumnStride, s.n};
+    const Rows<const Element> left = {
+        lhs, s.k, shape.strides[0], s.lhsColumnStride, s.lhsRowStride, s.m};
+    const Rows<const Element> right = {
+        rhs, s.k, shape.strides[1], s.rhsRowStride, s.rhsColumnStride, s.n};
     Element *sums = out + expert * shape.strides[2];
     if (count == 0 && !s.accumulate)
       for (int64_t row = 0; row < s.m; ++row)
-        Rows<Element>{sums, s.outRowStride, s.outColumnStride, s.n}.clear(row);
+        for (int64_t column = 0; column < s.n; ++column)
+          sums[row * s.outRowStride + column * s.outColumnStride] = Element(0);
     for (int64_t begin = 0; begin < count; begin += shape.tokensAtOnce()) {
       const int64_t tokens = std::min(count - begin, shape.tokensAtOnce());
       for (int64_t token = 0; token < tokens; ++token) {

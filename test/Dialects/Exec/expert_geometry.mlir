@@ -4,7 +4,7 @@ exec.program @sizes mesh <["ep0"=2 expert]> arena 640 events 0 {
   %x = exec.buffer input at 0 live -1 to 1 block <"x" dims [4 over <> stride 8, 8 over <> stride 1]> : <4x8xf32>
   %i = exec.buffer input at 128 live -1 to 1 block <"i" dims [4 over <> stride 2, 2 over <> stride 1]> : <4x2xi64>
   %y = exec.buffer output at 256 live 0 to 1 block <"y" dims [3 over <> stride 32, 4 over <> stride 8, 8 over <> stride 1]> : <3x4x8xf32>
-  // expected-error@+1 {{needs the sizes experts, tokens, width, experts per token (E9)}}
+  // expected-error@+1 {{needs the sizes rows, tokens, width, experts per token (E9)}}
   exec.moe_dispatch %x, %i into %y shape [3, 4, 8] : <4x8xf32>, <4x2xi64>, <3x4x8xf32>
 }
 
@@ -96,4 +96,39 @@ exec.program @workspace_of_a_product mesh <["ep0"=2 expert]> arena 2304 events 0
   %s = exec.buffer workspace at 768 live 0 to 1 : <512xi8>
   // expected-error@+1 {{has 512 bytes of workspace, not 1024 (E9)}}
   exec.moe_matmul %x[8, 1], %w[2, 1], %i workspace %s : !exec.buffer<512xi8> into %y[2, 1] sizes [3, 2] shape [4, 2, 8] experts [32, 16, 8] : <3x4x8xf32>, <3x8x2xf32>, <4x2xi64>, <3x4x2xf32>
+}
+
+// -----
+
+// Two experts of a token may be in the group, and have one row.
+exec.program @rows_of_a_group mesh <["ep0"=2 expert]> arena 640 events 0 {
+  %x = exec.buffer input at 0 live -1 to 1 block <"x" dims [4 over <> stride 8, 8 over <> stride 1]> : <4x8xf32>
+  %i = exec.buffer input at 128 live -1 to 1 block <"i" dims [4 over <> stride 2, 2 over <> stride 1]> : <4x2xi64>
+  %y = exec.buffer output at 256 live 0 to 1 block <"y" dims [3 over <> stride 32, 4 over <> stride 8, 8 over <> stride 1]> : <3x4x8xf32>
+  // expected-error@+1 {{has 3 rows of tokens with 2 experts, which are no groups of rows for them (E9)}}
+  exec.moe_dispatch %x, %i into %y shape [3, 4, 8, 2] {groups = array<i64: 4, 1>} : <4x8xf32>, <4x2xi64>, <3x4x8xf32>
+}
+
+// -----
+
+exec.program @groups_of_a_product mesh <["ep0"=2 expert]> arena 2304 events 0 {
+  %x = exec.buffer input at 0 live -1 to 1 block <"x" dims [3 over <> stride 32, 4 over <> stride 8, 8 over <> stride 1]> : <3x4x8xf32>
+  %w = exec.buffer input at 384 live -1 to 1 block <"w" dims [3 over <> stride 16, 8 over <> stride 2, 2 over <> stride 1]> : <3x8x2xf32>
+  %i = exec.buffer input at 576 live -1 to 1 block <"i" dims [4 over <> stride 2, 2 over <> stride 1]> : <4x2xi64>
+  %y = exec.buffer output at 640 live 0 to 1 block <"y" dims [3 over <> stride 8, 4 over <> stride 2, 2 over <> stride 1]> : <3x4x2xf32>
+  %s = exec.buffer workspace at 768 live 0 to 1 : <1024xi8>
+  // expected-error@+1 {{has experts that are no groups (E9)}}
+  exec.moe_matmul %x[8, 1], %w[2, 1], %i workspace %s : !exec.buffer<1024xi8> into %y[2, 1] sizes [3, 2] shape [4, 2, 8] experts [32, 16, 8] {groups = array<i64: 2, 2>} : <3x4x8xf32>, <3x8x2xf32>, <4x2xi64>, <3x4x2xf32>
+}
+
+// -----
+
+exec.program @numbers_of_rows mesh <["ep0"=2 expert]> arena 2304 events 0 {
+  %x = exec.buffer input at 0 live -1 to 1 block <"x" dims [3 over <> stride 32, 4 over <> stride 8, 8 over <> stride 1]> : <3x4x8xf32>
+  %w = exec.buffer input at 384 live -1 to 1 block <"w" dims [3 over <> stride 16, 8 over <> stride 2, 2 over <> stride 1]> : <3x8x2xf32>
+  %i = exec.buffer input at 576 live -1 to 1 block <"i" dims [4 over <> stride 2, 2 over <> stride 1]> : <4x2xi64>
+  %y = exec.buffer output at 640 live 0 to 1 block <"y" dims [3 over <> stride 8, 4 over <> stride 2, 2 over <> stride 1]> : <3x4x2xf32>
+  %s = exec.buffer workspace at 768 live 0 to 1 : <1024xi8>
+  // expected-error@+1 {{has more than 2^31 rows (E9)}}
+  exec.moe_matmul %x[8, 1], %w[2, 1], %i workspace %s : !exec.buffer<1024xi8> into %y[2, 1] sizes [3, 2] shape [1000000000, 2, 8] experts [32, 16, 8] : <3x4x8xf32>, <3x8x2xf32>, <4x2xi64>, <3x4x2xf32>
 }

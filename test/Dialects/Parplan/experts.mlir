@@ -29,3 +29,15 @@ func.func @several_token_dimensions(%x: tensor<2x3x8xf64>, %i: tensor<2x3x1xi32>
   %1 = parplan.moe_combine %0, %i : tensor<5x2x3x8xf64>, tensor<2x3x1xi32>
   return %1 : tensor<2x3x8xf64>
 }
+
+// Two groups of four experts, with a row for each of a token's two.
+// CHECK-LABEL: func.func @groups
+func.func @groups(%x: tensor<7x8xf32>, %i: tensor<7x2xi64>, %w: tensor<8x8x6xf32>) -> tensor<8x8x6xf32> {
+  // CHECK: parplan.moe_dispatch %{{.*}}, %{{.*}} groups [4, 2] : tensor<7x8xf32>, tensor<7x2xi64> to tensor<4x7x8xf32>
+  %0 = parplan.moe_dispatch %x, %i groups [4, 2] : tensor<7x8xf32>, tensor<7x2xi64> to tensor<4x7x8xf32>
+  // CHECK: parplan.matmul "etk,ekn->etn" %{{.*}} groups [4, 2] : tensor<4x7x8xf32>, tensor<8x8x6xf32>
+  %1 = parplan.matmul "etk,ekn->etn" %0, %w experts %i : tensor<7x2xi64> of 8 tokens "t" groups [4, 2] : tensor<4x7x8xf32>, tensor<8x8x6xf32>
+  // CHECK: parplan.matmul "etk,etn->ekn" %{{.*}} groups [4, 2] : tensor<4x7x8xf32>, tensor<4x7x6xf32>
+  %2 = parplan.matmul "etk,etn->ekn" %0, %1 experts %i : tensor<7x2xi64> of 8 tokens "t" groups [4, 2] : tensor<4x7x8xf32>, tensor<4x7x6xf32>
+  return %2 : tensor<8x8x6xf32>
+}

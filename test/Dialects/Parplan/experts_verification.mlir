@@ -127,3 +127,59 @@ func.func @experts_of_no_tokens(%x: tensor<4x7x8xf32>, %w: tensor<4x8x6xf32>, %i
   %0 = "parplan.matmul"(%x, %w, %i) <{expert_count = 4 : i64, operandSegmentSizes = array<i32: 1, 1, 1, 0>, spec = "etk,ekn->etn"}> : (tensor<4x7x8xf32>, tensor<4x8x6xf32>, tensor<7x2xi64>) -> tensor<4x7x6xf32>
   return
 }
+
+// -----
+
+func.func @no_pair_of_groups(%x: tensor<7x8xf32>, %i: tensor<7x2xi64>) {
+  // expected-error@+1 {{needs groups [experts, rows], each at least 1}}
+  %0 = parplan.moe_dispatch %x, %i groups [4] : tensor<7x8xf32>, tensor<7x2xi64> to tensor<4x7x8xf32>
+  return
+}
+
+// -----
+
+func.func @too_few_rows_of_a_group(%x: tensor<7x8xf32>, %i: tensor<7x2xi64>) {
+  // expected-error@+1 {{has 1 rows in a group of 4 experts for tokens with 2}}
+  %0 = parplan.moe_dispatch %x, %i groups [4, 1] : tensor<7x8xf32>, tensor<7x2xi64> to tensor<4x7x8xf32>
+  return
+}
+
+// -----
+
+func.func @no_whole_groups(%y: tensor<5x7x8xf32>, %i: tensor<7x2xi64>) {
+  // expected-error@+1 {{has 5 rows for groups of 2}}
+  %0 = parplan.moe_combine %y, %i groups [4, 2] : tensor<5x7x8xf32>, tensor<7x2xi64>
+  return
+}
+
+// -----
+
+func.func @groups_of_no_rows(%x: tensor<4x7x8xf32>, %w: tensor<4x8x6xf32>) {
+  // expected-error@+1 {{has some of experts, tokens and the number of all experts, and not the others}}
+  %0 = parplan.matmul "etk,ekn->etn" %x, %w groups [4, 2] : tensor<4x7x8xf32>, tensor<4x8x6xf32>
+  return
+}
+
+// -----
+
+func.func @other_number_of_groups(%x: tensor<4x7x8xf32>, %w: tensor<4x8x6xf32>, %i: tensor<7x2xi64>) {
+  // expected-error@+1 {{'e' has 2 and 1 groups}}
+  %0 = parplan.matmul "etk,ekn->etn" %x, %w experts %i : tensor<7x2xi64> of 8 tokens "t" groups [4, 2] : tensor<4x7x8xf32>, tensor<4x8x6xf32>
+  return
+}
+
+// -----
+
+func.func @experts_in_no_whole_groups(%x: tensor<4x7x8xf32>, %w: tensor<6x8x6xf32>, %i: tensor<7x2xi64>) {
+  // expected-error@+1 {{'e' has 6 elements in groups of 4}}
+  %0 = parplan.matmul "etk,ekn->etn" %x, %w experts %i : tensor<7x2xi64> of 8 tokens "t" groups [4, 2] : tensor<4x7x8xf32>, tensor<6x8x6xf32>
+  return
+}
+
+// -----
+
+func.func @too_few_rows_of_a_product(%x: tensor<2x7x8xf32>, %w: tensor<8x8x6xf32>, %i: tensor<7x2xi64>) {
+  // expected-error@+1 {{has 2 rows in groups of 1 for 2 of 4 experts of a group}}
+  %0 = parplan.matmul "etk,ekn->etn" %x, %w experts %i : tensor<7x2xi64> of 8 tokens "t" groups [4, 1] : tensor<2x7x8xf32>, tensor<8x8x6xf32>
+  return
+}

@@ -86,3 +86,21 @@ func.func @combines_pending_answers(
   %y = parplan.moe_combine %answers, %i {parplan.factors = #parplan.factors<@mesh, {}, pending = {"p"}, operand = 0>, parplan.shardings = [#parplan.sharding<@mesh, [{}, {}]>]} : tensor<4x10x8xf32>, tensor<10x2xi64>
   return %y : tensor<10x8xf32>
 }
+
+// -----
+
+parplan.mesh @mesh <["p"=2 expert]>
+
+// Ranks have a group of four experts each, which begin at four times the group.
+// CHECK-LABEL: func.func @groups_of_ranks
+// CHECK: %[[GROUP:.*]] = parplan.block_start 2 axes <"p">
+// CHECK: %[[FOUR:.*]] = parplan.constant dense<4>
+// CHECK: %[[FIRST:.*]] = parplan.mul %[[GROUP]], %[[FOUR]]
+// CHECK: parplan.moe_dispatch %{{.*}}, %{{.*}} first %[[FIRST]] : tensor<i64> groups [4, 2] {{.*}} to tensor<2x10x8xf32>
+func.func @groups_of_ranks(
+    %x: tensor<10x8xf32> {parplan.sharding = #parplan.sharding<@mesh, [{}, {}]>},
+    %i: tensor<10x2xi64> {parplan.sharding = #parplan.sharding<@mesh, [{}, {}]>})
+    -> (tensor<4x10x8xf32> {parplan.sharding = #parplan.sharding<@mesh, [{"p"}, {}, {}]>}) {
+  %rows = parplan.moe_dispatch %x, %i groups [4, 2] {parplan.factors = #parplan.factors<@mesh, {e = ["p"]}>, parplan.shardings = [#parplan.sharding<@mesh, [{"p"}, {}, {}]>]} : tensor<10x8xf32>, tensor<10x2xi64> to tensor<4x10x8xf32>
+  return %rows : tensor<4x10x8xf32>
+}

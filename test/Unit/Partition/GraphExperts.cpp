@@ -27,6 +27,8 @@ public:
     int64_t beyond = grower.random.chance(30);
     experts = grower.makeIndices(choices, -beyond, count - 1 + beyond);
     perToken = static_cast<double>(choices.back());
+    if (grower.random.chance(50))
+      drawGroups(choices.back());
     if (grower.random.chance(60))
       weights = grower.makeReal(choices);
   }
@@ -53,6 +55,21 @@ public:
   }
 
 private:
+  /// Groups of equally many experts, with a row for each that a token may have
+  /// there, and perhaps one for none.
+  void drawGroups(int64_t choices) {
+    do
+      groups.experts = grower.random.between(1, count);
+    while (count % groups.experts != 0);
+    groups.rows = std::min(groups.experts, choices);
+    if (grower.random.chance(20))
+      ++groups.rows;
+  }
+
+  DenseI64ArrayAttr getGroups() const {
+    return groups.write(grower.builder.getContext());
+  }
+
   double scale(bool isWeighted) const {
     return perToken *
            (isWeighted && weights ? grower.getRange(weights).bound : 1);
@@ -62,24 +79,24 @@ private:
 
   Value dispatch(Value rows, bool isWeighted) {
     Shape shape(GraphGrower::getShape(rows));
-    shape.insert(shape.begin(), count);
+    shape.insert(shape.begin(), count / groups.experts * groups.rows);
     return grower.create<MoeDispatchOp>(
         RankedTensorType::get(shape, grower.getReal()), rows, experts,
-        isWeighted ? weights : Value(), /*first_expert=*/Value());
+        isWeighted ? weights : Value(), /*first_expert=*/Value(), getGroups());
   }
 
   /// A product of all rows, or of those that count.
   Value multiply(Value lhs, Value rhs, const std::string &spec,
                  const std::string &letters) {
     std::optional<ExpertRows> counting;
-    if (grower.random.chance(60))
-      counting = ExpertRows{experts, /*first=*/Value(), letters, count};
+    if (getGroups() || grower.random.chance(60))
+      counting = ExpertRows{experts, /*first=*/Value(), letters, count, groups};
     return grower.create<MatmulOp>(lhs, rhs, spec, counting);
   }
 
   Value combine(Value answers) {
     return grower.create<MoeCombineOp>(answers, experts, weights,
-                                       /*first_expert=*/Value());
+                                       /*first_expert=*/Value(), getGroups());
   }
 
   /// What differentiation builds.
@@ -90,7 +107,8 @@ private:
     double gradientBound = grower.getRange(gradient).bound;
     if (weights)
       grower.add(grower.create<MoeWeightGradientOp>(answers, gradient, experts,
-                                                    /*first_expert=*/Value()),
+                                                    /*first_expert=*/Value(),
+                                                    getGroups()),
                  bound * gradientBound * static_cast<double>(shape.back()),
                  isExact);
     Value back = dispatch(gradient, /*isWeighted=*/true);
@@ -108,13 +126,15 @@ private:
         grower.getRange(matrices).bound * static_cast<double>(shape.back());
     note(inner, gradientBound, true);
     grower.add(grower.create<MoeCombineOp>(inner, experts, /*weights=*/Value(),
-                                           /*first_expert=*/Value()),
+                                           /*first_expert=*/Value(),
+                                           getGroups()),
                gradientBound * perToken, true);
   }
 
   GraphGrower &grower;
   Value tokens;
   int64_t count;
+  ExpertGroups groups;
   Value experts, weights;
   double perToken;
 };

@@ -192,6 +192,54 @@ TEST(Experts, AreSplitWhereTheyAreAndSamplesElsewhere) {
   EXPECT_EQ(result.evaluation.parameterBytes, 4 * 16 * 16 * 4 / 2);
 }
 
+TEST(ExpertGroups, AreThoseOfRanksWhereTheySaveRows) {
+  PlanningProblem problem = makeMixture(4);
+  // In groups of four, or of two, one row in place of four or two.
+  problem.ops[1].experts = 4;
+  problem.ops[1].chosenExperts = 1;
+  PlanRequest request = makeRequest(8);
+  EXPECT_EQ(getExpertGroups(problem, request, 1), 1);
+  EXPECT_EQ(getExpertGroups(problem, request, 2), 2);
+  // Every expert has a row with four ranks, and with three.
+  EXPECT_EQ(getExpertGroups(problem, request, 4), 4);
+  EXPECT_EQ(getExpertGroups(problem, request, 3), 4);
+  // Every expert has one in any case: there is one step.
+  problem.ops[1].chosenExperts = 4;
+  EXPECT_EQ(getExpertGroups(problem, request, 1), 1);
+  EXPECT_EQ(getExpertGroups(problem, request, 2), 1);
+  request.expertSize = 2;
+  EXPECT_EQ(getExpertGroups(problem, request, 2), 2);
+}
+
+TEST(ExpertGroups, AreThoseOfTheStepThatAJointSearchPlans) {
+  PlanningProblem ofOneGroup = makeMixture(4);
+  ofOneGroup.ops[1].experts = 4;
+  ofOneGroup.ops[1].chosenExperts = 1;
+  // More rows take longer.
+  PlanningProblem ofGroups = makeMixture(4);
+  ofGroups.ops[2].work.flops.front().coefficient *= 2;
+  StepProblems steps = {{1},
+                        [&](int64_t) { return std::optional(ofOneGroup); }};
+  std::vector<int64_t> asked;
+  steps.inGroups = [&](int64_t groups) {
+    asked.push_back(groups);
+    return StepProblems{{1}, [&](int64_t) { return std::optional(ofGroups); }};
+  };
+  // A device has not the memory for all experts.
+  PlanRequest request = makeRequest(4);
+  request.tensorSize = 1;
+  request.memoryLimitBytes = 4000;
+  FoundPlan found = findPlan(steps, request, SimpleCosts());
+  ASSERT_TRUE(found.result.answer);
+  EXPECT_EQ(asked, std::vector<int64_t>{4});
+  EXPECT_EQ(getExpertRanks(found.result.answer->mesh), 4);
+  EXPECT_EQ(verifyAnswer(ofGroups, *found.result.answer),
+            std::vector<std::string>());
+  EXPECT_EQ(found.result.evaluation.stepTimeSeconds,
+            evaluatePlan(ofGroups, *found.result.answer, SimpleCosts())
+                .stepTimeSeconds);
+}
+
 TEST(ContextSizes, AreThoseOfOnePositionOfThePipeline) {
   PlanningProblem problem = makeAttention(2, 16, 4, /*keyHeads=*/2);
   // Two samples for four ranks, or for the two of each position.

@@ -21,6 +21,23 @@ TEST(ListCandidates, HasAsFewMicroBatchesAsFit) {
                                                   {4, 2, resorts}}}));
 }
 
+TEST(ListCandidates, HasEveryNumberOfRanksOfExperts) {
+  std::vector<CandidateRound> rounds = listCandidates(
+      {1}, 1, /*positions=*/1, /*isTraining=*/true, /*experts=*/{1, 4});
+  EXPECT_EQ(rounds.front(), CandidateRound({{1, 1, SearchEffort::usual, 1},
+                                            {1, 1, SearchEffort::usual, 4}}));
+}
+
+TEST(PlanCandidate, IsOfTheRanksOfExpertsOfItsPlan) {
+  PlanningAnswer answer;
+  PlanCandidate joint{PlanCandidate::any};
+  EXPECT_EQ(joint.getOf(8, answer), PlanCandidate({8}));
+  answer.mesh =
+      Mesh({{"dp0", 2, AxisRole::data}, {"ep0", 4, AxisRole::expert}});
+  EXPECT_EQ(joint.getOf(8, answer),
+            PlanCandidate({8, 1, SearchEffort::usual, 4}));
+}
+
 TEST(ListCandidates, ComparesNumbersOfMicroBatchesOfAPipeline) {
   auto getFirst = [](llvm::ArrayRef<int64_t> counts, bool isTraining) {
     std::vector<CandidateRound> rounds =

@@ -2,9 +2,10 @@
 //
 // Part of parplan. Router's choice, dispatch, a product per expert of the rows
 // of its tokens, combine; forward and backward. Tokens and the matrices of
-// experts rest split over p. Every expert has a slot for every token, so
+// experts rest split over p. Every expert has a slot for every token, or every
+// group of experts, those of a rank, as many as a token may have there; so
 // nothing is dropped: the capacity of a pair of ranks is C = ceil(e / p) ceil(t
-// / p) rows.
+// / p) rows, or min(k, e / p) ceil(t / p).
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,9 +23,19 @@ namespace {
 /// Tokens [t, d], of which each goes to k of e experts; matrices [e, d, f].
 struct ExpertSizes {
   int64_t p, t, d, f, e, k;
+  /// In a group for each rank, which all have equally many.
+  bool isGrouped = false;
 
+  ExpertGroups groups() const {
+    return isGrouped ? ExpertGroups{e / p, std::min(k, e / p)} : ExpertGroups();
+  }
+  /// Of a token on one rank, and on all.
+  int64_t rowsOfRank() const {
+    return isGrouped ? groups().rows : ceilDivide(e, p);
+  }
+  int64_t rows() const { return isGrouped ? p * rowsOfRank() : e; }
   /// Rows that a rank exchanges with all others.
-  int64_t slots() const { return p * ceilDivide(e, p) * ceilDivide(t, p); }
+  int64_t slots() const { return p * rowsOfRank() * ceilDivide(t, p); }
   int64_t padded() const { return p * ceilDivide(t, p); }
 };
 
@@ -66,8 +77,8 @@ constexpr ExpertForm forms[] = {
            2 * (s.p - 1) * (s.slots() * (s.d + s.f) + s.padded() * s.k), s.p);
      },
      [](const ExpertSizes &s) {
-       return std::max(ceilDivide(s.e, s.p) * s.t * s.d + s.t * s.k,
-                       s.e * ceilDivide(s.t, s.p) * s.f);
+       return std::max(s.rowsOfRank() * s.t * s.d + s.t * s.k,
+                       s.rows() * ceilDivide(s.t, s.p) * s.f);
      }},
     // All tokens and the router's choices to all ranks.
     {"Gathered", "e:p",
@@ -88,7 +99,8 @@ constexpr ExpertForm forms[] = {
 
 Step makeStep(const ExpertForm &form, const ExpertSizes &sizes,
               bool withBackward, Random &random) {
-  auto [p, t, d, f, e, k] = sizes;
+  auto [p, t, d, f, e, k, isGrouped] = sizes;
+  int64_t r = sizes.rows();
   StepBuilder step(Mesh({{"p", p, AxisRole::expert}}), random);
   Type real = step.builder.getF32Type();
   Layout tokens = {"td", "t:p"}, routing = {"tk", "t:p"};
@@ -102,26 +114,27 @@ Step makeStep(const ExpertForm &form, const ExpertSizes &sizes,
   Value weights = step.addInput({t, k}, routing);
   Value w = step.addParameter("w", {e, d, f}, {"edf", "e:p"});
 
+  DenseI64ArrayAttr groups = sizes.groups().write(step.builder.getContext());
   std::optional<ExpertRows> rows =
-      ExpertRows{chosen, /*first=*/Value(), "t", e};
+      ExpertRows{chosen, /*first=*/Value(), "t", e, sizes.groups()};
   Value sent = step.add<MoeDispatchOp>(form.factors, {slots}, roles::forward,
-                                       RankedTensorType::get({e, t, d}, real),
-                                       x, chosen, Value(), Value());
+                                       RankedTensorType::get({r, t, d}, real),
+                                       x, chosen, Value(), Value(), groups);
   Value made = step.add<MatmulOp>("e:p", {answers}, roles::forward, sent, w,
                                   "etd,edf->etf", rows);
   Value y = step.add<MoeCombineOp>(form.factors, {tokens}, roles::forward, made,
-                                   chosen, weights, Value());
+                                   chosen, weights, Value(), groups);
   step.addResult(y, tokens);
   if (!withBackward)
     return step.finish();
 
   Value ofMade =
       step.add<MoeDispatchOp>(form.factors, {slots}, roles::inputGradient,
-                              RankedTensorType::get({e, t, f}, real), gradient,
-                              chosen, weights, Value());
-  Value ofWeights = step.add<MoeWeightGradientOp>(form.factors, {routing},
-                                                  roles::inputGradient, made,
-                                                  gradient, chosen, Value());
+                              RankedTensorType::get({r, t, f}, real), gradient,
+                              chosen, weights, Value(), groups);
+  Value ofWeights = step.add<MoeWeightGradientOp>(
+      form.factors, {routing}, roles::inputGradient, made, gradient, chosen,
+      Value(), groups);
   Value ofMatrices =
       step.add<MatmulOp>("e:p", {{"edf", "e:p"}}, roles::weightGradient, sent,
                          ofMade, "etd,etf->edf", rows);
@@ -129,7 +142,7 @@ Step makeStep(const ExpertForm &form, const ExpertSizes &sizes,
                                     ofMade, w, "etf,edf->etd", rows);
   Value ofX =
       step.add<MoeCombineOp>(form.factors, {tokens}, roles::inputGradient,
-                             ofSent, chosen, Value(), Value());
+                             ofSent, chosen, Value(), Value(), groups);
   step.addResult(ofX, tokens);
   step.addResult(ofWeights, routing);
   step.addNewValue(ofMatrices, "w", {"edf", "e:p"});
@@ -149,7 +162,8 @@ TEST_P(Experts, GetTheirTokens) {
                          draw(random, 1, 5),
                          draw(random, 1, 5),
                          drawSize(mesh, dividing, random),
-                         draw(random, 1, 3)};
+                         draw(random, 1, 3),
+                         dividing && i % 4 == 0};
     Step ahead = makeStep(form, sizes, false, random);
     Step whole = makeStep(form, sizes, true, random);
     std::string fault;
