@@ -92,7 +92,7 @@ LogicalResult MoeMatmulOp::verifyGeometry() {
   // Kernels number rows of tokens in 32 bits.
   if (rowCount * (getSumsTokens() ? k : m) >
       std::numeric_limits<int32_t>::max())
-    return emitOpError("has more than 2^31 rows (E9)");
+    return emitOpError("has 2^31 rows or more (E9)");
   auto check = [&](Value buffer, bool hasTokens, int64_t rows, int64_t columns,
                    ArrayRef<int64_t> strides, int64_t expertStride,
                    StringRef name) {

@@ -19,8 +19,14 @@ bool dependsOnExperts(Operation *op) {
   return isa<MoeDispatchOp, MoeCombineOp, MoeWeightGradientOp>(op);
 }
 
+/// Whether groups are a pair of sizes.
+static bool areWhole(ArrayRef<int64_t> groups) {
+  return groups.size() == 2 && groups[0] >= 1 && groups[1] >= 1;
+}
+
 ExpertGroups ExpertGroups::read(std::optional<ArrayRef<int64_t>> groups) {
-  return groups ? ExpertGroups{(*groups)[0], (*groups)[1]} : ExpertGroups();
+  return groups && areWhole(*groups) ? ExpertGroups{(*groups)[0], (*groups)[1]}
+                                     : ExpertGroups();
 }
 
 DenseI64ArrayAttr ExpertGroups::write(MLIRContext *context) const {
@@ -32,6 +38,10 @@ DenseI64ArrayAttr ExpertGroups::write(MLIRContext *context) const {
 double ExpertRows::getShare() const {
   return std::min(1.0, static_cast<double>(getShape(experts).back()) /
                            static_cast<double>(expertCount));
+}
+
+int64_t ExpertRows::getGroupSize(StringRef letters) const {
+  return letters.contains(tokens) ? groups.rows : groups.experts;
 }
 
 bool ExpertRows::areSummed(const MatmulSpec &spec) const {
@@ -76,7 +86,7 @@ LogicalResult verifyGroups(std::optional<Location> location,
                            int64_t choices, int64_t rowCount) {
   if (!groups)
     return success();
-  if (groups->size() != 2 || (*groups)[0] < 1 || (*groups)[1] < 1)
+  if (!areWhole(*groups))
     return emitOptionalError(location, "needs groups [experts, rows], each at "
                                        "least 1");
   auto [experts, rows] = ExpertGroups::read(groups);
@@ -116,12 +126,10 @@ LogicalResult verifyRows(Operation *op, const MatmulSpec &spec, Value lhs,
            << printShape(choices) << " for tokens of shape "
            << printShape(expected);
   int64_t rowCount = type.getDimSize(spec.lhs.find(spec.findCommon()));
-  if (rows->groups.rows < std::min(choices.back(), rows->groups.experts) ||
-      rowCount % rows->groups.rows != 0)
-    return op->emitOpError("has ")
-           << rowCount << " rows in groups of " << rows->groups.rows << " for "
-           << choices.back() << " of " << rows->groups.experts
-           << " experts of a group";
+  std::array<int64_t, 2> groups = {rows->groups.experts, rows->groups.rows};
+  if (failed(verifyGroups(op->getLoc(), ArrayRef(groups), choices.back(),
+                          rowCount)))
+    return failure();
   int64_t experts = rows->countExperts(spec, type.getShape());
   if (rows->expertCount < std::max<int64_t>(experts, 1))
     return op->emitOpError("has rows of ")

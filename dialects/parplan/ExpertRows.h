@@ -52,6 +52,10 @@ llvm::LogicalResult verifyRows(mlir::Operation *op, const MatmulSpec &spec,
 /// Reports the rows of a product, or what it has of them without the rest.
 template <typename Product>
 llvm::LogicalResult verifyRows(Product op, const MatmulSpec &spec) {
+  // As a pair; the rest is said of the rows.
+  if (failed(verifyGroups(op.getLoc(), op.getGroups(), /*choices=*/1,
+                          /*rowCount=*/0)))
+    return mlir::failure();
   bool isWhole = readRows(op).has_value();
   if (!isWhole && (op.getExperts() || op.getFirstExpert() || op.getTokens() ||
                    op.getExpertCount() || op.getGroups()))

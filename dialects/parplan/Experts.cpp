@@ -9,8 +9,6 @@
 #include "dialects/parplan/ExpertRows.h"
 #include "dialects/parplan/RuleBuilder.h"
 
-#include "parplan/Support/Check.h"
-
 using namespace mlir;
 
 namespace parplan {
@@ -119,13 +117,68 @@ static OpWork getRoutingWork(const TensorFactors &tokens,
   return work;
 }
 
-/// [e, *t, 1]: what the token gives to, or takes from, every expert.
-static Value composeShares(ComposeHelper &compose, int64_t expertCount,
-                           Value experts, Value weights, Value first,
-                           Type element) {
+/// [*t, k]: the row that a choice has in its group, as a float; where it is no
+/// expert of the block, none of the rows.
+static Value composeRows(ComposeHelper &compose, ExpertGroups groups,
+                         Value experts, Value first) {
+  MLIRContext *context = experts.getContext();
+  Type real = Float32Type::get(context);
+  Shape shape(getShape(experts));
+  auto tokens = static_cast<int64_t>(shape.size()) - 1;
+  Shape own(shape), other(shape);
+  own.push_back(1);
+  other.insert(other.end() - 1, 1);
+  // [*t, k, k] of two choices of a token, summed over the second one.
+  auto compare = [&](Value value) {
+    Value equal = compose.create<CompareOp>(ComparePredicate::eq,
+                                            compose.reshape(value, own),
+                                            compose.reshape(value, other));
+    return compose.castTo(equal, real);
+  };
+  auto multiply = [&](Value one, Value two) -> Value {
+    return compose.create<MulOp>(one, two);
+  };
+  auto sum = [&](Value value) {
+    return compose.reshape(
+        compose.reduce(ReduceKind::sum, value, int64_t{tokens + 1}), shape);
+  };
+  auto mask = RankedTensorType::get({shape.back(), shape.back()},
+                                    IntegerType::get(context, 1));
+  Value before =
+      compose.castTo(compose.create<AffineMaskOp>(
+                         mask, DenseI64ArrayAttr::get(context, {-1, 1}),
+                         IntegerAttr::get(IntegerType::get(context, 64), 1)),
+                     real);
+  Value equal = compare(experts);
+  Value isNew = compose.create<CompareOp>(ComparePredicate::eq,
+                                          sum(multiply(equal, before)),
+                                          compose.scalar(real, 0));
+  isNew = compose.castTo(isNew, real);
+  Value numbers = compose.castTo(experts, real);
+  if (first)
+    numbers = compose.create<SubOp>(numbers, compose.castTo(first, real));
+  Value group = compose.create<FloorOp>(compose.create<DivOp>(
+      numbers, compose.scalar(real, static_cast<double>(groups.experts))));
+  Value rank = sum(multiply(multiply(compare(group), before),
+                            compose.reshape(isNew, other)));
+  Value row = compose.create<AddOp>(
+      multiply(group, compose.scalar(real, static_cast<double>(groups.rows))),
+      rank);
+  // A choice that is made twice has the row of the first one.
+  return sum(multiply(equal, compose.reshape(multiply(row, isNew), other)));
+}
+
+/// [r, *t, 1]: what the token gives to, or takes from, every row.
+static Value composeShares(ComposeHelper &compose, int64_t rowCount,
+                           ExpertGroups groups, Value experts, Value weights,
+                           Value first, Type element) {
+  if (groups != ExpertGroups()) {
+    experts = composeRows(compose, groups, experts, first);
+    first = Value();
+  }
   RankedTensorType type = getTensorType(experts);
   Shape shape(type.getShape());
-  shape.insert(shape.begin(), expertCount);
+  shape.insert(shape.begin(), rowCount);
   Value numbers = compose.create<IotaOp>(type.clone(shape), /*dim=*/int64_t{0});
   if (first)
     numbers = compose.create<AddOp>(
@@ -179,13 +232,12 @@ bool MoeDispatchOp::keepsZeroPadding(int factor) {
 }
 
 SmallVector<Value> MoeDispatchOp::decompose(OpBuilder &builder) {
-  PARPLAN_CHECK(!getGroups(), "rows of groups are not decomposed");
   ComposeHelper compose(builder, getLoc());
   Shape whole(getShape(getTokens()));
   whole.insert(whole.begin(), 1);
-  Value shares =
-      composeShares(compose, getType().getDimSize(0), getExperts(),
-                    getWeights(), getFirstExpert(), getType().getElementType());
+  Value shares = composeShares(compose, getType().getDimSize(0), getRowGroups(),
+                               getExperts(), getWeights(), getFirstExpert(),
+                               getType().getElementType());
   return {compose.create<MulOp>(shares, compose.reshape(getTokens(), whole))};
 }
 
@@ -230,11 +282,10 @@ OpWork MoeCombineOp::getWork() {
 bool MoeCombineOp::keepsZeroPadding(int) { return true; }
 
 SmallVector<Value> MoeCombineOp::decompose(OpBuilder &builder) {
-  PARPLAN_CHECK(!getGroups(), "rows of groups are not decomposed");
   ComposeHelper compose(builder, getLoc());
-  Value shares =
-      composeShares(compose, getShape(getValues())[0], getExperts(),
-                    getWeights(), getFirstExpert(), getType().getElementType());
+  Value shares = composeShares(compose, getShape(getValues())[0],
+                               getRowGroups(), getExperts(), getWeights(),
+                               getFirstExpert(), getType().getElementType());
   Value weighted = compose.create<MulOp>(shares, getValues());
   return {compose.reshape(compose.reduce(ReduceKind::sum, weighted, int64_t{0}),
                           getShape(*this))};

@@ -66,11 +66,11 @@ constexpr StringLiteral tensorNames[] = {"lhs", "rhs", "result"};
 /// the panel's has one size, which of experts in groups is their number.
 LogicalResult verifyLetters(PanelMatmulOp op) {
   MatmulSpec spec = op.getLetters();
+  if (failed(verifyGroups(op.getLoc(), op.getGroups(), /*choices=*/1,
+                          /*rowCount=*/0)))
+    return failure();
   std::optional<ExpertRows> rows = op.getRows();
   char grouped = rows ? spec.findCommon() : 0;
-  if (rows && failed(verifyGroups(op.getLoc(), op.getGroups(), /*choices=*/1,
-                                  /*rowCount=*/0)))
-    return failure();
   StringRef letters[] = {spec.lhs, spec.rhs, spec.result};
   int64_t sizes[128];
   std::fill(std::begin(sizes), std::end(sizes), -1);
@@ -83,12 +83,13 @@ LogicalResult verifyLetters(PanelMatmulOp op) {
       if (op.getPanel() == StringRef(&letter, 1))
         continue;
       int64_t &known = sizes[static_cast<unsigned char>(letter)];
-      int64_t ofGroup = 1;
-      if (letter == grouped)
-        ofGroup = letters[index].contains(rows->tokens) ? rows->groups.rows
-                                                        : rows->groups.experts;
+      int64_t ofGroup =
+          letter == grouped ? rows->getGroupSize(letters[index]) : 1;
       int64_t count = size / ofGroup;
-      if (size % ofGroup != 0 || (known >= 0 && known != count))
+      if (size % ofGroup != 0)
+        return op.emitOpError() << "'" << letter << "' has " << size
+                                << " elements in groups of " << ofGroup;
+      if (known >= 0 && known != count)
         return op.emitOpError() << "'" << letter << "' has " << known << " and "
                                 << count << " elements";
       known = count;

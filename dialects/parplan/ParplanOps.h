@@ -50,7 +50,8 @@ struct MatmulSpec {
 struct ExpertGroups {
   int64_t experts = 1, rows = 1;
 
-  /// [experts, rows]; absent: every expert has a row.
+  /// [experts, rows]; every expert has a row if absent, or no such pair, which
+  /// verifiers refuse.
   static ExpertGroups read(std::optional<llvm::ArrayRef<int64_t>> groups);
   /// Null where every expert has a row.
   mlir::DenseI64ArrayAttr write(mlir::MLIRContext *context) const;
@@ -75,6 +76,9 @@ struct ExpertRows {
 
   /// Of the rows, those that count if tokens are spread evenly over experts.
   double getShare() const;
+  /// Of experts, in a tensor of so named dimensions: rows of a group where it
+  /// has tokens, else experts.
+  int64_t getGroupSize(llvm::StringRef letters) const;
   /// Whether a product of the letters `spec` sums over tokens.
   bool areSummed(const MatmulSpec &spec) const;
   /// The experts of the product: of the rank, after localisation.

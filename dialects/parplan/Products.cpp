@@ -116,8 +116,9 @@ LogicalResult MatmulOp::inferReturnTypes(MLIRContext *,
   std::optional<ArrayRef<int64_t>> groups = adaptor.getGroups();
   char grouped = groups && adaptor.getTokens() ? spec->findCommon() : 0;
   auto getGroupSize = [&](StringRef letters) {
-    ExpertGroups read = ExpertGroups::read(groups);
-    return letters.contains(*adaptor.getTokens()) ? read.rows : read.experts;
+    ExpertRows rows{Value(), Value(), *adaptor.getTokens(), 0,
+                    ExpertGroups::read(groups)};
+    return rows.getGroupSize(letters);
   };
   if (grouped && failed(verifyGroups(location, groups, /*choices=*/1,
                                      /*rowCount=*/0)))

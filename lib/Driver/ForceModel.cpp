@@ -33,9 +33,8 @@ public:
     length = findLargest([](const PlanningOp &op) {
       return op.keyFactor >= 0 ? op.sequenceFactor : -1;
     });
-    experts = getExpertCount(problem);
-    if (experts == 1)
-      experts = 0;
+    int64_t count = getExpertCount(problem);
+    experts = count > 1 ? count : 0;
     checkShared("cp", force.contextSize, length,
                 hasSequence ? "no attention over its sequence"
                             : "no sequence: no input is [batch, sequence] of "

@@ -102,14 +102,14 @@ PlanResult ModelCandidates::search(const PlanCandidate &candidate,
   // What others may be better than is not made beside the search.
   if (candidate.effort == SearchEffort::usual && hasNoRival(candidate))
     control.likely = [&](const PlanningAnswer &answer) {
-      beginEarly(candidate.getOf(candidate.microBatches, answer), answer);
+      beginEarly(candidate.getPlanned(candidate.microBatches, answer), answer);
     };
   isLent = true;
   PlanResult result =
       searchPlan(*finished.frontend, options, cluster, costs, candidate,
                  limitBytes, seconds, control, finished.engine);
   endEarly(result.answer
-               ? candidate.getOf(candidate.microBatches, *result.answer)
+               ? candidate.getPlanned(candidate.microBatches, *result.answer)
                : candidate,
            result.answer);
   isLent = false;
@@ -194,8 +194,6 @@ ModelCandidates::listCompared(const PlanCandidate &joint,
   }
   if (isUsual)
     plannedCount = found.answer ? found.microBatches : 0;
-  if (isUsual && found.answer)
-    plannedExperts = getExpertRanks(found.answer->mesh);
   if (isUsual && isMemoryShort(found) && mayMoveVariables()) {
     compared.push_back(
         {PlanCandidate::any, joint.zigzag, SearchEffort::updatesOnHost});
@@ -205,13 +203,12 @@ ModelCandidates::listCompared(const PlanCandidate &joint,
   bool isOnHost = found.answer && !found.answer->tiers.empty();
   bool isDear = isOnHost || (isMemoryShort(found) && gap > gapOfMemory);
   int64_t planned = found.answer ? found.microBatches : plannedCount;
-  int64_t experts =
-      found.answer ? getExpertRanks(found.answer->mesh) : plannedExperts;
   // Without any plan they follow in any case.
   if (planned > 0 && isDear && !isLate)
     for (int64_t count : listNearest(counts, planned))
-      compared.push_back(
-          {count, joint.zigzag, SearchEffort::lastResorts, experts});
+      for (int64_t ranks : getExpertCandidates())
+        compared.push_back(
+            {count, joint.zigzag, SearchEffort::lastResorts, ranks});
   return compared;
 }
 
@@ -224,11 +221,11 @@ PlanResult ModelCandidates::searchJointly(const PlanCandidate &candidate,
   PlanResult result = joint.planner->search(
       limitBytes, seconds - time.getSeconds(), control,
       [&](int64_t microBatches, const PlanningAnswer &answer) {
-        beginEarly(candidate.getOf(microBatches, answer), answer);
+        beginEarly(candidate.getPlanned(microBatches, answer), answer);
       });
   PlanCandidate planned = candidate;
   if (result.answer)
-    planned = candidate.getOf(result.microBatches, *result.answer);
+    planned = candidate.getPlanned(result.microBatches, *result.answer);
   endEarly(planned, result.answer);
   isLent = false;
   if (!result.answer)
@@ -239,7 +236,7 @@ PlanResult ModelCandidates::searchJointly(const PlanCandidate &candidate,
   auto difference =
       finished.frontend
           ? findDifference(finished.frontend->graph.problem,
-                           *joint.problems.inGroups(getGroups(planned))
+                           *joint.problems.getInGroups(getGroups(planned))
                                 .get(result.microBatches)
                                 ->get())
           : std::optional<std::string>("it cannot be cut so");
@@ -287,8 +284,13 @@ StepProblems ModelCandidates::getCounted(StepProblems problems) {
     countImport(time.getSeconds());
     return problem;
   };
-  problems.inGroups = [this, make = std::move(problems.inGroups)](
-                          int64_t groups) { return getCounted(make(groups)); };
+  if (problems.inGroups)
+    problems.inGroups = [this,
+                         make = std::move(problems.inGroups)](int64_t groups) {
+      StepProblems others = getCounted(make(groups));
+      others.counts = counts;
+      return others;
+    };
   return problems;
 }
 
@@ -341,6 +343,7 @@ ModelCandidates::describe(const PlanChoice &choice) {
 Frontend ModelCandidates::take(const PlanCandidate &candidate,
                                DiagnosticEngine &engine) {
   Finished &finished = finish(candidate);
+  first = nullptr;
   engine.append(std::move(models.at(candidate.microBatches).engine));
   engine.append(std::move(finished.engine));
   return std::move(*finished.frontend);

@@ -145,11 +145,12 @@ private:
   /// By the number of micro-batches; the order, and the groups of experts.
   std::map<int64_t, Imported> models;
   std::map<std::tuple<int64_t, int64_t, int64_t>, Finished> frontends;
-  /// The problem of the first candidate, once it is known.
+  /// The problem of the first candidate, from when it is known until models
+  /// are taken.
   const PlanningProblem *first = nullptr;
   std::map<PlanCandidate, Joint> joints;
   /// Of the plan of the last one without updates on the host; 0: it had none.
-  int64_t plannedCount = 0, plannedExperts = 1;
+  int64_t plannedCount = 0;
   void countImport(double seconds);
   /// Of the thread that plans: what others import meanwhile takes it none.
   double importSeconds = 0;

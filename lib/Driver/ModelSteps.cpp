@@ -29,20 +29,25 @@ ModelSteps::ModelSteps(const ModelSteps &other, int64_t groups)
   options.expertGroups = groups;
 }
 
-StepProblems ModelSteps::getProblems() {
+StepProblems ModelSteps::getOwn() {
   return {scaled.getCounts(),
           [this](int64_t count) { return scaled.get(count); },
-          StepProblems::Parts{
-              scaled.getCounts(),
-              [this](int64_t count) { return scaled.getPart(count); }},
-          [this](int64_t groups) {
-            if (groups == options.expertGroups)
-              return getProblems();
-            std::unique_ptr<ModelSteps> &own = grouped[groups];
-            if (!own)
-              own.reset(new ModelSteps(*this, groups));
-            return own->getProblems();
-          }};
+          StepProblems::Parts{scaled.getCounts(), [this](int64_t count) {
+                                return scaled.getPart(count);
+                              }}};
+}
+
+StepProblems ModelSteps::getProblems() {
+  StepProblems problems = getOwn();
+  problems.inGroups = [this](int64_t groups) {
+    if (groups == options.expertGroups)
+      return getOwn();
+    std::unique_ptr<ModelSteps> &own = grouped[groups];
+    if (!own)
+      own.reset(new ModelSteps(*this, groups));
+    return own->getOwn();
+  };
+  return problems;
 }
 
 /// What is wrong with a step says who imports it to be planned alone. In a

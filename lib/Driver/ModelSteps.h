@@ -35,6 +35,7 @@ public:
   }
 
 private:
+  StepProblems getOwn();
   /// The same steps with experts in other groups.
   ModelSteps(const ModelSteps &other, int64_t groups);
 

@@ -259,7 +259,7 @@ static void confirm(const PlanningProblem &problem, const PlanCosts &costs,
 static void setExpertRanks(const PlanCandidate &candidate,
                            PlanRequest &request) {
   if (candidate.expertRanks != PlanCandidate::any)
-    request.expertSize = candidate.expertRanks;
+    request.expertRanks = candidate.expertRanks;
 }
 
 PlanResult parplan::searchPlan(const Frontend &frontend,
@@ -344,7 +344,8 @@ PlanResult JointPlanner::search(int64_t memoryLimitBytes, double seconds,
   double judged = plan.evaluation.stepTimeSeconds;
   int64_t groups = getExpertGroups(steps.get(plan.microBatches)->getAlike(),
                                    request, getExpertRanks(plan.answer->mesh));
-  confirm(*steps.inGroups(groups).get(plan.microBatches)->get(), costs, plan);
+  confirm(*steps.getInGroups(groups).get(plan.microBatches)->get(), costs,
+          plan);
   double difference = std::abs(plan.evaluation.stepTimeSeconds - judged);
   PARPLAN_CHECK(difference <= 1e-9 * judged,
                 "search and evaluator disagree on the seconds of a step");

@@ -33,8 +33,8 @@ static std::vector<int64_t> getComparedCounts(llvm::ArrayRef<int64_t> counts,
   return compared;
 }
 
-PlanCandidate PlanCandidate::getOf(int64_t plannedMicroBatches,
-                                   const PlanningAnswer &answer) const {
+PlanCandidate PlanCandidate::getPlanned(int64_t plannedMicroBatches,
+                                        const PlanningAnswer &answer) const {
   PlanCandidate planned = *this;
   if (isJoint())
     planned.microBatches = plannedMicroBatches;
@@ -108,7 +108,7 @@ struct Trial {
   bool hasPlan() const { return !isClosed && found.answer; }
   /// The candidate that the plan is of.
   PlanCandidate getPlanned() const {
-    return candidate.getOf(found.microBatches, *found.answer);
+    return candidate.getPlanned(found.microBatches, *found.answer);
   }
   double getSeconds() const { return found.evaluation.stepTimeSeconds; }
   /// What is hardly faster than a joint plan is not worth its bound, which is

@@ -13,6 +13,7 @@
 #include "parplan/Planner/Evaluator.h"
 #include "parplan/Planner/Servers.h"
 #include "parplan/Planner/VisitSums.h"
+#include "parplan/Support/Sizes.h"
 
 #include "llvm/Support/Parallel.h"
 
@@ -111,8 +112,8 @@ struct WorkersPart {
   }
 };
 
-/// Slots for tokens are static: one per token and expert, so that none is ever
-/// dropped (S19). Nothing for ops that hand out no tokens.
+/// Rows are static, and enough for every expert to have every token, so that
+/// none is ever dropped (S19). Nothing for ops that hand out no tokens.
 void addExperts(Json &object, const PlanningProblem &problem,
                 const PlanningOp &op) {
   auto hasExperts = [&](const TensorFactors &tensor) {
@@ -120,17 +121,19 @@ void addExperts(Json &object, const PlanningProblem &problem,
       return llvm::is_contained(dim, op.expertFactor);
     });
   };
-  if (op.expertFactor < 0 || llvm::any_of(op.rule.operands, hasExperts) ||
-      !llvm::any_of(op.rule.results, hasExperts))
+  bool handsOut = op.expertFactor >= 0 &&
+                  llvm::none_of(op.rule.operands, hasExperts) &&
+                  llvm::any_of(op.rule.results, hasExperts);
+  if (op.experts == 0 && !handsOut)
     return;
-  int64_t experts = op.rule.factors[op.expertFactor].size;
-  // [experts, tokens .., width]
-  int64_t capacity = 1;
-  for (int64_t size : problem.values[op.results.front()].shape)
-    capacity *= size;
-  capacity /= experts * problem.values[op.results.front()].shape.back();
+  // [rows, tokens .., width]
+  llvm::ArrayRef<int64_t> shape = problem.values[op.results.front()].shape;
   object["experts"] = {
-      {"count", experts}, {"capacity", capacity}, {"drops_tokens", false}};
+      {"count",
+       op.experts > 0 ? op.experts : op.rule.factors[op.expertFactor].size},
+      {"rows", shape.front()},
+      {"capacity", multiplySizes(shape.drop_front().drop_back())},
+      {"drops_tokens", false}};
 }
 
 /// What an op takes in a step, as `predicted.breakdown_s` of the plan.

@@ -188,15 +188,16 @@ private:
     }
     if (dependsOnExperts(&op))
       planned.expertFactor = planned.rule.findNumbered().value_or(-1);
-    llvm::TypeSwitch<Operation *>(&op).Case<MoeDispatchOp>(
-        [&](MoeDispatchOp dispatch) {
-          planned.experts = dispatch.getRowGroups().countExperts(
-              dispatch.getType().getDimSize(0));
-          planned.chosenExperts =
-              cast<RankedTensorType>(dispatch.getExperts().getType())
-                  .getShape()
-                  .back();
-        });
+    // Of others experts are a factor.
+    auto dispatch = dyn_cast<MoeDispatchOp>(op);
+    if (!dispatch || !dispatch.getGroups())
+      return;
+    planned.experts =
+        dispatch.getRowGroups().countExperts(dispatch.getType().getDimSize(0));
+    planned.expertsPerToken =
+        cast<RankedTensorType>(dispatch.getExperts().getType())
+            .getShape()
+            .back();
   }
 
   func::FuncOp function;

@@ -38,6 +38,9 @@ public:
       Value value = values[next];
       if (!value.getDefiningOp() || !follow(value.getDefiningOp(), value))
         return false;
+      // Of rows or not, a constant is what its readers make of it.
+      if (value.getDefiningOp<ConstantOp>())
+        continue;
       for (Operation *user : value.getUsers())
         if (!follow(user, value))
           return false;
@@ -65,7 +68,8 @@ private:
       return followProduct(product);
     if (auto constant = dyn_cast<ConstantOp>(op))
       return constant.getValue().isSplat();
-    return followDimension(op, value);
+    // What is not made of rows lies by expert.
+    return op->getNumOperands() > 0 && followDimension(op, value);
   }
 
   /// Of the same choices, and not in groups yet.
@@ -91,6 +95,7 @@ private:
     if (!ruled)
       return false;
     ShardingRule rule = ruled.getShardingRule();
+    takeConstants(op);
     SmallVector<Value> tensors(op->getOperands());
     llvm::append_range(tensors, op->getResults());
     SmallVector<TensorFactors> factors;
@@ -113,6 +118,15 @@ private:
         add(tensor);
       }
     return true;
+  }
+
+  /// Gives the op constants of its own, as others may read them by expert.
+  static void takeConstants(Operation *op) {
+    OpBuilder builder(op);
+    for (OpOperand &operand : op->getOpOperands())
+      if (auto constant = operand.get().getDefiningOp<ConstantOp>();
+          constant && !constant->hasOneUse())
+        operand.set(builder.clone(*constant)->getResult(0));
   }
 
   Value choices;

@@ -30,10 +30,7 @@ template <typename Element, typename Index> struct Routing {
   }
   /// The row of a choice of token `t`; -1 for those of others.
   PARPLAN_DEVICE int64_t rowOf(int64_t t, int64_t choice) const {
-    const int64_t e = expertOf(choice);
-    return e < 0 ? e
-                 : shape.groups.findRow(chosen + t * shape.choices,
-                                        shape.choices, start(), e);
+    return shape.findRow(chosen + t * shape.choices, start(), chosen[choice]);
   }
   PARPLAN_DEVICE Arithmetic<Element> weightOf(int64_t choice) const {
     return weights ? Arithmetic<Element>(weights[choice])

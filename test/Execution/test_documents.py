@@ -121,7 +121,8 @@ class Documents(unittest.TestCase):
     def test_plans_of_every_strategy(self):
         gpt2, mixtral = (os.path.join(ROOT, "test/models", name, "model.onnx") for name in ("gpt2", "mixtral"))
         for model, gpus, force in [(gpt2, 4, 'tp2d=2x2,node:"*addmm*":summa2d'), (gpt2, 8, "tp2.5d=2x2x2"), (gpt2, 8, "tp3d=2x2x2"),
-                                   (gpt2, 4, 'cp=2,tp1d=2,sp=on,node:"*attention*":ring'), (mixtral, 4, "ep=2,dp=2")]:
+                                   (gpt2, 4, 'cp=2,tp1d=2,sp=on,node:"*attention*":ring'), (mixtral, 4, "ep=2,dp=2"),
+                                   (mixtral, 4, "dp=2,tp1d=2")]:
             with self.subTest(force), tempfile.TemporaryDirectory() as work:
                 plan = self.run_json("plan", model, "--gpus", str(gpus), "--target", "host", "--force", force,
                                      "-o", os.path.join(work, "out"), exit_code=0)["plan"]
@@ -135,6 +136,10 @@ class Documents(unittest.TestCase):
                 self.expect_own_communication(plan)
                 if "ep=" in force:
                     self.expect_no_dropped_tokens(plan)
+                # Four experts, of which a token has two; two ranks of two have rows for all.
+                rows = {operator["experts"]["rows"] for operator in plan["operators"] if "experts" in operator}
+                if rows:
+                    self.assertEqual(rows, {4 if "ep=" in force else 2})
 
     def test_plans_of_pipelines(self):
         model = os.path.join(ROOT, "test/models/gpt2-dynamic/model.onnx")

@@ -29,8 +29,8 @@ struct PlanCandidate {
 
   bool isJoint() const { return microBatches == any; }
   /// With what a plan says of what was open.
-  PlanCandidate getOf(int64_t plannedMicroBatches,
-                      const PlanningAnswer &answer) const;
+  PlanCandidate getPlanned(int64_t plannedMicroBatches,
+                           const PlanningAnswer &answer) const;
   auto operator<=>(const PlanCandidate &) const = default;
 };
 

@@ -56,6 +56,9 @@ struct PlanRequest {
   /// Forced sizes of the axes; unset ones are searched. `tensorSize` also asks
   /// for 1D tensor parallelism (`tp1d`).
   std::optional<int64_t> dataSize, tensorSize, contextSize, expertSize;
+  /// Ranks of the expert axes of all meshes that are searched, where these are
+  /// not forced.
+  std::optional<int64_t> expertRanks;
   /// Positions of the pipeline; unset: 1.
   std::optional<int64_t> pipelineSize;
   /// Unset: the fastest that fits.

@@ -75,9 +75,9 @@ struct PlanningOp {
   /// The factor that numbers the experts, or -1: expert axes split it, and the
   /// batch of every other op.
   int expertFactor = -1;
-  /// Of what hands tokens to experts: how many of these there are, and how many
-  /// a token has; else 0.
-  int64_t experts = 0, chosenExperts = 0;
+  /// Of what hands tokens to experts in groups: how many experts there are, and
+  /// how many a token has; else 0.
+  int64_t experts = 0, expertsPerToken = 0;
   /// Of attention, the keys (what a ring goes round) and the heads of keys,
   /// else -1. The sequence is that of the queries.
   int keyFactor = -1;

@@ -43,10 +43,11 @@ int64_t getExpertCount(const PlanningProblem &problem);
 std::vector<int64_t> getExpertSizes(const PlanningProblem &problem,
                                     const PlanRequest &request);
 
-/// In how many groups experts lie in the step that plans with so many ranks of
-/// experts are of: tokens have rows for the experts that they have of a group,
-/// and what ranks exchange are rows of groups. `problem` is the step with as
-/// many groups as ranks are forced, or one; equal steps have equal answers.
+/// In how many groups experts lie in the step whose plans have so many ranks of
+/// experts: as many as ranks where tokens have fewer rows then, else each
+/// expert is a group, of which all steps are equal. `problem` is the step with
+/// as many groups as ranks are forced, or one; if it has a row for every
+/// expert, so has every step, and the answer is one.
 int64_t getExpertGroups(const PlanningProblem &problem,
                         const PlanRequest &request, int64_t expertRanks);
 

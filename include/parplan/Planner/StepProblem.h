@@ -68,6 +68,9 @@ struct StepProblems {
   /// The same steps with experts in so many groups (`getExpertGroups`), for as
   /// long as these; none: whatever the groups, steps are these.
   std::function<StepProblems(int64_t groups)> inGroups = {};
+  StepProblems getInGroups(int64_t groups) const {
+    return inGroups ? inGroups(groups) : *this;
+  }
 };
 
 } // namespace parplan

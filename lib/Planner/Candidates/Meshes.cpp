@@ -63,35 +63,6 @@ static int64_t getBatchSize(const PlanningProblem &problem,
   return size;
 }
 
-int64_t parplan::getExpertCount(const PlanningProblem &problem) {
-  int64_t count = 1;
-  for (const PlanningOp &op : problem.ops)
-    count = std::max(
-        {count, op.experts,
-         op.expertFactor < 0 ? 1 : op.rule.factors[op.expertFactor].size});
-  return count;
-}
-
-int64_t parplan::getExpertRanks(const Mesh &mesh) {
-  return mesh.getWidth(getAxes(mesh, AxisRole::expert));
-}
-
-int64_t parplan::getExpertGroups(const PlanningProblem &problem,
-                                 const PlanRequest &request,
-                                 int64_t expertRanks) {
-  if (request.expertSize)
-    return *request.expertSize;
-  auto savesRows = [&](int64_t groups) {
-    return llvm::any_of(problem.ops, [&](const PlanningOp &op) {
-      return op.experts % groups == 0 && op.chosenExperts < op.experts / groups;
-    });
-  };
-  if (savesRows(expertRanks))
-    return expertRanks;
-  // In groups of one expert each all have rows.
-  return savesRows(1) ? getExpertCount(problem) : 1;
-}
-
 bool parplan::hasContext(const PlanningProblem &problem) {
   return llvm::any_of(problem.ops, [](const PlanningOp &op) {
     return op.keyFactor >= 0 && op.sequenceFactor >= 0;
@@ -144,8 +115,9 @@ std::vector<int64_t> parplan::getExpertSizes(const PlanningProblem &problem,
   if (!position)
     return {};
   const PlanRequest &request = *position;
-  if (request.expertSize)
-    return {*request.expertSize};
+  if (std::optional<int64_t> size =
+          request.expertSize ? request.expertSize : request.expertRanks)
+    return {*size};
   int64_t size = getExpertCount(problem);
   while (size > 1 && request.deviceCount % size != 0)
     --size;

@@ -74,12 +74,11 @@ SourceSteps &ProblemSource::getStepsOn(const Mesh &mesh) {
   int64_t groups = getExpertGroups(base, request, ranks);
   if (!problems.inGroups || groups == getExpertGroups(base, request, 1))
     return steps;
-  auto found = grouped.find(groups);
-  if (found == grouped.end())
-    found = grouped
-                .try_emplace(groups, problems.inGroups(groups), request, costs,
-                             background)
-                .first;
+  auto [found, isNew] = grouped.try_emplace(
+      groups, problems.getInGroups(groups), request, costs, background);
+  if (isNew)
+    for (const std::string &refusal : found->second.steps.getRefusals())
+      addRefusal(refusal);
   return found->second.steps;
 }
 
@@ -214,12 +213,18 @@ SpaceSource::LeastModel ProblemSource::getLeast(int space, int64_t count) {
   LeastModel least = getLeastOfAll(space, count);
   if (least.units.empty())
     return least;
-  std::shared_ptr<UnitOracles> oracles = begin(space, count)->getOracles();
+  SourceModel *model = begin(space, count);
+  if (!model)
+    return {};
+  std::shared_ptr<UnitOracles> oracles = model->getOracles();
   background.claim(oracles.get());
   if (oracles->getRefusal())
     return {};
   std::vector<CostVector> costs = oracles->getLeastOpCosts();
   asked.try_emplace({space, count}, std::move(oracles));
+  // With other groups of experts the model may be cut into other units.
+  if (costs.size() != least.units.size())
+    return least;
   for (auto [unit, cost] : llvm::zip_equal(least.units, costs))
     for (LeastUnit::Mode &mode : unit.modes)
       for (auto component : {&CostVector::forward, &CostVector::inputGradient,
@@ -241,8 +246,7 @@ double ProblemSource::getLeastShare(int space, int64_t fewer, int64_t count) {
 double ProblemSource::getUnspreadBytes(int space, int64_t count) {
   const Space &own = spaces[space];
   SourceStep *step = steps.get(count);
-  int64_t experts =
-      own.space.mesh.getWidth(getAxes(own.space.mesh, AxisRole::expert));
+  int64_t experts = getExpertRanks(own.space.mesh);
   return step ? step->variableBytes /
                     static_cast<double>(own.positions * experts *
                                         getTensorSize(own.space.mesh))

@@ -63,10 +63,11 @@ static bool isEqual(const ShardingRule &one, const ShardingRule &other) {
 /// All numbers of an op that are neither its rule nor its work.
 static auto describe(const PlanningOp &op) {
   return std::tuple(op.batchFactor, op.sequenceFactor, op.expertFactor,
-                    op.keyFactor, op.headFactor, op.zigzag, op.group >= 0,
-                    op.isLeader, op.role, op.perMicroBatch, op.accumulates,
-                    op.coupledReductions, llvm::ArrayRef<int8_t>(op.movedBytes),
-                    op.isInReader, op.fusedReads, op.isMadePerUpload);
+                    op.experts, op.expertsPerToken, op.keyFactor, op.headFactor,
+                    op.zigzag, op.group >= 0, op.isLeader, op.role,
+                    op.perMicroBatch, op.accumulates, op.coupledReductions,
+                    llvm::ArrayRef<int8_t>(op.movedBytes), op.isInReader,
+                    op.fusedReads, op.isMadePerUpload);
 }
 
 Contents parplan::getContents(const PlanningProblem &problem,

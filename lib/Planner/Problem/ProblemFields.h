@@ -85,7 +85,7 @@ void visitForm(Fields &fields, Entry &...op) {
   fields("sequence_factor", op.sequenceFactor...);
   fields("expert_factor", op.expertFactor...);
   fields("experts", op.experts...);
-  fields("chosen_experts", op.chosenExperts...);
+  fields("experts_per_token", op.expertsPerToken...);
   fields("key_factor", op.keyFactor...);
   fields("head_factor", op.headFactor...);
   fields("zigzag", op.zigzag...);

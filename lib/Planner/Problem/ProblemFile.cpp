@@ -310,6 +310,10 @@ bool hasSoundNumbers(const PlanningProblem &problem) {
                        op.keyFactor, op.headFactor})
       if (!isWithin(factor, -1, count))
         return false;
+    // As many as there may be ranks.
+    constexpr int64_t mostExperts = int64_t(1) << 20;
+    if (op.experts < 0 || op.experts > mostExperts || op.expertsPerToken < 0)
+      return false;
     for (int result : op.results)
       if (!isWithin(result, 0, problem.values.size()))
         return false;

@@ -73,6 +73,16 @@ struct ExpertShape {
   constexpr int64_t experts() const {
     return rows / groups.rows * groups.experts;
   }
+  /// The row of a token with the choices `chosen` for one of them; -1: it is no
+  /// expert of the rank.
+  template <typename Index>
+  PARPLAN_DEVICE int64_t findRow(const Index *chosen, int64_t first,
+                                 Index choice) const {
+    const int64_t expert = static_cast<int64_t>(choice) - first;
+    return expert < 0 || expert >= experts()
+               ? -1
+               : groups.findRow(chosen, choices, first, expert);
+  }
 };
 
 /// A product for each expert, of the rows of tokens that have it. Tokens are

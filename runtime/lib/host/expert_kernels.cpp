@@ -27,17 +27,6 @@ void addScaled(Arithmetic<Element> *sums, const Element *row,
     sums[i] += weight * row[i];
 }
 
-/// The row of a token with the choices `chosen` for one of them; -1: of other
-/// ranks.
-template <typename Index>
-int64_t findRow(const ExpertShape &shape, const Index *chosen, int64_t start,
-                Index choice) {
-  const int64_t e = static_cast<int64_t>(choice) - start;
-  if (e < 0 || e >= shape.experts())
-    return -1;
-  return shape.groups.findRow(chosen, shape.choices, start, e);
-}
-
 /// The sum of rows: rowOf(j) for the choices j, null for none, times
 /// weights[j].
 template <typename Element, typename RowOf>
@@ -107,7 +96,7 @@ void moeCombine(Stream &stream, Buffers buffers, const Element *values,
       const Index *choice = chosen + t * choices;
       sumRows(out + t * shape.width, shape.width, choices,
               weights ? weights + t * choices : nullptr, [&](int64_t j) {
-                const int64_t row = findRow(shape, choice, start, choice[j]);
+                const int64_t row = shape.findRow(choice, start, choice[j]);
                 return row >= 0
                            ? values + (row * shape.tokens + t) * shape.width
                            : nullptr;
@@ -127,7 +116,7 @@ void moeWeightGradient(Stream &stream, Buffers buffers, const Element *values,
       for (int64_t j = 0; j < shape.choices; ++j) {
         const int64_t at = t * shape.choices + j;
         const int64_t row =
-            findRow(shape, chosen + t * shape.choices, start, chosen[at]);
+            shape.findRow(chosen + t * shape.choices, start, chosen[at]);
         // Several sums, so that the loop is one of vectors.
         constexpr int64_t lanes = 16;
         Arithmetic<Element> sums[lanes] = {}, sum = 0;

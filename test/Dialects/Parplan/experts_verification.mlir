@@ -179,7 +179,7 @@ func.func @experts_in_no_whole_groups(%x: tensor<4x7x8xf32>, %w: tensor<6x8x6xf3
 // -----
 
 func.func @too_few_rows_of_a_product(%x: tensor<2x7x8xf32>, %w: tensor<8x8x6xf32>, %i: tensor<7x2xi64>) {
-  // expected-error@+1 {{has 2 rows in groups of 1 for 2 of 4 experts of a group}}
+  // expected-error@+1 {{has 1 rows in a group of 4 experts for tokens with 2}}
   %0 = parplan.matmul "etk,ekn->etn" %x, %w experts %i : tensor<7x2xi64> of 8 tokens "t" groups [4, 1] : tensor<2x7x8xf32>, tensor<8x8x6xf32>
   return
 }

@@ -44,13 +44,46 @@ func.func @main(%x: tensor<5x6xf32>, %i: tensor<5x2xi64>) -> tensor<5x6xf32> {
 // -----
 
 // Every expert has a bias of its own.
+parplan.initializer @b0 "b" : tensor<8x6xf32> in "" at 0 length 192
 // CHECK-LABEL: func.func @main
 // CHECK-NOT: groups
-func.func @main(%x: tensor<5x6xf32>, %i: tensor<5x2xi64>, %b: tensor<8x1x6xf32>) -> tensor<5x6xf32> {
+func.func @main(%x: tensor<5x6xf32>, %i: tensor<5x2xi64>) -> tensor<5x6xf32> {
+  %b = parplan.parameter @b0 : tensor<8x6xf32>
+  %wide = parplan.reshape %b : tensor<8x6xf32> to tensor<8x1x6xf32>
+  %rows = parplan.moe_dispatch %x, %i : tensor<5x6xf32>, tensor<5x2xi64> to tensor<8x5x6xf32>
+  %sum = parplan.add %rows, %wide : tensor<8x5x6xf32>, tensor<8x1x6xf32>
+  %y = parplan.moe_combine %sum, %i : tensor<8x5x6xf32>, tensor<5x2xi64>
+  return %y : tensor<5x6xf32>
+}
+
+// -----
+
+parplan.initializer @b0 "b" : tensor<8x1x6xf32> in "" at 0 length 192
+// CHECK-LABEL: func.func @main
+// CHECK-NOT: groups
+func.func @main(%x: tensor<5x6xf32>, %i: tensor<5x2xi64>) -> tensor<5x6xf32> {
+  %b = parplan.parameter @b0 : tensor<8x1x6xf32>
   %rows = parplan.moe_dispatch %x, %i : tensor<5x6xf32>, tensor<5x2xi64> to tensor<8x5x6xf32>
   %sum = parplan.add %rows, %b : tensor<8x5x6xf32>, tensor<8x1x6xf32>
   %y = parplan.moe_combine %sum, %i : tensor<8x5x6xf32>, tensor<5x2xi64>
   return %y : tensor<5x6xf32>
+}
+
+// -----
+
+// Two mixtures read one constant: each has its own of as many rows, others keep it.
+// CHECK-LABEL: func.func @main
+// CHECK-COUNT-2: parplan.moe_combine %{{.*}}, %{{.*}} groups [4, 2] : tensor<4x5x6xf32>
+// CHECK: return %{{.*}}, %{{.*}}, %{{.*}} : tensor<5x6xf32>, tensor<5x6xf32>, tensor<8x5x6xf32>
+func.func @main(%x: tensor<5x6xf32>, %i: tensor<5x2xi64>, %j: tensor<5x2xi64>) -> (tensor<5x6xf32>, tensor<5x6xf32>, tensor<8x5x6xf32>) {
+  %c = parplan.constant dense<2.0> : tensor<8x5x6xf32>
+  %rows = parplan.moe_dispatch %x, %i : tensor<5x6xf32>, tensor<5x2xi64> to tensor<8x5x6xf32>
+  %scaled = parplan.mul %rows, %c : tensor<8x5x6xf32>, tensor<8x5x6xf32>
+  %y = parplan.moe_combine %scaled, %i : tensor<8x5x6xf32>, tensor<5x2xi64>
+  %others = parplan.moe_dispatch %x, %j : tensor<5x6xf32>, tensor<5x2xi64> to tensor<8x5x6xf32>
+  %double = parplan.mul %others, %c : tensor<8x5x6xf32>, tensor<8x5x6xf32>
+  %z = parplan.moe_combine %double, %j : tensor<8x5x6xf32>, tensor<5x2xi64>
+  return %y, %z, %c : tensor<5x6xf32>, tensor<5x6xf32>, tensor<8x5x6xf32>
 }
 
 // -----

@@ -148,6 +148,15 @@ INSTANTIATE_TEST_SUITE_P(
              "%y = parplan.moe_combine %0, %1 weights %2 : tensor<2x4x2xf64> "
              "first %3 : tensor<i64> : tensor<2x2x4x3xf64>, tensor<2x4x2xi64>",
              {"2x2x4x3xf64", "2x4x2xi64", "2x4x2xf64", "i64"}},
+        Case{"moe_dispatch_of_groups",
+             "%y = parplan.moe_dispatch %0, %1 first %2 : tensor<i64> "
+             "groups [2, 2] : tensor<4x3xf64>, tensor<4x3xi64> to "
+             "tensor<4x4x3xf64>",
+             {"4x3xf64", "4x3xi64", "i64"}},
+        Case{"moe_combine_of_groups",
+             "%y = parplan.moe_combine %0, %1 weights %2 : tensor<2x4x2xf64> "
+             "groups [3, 2] : tensor<2x2x4x3xf64>, tensor<2x4x2xi64>",
+             {"2x2x4x3xf64", "2x4x2xi64", "2x4x2xf64"}},
         Case{"silu", "%y = parplan.silu %0 : tensor<6xf64>", {"6xf64"}},
         Case{"gelu", "%y = parplan.gelu %0 : tensor<6xf64>", {"6xf64"}},
         Case{"gelu_tanh",

@@ -196,7 +196,7 @@ TEST(ExpertGroups, AreThoseOfRanksWhereTheySaveRows) {
   PlanningProblem problem = makeMixture(4);
   // In groups of four, or of two, one row in place of four or two.
   problem.ops[1].experts = 4;
-  problem.ops[1].chosenExperts = 1;
+  problem.ops[1].expertsPerToken = 1;
   PlanRequest request = makeRequest(8);
   EXPECT_EQ(getExpertGroups(problem, request, 1), 1);
   EXPECT_EQ(getExpertGroups(problem, request, 2), 2);
@@ -204,17 +204,37 @@ TEST(ExpertGroups, AreThoseOfRanksWhereTheySaveRows) {
   EXPECT_EQ(getExpertGroups(problem, request, 4), 4);
   EXPECT_EQ(getExpertGroups(problem, request, 3), 4);
   // Every expert has one in any case: there is one step.
-  problem.ops[1].chosenExperts = 4;
+  problem.ops[1].expertsPerToken = 4;
   EXPECT_EQ(getExpertGroups(problem, request, 1), 1);
   EXPECT_EQ(getExpertGroups(problem, request, 2), 1);
   request.expertSize = 2;
   EXPECT_EQ(getExpertGroups(problem, request, 2), 2);
 }
 
+TEST(ExpertGroups, OfACandidateForceNoExchange) {
+  PlanningProblem problem = makeMixture(4);
+  PlanRequest request = makeRequest(4);
+  request.expertRanks = 2;
+  for (const Mesh &mesh : getMeshes(problem, request))
+    EXPECT_EQ(getExpertRanks(mesh), 2);
+  // Dispatch may have all tokens, and its experts; where ranks are forced it may
+  // not.
+  auto countOfDispatch = [&] {
+    std::optional<std::string> refusal;
+    return getAllowedAssignments(problem, request,
+                                 {getMeshes(problem, request).front(), {}},
+                                 refusal)[1]
+        .size();
+  };
+  size_t open = countOfDispatch();
+  request.expertSize = 2;
+  EXPECT_LT(countOfDispatch(), open);
+}
+
 TEST(ExpertGroups, AreThoseOfTheStepThatAJointSearchPlans) {
   PlanningProblem ofOneGroup = makeMixture(4);
   ofOneGroup.ops[1].experts = 4;
-  ofOneGroup.ops[1].chosenExperts = 1;
+  ofOneGroup.ops[1].expertsPerToken = 1;
   // More rows take longer.
   PlanningProblem ofGroups = makeMixture(4);
   ofGroups.ops[2].work.flops.front().coefficient *= 2;

@@ -31,10 +31,10 @@ TEST(ListCandidates, HasEveryNumberOfRanksOfExperts) {
 TEST(PlanCandidate, IsOfTheRanksOfExpertsOfItsPlan) {
   PlanningAnswer answer;
   PlanCandidate joint{PlanCandidate::any};
-  EXPECT_EQ(joint.getOf(8, answer), PlanCandidate({8}));
+  EXPECT_EQ(joint.getPlanned(8, answer), PlanCandidate({8}));
   answer.mesh =
       Mesh({{"dp0", 2, AxisRole::data}, {"ep0", 4, AxisRole::expert}});
-  EXPECT_EQ(joint.getOf(8, answer),
+  EXPECT_EQ(joint.getPlanned(8, answer),
             PlanCandidate({8, 1, SearchEffort::usual, 4}));
 }
 

@@ -51,6 +51,8 @@ PlanningProblem makeUnusual() {
   op.batchFactor = 0;
   op.sequenceFactor = 1;
   op.expertFactor = 0;
+  op.experts = 8;
+  op.expertsPerToken = 2;
   op.keyFactor = 1;
   op.headFactor = 0;
   op.zigzag = 2;
@@ -119,6 +121,8 @@ TEST(ProblemFile, RefusesWhatIsNoProblem) {
   EXPECT_EQ(refuse(replace("\"form\":0", "\"form\":1")),
             "field 'ops': missing, or not what it should be");
   EXPECT_EQ(refuse(replace("\"batch_factor\":0", "\"batch_factor\":2")),
+            "a factor, dimension or value does not exist");
+  EXPECT_EQ(refuse(replace("\"experts\":8", "\"experts\":-1")),
             "a factor, dimension or value does not exist");
   for (const char *share : {"0", "2"})
     EXPECT_EQ(refuse(replace("\"row_share\":0.25",
