@@ -149,3 +149,21 @@ func.func @rows_of_too_many_experts(%a: tensor<4x5x5xf32>, %b: tensor<4x7x3xf32>
   parplan.panel_matmul "etk,ekn->etn" %a, %b experts %i : tensor<6x2xi64> of 8 tokens "t" panel "k" size 13 axes lhs <"y"> rhs <"x"> result <> : tensor<4x5x5xf32>, tensor<4x7x3xf32> -> tensor<4x5x3xf32>
   return
 }
+
+// -----
+
+parplan.mesh @mesh <["x"=2 tensor]>
+func.func @no_pair_of_groups(%a: tensor<4x7x4xf32>, %b: tensor<8x8x6xf32>, %i: tensor<7x2xi64>) {
+  // expected-error@+1 {{needs groups [experts, rows], each at least 1}}
+  parplan.panel_matmul "etk,ekn->etn" %a, %b experts %i : tensor<7x2xi64> of 8 tokens "t" groups [4] panel "k" size 8 axes lhs <"x"> rhs <> result <> : tensor<4x7x4xf32>, tensor<8x8x6xf32> -> tensor<4x7x6xf32>
+  return
+}
+
+// -----
+
+parplan.mesh @mesh <["x"=2 tensor]>
+func.func @experts_in_no_whole_groups(%a: tensor<4x7x4xf32>, %b: tensor<6x8x6xf32>, %i: tensor<7x2xi64>) {
+  // expected-error@+1 {{'e' has 6 elements in groups of 4}}
+  parplan.panel_matmul "etk,ekn->etn" %a, %b experts %i : tensor<7x2xi64> of 8 tokens "t" groups [4, 2] panel "k" size 8 axes lhs <"x"> rhs <> result <> : tensor<4x7x4xf32>, tensor<6x8x6xf32> -> tensor<4x7x6xf32>
+  return
+}

@@ -217,8 +217,8 @@ TEST(ExpertGroups, OfACandidateForceNoExchange) {
   request.expertRanks = 2;
   for (const Mesh &mesh : getMeshes(problem, request))
     EXPECT_EQ(getExpertRanks(mesh), 2);
-  // Dispatch may have all tokens, and its experts; where ranks are forced it may
-  // not.
+  // Dispatch may have all tokens, and its experts; where ranks are forced it
+  // may not.
   auto countOfDispatch = [&] {
     std::optional<std::string> refusal;
     return getAllowedAssignments(problem, request,
