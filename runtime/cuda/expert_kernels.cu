@@ -1,7 +1,8 @@
 //===- expert_kernels.cu - Tokens to experts and back on a GPU ------------===//
 //
-// One thread per element, a block per inner product. Choices come from data:
-// those that are no expert of this rank are skipped.
+// A block for each token, or inner product, which finds rows in the choices
+// once. Choices come from data: those that are no expert of this rank are
+// skipped.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,58 +23,93 @@ template <typename Element, typename Index> struct Routing {
   const int64_t *first;
   ExpertShape shape;
 
+  using Sum = Arithmetic<Element>;
+
   PARPLAN_DEVICE int64_t start() const { return first ? *first : 0; }
-  /// The expert of a choice, counted in this rank's; -1 for those of others.
-  PARPLAN_DEVICE int64_t expertOf(int64_t choice) const {
-    const int64_t e = static_cast<int64_t>(chosen[choice]) - start();
-    return e >= 0 && e < shape.experts() ? e : -1;
-  }
-  /// The row of a choice of token `t`; -1 for those of others.
+  /// The row of a choice of token `t`; -1 for experts of other ranks.
   PARPLAN_DEVICE int64_t rowOf(int64_t t, int64_t choice) const {
     return shape.findRow(chosen + t * shape.choices, start(), chosen[choice]);
   }
-  PARPLAN_DEVICE Arithmetic<Element> weightOf(int64_t choice) const {
-    return weights ? Arithmetic<Element>(weights[choice])
-                   : Arithmetic<Element>(1);
+  PARPLAN_DEVICE Sum weightOf(int64_t choice) const {
+    return weights ? Sum(weights[choice]) : Sum(1);
+  }
+  /// The expert of a row of token `t`; -1: there is none.
+  PARPLAN_DEVICE int64_t expertOf(int64_t t, int64_t row) const {
+    return shape.groups.findExpert(chosen + t * shape.choices, shape.choices,
+                                   start(), row);
+  }
+  /// What a token gives to an expert of the rank.
+  PARPLAN_DEVICE Sum weightFor(int64_t t, int64_t expert) const {
+    Sum sum = 0;
+    for (int64_t j = t * shape.choices; j < (t + 1) * shape.choices; ++j)
+      if (static_cast<int64_t>(chosen[j]) - start() == expert)
+        sum += weightOf(j);
+    return sum;
   }
 };
 
-template <typename Element, typename Index> struct DispatchKernel {
-  Routing<Element, Index> routing;
-  const Element *tokens;
-  Element *out;
-  PARPLAN_DEVICE void operator()(int64_t row, int64_t t, int64_t i) const {
-    const ExpertShape &shape = routing.shape;
-    const int64_t from = t * shape.width + i;
-    const int64_t e =
-        shape.groups.findExpert(routing.chosen + t * shape.choices,
-                                shape.choices, routing.start(), row);
-    Arithmetic<Element> sum = 0;
-    for (int64_t j = t * shape.choices; e >= 0 && j < (t + 1) * shape.choices;
-         ++j)
-      if (routing.expertOf(j) == e)
-        sum += routing.weightOf(j) * Arithmetic<Element>(tokens[from]);
-    out[row * shape.tokens * shape.width + from] = Element(sum);
-  }
-};
+__device__ int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
-template <typename Element, typename Index> struct CombineKernel {
-  Routing<Element, Index> routing;
-  const Element *values;
-  Element *out;
-  PARPLAN_DEVICE void operator()(int64_t t, int64_t i) const {
-    const ExpertShape &shape = routing.shape;
-    Arithmetic<Element> sum = 0;
-    for (int64_t j = t * shape.choices; j < (t + 1) * shape.choices; ++j) {
-      const int64_t row = routing.rowOf(t, j);
-      if (row >= 0)
-        sum += routing.weightOf(j) *
-               Arithmetic<Element>(
-                   values[(row * shape.tokens + t) * shape.width + i]);
+/// A thread for each row of a token, then for each element of these.
+template <typename Element, typename Index>
+__global__ void dispatchKernel(Routing<Element, Index> routing,
+                               const Element *tokens, Element *out) {
+  using Sum = Arithmetic<Element>;
+  __shared__ Sum weights[threads];
+  __shared__ bool isUsed[threads];
+  const ExpertShape &shape = routing.shape;
+  const int64_t width = shape.width;
+  for (int64_t t = blockIdx.x; t < shape.tokens; t += gridDim.x)
+    for (int64_t begin = 0; begin < shape.rows; begin += threads) {
+      const int64_t part = least(shape.rows - begin, threads);
+      __syncthreads(); // The last ones may still be read.
+      if (threadIdx.x < part) {
+        const int64_t expert = routing.expertOf(t, begin + threadIdx.x);
+        isUsed[threadIdx.x] = expert >= 0;
+        weights[threadIdx.x] = routing.weightFor(t, expert);
+      }
+      __syncthreads();
+      for (int64_t i = threadIdx.x; i < part * width; i += threads) {
+        const int64_t row = i / width, column = i % width;
+        out[((begin + row) * shape.tokens + t) * width + column] =
+            isUsed[row]
+                ? Element(weights[row] * Sum(tokens[t * width + column]))
+                : Element(0.0f);
+      }
     }
-    out[t * shape.width + i] = Element(sum);
-  }
-};
+}
+
+/// A thread for each choice of a token, then for each column of its sum. Sums
+/// of more choices than there are threads are rounded in between.
+template <typename Element, typename Index>
+__global__ void combineKernel(Routing<Element, Index> routing,
+                              const Element *values, Element *out) {
+  using Sum = Arithmetic<Element>;
+  __shared__ int64_t rows[threads];
+  __shared__ Sum weights[threads];
+  const ExpertShape &shape = routing.shape;
+  for (int64_t t = blockIdx.x; t < shape.tokens; t += gridDim.x)
+    for (int64_t begin = 0; begin == 0 || begin < shape.choices;
+         begin += threads) {
+      const int64_t part = least(shape.choices - begin, threads);
+      __syncthreads(); // The last ones may still be read.
+      if (threadIdx.x < part) {
+        const int64_t choice = t * shape.choices + begin + threadIdx.x;
+        rows[threadIdx.x] = routing.rowOf(t, choice);
+        weights[threadIdx.x] = routing.weightOf(choice);
+      }
+      __syncthreads();
+      for (int64_t i = threadIdx.x; i < shape.width; i += threads) {
+        Element &to = out[t * shape.width + i];
+        Sum sum = begin == 0 ? Sum(0) : Sum(to);
+        for (int64_t j = 0; j < part; ++j)
+          if (rows[j] >= 0)
+            sum += weights[j] *
+                   Sum(values[(rows[j] * shape.tokens + t) * shape.width + i]);
+        to = Element(sum);
+      }
+    }
+}
 
 template <typename Element, typename Index>
 __global__ void weightGradientKernel(Routing<Element, Index> routing,
@@ -82,7 +118,11 @@ __global__ void weightGradientKernel(Routing<Element, Index> routing,
   const ExpertShape &shape = routing.shape;
   for (int64_t choice = blockIdx.x; choice < shape.tokens * shape.choices;
        choice += gridDim.x) {
-    const int64_t t = choice / shape.choices, row = routing.rowOf(t, choice);
+    const int64_t t = choice / shape.choices;
+    __shared__ int64_t row;
+    if (threadIdx.x == 0)
+      row = routing.rowOf(t, choice);
+    __syncthreads();
     Arithmetic<Element> sum = 0;
     for (int64_t i = threadIdx.x; row >= 0 && i < shape.width; i += threads)
       sum += Arithmetic<Element>(
@@ -100,18 +140,24 @@ template <typename Element, typename Index>
 void moeDispatch(Stream &stream, Buffers buffers, const Element *tokens,
                  const Index *chosen, const Element *weights,
                  const int64_t *first, Element *out, const ExpertShape &shape) {
-  map<3>(stream, buffers, {shape.rows, shape.tokens, shape.width},
-         DispatchKernel<Element, Index>{
-             {chosen, weights, first, shape}, tokens, out});
+  stream.touch(buffers);
+  if (shape.tokens == 0 || shape.rows == 0)
+    return;
+  dispatchKernel<<<blocksOf(shape.tokens), threads, 0, streamOf(stream)>>>(
+      Routing<Element, Index>{chosen, weights, first, shape}, tokens, out);
+  detail::checkLaunch(stream);
 }
 
 template <typename Element, typename Index>
 void moeCombine(Stream &stream, Buffers buffers, const Element *values,
                 const Index *chosen, const Element *weights,
                 const int64_t *first, Element *out, const ExpertShape &shape) {
-  map<2>(stream, buffers, {shape.tokens, shape.width},
-         CombineKernel<Element, Index>{
-             {chosen, weights, first, shape}, values, out});
+  stream.touch(buffers);
+  if (shape.tokens == 0)
+    return;
+  combineKernel<<<blocksOf(shape.tokens), threads, 0, streamOf(stream)>>>(
+      Routing<Element, Index>{chosen, weights, first, shape}, values, out);
+  detail::checkLaunch(stream);
 }
 
 template <typename Element, typename Index>

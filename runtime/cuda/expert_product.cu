@@ -107,17 +107,28 @@ template <typename Element> struct ScatterKernel {
   }
 };
 
-/// Zeros in rows that no expert of a token has.
-template <typename Element, typename Index> struct ClearKernel {
-  Choices<Index> choices;
-  Element *out;
-  int64_t rowStride, tokenStride, columnStride;
-  PARPLAN_DEVICE void operator()(int64_t row, int64_t token, int64_t j) const {
-    if (!choices.isUsed(row, token))
-      out[row * rowStride + token * tokenStride + j * columnStride] =
-          Element(0.0f);
-  }
-};
+/// Zeros in rows that no expert of a token has; a block for every token, with a
+/// thread for each row, then for each element of these.
+template <typename Element, typename Index>
+__global__ void clearKernel(Choices<Index> choices, Element *out, int64_t rows,
+                            int64_t tokens, int64_t columns, int64_t rowStride,
+                            int64_t tokenStride, int64_t columnStride) {
+  __shared__ bool isUnused[threads];
+  for (int64_t t = blockIdx.x; t < tokens; t += gridDim.x)
+    for (int64_t begin = 0; begin < rows; begin += threads) {
+      const int64_t part = rows - begin < threads ? rows - begin : threads;
+      __syncthreads(); // The last ones may still be read.
+      const bool isOwn =
+          threadIdx.x < part && !choices.isUsed(begin + threadIdx.x, t);
+      isUnused[threadIdx.x] = isOwn;
+      if (!__syncthreads_or(isOwn))
+        continue;
+      for (int64_t i = threadIdx.x; i < part * columns; i += threads)
+        if (isUnused[i / columns])
+          out[(begin + i / columns) * rowStride + t * tokenStride +
+              i % columns * columnStride] = Element(0.0f);
+    }
+}
 
 template <typename Element> struct ZeroKernel {
   Element *out;
@@ -144,9 +155,7 @@ public:
 
   template <typename Index> void run(Choices<Index> choices) {
     if (!shape.sumsTokens && !s.accumulate)
-      map<3>(stream, {}, {shape.rows(), s.m, s.n},
-             ClearKernel<Element, Index>{choices, out, shape.strides[2],
-                                         s.outRowStride, s.outColumnStride});
+      clear(choices);
     const std::vector<int64_t> found = count(choices);
     for (int64_t expert = 0; expert < shape.experts; ++expert)
       if (shape.sumsTokens)
@@ -156,6 +165,15 @@ public:
   }
 
 private:
+  template <typename Index> void clear(Choices<Index> choices) {
+    if (s.m == 0 || s.n == 0)
+      return;
+    clearKernel<<<blocksOf(s.m), threads, 0, streamOf(stream)>>>(
+        choices, out, shape.rows(), s.m, s.n, shape.strides[2], s.outRowStride,
+        s.outColumnStride);
+    detail::checkLaunch(stream);
+  }
+
   template <typename Index> std::vector<int64_t> count(Choices<Index> choices) {
     selectKernel<<<static_cast<unsigned>(shape.experts), threads, 0,
                    streamOf(stream)>>>(choices, shape.tokens(), counts,
