@@ -70,7 +70,7 @@ struct ExpertShape {
   int64_t rows, tokens, width, choices;
   ExpertGroups groups = {};
 
-  constexpr int64_t experts() const {
+  PARPLAN_DEVICE constexpr int64_t experts() const {
     return rows / groups.rows * groups.experts;
   }
   /// The row of a token with the choices `chosen` for one of them; -1: it is no
