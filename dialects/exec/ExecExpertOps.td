@@ -59,7 +59,8 @@ def Exec_MoeMatmulOp : Exec_Statement<"moe_matmul",
     [experts, experts per token]. With
     `accumulate` the products are added to what the output holds. On a GPU the
     processor asks for the numbers of tokens before it launches products: what
-    follows is issued later.
+    follows is issued later, but for products of one row each, or sums that are
+    one row: vectors need no library.
   }];
   let arguments = (ins Exec_BufferType:$lhs, Exec_BufferType:$rhs,
       Exec_BufferType:$experts, Optional<Exec_BufferType>:$first_expert,

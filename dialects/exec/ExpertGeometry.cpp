@@ -68,7 +68,7 @@ LogicalResult MoeWeightGradientOp::verifyGeometry() {
   return expectRouting(*this, getValues(), getGradient(), getOutput());
 }
 
-bool MoeMatmulOp::holdsIssue() { return true; }
+bool MoeMatmulOp::holdsIssue() { return !getRuntimeShape(*this).isOfVectors(); }
 
 bool MoeMatmulOp::readsWritten() { return getAccumulate(); }
 

@@ -48,6 +48,16 @@ bool ExpertRows::areSummed(const MatmulSpec &spec) const {
   return spec.rhs.contains(tokens);
 }
 
+bool ExpertRows::areOfVectors(const MatmulSpec &spec,
+                              ArrayRef<int64_t> lhsShape) const {
+  char common = spec.findCommon();
+  return llvm::all_of(
+      llvm::zip_equal(spec.lhs, lhsShape), [&](const auto &dim) {
+        auto [letter, size] = dim;
+        return letter == common || tokens.contains(letter) || size == 1;
+      });
+}
+
 int64_t ExpertRows::countExperts(const MatmulSpec &spec,
                                  ArrayRef<int64_t> lhsShape) const {
   return groups.countExperts(lhsShape[spec.lhs.find(spec.findCommon())]);

@@ -81,6 +81,10 @@ struct ExpertRows {
   int64_t getGroupSize(llvm::StringRef letters) const;
   /// Whether a product of the letters `spec` sums over tokens.
   bool areSummed(const MatmulSpec &spec) const;
+  /// Whether `lhs` has one number a row, and an expert a vector of the others,
+  /// as a bias is.
+  bool areOfVectors(const MatmulSpec &spec,
+                    llvm::ArrayRef<int64_t> lhsShape) const;
   /// The experts of the product: of the rank, after localisation.
   int64_t countExperts(const MatmulSpec &spec,
                        llvm::ArrayRef<int64_t> lhsShape) const;

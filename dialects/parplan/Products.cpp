@@ -239,10 +239,14 @@ OpWork MatmulOp::getWork() {
   ShardingRule rule = getShardingRule();
   OpWork work;
   work.kind = WorkKind::matrix;
-  double share = 1;
-  if (std::optional<ExpertRows> rows = getRows()) {
+  std::optional<ExpertRows> rows = getRows();
+  double share = rows ? rows->getShare() : 1;
+  // One kernel multiplies or adds up vectors of all experts.
+  bool isOfVectors = rows && rows->areOfVectors(spec, getShape(getLhs()));
+  if (isOfVectors) {
+    work.kind = WorkKind::elementwise;
+  } else if (rows) {
     work.kind = WorkKind::expertMatrix;
-    share = rows->getShare();
     (rows->areSummed(spec) ? work.contractedShare : work.rowShare) = share;
   }
   WorkTerm &flops = work.flops.emplace_back();
@@ -257,6 +261,8 @@ OpWork MatmulOp::getWork() {
     if (!inLhs && !inRhs)
       continue;
     flops.factors.push_back(static_cast<int>(index));
+    if (isOfVectors)
+      continue;
     auto &role = factor.kind == FactorKind::reduceSum ? work.contracted
                  : inLhs && inRhs                     ? work.batch
                  : inLhs                              ? work.rows

@@ -3,7 +3,7 @@
 // How many tokens an expert has is in the data, and libraries are told by the
 // processor: it waits for the counts. Rows of one expert are copied side by
 // side, up to a round number, so that products have few shapes; `matmul` has a
-// plan for each.
+// plan for each. Vectors in place of matrices need no library.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,9 +35,9 @@ template <typename Index> struct Choices {
     return groups.findRow(chosen + token * perToken, perToken,
                           first ? *first : 0, expert);
   }
-  PARPLAN_DEVICE bool isUsed(int64_t row, int64_t token) const {
+  PARPLAN_DEVICE int64_t findExpert(int64_t row, int64_t token) const {
     return groups.findExpert(chosen + token * perToken, perToken,
-                             first ? *first : 0, row) >= 0;
+                             first ? *first : 0, row);
   }
 };
 
@@ -119,7 +119,7 @@ __global__ void clearKernel(Choices<Index> choices, Element *out, int64_t rows,
       const int64_t part = rows - begin < threads ? rows - begin : threads;
       __syncthreads(); // The last ones may still be read.
       const bool isOwn =
-          threadIdx.x < part && !choices.isUsed(begin + threadIdx.x, t);
+          threadIdx.x < part && choices.findExpert(begin + threadIdx.x, t) < 0;
       isUnused[threadIdx.x] = isOwn;
       if (!__syncthreads_or(isOwn))
         continue;
@@ -128,6 +128,73 @@ __global__ void clearKernel(Choices<Index> choices, Element *out, int64_t rows,
           out[(begin + i / columns) * rowStride + t * tokenStride +
               i % columns * columnStride] = Element(0.0f);
     }
+}
+
+/// Multiples of the vectors of experts, zeros in rows that no expert of a token
+/// has; a block for every token, with a thread for each row, then for each
+/// element of these.
+template <typename Element, typename Index>
+__global__ void scaleKernel(Choices<Index> choices, const Element *factors,
+                            const Element *vectors, Element *out,
+                            ExpertProductShape shape) {
+  using Wide = Arithmetic<Element>;
+  const MatmulShape &s = shape.matrices;
+  __shared__ int64_t experts[threads];
+  const int64_t rows = shape.rows();
+  for (int64_t t = blockIdx.x; t < s.m; t += gridDim.x)
+    for (int64_t begin = 0; begin < rows; begin += threads) {
+      const int64_t part = rows - begin < threads ? rows - begin : threads;
+      __syncthreads(); // The last ones may still be read.
+      if (threadIdx.x < part)
+        experts[threadIdx.x] = choices.findExpert(begin + threadIdx.x, t);
+      __syncthreads();
+      for (int64_t i = threadIdx.x; i < part * s.n; i += threads) {
+        const int64_t row = begin + i / s.n, column = i % s.n;
+        const int64_t expert = experts[i / s.n];
+        Element &element = out[row * shape.strides[2] + t * s.outRowStride +
+                               column * s.outColumnStride];
+        Wide value = s.accumulate ? Wide(element) : Wide(0);
+        if (expert >= 0)
+          value += Wide(factors[row * shape.strides[0] + t * s.lhsRowStride]) *
+                   Wide(vectors[expert * shape.strides[1] +
+                                column * s.rhsColumnStride]);
+        element = Element(value);
+      }
+    }
+}
+
+/// The sums of rows, times their factors, of each expert; blocks for every
+/// expert and `threads` columns, which look for the rows of as many tokens at
+/// once.
+template <typename Element, typename Index>
+__global__ void sumKernel(Choices<Index> choices, const Element *factors,
+                          const Element *values, Element *out,
+                          ExpertProductShape shape) {
+  using Wide = Arithmetic<Element>;
+  const MatmulShape &s = shape.matrices;
+  __shared__ int64_t rows[threads];
+  const int64_t expert = blockIdx.x;
+  const int64_t column =
+      blockIdx.y * static_cast<int64_t>(threads) + threadIdx.x;
+  const bool isOwn = column < s.n;
+  Element *sum = out + expert * shape.strides[2] +
+                 (isOwn ? column : 0) * s.outColumnStride;
+  Wide total = s.accumulate ? Wide(*sum) : Wide(0);
+  for (int64_t begin = 0; begin < s.k; begin += threads) {
+    const int64_t token = begin + threadIdx.x;
+    __syncthreads(); // The last ones may still be read.
+    rows[threadIdx.x] = token < s.k ? choices.findRow(token, expert) : -1;
+    __syncthreads();
+    for (int64_t i = 0; i < threads && isOwn; ++i)
+      if (const int64_t row = rows[i]; row >= 0)
+        total +=
+            Wide(factors[row * shape.strides[0] +
+                         (begin + i) * s.lhsColumnStride]) *
+            Wide(values[row * shape.strides[1] + (begin + i) * s.rhsRowStride +
+                        column * s.rhsColumnStride]);
+  }
+  if (isOwn)
+    *sum = Element(total);
 }
 
 template <typename Element> struct ZeroKernel {
@@ -154,6 +221,8 @@ public:
   }
 
   template <typename Index> void run(Choices<Index> choices) {
+    if (shape.isOfVectors())
+      return shape.sumsTokens ? sumVectors(choices) : scaleVectors(choices);
     if (!shape.sumsTokens && !s.accumulate)
       clear(choices);
     const std::vector<int64_t> found = count(choices);
@@ -165,6 +234,24 @@ public:
   }
 
 private:
+  template <typename Index> void scaleVectors(Choices<Index> choices) {
+    if (s.m == 0 || s.n == 0)
+      return;
+    scaleKernel<<<blocksOf(s.m), threads, 0, streamOf(stream)>>>(
+        choices, lhs, rhs, out, shape);
+    detail::checkLaunch(stream);
+  }
+
+  template <typename Index> void sumVectors(Choices<Index> choices) {
+    if (s.n == 0)
+      return;
+    const dim3 blocks(static_cast<unsigned>(shape.experts),
+                      static_cast<unsigned>((s.n + threads - 1) / threads));
+    sumKernel<<<blocks, threads, 0, streamOf(stream)>>>(choices, lhs, rhs, out,
+                                                        shape);
+    detail::checkLaunch(stream);
+  }
+
   template <typename Index> void clear(Choices<Index> choices) {
     if (s.m == 0 || s.n == 0)
       return;

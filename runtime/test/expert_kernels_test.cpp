@@ -217,6 +217,23 @@ TEST_F(ExpertTest, ProductsOfRowsOfGroups) {
     }
 }
 
+/// Biases and their gradients; tokens, columns and rows for several blocks.
+TEST_F(ExpertTest, ProductsWithVectors) {
+  for (bool transposed : {false, true})
+    for (bool sumsTokens : {false, true}) {
+      const MatmulShape of300 =
+          sumsTokens ? matrices(1, 270, 300) : matrices(300, 270, 1);
+      checkProduct<float, int64_t>({8, 2, sumsTokens, {}, of300, {4, 2}}, 0,
+                                   transposed);
+      checkProduct<double, int32_t>({3, 3, sumsTokens, {}, of300, {3, 3}}, 6,
+                                    transposed);
+      checkProduct<BFloat16, int64_t>(
+          {6, 2, sumsTokens, {}, matrices(1, 9, 1), {2, 1}}, 2, transposed);
+      checkProduct<float, int64_t>({300, 1, sumsTokens, {}, matrices(1, 2, 1)},
+                                   0, transposed);
+    }
+}
+
 TEST_F(ExpertTest, NarrowElements) {
   for (bool weighted : {false, true}) {
     check<BFloat16, int64_t>({4, 9, 33, 2}, weighted, 0);
@@ -260,6 +277,8 @@ TEST_F(ExpertTest, ProductsOfNoToken) {
   checkProduct<float, int64_t>({2, 1, false, {}, matrices(0, 3, 2)}, 0);
   checkProduct<float, int64_t>({2, 1, true, {}, matrices(3, 2, 0)}, 0);
   checkProduct<float, int64_t>({40, 1, true, {}, matrices(3, 2, 2)}, 0);
+  checkProduct<float, int64_t>({2, 1, false, {}, matrices(0, 3, 1)}, 0);
+  checkProduct<float, int64_t>({2, 1, true, {}, matrices(1, 2, 0)}, 0);
 }
 
 /// A number that is not finite stays with those who chose it.

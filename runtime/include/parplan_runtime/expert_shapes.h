@@ -95,12 +95,18 @@ struct ExpertProductShape {
   ExpertGroups groups = {};
 
   /// Of a token.
-  constexpr int64_t rows() const {
+  PARPLAN_DEVICE constexpr int64_t rows() const {
     return experts / groups.experts * groups.rows;
   }
 
   constexpr int64_t tokens() const {
     return sumsTokens ? matrices.k : matrices.m;
+  }
+  /// Whether an expert has one vector in place of a matrix, as of a bias: rows
+  /// are multiples of it, or add up to it. Nothing is copied for a library, and
+  /// nobody waits for counts.
+  constexpr bool isOfVectors() const {
+    return (sumsTokens ? matrices.m : matrices.k) == 1;
   }
   /// Tokens whose rows lie side by side at a time.
   constexpr int64_t tokensAtOnce() const {
@@ -112,7 +118,7 @@ struct ExpertProductShape {
 /// numbers of their rows, row · tokens + token, [experts, tokens] (int32), and
 /// two arrays of rows side by side: those of lhs, [tokensAtOnce, k], and out,
 /// [tokensAtOnce, n]; where tokens are summed over of lhs, [tokensAtOnce, m],
-/// and rhs, [tokensAtOnce, n].
+/// and rhs, [tokensAtOnce, n]. Vectors need none.
 struct ExpertProductWorkspace {
   int64_t numbersOffset, firstOffset, secondOffset, bytes;
 
@@ -124,8 +130,10 @@ struct ExpertProductWorkspace {
             firstOffset +
             align(shape.tokensAtOnce() * elementBytes *
                   (shape.sumsTokens ? shape.matrices.m : shape.matrices.k))),
-        bytes(secondOffset +
-              align(shape.tokensAtOnce() * elementBytes * shape.matrices.n)) {}
+        bytes(shape.isOfVectors()
+                  ? 0
+                  : secondOffset + align(shape.tokensAtOnce() * elementBytes *
+                                         shape.matrices.n)) {}
 
 private:
   static constexpr int64_t align(int64_t size) {

@@ -1,7 +1,8 @@
 //===- expert_product.cpp - Products of the rows that experts have --------===//
 //
 // Rows of one expert are copied side by side, multiplied, and put where they
-// belong. Strides may be any, as those of `matmul`.
+// belong; where an expert has a vector, rows are where they are. Strides may be
+// any, as those of `matmul`.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,6 +12,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <vector>
 
 namespace parplan {
 namespace runtime {
@@ -59,6 +61,8 @@ private:
 };
 
 template <typename Element> class ExpertProduct {
+  using Wide = Arithmetic<Element>;
+
 public:
   ExpertProduct(const Element *lhs, const Element *rhs, Element *out,
                 const ExpertProductShape &shape, Workspace workspace)
@@ -71,6 +75,9 @@ public:
   }
 
   template <typename Index> void run(const Index *chosen, int64_t start) {
+    if (shape.isOfVectors())
+      return shape.sumsTokens ? sumVectors(chosen, start)
+                              : scaleVectors(chosen, start);
     const int64_t tokens = shape.tokens();
     for (int64_t row = 0;
          row < shape.rows() && !shape.sumsTokens && !s.accumulate; ++row)
@@ -93,6 +100,54 @@ public:
   }
 
 private:
+  template <typename Index>
+  void scaleVectors(const Index *chosen, int64_t start) {
+    const Rows<Element> to = getOutputRows();
+    for (int64_t row = 0; row < shape.rows(); ++row)
+      for (int64_t token = 0; token < s.m; ++token) {
+        const int64_t number = row * s.m + token;
+        const int64_t expert = shape.groups.findExpert(
+            chosen + token * shape.choices, shape.choices, start, row);
+        if (expert < 0) {
+          if (!s.accumulate)
+            to.clear(number);
+          continue;
+        }
+        const Wide factor(lhs[row * shape.strides[0] + token * s.lhsRowStride]);
+        const Element *vector = rhs + expert * shape.strides[1];
+        to.forEach(number, [&](Element &element, int64_t column) {
+          const Wide old = s.accumulate ? Wide(element) : Wide(0);
+          element =
+              Element(old + factor * Wide(vector[column * s.rhsColumnStride]));
+        });
+      }
+  }
+
+  template <typename Index>
+  void sumVectors(const Index *chosen, int64_t start) {
+    std::vector<Wide> sums(static_cast<size_t>(s.n));
+    for (int64_t expert = 0; expert < shape.experts; ++expert) {
+      Element *to = out + expert * shape.strides[2];
+      for (int64_t column = 0; column < s.n; ++column)
+        sums[column] =
+            s.accumulate ? Wide(to[column * s.outColumnStride]) : Wide(0);
+      for (int64_t token = 0; token < s.k; ++token) {
+        const int64_t row = shape.groups.findRow(chosen + token * shape.choices,
+                                                 shape.choices, start, expert);
+        if (row < 0)
+          continue;
+        const Wide factor(
+            lhs[row * shape.strides[0] + token * s.lhsColumnStride]);
+        const Element *from =
+            rhs + row * shape.strides[1] + token * s.rhsRowStride;
+        for (int64_t column = 0; column < s.n; ++column)
+          sums[column] += factor * Wide(from[column * s.rhsColumnStride]);
+      }
+      for (int64_t column = 0; column < s.n; ++column)
+        to[column * s.outColumnStride] = Element(sums[column]);
+    }
+  }
+
   Rows<Element> getOutputRows() const {
     return {out, s.m, shape.strides[2], s.outRowStride, s.outColumnStride, s.n};
   }
