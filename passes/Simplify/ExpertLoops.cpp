@@ -248,8 +248,10 @@ private:
     ExpertRouting routing =
         buildRouting(loop[0].gates, loop[0].tokens / loop[0].repeats,
                      getElementType(loop[0].answer), rewriter);
-    Value answers = LaneBuilder(routing, stacks, rewriter).build(lanes);
-    SmallVector<int64_t> shape{static_cast<int64_t>(loop.size())};
+    auto expertCount = static_cast<int64_t>(loop.size());
+    Value answers =
+        LaneBuilder(routing, expertCount, stacks, rewriter).build(lanes);
+    SmallVector<int64_t> shape{expertCount};
     llvm::append_range(shape, routing.tokens);
     shape.push_back(1);
     for (int64_t size : lanes->getRest())

@@ -74,14 +74,31 @@ Part *ExpertMatcher::matchNew(Value value, size_t lead, unsigned depth) {
 // Leaves
 //===----------------------------------------------------------------------===//
 
-/// The ranking whose indices `value` is, in their order; they are not negative.
-static TopKOp findRanking(Value value) {
+static bool isLastDim(Value value, int64_t dim) {
+  return dim + 1 == static_cast<int64_t>(getShape(value).size());
+}
+
+/// The choices of `experts` experts per token, [*t, k], that `value` is, in
+/// their order: what a ranking finds, or several beside each other do. They are
+/// not negative.
+static Value findChoices(Value value, int64_t experts) {
   while (Operation *op = value.getDefiningOp()) {
-    if (auto choice = dyn_cast<TopKOp>(op))
-      return value == choice.getIndices() &&
-                     choice.getDim() + 1 == getShape(value).size()
-                 ? choice
-                 : TopKOp();
+    if (auto ranking = dyn_cast<TopKOp>(op))
+      return value == ranking.getIndices() &&
+                     isLastDim(value, ranking.getDim()) &&
+                     getShape(ranking.getInput()).back() == experts
+                 ? value
+                 : Value();
+    if (auto concat = dyn_cast<ConcatOp>(op)) {
+      auto isOne = [&](Value part) {
+        Value choices = findChoices(part, experts);
+        return choices && getShape(choices).back() == getShape(part).back();
+      };
+      return isLastDim(value, concat.getDim()) &&
+                     llvm::all_of(concat.getInputs(), isOne)
+                 ? value
+                 : Value();
+    }
     if (isa<ReshapeOp, CastOp>(op)) {
       value = op->getOperand(0);
       continue;
@@ -99,30 +116,48 @@ static TopKOp findRanking(Value value) {
   return {};
 }
 
+namespace {
+
+/// Entries along the first dimension of `data`.
+struct Pick {
+  Value data, indices;
+};
+
+} // namespace
+
+static std::optional<Pick> findPick(Operation *op) {
+  if (auto gather = dyn_cast_or_null<GatherOp>(op);
+      gather && gather.getDim() == 0)
+    return Pick{gather.getData(), gather.getIndices()};
+  if (auto tuples = dyn_cast_or_null<GatherNDOp>(op);
+      tuples && tuples.getBatchDims() == 0 &&
+      getShape(tuples.getIndices()).back() == 1)
+    return Pick{tuples.getData(), tuples.getIndices()};
+  if (auto rows = dyn_cast_or_null<EmbeddingOp>(op))
+    return Pick{rows.getTable(), rows.getIds()};
+  return std::nullopt;
+}
+
 Part *ExpertMatcher::matchGather(Value value, size_t lead) {
-  Operation *op = value.getDefiningOp();
-  auto gather = dyn_cast_or_null<GatherOp>(op);
-  auto tuples = dyn_cast_or_null<GatherNDOp>(op);
-  if (gather ? gather.getDim() != 0
-             : !tuples || tuples.getBatchDims() != 0 ||
-                   getShape(tuples.getIndices()).back() != 1)
+  std::optional<Pick> pick = findPick(value.getDefiningOp());
+  if (!pick)
     return nullptr;
-  Value data = op->getOperand(0), indices = op->getOperand(1);
-  TopKOp choice = findRanking(indices);
-  if (!choice || static_cast<int64_t>(choice.getK()) != routing.choices ||
-      multiplySizes(getShape(indices)) != rows ||
-      getShape(data)[0] != getShape(choice.getInput()).back())
+  auto [data, indices] = *pick;
+  int64_t experts = getShape(data)[0];
+  Value chosen = findChoices(indices, experts);
+  if (!chosen || getShape(chosen).back() != routing.choices ||
+      multiplySizes(getShape(indices)) != rows)
     return nullptr;
-  if (!routing.choice) {
-    routing.choice = choice;
-    routing.gather = op;
-    routing.tokens.assign(getShape(choice.getIndices()).drop_back().begin(),
-                          getShape(choice.getIndices()).drop_back().end());
-    routing.experts = getShape(data)[0];
-  } else if (routing.choice != choice) {
+  if (!routing.chosen) {
+    routing.chosen = chosen;
+    routing.gather = value.getDefiningOp();
+    llvm::append_range(routing.tokens, getShape(chosen).drop_back());
+    routing.experts = experts;
+  } else if (routing.chosen != chosen) {
     return nullptr;
   }
   Part *part = add(Part::Kind::experts, value, lead);
+  part->table = data;
   part->hasExperts = true;
   return part;
 }

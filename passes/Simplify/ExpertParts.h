@@ -37,9 +37,10 @@ std::optional<size_t> countLeadingDims(llvm::ArrayRef<int64_t> shape,
 mlir::Value toShape(mlir::Value value, llvm::ArrayRef<int64_t> shape,
                     Rewriter &rewriter);
 
-/// Who goes where: the ranking of experts per token.
+/// Who goes where: the experts per token.
 struct Routing {
-  TopKOp choice;
+  /// [*t, k].
+  mlir::Value chosen;
   /// The first op that picks weights by it.
   mlir::Operation *gather = nullptr;
   /// Sizes of the tokens as the ranking has them, [*t] of [*t, k].
@@ -70,6 +71,8 @@ struct Part {
   llvm::SmallVector<Part *, 2> operands;
   /// Does it depend on the token, on the expert?
   bool hasTokens = false, hasExperts = false;
+  /// Of experts: what is picked, [e, rest..].
+  mlir::Value table;
   /// Of tokens: how they are repeated, and how many dimensions of the root
   /// number them.
   std::optional<Layout> layout;

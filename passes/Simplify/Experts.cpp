@@ -39,22 +39,22 @@ namespace {
 class ExpertBuilder {
 public:
   ExpertBuilder(const Routing &found, Rewriter &rewriter)
-      : routing(found), rewriter(rewriter) {
-    experts = toShape(routing.choice.getIndices(), getChoiceShape());
-  }
+      : routing(found), rewriter(rewriter),
+        rows(toShape(routing.chosen, getChoiceShape()), routing.experts,
+             rewriter) {}
 
   /// The sum over the choices of `values`, times `weights` if there are any.
   Value combine(Part *values, Value weights, Operation *origin) {
-    Value rows = build(values);
+    Value answers = build(values);
     SmallVector<int64_t> shape = getShapeOf(*values);
     shape.truncate(1 + routing.tokens.size());
     shape.push_back(multiplySizes(values->rest));
-    rows = toShape(rows, shape);
+    answers = toShape(answers, shape);
     if (weights)
       weights = toShape(weights, getChoiceShape());
     rewriter.setOrigin(origin);
     rewriter.setOnnxOp("MoE");
-    return rewriter.create<MoeCombineOp>(rows, experts, weights,
+    return rewriter.create<MoeCombineOp>(answers, rows.getExperts(), weights,
                                          /*first_expert=*/Value(),
                                          /*groups=*/DenseI64ArrayAttr());
   }
@@ -92,15 +92,13 @@ private:
   Value buildNew(const Part &part) {
     switch (part.kind) {
     case Part::Kind::tokens:
-      return toShape(dispatch(buildTokens(part), /*weights=*/Value()),
-                     getShapeOf(part));
+      return toShape(dispatch(buildTokens(part)), getShapeOf(part));
     case Part::Kind::weights:
-      return toShape(dispatch(buildOnes(getElementType(part.value)),
+      return toShape(dispatch(rows.buildOnes(getElementType(part.value)),
                               toShape(part.value, getChoiceShape())),
                      getShapeOf(part));
     case Part::Kind::experts:
-      return toShape(part.value.getDefiningOp()->getOperand(0),
-                     getShapeOf(part));
+      return toShape(part.table, getShapeOf(part));
     case Part::Kind::shared: {
       ArrayRef<int64_t> shape = getShape(part.value);
       return shape.size() <= part.rest.size()
@@ -141,26 +139,9 @@ private:
     return toShape(part.layout->build(dims, rewriter), shape);
   }
 
-  Value buildOnes(Type element) {
-    SmallVector<int64_t> shape(routing.tokens);
-    shape.push_back(1);
-    auto type = RankedTensorType::get(shape, element);
-    return rewriter.create<ConstantOp>(cast<ElementsAttr>(
-        Attribute(DenseElementsAttr::get(type, FloatAttr::get(element, 1)))));
-  }
-
-  Value dispatch(Value tokens, Value weights) {
-    Value &made = dispatched[{tokens, weights}];
-    if (made)
-      return made;
-    SmallVector<int64_t> shape{routing.experts};
-    llvm::append_range(shape, getShape(tokens));
+  Value dispatch(Value tokens, Value weights = {}) {
     rewriter.setOrigin(routing.gather);
-    rewriter.setOnnxOp("MoE");
-    return made = rewriter.create<MoeDispatchOp>(
-               RankedTensorType::get(shape, getElementType(tokens)), tokens,
-               experts, weights, /*first_expert=*/Value(),
-               /*groups=*/DenseI64ArrayAttr());
+    return rows.dispatch(tokens, weights);
   }
 
   //===--------------------------------------------------------------------===//
@@ -176,14 +157,11 @@ private:
     SmallVector<Value> operands;
     for (Part *operand : part.operands) {
       Value value = build(operand);
+      rewriter.setOrigin(op);
       // The weights of an expert are the same for all tokens.
       if (operand->kind != Part::Kind::shared && !operand->hasTokens &&
-          part.hasTokens) {
-        SmallVector<int64_t> shape{routing.experts};
-        shape.append(routing.tokens.size(), 1);
-        shape.append(operand->rest);
-        value = toShape(value, shape);
-      }
+          part.hasTokens)
+        value = rows.repeat(value, operand->rest);
       operands.push_back(value);
     }
     return rewriter
@@ -216,9 +194,8 @@ private:
 
   Routing routing;
   Rewriter &rewriter;
-  Value experts;
+  RowBuilder rows;
   llvm::DenseMap<Part *, Value> built;
-  llvm::DenseMap<std::pair<Value, Value>, Value> dispatched;
 };
 
 } // namespace
@@ -270,9 +247,8 @@ Value ExpertBuilder::buildProduct(const Part &part, MatmulOp product) {
     if (dropped.find(letter) == std::string::npos)
       made += letters.get(letter, "nopq");
   rewriter.setOrigin(product);
-  auto result = rewriter.create<MatmulOp>(
-      operands[0], operands[1], made,
-      findRows(made, letters.tokens, experts, routing.experts));
+  auto result = rewriter.create<MatmulOp>(operands[0], operands[1], made,
+                                          rows.findRows(made, letters.tokens));
   // Its dimensions have their names.
   rewriter.skip(result);
   return toShape(result, getShapeOf(part));

@@ -7,7 +7,6 @@
 #include "passes/Simplify/LaneBuilder.h"
 #include "passes/Simplify/ExpertLetters.h"
 #include "passes/Simplify/ExpertParts.h"
-#include "passes/Simplify/ExpertRows.h"
 
 #include "parplan/Support/Sizes.h"
 
@@ -18,7 +17,7 @@ namespace parplan::simplify {
 SmallVector<int64_t> LaneBuilder::getShapeOf(const Lanes &lanes) const {
   SmallVector<int64_t> shape{static_cast<int64_t>(lanes.values.size())};
   if (lanes.lead > 0)
-    shape.append(routing.tokens);
+    llvm::append_range(shape, rows.getTokens());
   llvm::append_range(shape, lanes.getRest());
   return shape;
 }
@@ -64,24 +63,14 @@ Value LaneBuilder::buildTokens(const Lanes &lanes) {
     }
     tokens = lanes.layout->build(dims, rewriter);
   }
-  SmallVector<int64_t> shape(routing.tokens);
+  SmallVector<int64_t> shape(rows.getTokens());
   shape.push_back(multiplySizes(lanes.getRest()));
   tokens = toShape(tokens, shape, rewriter);
-  SmallVector<int64_t> spread{static_cast<int64_t>(lanes.values.size())};
-  llvm::append_range(spread, shape);
-  Value &rows = dispatched[tokens];
-  if (!rows) {
-    rewriter.setOnnxOp("MoE");
-    rows = rewriter.create<MoeDispatchOp>(
-        RankedTensorType::get(spread, getElementType(tokens)), tokens,
-        routing.experts, /*weights=*/Value(), /*first_expert=*/Value(),
-        /*groups=*/DenseI64ArrayAttr());
-  }
-  return toShape(rows, getShapeOf(lanes), rewriter);
+  return toShape(rows.dispatch(tokens), getShapeOf(lanes), rewriter);
 }
 
 Value LaneBuilder::buildSlice(const Lanes &lanes, SliceOp slice) {
-  int64_t prefix = 1 + (lanes.lead > 0 ? routing.tokens.size() : 0);
+  int64_t prefix = 1 + (lanes.lead > 0 ? rows.getTokens().size() : 0);
   SmallVector<int64_t> dims;
   for (int64_t dim : slice.getDims())
     dims.push_back(dim + prefix - static_cast<int64_t>(lanes.lead));
@@ -99,15 +88,16 @@ Value LaneBuilder::buildElementwise(const Lanes &lanes, Operation *op) {
     ArrayRef<int64_t> own = getShape(operand->values[0]);
     // Dimensions of one element in place of the tokens.
     ArrayRef<int64_t> kept = own.take_back(std::min(rest, own.size()));
+    SmallVector<int64_t> padded(rest - kept.size(), 1);
+    llvm::append_range(padded, kept);
+    rewriter.setOrigin(op);
     if (operand->lead == 0 && operand->kind == Lanes::Kind::shared) {
       value = toShape(value, kept, rewriter);
+    } else if (operand->lead == 0 && lanes.lead > 0) {
+      value = rows.repeat(value, padded);
     } else if (operand->lead == 0) {
-      SmallVector<int64_t> shape{static_cast<int64_t>(lanes.values.size())};
-      if (lanes.lead > 0)
-        shape.append(routing.tokens.size(), 1);
-      shape.append(rest - kept.size(), 1);
-      llvm::append_range(shape, kept);
-      value = toShape(value, shape, rewriter);
+      padded.insert(padded.begin(), rows.countExperts());
+      value = toShape(value, padded, rewriter);
     }
     operands.push_back(value);
   }
@@ -126,7 +116,7 @@ Value LaneBuilder::buildProduct(const Lanes &lanes, MatmulOp product) {
   int order[2] = {0, 1};
   if (lanes.operands[0]->lead == 0)
     std::swap(order[0], order[1]);
-  ExpertLetters letters(routing.tokens.size());
+  ExpertLetters letters(rows.getTokens().size());
   Value operands[2];
   std::string made;
   for (auto [place, index] : llvm::enumerate(order)) {
@@ -144,10 +134,8 @@ Value LaneBuilder::buildProduct(const Lanes &lanes, MatmulOp product) {
   for (char letter : spec.result.drop_front(lanes.lead))
     made += letters.get(letter, "nopq");
   rewriter.setOrigin(product);
-  return rewriter.create<MatmulOp>(
-      operands[0], operands[1], made,
-      findRows(made, letters.tokens, routing.experts,
-               static_cast<int64_t>(lanes.values.size())));
+  return rewriter.create<MatmulOp>(operands[0], operands[1], made,
+                                   rows.findRows(made, letters.tokens));
 }
 
 } // namespace parplan::simplify

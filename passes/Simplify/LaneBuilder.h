@@ -9,15 +9,18 @@
 
 #include "passes/Simplify/ExpertGates.h"
 #include "passes/Simplify/ExpertLanes.h"
+#include "passes/Simplify/ExpertRows.h"
 
 namespace parplan::simplify {
 
 /// Builds the values of all experts in one: [e, *t, rest..].
 class LaneBuilder {
 public:
-  LaneBuilder(const ExpertRouting &routing, InitializerStacks &stacks,
-              Rewriter &rewriter)
-      : routing(routing), stacks(stacks), rewriter(rewriter) {}
+  /// Of so many experts.
+  LaneBuilder(const ExpertRouting &routing, int64_t expertCount,
+              InitializerStacks &stacks, Rewriter &rewriter)
+      : stacks(stacks), rewriter(rewriter),
+        rows(routing.experts, expertCount, rewriter) {}
 
   mlir::Value build(Lanes *lanes);
 
@@ -29,11 +32,10 @@ private:
   mlir::Value buildProduct(const Lanes &lanes, MatmulOp product);
   llvm::SmallVector<int64_t> getShapeOf(const Lanes &lanes) const;
 
-  const ExpertRouting &routing;
   InitializerStacks &stacks;
   Rewriter &rewriter;
+  RowBuilder rows;
   llvm::DenseMap<Lanes *, mlir::Value> built;
-  llvm::DenseMap<mlir::Value, mlir::Value> dispatched;
 };
 
 } // namespace parplan::simplify

@@ -310,14 +310,19 @@ func.func @others(%x: tensor<6x8xf32>, %gates: tensor<6x3xf32>) -> (tensor<6x8xf
 
 // -----
 
-// Fewer choices than experts: products take the rows of tokens that an expert has.
+// Fewer choices than experts: products take the rows of tokens that an expert has, and so do biases.
 // CHECK-LABEL: func.func @one_of_two
 // CHECK: %[[VALUES:.*]], %[[INDICES:.*]] = parplan.topk
 // CHECK: %[[ROWS:.*]] = parplan.moe_dispatch %{{.*}}, %[[INDICES]]
 // CHECK: %[[H:.*]] = parplan.matmul "etk,ekn->etn" %[[ROWS]], %{{.*}} experts %[[INDICES]] : tensor<6x1xi64> of 2 tokens "t"
-// CHECK: parplan.moe_combine %[[H]], %[[INDICES]] weights %[[VALUES]]
+// CHECK: %[[ONES:.*]] = parplan.moe_dispatch %{{.*}}, %[[INDICES]] {{.*}} to tensor<2x6x1xf32>
+// CHECK: %[[BIAS:.*]] = parplan.matmul "etk,ekn->etn" %[[ONES]], %{{.*}} experts %[[INDICES]] : tensor<6x1xi64> of 2 tokens "t" : tensor<2x6x1xf32>, tensor<2x1x8xf32>
+// CHECK: %[[ANSWERS:.*]] = parplan.add %[[H]], %[[BIAS]]
+// CHECK: parplan.moe_combine %[[ANSWERS]], %[[INDICES]] weights %[[VALUES]]
 parplan.initializer @w0 "w0" : tensor<8x8xf32> in "" at 0 length 256
 parplan.initializer @w1 "w1" : tensor<8x8xf32> in "" at 256 length 256
+parplan.initializer @b0 "b0" : tensor<8xf32> in "" at 512 length 32
+parplan.initializer @b1 "b1" : tensor<8xf32> in "" at 544 length 32
 func.func @one_of_two(%x: tensor<6x8xf32>, %scores: tensor<6x2xf32>) -> tensor<6x8xf32> {
   %values, %indices = parplan.topk %scores k 1 dim 1 largest true : tensor<6x2xf32>
   %zero = parplan.constant dense<0> : tensor<i64>
@@ -328,14 +333,18 @@ func.func @one_of_two(%x: tensor<6x8xf32>, %scores: tensor<6x2xf32>) -> tensor<6
   %g0 = parplan.reduce sum %p0 dims [1] keep_dims : tensor<6x1xf32>
   %w0 = parplan.parameter @w0 : tensor<8x8xf32>
   %h0 = parplan.matmul "mk,kn->mn" %x, %w0 : tensor<6x8xf32>, tensor<8x8xf32>
-  %y0 = parplan.mul %g0, %h0 : tensor<6x1xf32>, tensor<6x8xf32>
+  %b0 = parplan.parameter @b0 : tensor<8xf32>
+  %a0 = parplan.add %h0, %b0 : tensor<6x8xf32>, tensor<8xf32>
+  %y0 = parplan.mul %g0, %a0 : tensor<6x1xf32>, tensor<6x8xf32>
   %m1 = parplan.compare eq %indices, %one : tensor<6x1xi64>, tensor<i64>
   %f1 = parplan.cast %m1 : tensor<6x1xi1> to tensor<6x1xf32>
   %p1 = parplan.mul %values, %f1 : tensor<6x1xf32>, tensor<6x1xf32>
   %g1 = parplan.reduce sum %p1 dims [1] keep_dims : tensor<6x1xf32>
   %w1 = parplan.parameter @w1 : tensor<8x8xf32>
   %h1 = parplan.matmul "mk,kn->mn" %x, %w1 : tensor<6x8xf32>, tensor<8x8xf32>
-  %y1 = parplan.mul %g1, %h1 : tensor<6x1xf32>, tensor<6x8xf32>
+  %b1 = parplan.parameter @b1 : tensor<8xf32>
+  %a1 = parplan.add %h1, %b1 : tensor<6x8xf32>, tensor<8xf32>
+  %y1 = parplan.mul %g1, %a1 : tensor<6x1xf32>, tensor<6x8xf32>
   %y = parplan.add %y0, %y1 : tensor<6x8xf32>, tensor<6x8xf32>
   return %y : tensor<6x8xf32>
 }

@@ -49,17 +49,20 @@ parplan.initializer @down "down" : tensor<4x6x8xf32> in "" at 768 length 768
 parplan.initializer @bias "bias" : tensor<4x6xf32> in "" at 1536 length 96
 
 // Indices that are counted from the end, a bias per expert, a gate that is sliced off, tokens that broadcast over their
-// choices, and weights that come before the last product.
+// choices, and weights that come before the last product. A bias is added to the rows of tokens that an expert has.
 // CHECK-LABEL: func.func @other_forms
 // CHECK-SAME: %[[X:.*]]: tensor<5x8xf32>
 // CHECK-NOT: parplan.gather
 // CHECK: %[[VALUES:.*]], %[[INDICES:.*]] = parplan.topk
 // CHECK: %[[ROWS:.*]] = parplan.moe_dispatch %[[X]], %[[INDICES]] {{.*}} to tensor<4x5x8xf32>
 // CHECK: %[[H:.*]] = parplan.matmul "etk,ekn->etn" %[[ROWS]], %{{.*}} experts %[[INDICES]] : tensor<5x2xi64> of 4 tokens "t" : tensor<4x5x8xf32>, tensor<4x8x3xf32>
-// CHECK: %[[GATE:.*]] = parplan.add %[[H]], %{{.*}} : tensor<4x5x3xf32>, tensor<4x1x3xf32>
+// CHECK: %[[ONES:.*]] = parplan.constant dense<1.000000e+00> : tensor<5x1xf32>
+// CHECK: %[[ONE_ROWS:.*]] = parplan.moe_dispatch %[[ONES]], %[[INDICES]] {{.*}} to tensor<4x5x1xf32>
+// CHECK: %[[BIAS:.*]] = parplan.matmul "etk,ekn->etn" %[[ONE_ROWS]], %{{.*}} experts %[[INDICES]] : tensor<5x2xi64> of 4 tokens "t" : tensor<4x5x1xf32>, tensor<4x1x3xf32>
+// CHECK: %[[GATE:.*]] = parplan.add %[[H]], %[[BIAS]] : tensor<4x5x3xf32>, tensor<4x5x3xf32>
 // CHECK: parplan.sigmoid %[[GATE]] : tensor<4x5x3xf32>
 // CHECK: parplan.matmul "etk,ekn->etn" %[[ROWS]], %{{.*}} experts %[[INDICES]] : tensor<5x2xi64> of 4 tokens "t" : tensor<4x5x8xf32>, tensor<4x8x3xf32>
-// CHECK: %[[ONES:.*]] = parplan.constant dense<1.000000e+00> : tensor<5x1xf32>
+// CHECK: parplan.matmul "etk,ekn->etn" %[[ONE_ROWS]], %{{.*}} experts %[[INDICES]] : tensor<5x2xi64> of 4 tokens "t" : tensor<4x5x1xf32>, tensor<4x1x3xf32>
 // CHECK: %[[W:.*]] = parplan.moe_dispatch %[[ONES]], %[[INDICES]] weights %[[VALUES]]
 // CHECK: parplan.mul %{{.*}}, %[[W]] : tensor<4x5x3xf32>, tensor<4x5x1xf32>
 // CHECK: %[[ANSWERS:.*]] = parplan.matmul "etk,ekn->etn"
@@ -77,7 +80,7 @@ func.func @other_forms(%x: tensor<5x8xf32>, %scores: tensor<5x4xf32>) -> tensor<
   %choices = parplan.select %negative, %shifted, %indices : tensor<5x2xi1>, tensor<5x2xi64>, tensor<5x2xi64>
   %wu = parplan.gather %up, %choices dim 0 : tensor<4x8x6xf32>, tensor<5x2xi64>
   %h = parplan.matmul "tk,tjkn->tjn" %x, %wu : tensor<5x8xf32>, tensor<5x2x8x6xf32>
-  %wb = parplan.gather %bias, %choices dim 0 : tensor<4x6xf32>, tensor<5x2xi64>
+  %wb = parplan.embedding %choices, %bias : tensor<5x2xi64>, tensor<4x6xf32>
   %b = parplan.add %h, %wb : tensor<5x2x6xf32>, tensor<5x2x6xf32>
   %gate = parplan.slice %b dims [2] from [0] to [3] step [1] : tensor<5x2x6xf32>
   %value = parplan.slice %b dims [2] from [3] to [6] step [1] : tensor<5x2x6xf32>
@@ -170,4 +173,43 @@ func.func @one_expert(%x: tensor<2x3x8xf32>, %r: tensor<2x3x8xf32>, %scores: ten
   %y = parplan.reduce sum %m dims [1] : tensor<6x1x6xf32>
   %z = parplan.reshape %y : tensor<6x6xf32> to tensor<2x3x6xf32>
   return %z : tensor<2x3x6xf32>
+}
+
+// -----
+
+parplan.initializer @up "up" : tensor<4x6x8xf32> in "" at 0 length 768
+
+// Choices that are made one after the other, as a router does that masks what it chose.
+// CHECK-LABEL: func.func @one_by_one
+// CHECK: %[[CHOICES:.*]] = parplan.concat %{{.*}}, %{{.*}} dim 1 : tensor<5x1xi64>, tensor<5x1xi64>
+// CHECK: %[[ROWS:.*]] = parplan.moe_dispatch %{{.*}}, %[[CHOICES]]
+// CHECK: %[[H:.*]] = parplan.matmul "etk,enk->etn" %[[ROWS]], %{{.*}} experts %[[CHOICES]] : tensor<5x2xi64> of 4 tokens "t"
+// CHECK: parplan.moe_combine %[[H]], %[[CHOICES]]
+func.func @one_by_one(%x: tensor<5x8xf32>, %scores: tensor<5x4xf32>, %others: tensor<5x4xf32>) -> tensor<5x6xf32> {
+  %up = parplan.parameter @up : tensor<4x6x8xf32>
+  %value0, %index0 = parplan.topk %scores k 1 dim 1 largest true : tensor<5x4xf32>
+  %value1, %index1 = parplan.topk %others k 1 dim 1 largest true : tensor<5x4xf32>
+  %choices = parplan.concat %index0, %index1 dim 1 : tensor<5x1xi64>, tensor<5x1xi64>
+  %wu = parplan.gather %up, %choices dim 0 : tensor<4x6x8xf32>, tensor<5x2xi64>
+  %h = parplan.matmul "tk,tjnk->tjn" %x, %wu : tensor<5x8xf32>, tensor<5x2x6x8xf32>
+  %y = parplan.reduce sum %h dims [1] : tensor<5x2x6xf32>
+  return %y : tensor<5x6xf32>
+}
+
+// -----
+
+parplan.initializer @up "up" : tensor<4x6x8xf32> in "" at 0 length 768
+
+// Numbers of fewer experts than there are, beside those of all.
+// CHECK-LABEL: func.func @some_of_them
+// CHECK-NOT: moe_dispatch
+func.func @some_of_them(%x: tensor<5x8xf32>, %scores: tensor<5x4xf32>, %others: tensor<5x2xf32>) -> tensor<5x6xf32> {
+  %up = parplan.parameter @up : tensor<4x6x8xf32>
+  %value0, %index0 = parplan.topk %scores k 1 dim 1 largest true : tensor<5x4xf32>
+  %value1, %index1 = parplan.topk %others k 1 dim 1 largest true : tensor<5x2xf32>
+  %choices = parplan.concat %index0, %index1 dim 1 : tensor<5x1xi64>, tensor<5x1xi64>
+  %wu = parplan.gather %up, %choices dim 0 : tensor<4x6x8xf32>, tensor<5x2xi64>
+  %h = parplan.matmul "tk,tjnk->tjn" %x, %wu : tensor<5x8xf32>, tensor<5x2x6x8xf32>
+  %y = parplan.reduce sum %h dims [1] : tensor<5x2x6xf32>
+  return %y : tensor<5x6xf32>
 }
