@@ -6,7 +6,7 @@ whose ranks need what the program itself, its libraries and its threads need. Wh
 every few milliseconds: what is anonymous and what is shared, of /proc/PID/smaps_rollup, without pages of files, which
 the system takes back when it needs them. A run passes when, for every rank, less what the small model's rank has besides its
 arenas,
-  * the median of the second half of the run (the steady state: arenas are in use from end to end after one step), and
+  * the median of all steps but the first one (the steady state: arenas are in use from end to end after one step), and
   * the largest value seen (the peak: also while weights are loaded and files are written)
 differ from the rank's arenas on the device and the host by at most 3 %, or 32 MiB; and when VmHWM, which the system keeps
 without gaps but with pages of files, is not above the arenas by more than that and the largest weight.
@@ -14,6 +14,7 @@ Ends with 1 when a run failed.
 """
 import argparse
 import os
+import shutil
 import statistics
 import subprocess
 import sys
@@ -32,7 +33,7 @@ MEBIBYTE = 1 << 20
 SHARE, LEAST = 0.03, 32 * MEBIBYTE
 LAYERS, SAMPLES, POSITIONS = 4, 8, 32
 WIDTH, EMPTY_WIDTH = 1024, 16
-# A small model's steps are short. A run that ends before its memory was read READINGS times is made again, with eight times as many.
+# A small model's steps are short. Where memory was read less than READINGS times in them a run is made again, with eight times as many.
 STEPS, EMPTY_STEPS, READINGS = 4, 200, 8
 TIME_LIMIT = 300
 # (whether it trains, ranks, --force)
@@ -99,29 +100,40 @@ def read_figures(path, names):
     return figures if len(figures) == len(names) else None
 
 
-def watch(command, ranks):
-    """Runs a program. Returns (steady, peak, high-water mark) of each rank, in bytes; None when it ended too early to say."""
+def watch(command, ranks, written):
+    """Runs a program that writes into the folder `written` behind its last step. Returns (steady, peak, high-water mark) of each
+    rank, in bytes; None when its steps were too short to say."""
+    os.makedirs(written)
+    metrics = os.path.join(os.path.dirname(written), "metrics.json")
+    command = [*command, "--metrics", metrics]
     program = os.path.realpath(command[0])
     pids, seen, high = {}, {rank: [] for rank in range(ranks)}, [0] * ranks
+    end = None
     deadline = time.monotonic() + TIME_LIMIT
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL) as process:
         while process.poll() is None:
             if time.monotonic() > deadline:
                 process.terminate()
                 raise Difference(f"the program did not end within {TIME_LIMIT} s")
+            now = time.monotonic()
+            if end is None and os.listdir(written):
+                end = now
             if len(pids) < ranks:
                 pids = find_ranks(program, ranks)
             for rank, pid in pids.items():
                 rollup = read_figures(f"/proc/{pid}/smaps_rollup", ("Anonymous", "Pss_Shmem"))
                 status = read_figures(f"/proc/{pid}/status", ("VmHWM",))
                 if rollup and status:
-                    seen[rank].append(sum(rollup.values()))
+                    seen[rank].append((now, sum(rollup.values())))
                     high[rank] = status["VmHWM"]
             time.sleep(0.01)
     expect(process.returncode == 0, f"the program ended with {process.returncode}")
-    if any(len(readings) < READINGS for readings in seen.values()):
+    end = end or time.monotonic()
+    begin = end - sum(read_json(metrics)["step_time_s"][1:])
+    steady = [[value for at, value in seen[rank] if begin <= at < end] for rank in range(ranks)]
+    if any(len(readings) < READINGS for readings in steady):
         return None
-    return [(statistics.median(seen[rank][len(seen[rank]) // 2:]), max(seen[rank]), high[rank]) for rank in range(ranks)]
+    return [(statistics.median(steady[rank]), max(value for _, value in seen[rank]), high[rank]) for rank in range(ranks)]
 
 
 def measure(parplan, folder, trains, ranks, specification, steps, work):
@@ -135,14 +147,15 @@ def measure(parplan, folder, trains, ranks, specification, steps, work):
     execute(command)
     predicted = read_json(os.path.join(out, "plan.json"))["predicted"]
     tiers = [predicted[name]["per_rank"] for name in ("peak_memory_bytes", "host_peak_memory_bytes") if name in predicted]
-    command = [os.path.join(out, "program"), "--ranks", str(ranks)]
+    command, written = [os.path.join(out, "program"), "--ranks", str(ranks)], os.path.join(work, "written")
     if trains:
-        command += ["--data", os.path.join(folder, "data"), "--save", os.path.join(work, "trained.safetensors")]
+        command += ["--data", os.path.join(folder, "data"), "--save", os.path.join(written, "trained.safetensors")]
     else:
-        command += ["--input", f"x={os.path.join(folder, 'x.npy')}", "--output-dir", os.path.join(work, "results")]
+        command += ["--input", f"x={os.path.join(folder, 'x.npy')}", "--output-dir", written]
     seen = None
     while seen is None:
-        seen, steps = watch([*command, "--steps", str(steps)], ranks), 8 * steps
+        shutil.rmtree(written, ignore_errors=True)
+        seen, steps = watch([*command, "--steps", str(steps)], ranks, written), 8 * steps
     return [(sum(tier[rank] for tier in tiers), seen[rank]) for rank in range(ranks)]
 
 
