@@ -5,7 +5,9 @@
 // Ops that compute are numbered in order and hashed over what they do, not over
 // names. Distances between equal ops vote for periods; the best are swept for
 // the longest run in which op i and op i + period are equal and read operands
-// equally far back. A run is cut into blocks where the fewest values cross.
+// equally far back. Layers may alternate in what they read, as in a window of
+// the keys or all of them: where no period covers most of the model, multiples
+// are swept as well. A run is cut into blocks where the fewest values cross.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,6 +33,8 @@ namespace parplan {
 namespace {
 
 constexpr int maxCandidates = 16;
+/// Layers that alternate in what they read, at most.
+constexpr int maxAlternating = 8;
 
 /// Parameters and constants are leaves: they belong to the op that reads them.
 bool isLeaf(Operation *op) { return op->getNumOperands() == 0; }
@@ -85,13 +89,21 @@ public:
 
   void number() {
     Run best;
-    for (int64_t period : proposePeriods()) {
+    auto sweep = [&](int64_t period) {
       Run run = findLongestRun(period);
       if (run.matches >= period &&
           (run.size() > best.size() ||
            (run.size() == best.size() && run.period < best.period)))
         best = run;
-    }
+    };
+    SmallVector<int64_t> periods = proposePeriods();
+    for (int64_t period : periods)
+      sweep(period);
+    auto all = static_cast<int64_t>(ops.size());
+    for (int multiple = 2; multiple <= maxAlternating; ++multiple)
+      for (int64_t period : periods)
+        if (2 * best.size() < all && 2 * multiple * period <= all)
+          sweep(multiple * period);
     if (best.matches == 0)
       return;
     int64_t start = chooseCut(best);

@@ -45,3 +45,28 @@ func.func @nothing_repeats(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
   %1 = parplan.relu %0 : tensor<4x8xf32>
   return %1 : tensor<4x8xf32>
 }
+
+// Layers that alternate in what they add: a block has two.
+// CHECK-LABEL: func.func @alternating
+func.func @alternating(%x: tensor<4x8xf32>, %near: tensor<4x8xf32>, %far: tensor<8xf32>) -> tensor<4x8xf32> {
+  %w = parplan.parameter @a : tensor<8x8xf32>
+  %t = parplan.tanh %x : tensor<4x8xf32>
+  // CHECK: parplan.matmul {{.*}}parplan.block = 0 : i64
+  %a0 = parplan.matmul "mk,kn->mn" %t, %w : tensor<4x8xf32>, tensor<8x8xf32>
+  %b0 = parplan.add %a0, %near : tensor<4x8xf32>, tensor<4x8xf32>
+  %c0 = parplan.relu %b0 : tensor<4x8xf32>
+  // CHECK: parplan.matmul {{.*}}parplan.block = 0 : i64
+  %a1 = parplan.matmul "mk,kn->mn" %c0, %w : tensor<4x8xf32>, tensor<8x8xf32>
+  %b1 = parplan.add %a1, %far : tensor<4x8xf32>, tensor<8xf32>
+  %c1 = parplan.relu %b1 : tensor<4x8xf32>
+  // CHECK: parplan.matmul {{.*}}parplan.block = 1 : i64
+  %a2 = parplan.matmul "mk,kn->mn" %c1, %w : tensor<4x8xf32>, tensor<8x8xf32>
+  %b2 = parplan.add %a2, %near : tensor<4x8xf32>, tensor<4x8xf32>
+  %c2 = parplan.relu %b2 : tensor<4x8xf32>
+  // CHECK: parplan.matmul {{.*}}parplan.block = 1 : i64
+  %a3 = parplan.matmul "mk,kn->mn" %c2, %w : tensor<4x8xf32>, tensor<8x8xf32>
+  %b3 = parplan.add %a3, %far : tensor<4x8xf32>, tensor<8xf32>
+  // CHECK: parplan.relu {{.*}}parplan.block = 1 : i64
+  %c3 = parplan.relu %b3 : tensor<4x8xf32>
+  return %c3 : tensor<4x8xf32>
+}
