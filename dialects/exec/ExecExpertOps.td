@@ -3,6 +3,7 @@
 // Part of ExecOps.td. `shape` is [rows, tokens, width, experts per token], rows
 // those of a token on this rank; `groups` says how they lie (`parplan.moe_dispatch`),
 // a row for every expert if absent; `first` holds the number of the first expert.
+// Without weights the choices of a token are a set, as there.
 //
 //===----------------------------------------------------------------------===//
 
@@ -59,8 +60,9 @@ def Exec_MoeMatmulOp : Exec_Statement<"moe_matmul",
     [experts, experts per token]. With
     `accumulate` the products are added to what the output holds. On a GPU the
     processor asks for the numbers of tokens before it launches products: what
-    follows is issued later, but for products of one row each, or sums that are
-    one row: vectors need no library.
+    follows is issued later. Where an expert has a vector in place of a matrix, as
+    of a bias (k is 1, or with `sums_tokens` m), no library is needed, no
+    workspace, and nobody waits.
   }];
   let arguments = (ins Exec_BufferType:$lhs, Exec_BufferType:$rhs,
       Exec_BufferType:$experts, Optional<Exec_BufferType>:$first_expert,

@@ -188,7 +188,8 @@ static Value composeShares(ComposeHelper &compose, int64_t rowCount,
       element);
   if (weights)
     shares = compose.create<MulOp>(shares, weights);
-  return compose.reduce(ReduceKind::sum, shares,
+  // Without weights the choices are a set.
+  return compose.reduce(weights ? ReduceKind::sum : ReduceKind::max, shares,
                         static_cast<int64_t>(shape.size()) - 1);
 }
 

@@ -12,6 +12,10 @@
 // for each of the r / s groups; s is at least min(k, c). What the ops say of
 // values [e, *t, d] is said of the row that an expert has.
 //
+// Choices may repeat. With weights each of them counts by its own; without, the
+// experts of a token are a set, and each of them counts once. So a dispatch
+// without weights hands every expert the token as it is.
+//
 // Before localisation experts count from 0. Where they are split, `first` is the
 // first one of the rank's block; how many it has follows from the rows.
 //
@@ -35,10 +39,10 @@ def Parplan_MoeDispatchOp : Parplan_TensorOp<"moe_dispatch",
      DeclareOpInterfaceMethods<DecomposableOpInterface>]> {
   let summary = "Gives every expert its tokens; the rows of the others are zero";
   let description = [{
-    tokens [*t, d], experts [*t, k], weights [*t, k] (1 if absent), result
-    [e, *t, d]: result[e, t] is the sum of weights[t, j] tokens[t] over the j with
-    experts[t, j] = first + e (0 if absent). Experts outside of the result get
-    nothing.
+    tokens [*t, d], experts [*t, k], weights [*t, k], result [e, *t, d]:
+    result[e, t] is the sum of weights[t, j] tokens[t] over the j with
+    experts[t, j] = first + e (0 if absent); without weights tokens[t] if there is
+    such a j, else 0. Experts outside of the result get nothing.
   }];
   let arguments = (ins Parplan_FloatTensor:$tokens, Parplan_IndexTensor:$experts,
       Optional<Parplan_FloatTensor>:$weights,
@@ -59,9 +63,10 @@ def Parplan_MoeCombineOp : Parplan_TensorOp<"moe_combine",
      DeclareOpInterfaceMethods<DecomposableOpInterface>]> {
   let summary = "The weighted sum of what the experts of a token answer";
   let description = [{
-    values [e, *t, d], experts [*t, k], weights [*t, k] (1 if absent), result
-    [*t, d]: result[t] is the sum of weights[t, j] values[experts[t, j] - first, t]
-    over the j whose expert is one of the values. The adjoint of `moe_dispatch`.
+    values [e, *t, d], experts [*t, k], weights [*t, k], result [*t, d]: result[t]
+    is the sum of weights[t, j] values[experts[t, j] - first, t] over the j whose
+    expert is one of the values; without weights the sum of the values of these
+    experts, once each. The adjoint of `moe_dispatch`.
   }];
   let arguments = (ins Parplan_FloatTensor:$values, Parplan_IndexTensor:$experts,
       Optional<Parplan_FloatTensor>:$weights,

@@ -228,7 +228,8 @@ ShardingRule MatmulOp::getShardingRule() {
     bool isLetter = inLhs || inRhs;
     bool isInAll = inLhs && inRhs && spec.result.contains(factor.name);
     if (isLetter && !isInAll &&
-        (!rows || canBePanels(factor.name, spec, *rows)))
+        (!rows || (canBePanels(factor.name, spec, *rows) &&
+                   !rows->areOfVectors(spec, getShape(getLhs())))))
       rule.panelFactors.push_back(static_cast<int>(index));
   }
   return rule;
@@ -244,7 +245,7 @@ OpWork MatmulOp::getWork() {
   // One kernel multiplies or adds up vectors of all experts.
   bool isOfVectors = rows && rows->areOfVectors(spec, getShape(getLhs()));
   if (isOfVectors) {
-    work.kind = WorkKind::elementwise;
+    work.kind = WorkKind::reduction;
   } else if (rows) {
     work.kind = WorkKind::expertMatrix;
     (rows->areSummed(spec) ? work.contractedShare : work.rowShare) = share;

@@ -53,16 +53,24 @@ public:
       int64_t token = choice / choices;
       if (expert < 0 || expert >= count)
         continue;
-      int64_t row =
-          findRow(groups, experts, token * choices, choices, first, expert);
+      int64_t begin = token * choices;
+      int64_t row = findRow(groups, experts, begin, choices, first, expert);
       body((row * tokens + token) * width, token * width, choice,
-           weights ? (*weights)[choice].real : 1);
+           weights ? (*weights)[choice].real : isNew(begin, choice));
     }
   }
 
   int64_t width;
 
 private:
+  /// Whether no choice from `begin` on is that of the same expert.
+  bool isNew(int64_t begin, int64_t choice) const {
+    for (int64_t other = begin; other < choice; ++other)
+      if (experts[other].integer == experts[choice].integer)
+        return false;
+    return true;
+  }
+
   const Tensor &experts;
   const Tensor *weights;
   int64_t first;

@@ -52,8 +52,8 @@ struct ExpertTerm {
 /// Takes a term apart; nullopt if it has no gate.
 std::optional<ExpertTerm> matchExpertTerm(mlir::Value term);
 
-/// What decides where tokens go: experts [*t, k] and weights [*t, k], null
-/// where all are 1.
+/// What decides where tokens go: experts [*t, k], which may repeat, and weights
+/// [*t, k].
 struct ExpertRouting {
   mlir::Value experts, weights;
   llvm::SmallVector<int64_t> tokens;

@@ -171,18 +171,11 @@ SmallVector<Value> getAnswers(const Loop &loop) {
   return answers;
 }
 
-/// What the numbers and gates of a loop lack; empty for a whole one.
-StringRef findGap(const Loop &loop) {
+bool isNumberedFromZero(const Loop &loop) {
   for (auto [index, expert] : llvm::enumerate(loop))
     if (expert.number != static_cast<int64_t>(index))
-      return "they are not numbered from 0 on";
-  auto hasWeights = [](const Gate &gate) {
-    return !gate.weights.empty() || !gate.scales.empty();
-  };
-  ArrayRef<Gate> gates = loop[0].gates;
-  if (llvm::any_of(gates, hasWeights) && !llvm::all_of(gates, hasWeights))
-    return "only some of their answers have weights";
-  return "";
+      return false;
+  return true;
 }
 
 class LoopRaiser {
@@ -212,8 +205,8 @@ private:
   }
 
   void look(const Loop &loop, Operation *sum) {
-    if (StringRef gap = findGap(loop); !gap.empty())
-      return warn(sum, gap);
+    if (!isNumberedFromZero(loop))
+      return warn(sum, "they are not numbered from 0 on");
     LaneMatcher matcher(loop[0].tokens, loop[0].repeats, stacks);
     if (matcher.match(getAnswers(loop)))
       return selection.add(getAnswers(loop), sum, matcher.getUses());

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/Simplify/ExpertParts.h"
+#include "dialects/parplan/PaddingId.h"
 
 #include "parplan/Support/Sizes.h"
 
@@ -41,6 +42,14 @@ Part *ExpertMatcher::add(Part::Kind kind, Value value, size_t lead) {
   return parts.back().get();
 }
 
+/// Each expert has one row of a token: weights inside add up where choices
+/// repeat, though what is computed of a sum is not the sum of what is computed.
+Part *ExpertMatcher::matchAnswers(Value value, size_t lead) {
+  Part *part = match(value, lead, /*depth=*/0);
+  return part && hasProducts && (routing.areDistinct || !hasWeights) ? part
+                                                                     : nullptr;
+}
+
 Part *ExpertMatcher::match(Value value, size_t lead, unsigned depth) {
   if (depth > maximumExpertDepth)
     return nullptr;
@@ -67,6 +76,7 @@ Part *ExpertMatcher::matchNew(Value value, size_t lead, unsigned depth) {
     return op;
   Part *weights = add(Part::Kind::weights, value, lead);
   weights->hasTokens = true;
+  hasWeights = true;
   return weights;
 }
 
@@ -78,11 +88,17 @@ static bool isLastDim(Value value, int64_t dim) {
   return dim + 1 == static_cast<int64_t>(getShape(value).size());
 }
 
+/// Whether a number of an expert may have this type.
+static bool isIndex(Value value) {
+  auto type = dyn_cast<IntegerType>(getElementType(value));
+  return type && (type.getWidth() == 32 || type.getWidth() == 64);
+}
+
 /// The choices of `experts` experts per token, [*t, k], that `value` is, in
-/// their order: what a ranking finds, or several beside each other do. They are
-/// not negative.
+/// their order: what a ranking finds, whose choices differ, or several beside
+/// each other do. They are not negative.
 static Value findChoices(Value value, int64_t experts) {
-  while (Operation *op = value.getDefiningOp()) {
+  while (Operation *op = isIndex(value) ? value.getDefiningOp() : nullptr) {
     if (auto ranking = dyn_cast<TopKOp>(op))
       return value == ranking.getIndices() &&
                      isLastDim(value, ranking.getDim()) &&
@@ -133,7 +149,8 @@ static std::optional<Pick> findPick(Operation *op) {
       tuples && tuples.getBatchDims() == 0 &&
       getShape(tuples.getIndices()).back() == 1)
     return Pick{tuples.getData(), tuples.getIndices()};
-  if (auto rows = dyn_cast_or_null<EmbeddingOp>(op))
+  if (auto rows = dyn_cast_or_null<EmbeddingOp>(op);
+      rows && !rows->hasAttr(attributes::paddingId))
     return Pick{rows.getTable(), rows.getIds()};
   return std::nullopt;
 }
@@ -150,6 +167,7 @@ Part *ExpertMatcher::matchGather(Value value, size_t lead) {
     return nullptr;
   if (!routing.chosen) {
     routing.chosen = chosen;
+    routing.areDistinct = chosen.getDefiningOp<TopKOp>() != nullptr;
     routing.gather = value.getDefiningOp();
     llvm::append_range(routing.tokens, getShape(chosen).drop_back());
     routing.experts = experts;
@@ -219,6 +237,12 @@ bool isFiniteAtZero(Operation *op) {
          !isa<LogOp, SqrtOp, RsqrtOp, ReciprocalOp, ModOp>(op);
 }
 
+/// Whether one operand of a product is of tokens, the other of experts alone.
+static bool multipliesTokens(const Part *tokens, const Part *experts) {
+  return tokens && experts && tokens->hasTokens && experts->hasExperts &&
+         !experts->hasTokens;
+}
+
 Part *ExpertMatcher::matchOp(Value value, size_t lead, unsigned depth) {
   Operation *op = value.getDefiningOp();
   if (!op || op->getNumResults() != 1)
@@ -251,6 +275,8 @@ Part *ExpertMatcher::matchOp(Value value, size_t lead, unsigned depth) {
     operands = {
         matchFactor(product.getLhs(), spec.lhs, letters, sizes, depth + 1),
         matchFactor(product.getRhs(), spec.rhs, letters, sizes, depth + 1)};
+    hasProducts |= multipliesTokens(operands[0], operands[1]) ||
+                   multipliesTokens(operands[1], operands[0]);
   } else if (isFiniteAtZero(op)) {
     for (Value operand : op->getOperands())
       operands.push_back(

@@ -23,8 +23,8 @@ namespace parplan::simplify {
 /// that made the tokens.
 inline constexpr unsigned maximumExpertDepth = 48;
 
-/// Rows of experts that a token does not have are zero, or the bias: what is
-/// computed of them, and its derivative, must be finite, for sums over tokens
+/// Rows of experts that a token does not have are zero, or what is computed of
+/// zeros: that, and its derivative, must be finite, for sums over tokens
 /// multiply it by zero.
 bool isFiniteAtZero(mlir::Operation *op);
 
@@ -41,6 +41,8 @@ mlir::Value toShape(mlir::Value value, llvm::ArrayRef<int64_t> shape,
 struct Routing {
   /// [*t, k].
   mlir::Value chosen;
+  /// Whether the experts of a token differ.
+  bool areDistinct = false;
   /// The first op that picks weights by it.
   mlir::Operation *gather = nullptr;
   /// Sizes of the tokens as the ranking has them, [*t] of [*t, k].
@@ -87,14 +89,16 @@ public:
     routing.choices = choices;
   }
 
-  /// The part that `value` is, whose `lead` first dimensions number choices;
-  /// null if it cannot be computed per expert.
-  Part *match(mlir::Value value, size_t lead, unsigned depth = 0);
+  /// The parts of the answers `value`, whose `lead` first dimensions number
+  /// choices: tokens go through products with what experts have. Null if that
+  /// cannot be computed per expert.
+  Part *matchAnswers(mlir::Value value, size_t lead);
 
   /// That of all parts with experts.
   const Routing &getRouting() const { return routing; }
 
 private:
+  Part *match(mlir::Value value, size_t lead, unsigned depth);
   Part *add(Part::Kind kind, mlir::Value value, size_t lead);
   Part *matchNew(mlir::Value value, size_t lead, unsigned depth);
   Part *matchGather(mlir::Value value, size_t lead);
@@ -108,6 +112,9 @@ private:
 
   int64_t rows;
   Routing routing;
+  /// Whether tokens meet what experts have in a product; whether numbers per
+  /// choice are among the parts.
+  bool hasProducts = false, hasWeights = false;
   std::vector<std::unique_ptr<Part>> parts;
   llvm::DenseMap<std::pair<mlir::Value, size_t>, Part *> known;
 };

@@ -62,9 +62,6 @@ ExpertRouting buildRouting(ArrayRef<Gate> gates, int64_t tokens, Type element,
     routing.tokens.push_back(tokens);
 
   SmallVector<Value> experts, weights;
-  bool hasWeights = llvm::any_of(gates, [](const Gate &gate) {
-    return !gate.weights.empty() || !gate.scales.empty();
-  });
   for (const Gate &gate : gates) {
     SmallVector<int64_t> shape(routing.tokens);
     Value sized = gate.choices ? gate.choices : gate.weights[0];
@@ -90,11 +87,12 @@ ExpertRouting buildRouting(ArrayRef<Gate> gates, int64_t tokens, Type element,
     single.push_back(1);
     for (Value factor : gate.scales)
       multiply(toShape(factor, single, rewriter));
-    if (product && getShape(product) != ArrayRef(shape))
+    if (!product)
+      product = rewriter.ones(RankedTensorType::get(shape, element));
+    if (getShape(product) != ArrayRef(shape))
       product = rewriter.create<BroadcastOp>(
           RankedTensorType::get(shape, getElementType(product)), product);
-    if (product)
-      weights.push_back(toElement(product, element, rewriter));
+    weights.push_back(toElement(product, element, rewriter));
   }
   auto join = [&](ArrayRef<Value> parts) -> Value {
     if (parts.size() == 1)
@@ -108,8 +106,7 @@ ExpertRouting buildRouting(ArrayRef<Gate> gates, int64_t tokens, Type element,
         static_cast<int64_t>(shape.size()) - 1);
   };
   routing.experts = join(experts);
-  if (hasWeights && weights.size() == gates.size())
-    routing.weights = join(weights);
+  routing.weights = join(weights);
   return routing;
 }
 

@@ -33,12 +33,10 @@ Value RowBuilder::buildOnes(Type element) {
     return made;
   SmallVector<int64_t> shape(getTokens());
   shape.push_back(1);
-  return made = rewriter.create<ConstantOp>(cast<ElementsAttr>(Attribute(
-             DenseElementsAttr::get(RankedTensorType::get(shape, element),
-                                    FloatAttr::get(element, 1)))));
+  return made = rewriter.ones(RankedTensorType::get(shape, element));
 }
 
-Value RowBuilder::repeat(Value value, ArrayRef<int64_t> rest) {
+Value RowBuilder::spreadOverRows(Value value, ArrayRef<int64_t> rest) {
   Type element = getElementType(value);
   SmallVector<int64_t> shape{expertCount};
   if (hasAllRows() || !isa<FloatType>(element)) {

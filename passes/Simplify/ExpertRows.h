@@ -23,13 +23,15 @@ public:
   /// [e, *t, d] of [*t, d], times `weights` [*t, k] if there are any.
   mlir::Value dispatch(mlir::Value tokens, mlir::Value weights = {});
 
-  /// What experts have for any token, [e, rest..], to be broadcast to rows. As
-  /// a product with ones where only some of the rows are read: a value of all
-  /// experts cannot be added to rows of those that a token has.
-  mlir::Value repeat(mlir::Value value, llvm::ArrayRef<int64_t> rest);
+  /// What experts have for any token, [e, rest..], so that it broadcasts to
+  /// their rows: [e, *t, rest..] as a product with ones, which has rows only
+  /// where a token has the expert, as a value of all experts cannot be added to
+  /// such rows. [e, 1.., rest..] where tokens have all rows, and of integers,
+  /// which have no products: their rows lie by expert (GroupExperts).
+  mlir::Value spreadOverRows(mlir::Value value, llvm::ArrayRef<int64_t> rest);
 
-  /// Which rows of the product `spec` of experts count: all where every token
-  /// has every expert, or where rows are not those of tokens alone.
+  /// Which rows of the product `spec` of experts count: all where a token may
+  /// have every expert, or where rows are not those of tokens alone.
   std::optional<ExpertRows> findRows(llvm::StringRef spec,
                                      llvm::StringRef tokenLetters) const;
 
@@ -43,6 +45,7 @@ public:
   int64_t countExperts() const { return expertCount; }
 
 private:
+  /// Whether a token may have every expert.
   bool hasAllRows() const { return getShape(experts).back() >= expertCount; }
 
   mlir::Value experts;

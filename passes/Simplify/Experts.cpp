@@ -50,9 +50,12 @@ public:
     shape.truncate(1 + routing.tokens.size());
     shape.push_back(multiplySizes(values->rest));
     answers = toShape(answers, shape);
+    rewriter.setOrigin(origin);
     if (weights)
       weights = toShape(weights, getChoiceShape());
-    rewriter.setOrigin(origin);
+    else if (!routing.areDistinct)
+      weights = rewriter.ones(
+          RankedTensorType::get(getChoiceShape(), getElementType(answers)));
     rewriter.setOnnxOp("MoE");
     return rewriter.create<MoeCombineOp>(answers, rows.getExperts(), weights,
                                          /*first_expert=*/Value(),
@@ -161,7 +164,7 @@ private:
       // The weights of an expert are the same for all tokens.
       if (operand->kind != Part::Kind::shared && !operand->hasTokens &&
           part.hasTokens)
-        value = rows.repeat(value, operand->rest);
+        value = rows.spreadOverRows(value, operand->rest);
       operands.push_back(value);
     }
     return rewriter
@@ -302,7 +305,7 @@ Value raiseExperts(Operation *op, Rewriter &rewriter) {
     if (!weights)
       break;
   }
-  Part *values = matcher.match(value, lead);
+  Part *values = matcher.matchAnswers(value, lead);
   if (!values || !values->hasExperts || !values->hasTokens)
     return {};
   ExpertBuilder builder(matcher.getRouting(), rewriter);

@@ -94,7 +94,7 @@ Value LaneBuilder::buildElementwise(const Lanes &lanes, Operation *op) {
     if (operand->lead == 0 && operand->kind == Lanes::Kind::shared) {
       value = toShape(value, kept, rewriter);
     } else if (operand->lead == 0 && lanes.lead > 0) {
-      value = rows.repeat(value, padded);
+      value = rows.spreadOverRows(value, padded);
     } else if (operand->lead == 0) {
       padded.insert(padded.begin(), rows.countExperts());
       value = toShape(value, padded, rewriter);

@@ -45,6 +45,7 @@ public:
   mlir::Operation *cloneWith(mlir::Operation *op, mlir::ValueRange operands,
                              mlir::Type type);
 
+  mlir::Value ones(mlir::RankedTensorType type);
   mlir::Value reshape(mlir::Value value, llvm::ArrayRef<int64_t> shape);
   mlir::Value transpose(mlir::Value value, llvm::ArrayRef<int64_t> permutation);
   mlir::Value slice(mlir::Value value, int64_t dim, int64_t start,

@@ -19,6 +19,12 @@ Operation *Rewriter::cloneWith(Operation *op, ValueRange operands, Type type) {
   return copy;
 }
 
+Value Rewriter::ones(RankedTensorType type) {
+  auto one = FloatAttr::get(type.getElementType(), 1);
+  return create<ConstantOp>(
+      cast<ElementsAttr>(Attribute(DenseElementsAttr::get(type, one))));
+}
+
 Value Rewriter::reshape(Value value, ArrayRef<int64_t> shape) {
   if (getShape(value) == shape)
     return value;

@@ -26,12 +26,15 @@ template <typename Element, typename Index> struct Routing {
   using Sum = Arithmetic<Element>;
 
   PARPLAN_DEVICE int64_t start() const { return first ? *first : 0; }
-  /// The row of a choice of token `t`; -1 for experts of other ranks.
-  PARPLAN_DEVICE int64_t rowOf(int64_t t, int64_t choice) const {
-    return shape.findRow(chosen + t * shape.choices, start(), chosen[choice]);
+  /// The row of choice `j` of token `t`; -1 for experts of other ranks.
+  PARPLAN_DEVICE int64_t rowOf(int64_t t, int64_t j) const {
+    const Index *own = chosen + t * shape.choices;
+    return shape.findRow(own, start(), own[j]);
   }
-  PARPLAN_DEVICE Sum weightOf(int64_t choice) const {
-    return weights ? Sum(weights[choice]) : Sum(1);
+  /// What choice `j` of token `t` counts for in sums.
+  PARPLAN_DEVICE Sum weightOf(int64_t t, int64_t j) const {
+    return weights ? Sum(weights[t * shape.choices + j])
+                   : Sum(isNewExpert(chosen + t * shape.choices, j));
   }
   /// The expert of a row of token `t`; -1: there is none.
   PARPLAN_DEVICE int64_t expertOf(int64_t t, int64_t row) const {
@@ -40,10 +43,11 @@ template <typename Element, typename Index> struct Routing {
   }
   /// What a token gives to an expert of the rank.
   PARPLAN_DEVICE Sum weightFor(int64_t t, int64_t expert) const {
+    const Index *own = chosen + t * shape.choices;
     Sum sum = 0;
-    for (int64_t j = t * shape.choices; j < (t + 1) * shape.choices; ++j)
-      if (static_cast<int64_t>(chosen[j]) - start() == expert)
-        sum += weightOf(j);
+    for (int64_t j = 0; j < shape.choices; ++j)
+      if (static_cast<int64_t>(own[j]) - start() == expert)
+        sum += weightOf(t, j);
     return sum;
   }
 };
@@ -94,9 +98,9 @@ __global__ void combineKernel(Routing<Element, Index> routing,
       const int64_t part = least(shape.choices - begin, threads);
       __syncthreads(); // The last ones may still be read.
       if (threadIdx.x < part) {
-        const int64_t choice = t * shape.choices + begin + threadIdx.x;
+        const int64_t choice = begin + threadIdx.x;
         rows[threadIdx.x] = routing.rowOf(t, choice);
-        weights[threadIdx.x] = routing.weightOf(choice);
+        weights[threadIdx.x] = routing.weightOf(t, choice);
       }
       __syncthreads();
       for (int64_t i = threadIdx.x; i < shape.width; i += threads) {
@@ -121,7 +125,7 @@ __global__ void weightGradientKernel(Routing<Element, Index> routing,
     const int64_t t = choice / shape.choices;
     __shared__ int64_t row;
     if (threadIdx.x == 0)
-      row = routing.rowOf(t, choice);
+      row = routing.rowOf(t, choice % shape.choices);
     __syncthreads();
     Arithmetic<Element> sum = 0;
     for (int64_t i = threadIdx.x; row >= 0 && i < shape.width; i += threads)

@@ -107,65 +107,75 @@ template <typename Element> struct ScatterKernel {
   }
 };
 
-/// Zeros in rows that no expert of a token has; a block for every token, with a
-/// thread for each row, then for each element of these.
-template <typename Element, typename Index>
-__global__ void clearKernel(Choices<Index> choices, Element *out, int64_t rows,
-                            int64_t tokens, int64_t columns, int64_t rowStride,
-                            int64_t tokenStride, int64_t columnStride) {
-  __shared__ bool isUnused[threads];
-  for (int64_t t = blockIdx.x; t < tokens; t += gridDim.x)
-    for (int64_t begin = 0; begin < rows; begin += threads) {
-      const int64_t part = rows - begin < threads ? rows - begin : threads;
-      __syncthreads(); // The last ones may still be read.
-      const bool isOwn =
-          threadIdx.x < part && choices.findExpert(begin + threadIdx.x, t) < 0;
-      isUnused[threadIdx.x] = isOwn;
-      if (!__syncthreads_or(isOwn))
-        continue;
-      for (int64_t i = threadIdx.x; i < part * columns; i += threads)
-        if (isUnused[i / columns])
-          out[(begin + i / columns) * rowStride + t * tokenStride +
-              i % columns * columnStride] = Element(0.0f);
-    }
-}
-
-/// Multiples of the vectors of experts, zeros in rows that no expert of a token
-/// has; a block for every token, with a thread for each row, then for each
-/// element of these.
-template <typename Element, typename Index>
-__global__ void scaleKernel(Choices<Index> choices, const Element *factors,
-                            const Element *vectors, Element *out,
-                            ExpertProductShape shape) {
-  using Wide = Arithmetic<Element>;
-  const MatmulShape &s = shape.matrices;
+/// Calls `visit(expert, row, t)` with the experts of all rows of each token, -1
+/// for none; a block for every token, with a thread for each row, then all
+/// threads for each row of `isVisited(expert)`.
+template <typename Index, typename IsVisited, typename Visit>
+__device__ void forEachRow(Choices<Index> choices, int64_t rows, int64_t tokens,
+                           IsVisited isVisited, Visit visit) {
   __shared__ int64_t experts[threads];
-  const int64_t rows = shape.rows();
-  for (int64_t t = blockIdx.x; t < s.m; t += gridDim.x)
+  for (int64_t t = blockIdx.x; t < tokens; t += gridDim.x)
     for (int64_t begin = 0; begin < rows; begin += threads) {
       const int64_t part = rows - begin < threads ? rows - begin : threads;
       __syncthreads(); // The last ones may still be read.
       if (threadIdx.x < part)
         experts[threadIdx.x] = choices.findExpert(begin + threadIdx.x, t);
       __syncthreads();
-      for (int64_t i = threadIdx.x; i < part * s.n; i += threads) {
-        const int64_t row = begin + i / s.n, column = i % s.n;
-        const int64_t expert = experts[i / s.n];
-        Element &element = out[row * shape.strides[2] + t * s.outRowStride +
-                               column * s.outColumnStride];
-        Wide value = s.accumulate ? Wide(element) : Wide(0);
-        if (expert >= 0)
-          value += Wide(factors[row * shape.strides[0] + t * s.lhsRowStride]) *
-                   Wide(vectors[expert * shape.strides[1] +
-                                column * s.rhsColumnStride]);
-        element = Element(value);
-      }
+      for (int64_t i = 0; i < part; ++i)
+        if (isVisited(experts[i]))
+          visit(experts[i], begin + i, t);
     }
 }
 
-/// The sums of rows, times their factors, of each expert; blocks for every
-/// expert and `threads` columns, which look for the rows of as many tokens at
-/// once.
+/// Zeros in rows that no expert of a token has.
+template <typename Element, typename Index>
+__global__ void clearKernel(Choices<Index> choices, Element *out,
+                            ExpertProductShape shape) {
+  const MatmulShape &s = shape.matrices;
+  forEachRow(
+      choices, shape.rows(), s.m, [](int64_t expert) { return expert < 0; },
+      [&](int64_t, int64_t row, int64_t t) {
+        Element *to = out + row * shape.strides[2] + t * s.outRowStride;
+        for (int64_t column = threadIdx.x; column < s.n; column += threads)
+          to[column * s.outColumnStride] = Element(0.0f);
+      });
+}
+
+/// Multiples of the vectors of experts, zeros in rows that no expert of a token
+/// has.
+template <typename Element, typename Index>
+__global__ void scaleKernel(Choices<Index> choices, const Element *factors,
+                            const Element *vectors, Element *out,
+                            ExpertProductShape shape) {
+  using Wide = Arithmetic<Element>;
+  const MatmulShape &s = shape.matrices;
+  forEachRow(
+      choices, shape.rows(), s.m,
+      [&](int64_t expert) { return expert >= 0 || !s.accumulate; },
+      [&](int64_t expert, int64_t row, int64_t t) {
+        Element *to = out + row * shape.strides[2] + t * s.outRowStride;
+        const Wide factor =
+            expert < 0
+                ? Wide(0)
+                : Wide(factors[row * shape.strides[0] + t * s.lhsRowStride]);
+        const Element *vector =
+            vectors + (expert < 0 ? 0 : expert) * shape.strides[1];
+        for (int64_t column = threadIdx.x; column < s.n; column += threads) {
+          Element &element = to[column * s.outColumnStride];
+          const Wide old = s.accumulate ? Wide(element) : Wide(0);
+          // A vector that is no number must not reach rows of others.
+          element =
+              expert < 0
+                  ? Element(old)
+                  : Element(old +
+                            factor * Wide(vector[column * s.rhsColumnStride]));
+        }
+      });
+}
+
+/// The sums of rows, times their factors, of each expert; a block for an expert
+/// and `threads` columns at a time, which looks for the rows of as many tokens
+/// at once.
 template <typename Element, typename Index>
 __global__ void sumKernel(Choices<Index> choices, const Element *factors,
                           const Element *values, Element *out,
@@ -173,28 +183,32 @@ __global__ void sumKernel(Choices<Index> choices, const Element *factors,
   using Wide = Arithmetic<Element>;
   const MatmulShape &s = shape.matrices;
   __shared__ int64_t rows[threads];
-  const int64_t expert = blockIdx.x;
-  const int64_t column =
-      blockIdx.y * static_cast<int64_t>(threads) + threadIdx.x;
-  const bool isOwn = column < s.n;
-  Element *sum = out + expert * shape.strides[2] +
-                 (isOwn ? column : 0) * s.outColumnStride;
-  Wide total = s.accumulate ? Wide(*sum) : Wide(0);
-  for (int64_t begin = 0; begin < s.k; begin += threads) {
-    const int64_t token = begin + threadIdx.x;
-    __syncthreads(); // The last ones may still be read.
-    rows[threadIdx.x] = token < s.k ? choices.findRow(token, expert) : -1;
-    __syncthreads();
-    for (int64_t i = 0; i < threads && isOwn; ++i)
-      if (const int64_t row = rows[i]; row >= 0)
-        total +=
-            Wide(factors[row * shape.strides[0] +
-                         (begin + i) * s.lhsColumnStride]) *
-            Wide(values[row * shape.strides[1] + (begin + i) * s.rhsRowStride +
-                        column * s.rhsColumnStride]);
+  const int64_t parts = (s.n + threads - 1) / threads;
+  for (int64_t block = blockIdx.x; block < shape.experts * parts;
+       block += gridDim.x) {
+    const int64_t expert = block / parts;
+    const int64_t column = block % parts * threads + threadIdx.x;
+    const bool isOwn = column < s.n;
+    Element *sum = out + expert * shape.strides[2] + column * s.outColumnStride;
+    Wide total = isOwn && s.accumulate ? Wide(*sum) : Wide(0);
+    for (int64_t begin = 0; begin < s.k; begin += threads) {
+      const int64_t token = begin + threadIdx.x;
+      __syncthreads(); // The last ones may still be read.
+      rows[threadIdx.x] = token < s.k ? choices.findRow(token, expert) : -1;
+      __syncthreads();
+      const int64_t tokens = s.k - begin < threads ? s.k - begin : threads;
+      for (int64_t i = 0; i < tokens && isOwn; ++i)
+        if (const int64_t row = rows[i]; row >= 0)
+          total +=
+              Wide(factors[row * shape.strides[0] +
+                           (begin + i) * s.lhsColumnStride]) *
+              Wide(
+                  values[row * shape.strides[1] + (begin + i) * s.rhsRowStride +
+                         column * s.rhsColumnStride]);
+    }
+    if (isOwn)
+      *sum = Element(total);
   }
-  if (isOwn)
-    *sum = Element(total);
 }
 
 template <typename Element> struct ZeroKernel {
@@ -212,6 +226,8 @@ public:
                 Workspace workspace)
       : stream(stream), lhs(lhs), rhs(rhs), out(out), shape(shape),
         s(shape.matrices) {
+    if (shape.isOfVectors())
+      return;
     const ExpertProductWorkspace parts(shape, sizeof(Element));
     char *bytes = static_cast<char *>(workspace.data);
     counts = reinterpret_cast<int64_t *>(bytes);
@@ -245,19 +261,17 @@ private:
   template <typename Index> void sumVectors(Choices<Index> choices) {
     if (s.n == 0)
       return;
-    const dim3 blocks(static_cast<unsigned>(shape.experts),
-                      static_cast<unsigned>((s.n + threads - 1) / threads));
-    sumKernel<<<blocks, threads, 0, streamOf(stream)>>>(choices, lhs, rhs, out,
-                                                        shape);
+    const int64_t parts = (s.n + threads - 1) / threads;
+    sumKernel<<<blocksOf(shape.experts * parts), threads, 0,
+                streamOf(stream)>>>(choices, lhs, rhs, out, shape);
     detail::checkLaunch(stream);
   }
 
   template <typename Index> void clear(Choices<Index> choices) {
     if (s.m == 0 || s.n == 0)
       return;
-    clearKernel<<<blocksOf(s.m), threads, 0, streamOf(stream)>>>(
-        choices, out, shape.rows(), s.m, s.n, shape.strides[2], s.outRowStride,
-        s.outColumnStride);
+    clearKernel<<<blocksOf(s.m), threads, 0, streamOf(stream)>>>(choices, out,
+                                                                 shape);
     detail::checkLaunch(stream);
   }
 
@@ -362,9 +376,9 @@ private:
   Element *out;
   const ExpertProductShape &shape;
   const MatmulShape &s;
-  int64_t *counts;
-  int32_t *numbers;
-  Element *first, *second;
+  int64_t *counts = nullptr;
+  int32_t *numbers = nullptr;
+  Element *first = nullptr, *second = nullptr;
 };
 
 } // namespace

@@ -65,10 +65,14 @@ protected:
     std::vector<float> sent(rows), sums(s.tokens * width), inner(choices);
     for (int64_t c = 0; c < choices; ++c) {
       const int64_t t = c / s.choices, e = chosen[c] - start;
-      const float weight = weighted ? float(weights[c]) : 1;
       if (e < 0 || e >= s.experts())
         continue;
       const int64_t row = rowOf(chosen, s.choices, start, t, e, s.groups);
+      const auto ofToken = chosen.begin() + t * s.choices;
+      const bool isNew = std::find(ofToken, chosen.begin() + c, chosen[c]) ==
+                         chosen.begin() + c;
+      // Without weights they are a set.
+      const float weight = weighted ? float(weights[c]) : isNew ? 1 : 0;
       for (int64_t i = 0; i < width; ++i) {
         const int64_t at = (row * s.tokens + t) * width + i;
         sent[at] += weight * float(tokens[t * width + i]);
@@ -149,11 +153,13 @@ protected:
                           l * own.rhsRowStride + j * own.rhsColumnStride]);
         }
     const int64_t bytes = ExpertProductWorkspace(shape, sizeof(Element)).bytes;
+    EXPECT_EQ(bytes == 0, shape.isOfVectors());
     Element *out = dirty<Element>(ofOut * p.m * p.n);
     const Element *lhsAt = place(lhs), *rhsAt = place(rhs);
     const Index *chosenAt = place(chosen);
     const int64_t *first = start ? place(std::vector<int64_t>{start}) : nullptr;
-    const Workspace workspace = {reserve<char>(bytes), bytes};
+    const Workspace workspace =
+        bytes ? Workspace{reserve<char>(bytes), bytes} : Workspace{};
     auto run = [&] {
       moeMatmul<Element, Index>(stream(), {}, lhsAt, rhsAt, chosenAt, first,
                                 out, shape, workspace);

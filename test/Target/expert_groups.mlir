@@ -7,7 +7,7 @@
 // EXEC: exec.moe_dispatch %{{.*}}, %{{.*}} into %{{.*}} shape [4, 5, 8, 2] {{.*}}groups = array<i64: 4, 2>
 // EXEC: exec.moe_matmul {{.*}} sizes [4, 2] shape [10, 6, 8] experts [80, 48, 60] {{.*}}shape [3, 6, 8, 4]{{.*}}groups = array<i64: 4, 2>
 // A bias needs neither a library's workspace nor counts of tokens.
-// EXEC: exec.moe_matmul %{{.*}} [1, 10], %{{.*}} [6, 1], %{{[0-9]+}} first %{{[0-9]+}} : !exec.buffer<i64> into %{{.*}} shape [10, 6, 1] experts [10, 6, 60] {{.*}}cost<elementwise {{.*}}groups = array<i64: 4, 2>
+// EXEC: exec.moe_matmul %{{.*}} [1, 10], %{{.*}} [6, 1], %{{[0-9]+}} first %{{[0-9]+}} : !exec.buffer<i64> into %{{.*}} shape [10, 6, 1] experts [10, 6, 60] {{.*}}cost<reduction {{.*}}groups = array<i64: 4, 2>
 // EXEC: exec.moe_combine {{.*}} shape [4, 5, 6, 2] {{.*}}groups = array<i64: 4, 2>
 
 // SOURCE: moeDispatch<float, int64_t>({{.*}}ExpertShape{4, 5, 8, 2, {4, 2{{[}][}]}});

@@ -15,8 +15,11 @@ namespace runtime {
 
 // The experts of a rank begin at the one that `first` points at (null: 0).
 
+// Without weights the choices of a token are a set: an expert that is there
+// twice counts once.
+
 /// out[e, t, :] = the sum of weights[t, j] tokens[t, :] over the j with
-/// chosen[t, j] == *first + e, zeros without any. Null weights are 1.
+/// chosen[t, j] == *first + e, zeros without any.
 template <typename Element, typename Index>
 void moeDispatch(Stream &stream, Buffers buffers, const Element *tokens,
                  const Index *chosen, const Element *weights,

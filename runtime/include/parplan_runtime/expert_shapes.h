@@ -17,6 +17,15 @@
 namespace parplan {
 namespace runtime {
 
+/// Whether the experts of a token before `choice` are others.
+template <typename Index>
+PARPLAN_DEVICE bool isNewExpert(const Index *chosen, int64_t choice) {
+  for (int64_t j = 0; j < choice; ++j)
+    if (chosen[j] == chosen[choice])
+      return false;
+  return true;
+}
+
 /// How rows lie: experts in groups of `experts`, one behind the other, and of a
 /// token `rows` in each, for those of its choices that are there, in their
 /// order, each expert once. Experts count from the first of the rank.
@@ -33,7 +42,7 @@ struct ExpertGroups {
       const int64_t other = static_cast<int64_t>(chosen[j]) - first;
       if (other == expert)
         return row;
-      row += isIn(group, other) && isNew(chosen, j);
+      row += isIn(group, other) && isNewExpert(chosen, j);
     }
     return -1;
   }
@@ -46,7 +55,7 @@ struct ExpertGroups {
     int64_t before = row % rows;
     for (int64_t j = 0; j < choices; ++j) {
       const int64_t expert = static_cast<int64_t>(chosen[j]) - first;
-      if (isIn(group, expert) && isNew(chosen, j) && before-- == 0)
+      if (isIn(group, expert) && isNewExpert(chosen, j) && before-- == 0)
         return expert;
     }
     return -1;
@@ -55,13 +64,6 @@ struct ExpertGroups {
 private:
   PARPLAN_DEVICE bool isIn(int64_t group, int64_t expert) const {
     return expert >= group * experts && expert < (group + 1) * experts;
-  }
-  template <typename Index>
-  static PARPLAN_DEVICE bool isNew(const Index *chosen, int64_t choice) {
-    for (int64_t j = 0; j < choice; ++j)
-      if (chosen[j] == chosen[choice])
-        return false;
-    return true;
   }
 };
 

@@ -27,11 +27,14 @@ void addScaled(Arithmetic<Element> *sums, const Element *row,
     sums[i] += weight * row[i];
 }
 
-/// The sum of rows: rowOf(j) for the choices j, null for none, times
+/// The sum of rows: find(j) for the choices j of a token, null for none, times
 /// weights[j].
-template <typename Element, typename RowOf>
-void sumRows(Element *out, int64_t width, int64_t choices,
-             const Element *weights, RowOf rowOf) {
+template <typename Element, typename Index, typename Find>
+void sumRows(Element *out, int64_t width, const Index *chosen, int64_t choices,
+             const Element *weights, Find find) {
+  auto rowOf = [&](int64_t j) {
+    return weights || isNewExpert(chosen, j) ? find(j) : nullptr;
+  };
   const Element *row = nullptr;
   int64_t rows = 0;
   for (int64_t j = 0; j < choices; ++j)
@@ -74,10 +77,10 @@ void moeDispatch(Stream &stream, Buffers buffers, const Element *tokens,
       for (int64_t t = 0; t < shape.tokens; ++t) {
         const Index *choice = chosen + t * choices;
         const Element *token = tokens + t * shape.width;
+        const Element *weight = weights ? weights + t * choices : nullptr;
         const int64_t e = shape.groups.findExpert(choice, choices, start, row);
         sumRows(out + (row * shape.tokens + t) * shape.width, shape.width,
-                choices, weights ? weights + t * choices : nullptr,
-                [&](int64_t j) {
+                choice, choices, weight, [&](int64_t j) {
                   return e >= 0 && static_cast<int64_t>(choice[j]) - start == e
                              ? token
                              : nullptr;
@@ -94,7 +97,7 @@ void moeCombine(Stream &stream, Buffers buffers, const Element *values,
     const int64_t start = first ? *first : 0, choices = shape.choices;
     for (int64_t t = 0; t < shape.tokens; ++t) {
       const Index *choice = chosen + t * choices;
-      sumRows(out + t * shape.width, shape.width, choices,
+      sumRows(out + t * shape.width, shape.width, choice, choices,
               weights ? weights + t * choices : nullptr, [&](int64_t j) {
                 const int64_t row = shape.findRow(choice, start, choice[j]);
                 return row >= 0

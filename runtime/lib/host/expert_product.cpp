@@ -67,6 +67,8 @@ public:
   ExpertProduct(const Element *lhs, const Element *rhs, Element *out,
                 const ExpertProductShape &shape, Workspace workspace)
       : lhs(lhs), rhs(rhs), out(out), shape(shape), s(shape.matrices) {
+    if (shape.isOfVectors())
+      return;
     const ExpertProductWorkspace parts(shape, sizeof(Element));
     char *bytes = static_cast<char *>(workspace.data);
     numbers = reinterpret_cast<int32_t *>(bytes + parts.numbersOffset);
@@ -196,8 +198,8 @@ private:
   Element *out;
   const ExpertProductShape &shape;
   const MatmulShape &s;
-  int32_t *numbers;
-  Element *first, *second;
+  int32_t *numbers = nullptr;
+  Element *first = nullptr, *second = nullptr;
 };
 
 } // namespace

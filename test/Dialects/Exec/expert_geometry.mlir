@@ -100,6 +100,19 @@ exec.program @workspace_of_a_product mesh <["ep0"=2 expert]> arena 2304 events 0
 
 // -----
 
+// Vectors in place of matrices need none.
+exec.program @workspace_of_vectors mesh <["ep0"=2 expert]> arena 2304 events 0 {
+  %x = exec.buffer input at 0 live -1 to 1 block <"x" dims [3 over <> stride 4, 4 over <> stride 1, 1 over <> stride 1]> : <3x4x1xf32>
+  %w = exec.buffer input at 384 live -1 to 1 block <"w" dims [3 over <> stride 2, 1 over <> stride 2, 2 over <> stride 1]> : <3x1x2xf32>
+  %i = exec.buffer input at 576 live -1 to 1 block <"i" dims [4 over <> stride 2, 2 over <> stride 1]> : <4x2xi64>
+  %y = exec.buffer output at 640 live 0 to 1 block <"y" dims [3 over <> stride 8, 4 over <> stride 2, 2 over <> stride 1]> : <3x4x2xf32>
+  %s = exec.buffer workspace at 768 live 0 to 1 : <1024xi8>
+  // expected-error@+1 {{has 1024 bytes of workspace, not 0 (E9)}}
+  exec.moe_matmul %x[1, 1], %w[2, 1], %i workspace %s : !exec.buffer<1024xi8> into %y[2, 1] sizes [3, 2] shape [4, 2, 1] experts [4, 2, 8] : <3x4x1xf32>, <3x1x2xf32>, <4x2xi64>, <3x4x2xf32>
+}
+
+// -----
+
 // Two experts of a token may be in the group, and have one row.
 exec.program @rows_of_a_group mesh <["ep0"=2 expert]> arena 640 events 0 {
   %x = exec.buffer input at 0 live -1 to 1 block <"x" dims [4 over <> stride 8, 8 over <> stride 1]> : <4x8xf32>

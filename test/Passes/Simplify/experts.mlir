@@ -98,7 +98,7 @@ func.func @other_forms(%x: tensor<5x8xf32>, %scores: tensor<5x4xf32>) -> tensor<
 
 parplan.initializer @up "up" : tensor<4x6x8xf32> in "" at 0 length 768
 
-// Indices that are no ranking may repeat an expert: a dispatch would count its token twice.
+// Indices that are no ranking may be anything.
 // CHECK-LABEL: func.func @no_ranking
 // CHECK: parplan.gather
 // CHECK-NOT: parplan.moe
@@ -179,12 +179,13 @@ func.func @one_expert(%x: tensor<2x3x8xf32>, %r: tensor<2x3x8xf32>, %scores: ten
 
 parplan.initializer @up "up" : tensor<4x6x8xf32> in "" at 0 length 768
 
-// Choices that are made one after the other, as a router does that masks what it chose.
+// Choices of several rankings, which may name an expert twice: without weights each of them counts for one.
 // CHECK-LABEL: func.func @one_by_one
 // CHECK: %[[CHOICES:.*]] = parplan.concat %{{.*}}, %{{.*}} dim 1 : tensor<5x1xi64>, tensor<5x1xi64>
 // CHECK: %[[ROWS:.*]] = parplan.moe_dispatch %{{.*}}, %[[CHOICES]]
 // CHECK: %[[H:.*]] = parplan.matmul "etk,enk->etn" %[[ROWS]], %{{.*}} experts %[[CHOICES]] : tensor<5x2xi64> of 4 tokens "t"
-// CHECK: parplan.moe_combine %[[H]], %[[CHOICES]]
+// CHECK: %[[ONES:.*]] = parplan.constant dense<1.000000e+00> : tensor<5x2xf32>
+// CHECK: parplan.moe_combine %[[H]], %[[CHOICES]] weights %[[ONES]]
 func.func @one_by_one(%x: tensor<5x8xf32>, %scores: tensor<5x4xf32>, %others: tensor<5x4xf32>) -> tensor<5x6xf32> {
   %up = parplan.parameter @up : tensor<4x6x8xf32>
   %value0, %index0 = parplan.topk %scores k 1 dim 1 largest true : tensor<5x4xf32>
@@ -208,6 +209,69 @@ func.func @some_of_them(%x: tensor<5x8xf32>, %scores: tensor<5x4xf32>, %others: 
   %value0, %index0 = parplan.topk %scores k 1 dim 1 largest true : tensor<5x4xf32>
   %value1, %index1 = parplan.topk %others k 1 dim 1 largest true : tensor<5x2xf32>
   %choices = parplan.concat %index0, %index1 dim 1 : tensor<5x1xi64>, tensor<5x1xi64>
+  %wu = parplan.gather %up, %choices dim 0 : tensor<4x6x8xf32>, tensor<5x2xi64>
+  %h = parplan.matmul "tk,tjnk->tjn" %x, %wu : tensor<5x8xf32>, tensor<5x2x6x8xf32>
+  %y = parplan.reduce sum %h dims [1] : tensor<5x2x6xf32>
+  return %y : tensor<5x6xf32>
+}
+
+// -----
+
+parplan.initializer @codes "codes" : tensor<4x6xf32> in "" at 0 length 96
+
+// Rows of a table, chosen by rank and weighted, are no experts: no token is multiplied by anything of theirs.
+// CHECK-LABEL: func.func @rows_of_codes
+// CHECK: parplan.embedding
+// CHECK-NOT: parplan.moe
+func.func @rows_of_codes(%x: tensor<5x6xf32>, %scores: tensor<5x4xf32>) -> tensor<5x6xf32> {
+  %codes = parplan.parameter @codes : tensor<4x6xf32>
+  %values, %indices = parplan.topk %scores k 2 dim 1 largest true : tensor<5x4xf32>
+  %rows = parplan.embedding %indices, %codes : tensor<5x2xi64>, tensor<4x6xf32>
+  %tokens = parplan.reshape %x : tensor<5x6xf32> to tensor<5x1x6xf32>
+  %m = parplan.mul %rows, %tokens : tensor<5x2x6xf32>, tensor<5x1x6xf32>
+  %w = parplan.reshape %values : tensor<5x2xf32> to tensor<5x2x1xf32>
+  %o = parplan.mul %m, %w : tensor<5x2x6xf32>, tensor<5x2x1xf32>
+  %y = parplan.reduce sum %o dims [1] : tensor<5x2x6xf32>
+  return %y : tensor<5x6xf32>
+}
+
+// -----
+
+parplan.initializer @up "up" : tensor<4x6x8xf32> in "" at 0 length 768
+parplan.initializer @bias "bias" : tensor<4x6xf32> in "" at 0 length 96
+
+// A row that gets no gradient is the bias of no expert.
+// CHECK-LABEL: func.func @padding
+// CHECK: parplan.embedding
+// CHECK-NOT: parplan.moe
+func.func @padding(%x: tensor<5x8xf32>, %scores: tensor<5x4xf32>) -> tensor<5x6xf32> {
+  %up = parplan.parameter @up : tensor<4x6x8xf32>
+  %bias = parplan.parameter @bias : tensor<4x6xf32>
+  %values, %indices = parplan.topk %scores k 2 dim 1 largest true : tensor<5x4xf32>
+  %wu = parplan.gather %up, %indices dim 0 : tensor<4x6x8xf32>, tensor<5x2xi64>
+  %h = parplan.matmul "tk,tjnk->tjn" %x, %wu : tensor<5x8xf32>, tensor<5x2x6x8xf32>
+  %b = parplan.embedding %indices, %bias {parplan.padding_id = 0 : i64} : tensor<5x2xi64>, tensor<4x6xf32>
+  %s = parplan.add %h, %b : tensor<5x2x6xf32>, tensor<5x2x6xf32>
+  %y = parplan.reduce sum %s dims [1] : tensor<5x2x6xf32>
+  return %y : tensor<5x6xf32>
+}
+
+// -----
+
+parplan.initializer @up "up" : tensor<4x6x8xf32> in "" at 0 length 768
+
+// Numbers that were bytes on the way may be those of other experts.
+// CHECK-LABEL: func.func @bytes
+// CHECK: parplan.gather
+// CHECK-NOT: parplan.moe
+func.func @bytes(%x: tensor<5x8xf32>, %scores: tensor<5x4xf32>, %others: tensor<5x4xf32>) -> tensor<5x6xf32> {
+  %up = parplan.parameter @up : tensor<4x6x8xf32>
+  %value0, %index0 = parplan.topk %scores k 1 dim 1 largest true : tensor<5x4xf32>
+  %value1, %index1 = parplan.topk %others k 1 dim 1 largest true : tensor<5x4xf32>
+  %byte0 = parplan.cast %index0 : tensor<5x1xi64> to tensor<5x1xi8>
+  %byte1 = parplan.cast %index1 : tensor<5x1xi64> to tensor<5x1xi8>
+  %bytes = parplan.concat %byte0, %byte1 dim 1 : tensor<5x1xi8>, tensor<5x1xi8>
+  %choices = parplan.cast %bytes : tensor<5x2xi8> to tensor<5x2xi64>
   %wu = parplan.gather %up, %choices dim 0 : tensor<4x6x8xf32>, tensor<5x2xi64>
   %h = parplan.matmul "tk,tjnk->tjn" %x, %wu : tensor<5x8xf32>, tensor<5x2x6x8xf32>
   %y = parplan.reduce sum %h dims [1] : tensor<5x2x6xf32>

@@ -122,4 +122,36 @@ TEST(Work, OfElementwiseOpsCountsElementsOfTheResult) {
   EXPECT_EQ(getWholeCost(exp.getOp()).bytesRead, 12);
 }
 
+/// Of 8 experts tokens have 2.
+TEST(Work, OfRowsOfExpertsIsThatOfTheRowsThatCount) {
+  OpFixture fixture("parplan.matmul \"etk,enk->etn\" %0, %1 experts %2 : "
+                    "tensor<12x2xi64> of 8 tokens \"t\" : "
+                    "tensor<8x12x5xf32>, tensor<8x6x5xf32>",
+                    {"8x12x5xf32", "8x6x5xf32", "12x2xi64"});
+  OpCost cost = getWholeCost(fixture.getOp());
+  EXPECT_EQ(cost.kind, WorkKind::expertMatrix);
+  EXPECT_EQ(cost.flops, 2.0 * (12 * 2) * 5 * 6);
+  EXPECT_EQ(cost.rows, 3);
+  EXPECT_EQ(cost.batch, 8);
+}
+
+/// Multiples of vectors, and their sums over tokens: no matrices, no panels.
+TEST(Work, OfVectorsOfExpertsIsOneKernel) {
+  for (const char *spec :
+       {"\"etk,ekn->etn\" %0, %1", "\"etk,etn->ekn\" %0, %2"}) {
+    OpFixture fixture(
+        std::string("parplan.matmul ") + spec +
+            " experts %3 : tensor<12x2xi64> of 8 tokens \"t\" : "
+            "tensor<8x12x1xf32>, " +
+            (spec[6] == 'k' ? "tensor<8x1x6xf32>" : "tensor<8x12x6xf32>"),
+        {"8x12x1xf32", "8x1x6xf32", "8x12x6xf32", "12x2xi64"});
+    OpCost cost = getWholeCost(fixture.getOp());
+    EXPECT_EQ(cost.kind, WorkKind::reduction);
+    EXPECT_EQ(cost.flops, 2.0 * (12 * 2) * 6);
+    EXPECT_TRUE(mlir::cast<ShardingRuleOpInterface>(fixture.getOp())
+                    .getShardingRule()
+                    .panelFactors.empty());
+  }
+}
+
 } // namespace

@@ -201,4 +201,39 @@ TEST(RaisedExpertLoops, ComputeTheSameWithColumnsOfAMatrix) {
 )"));
 }
 
+TEST(RaisedExpertLoops, ComputeTheSameWhereChoicesRepeat) {
+  const std::string before = R"(
+      %i0 = parplan.slice %i dims [1] from [0] to [1] step [1] : tensor<6x2xi64>
+      %j = parplan.concat %i0, %i0 dim 1 : tensor<6x1xi64>, tensor<6x1xi64>
+)";
+  checkRaised(makeModule(before, R"(
+      %m{e} = parplan.compare eq %j, %n{e} : tensor<6x2xi64>, tensor<i64>
+      %p{e} = parplan.select %m{e}, %v, %zero : tensor<6x2xi1>, tensor<6x2xf64>, tensor<f64>
+      %g{e} = parplan.reduce sum %p{e} dims [1] keep_dims : tensor<6x2xf64>
+      %y{e} = parplan.mul %g{e}, %f{e} : tensor<6x1xf64>, tensor<6x8xf64>
+)"));
+  checkRaised(makeModule(before, R"(
+      %m{e} = parplan.compare eq %j, %n{e} : tensor<6x2xi64>, tensor<i64>
+      %p{e} = parplan.cast %m{e} : tensor<6x2xi1> to tensor<6x2xf64>
+      %g{e} = parplan.reduce sum %p{e} dims [1] keep_dims : tensor<6x2xf64>
+      %y{e} = parplan.mul %g{e}, %f{e} : tensor<6x1xf64>, tensor<6x8xf64>
+)"));
+}
+
+TEST(RaisedExpertLoops, ComputeTheSameWithWeightsOfSomeChoices) {
+  checkRaised(makeModule(R"(
+      %i0 = parplan.slice %i dims [1] from [0] to [1] step [1] : tensor<6x2xi64>
+      %i1 = parplan.slice %i dims [1] from [1] to [2] step [1] : tensor<6x2xi64>
+      %v0 = parplan.slice %v dims [1] from [0] to [1] step [1] : tensor<6x2xf64>
+)",
+                         R"(
+      %m{e} = parplan.compare eq %i0, %n{e} : tensor<6x1xi64>, tensor<i64>
+      %z{e} = parplan.mul %v0, %f{e} : tensor<6x1xf64>, tensor<6x8xf64>
+      %c{e} = parplan.select %m{e}, %z{e}, %zero : tensor<6x1xi1>, tensor<6x8xf64>, tensor<f64>
+      %mm{e} = parplan.compare eq %i1, %n{e} : tensor<6x1xi64>, tensor<i64>
+      %cc{e} = parplan.select %mm{e}, %f{e}, %zero : tensor<6x1xi1>, tensor<6x8xf64>, tensor<f64>
+      %y{e} = parplan.add %c{e}, %cc{e} : tensor<6x8xf64>, tensor<6x8xf64>
+)"));
+}
+
 } // namespace
