@@ -61,6 +61,16 @@ Value AttentionBackward::getQueryGradient(Value scoreGradient, Value key,
   return compose.create<MulOp>(heads, compose.scalar(narrow, scale));
 }
 
+Value AttentionBackward::getSinkGradient(Value sink, Value result) {
+  Value probability = compose.create<ExpOp>(
+      compose.create<SubOp>(splitSink(compose, sink, sizes), parts.logSumExp));
+  Value product = compose.create<MulOp>(probability, sumPerRow(result));
+  Value sum =
+      compose.create<NegOp>(compose.reduce(ReduceKind::sum, product, {0, 3}));
+  return compose.castTo(compose.reshape(sum, {sizes.g * sizes.r}),
+                        getTensorType(sink).getElementType());
+}
+
 Value AttentionBackward::getKeyGradient(Value scoreGradient) {
   return compose.create<MatmulOp>(scoreGradient, parts.query,
                                   "bgrst,bsgre->btge");
@@ -73,14 +83,19 @@ static OperandGradients buildPrimitiveBackward(GradientBuilder &gradients,
                                                Value resultGradient) {
   AttentionSizes sizes(op.getQuery(), op.getValue());
   OperandGradients answer = gradients.makeNone();
-  int mask = op.getMask() ? 3 : -1;
+  int mask = op.getMaskIndex(), sink = op.getSinkIndex();
   // Probabilities serve all operands.
-  gradients.serve({0, 1, 2, mask});
-  AttentionParts parts = buildAttentionWeights(gradients, op);
+  gradients.serve({0, 1, 2, mask, sink});
+  AttentionParts parts = buildAttentionWeights(
+      gradients, op, gradients.isAnyNeeded({0, 1, 2, mask}));
   AttentionBackward backward(gradients, sizes, parts, resultGradient);
   if (gradients.isNeeded(2)) {
     gradients.serve(2);
     answer[2] = backward.getValueGradient();
+  }
+  if (gradients.isNeeded(sink)) {
+    gradients.serve(sink);
+    answer[sink] = backward.getSinkGradient(op.getSink(), op.getResult());
   }
   if (!gradients.isAnyNeeded({0, 1, mask}))
     return answer;
@@ -110,9 +125,21 @@ OperandGradients AttentionOp::buildBackward(GradientBuilder &gradients,
   if (!getStatistics())
     return buildPrimitiveBackward(gradients, *this, resultGradients[0]);
   // What reads the statistics, and a learned mask, want the probabilities.
-  if (resultGradients[1] || gradients.isNeeded(getMask() ? 3 : -1))
+  if (resultGradients[1] || gradients.isNeeded(getMaskIndex()))
     return gradients.differentiateParts(resultGradients);
   OperandGradients answer = gradients.makeNone();
+  if (int sink = getSinkIndex(); gradients.isNeeded(sink)) {
+    gradients.serve(sink);
+    AttentionSizes sizes(getQuery(), getValue());
+    Value rows = gradients.reshape(getLogSumExp(),
+                                   {sizes.b, sizes.g, sizes.r, sizes.s, 1});
+    AttentionBackward backward(gradients, sizes,
+                               {/*query=*/{}, /*weights=*/{}, rows},
+                               resultGradients[0]);
+    answer[sink] = backward.getSinkGradient(getSink(), getResult());
+  }
+  if (!gradients.isAnyNeeded({0, 1, 2}))
+    return answer;
   gradients.serve({0, 1, 2});
   Value first = gradients.create<AttentionGradientOp>(
       getQuery(), getKey(), getValue(), getResult(), getLogSumExp(),

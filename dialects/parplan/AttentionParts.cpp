@@ -327,6 +327,13 @@ AttentionScores buildScores(ComposeHelper &compose, const ScoreInputs &inputs,
   return {query, scores};
 }
 
+Value splitSink(ComposeHelper &compose, Value sink,
+                const AttentionSizes &sizes) {
+  Type element = compose.widen(getTensorType(sink).getElementType());
+  return compose.reshape(compose.castTo(sink, element),
+                         {sizes.g, sizes.r, 1, 1});
+}
+
 Value buildLogSumExp(ComposeHelper &compose, Value scores) {
   Type element = getTensorType(scores).getElementType();
   Value highest = compose.reduce(ReduceKind::max, scores, 4);

@@ -130,18 +130,24 @@ struct AttentionScores {
 AttentionScores buildScores(ComposeHelper &compose, const ScoreInputs &inputs,
                             const AttentionSizes &sizes);
 
+/// [g, r, 1, 1] in the type of statistics: a term of rows [b, g, r, s, 1].
+mlir::Value splitSink(ComposeHelper &compose, mlir::Value sink,
+                      const AttentionSizes &sizes);
+
 struct AttentionParts {
   /// The scaled query, [b, s, g, r, e].
   mlir::Value query;
   /// Probabilities of the keys, [b, g, r, s, t], in f32 where the query is
   /// narrower.
   mlir::Value weights;
-  /// [b, g, r, s, 1], of an attention with statistics.
+  /// [b, g, r, s, 1], of an attention with statistics or a sink.
   mlir::Value logSumExp;
 };
 
-/// Builds the first half of the decomposition.
-AttentionParts buildAttentionWeights(ComposeHelper &compose, AttentionOp op);
+/// Builds the first half of the decomposition. Of statistics alone, where
+/// there are any, unless `needsWeights`.
+AttentionParts buildAttentionWeights(ComposeHelper &compose, AttentionOp op,
+                                     bool needsWeights = true);
 
 /// log(sum(exp(scores))) over the last dimension, which stays with size 1;
 /// -infinity in rows without a key.
@@ -165,6 +171,9 @@ public:
   mlir::Value getQueryGradient(mlir::Value scoreGradient, mlir::Value key,
                                double scale);
   mlir::Value getKeyGradient(mlir::Value scoreGradient);
+  /// With the probability p = exp(sink - log_sum_exp) of a key whose value is
+  /// zero: - p sum(dO O), summed over queries. [h], of the type of the sink.
+  mlir::Value getSinkGradient(mlir::Value sink, mlir::Value result);
 
 private:
   mlir::Value sumPerRow(mlir::Value result);

@@ -89,28 +89,35 @@ def Parplan_AttentionOp
     when j > i + query_offset (0 without that operand). `zero_masked_rows` gives
     zeros where every key is excluded; without it such a row is undefined.
 
+    `sink` [h], of the query's element type, is the score of one more key per
+    head, which every query sees and whose value is zero: the probabilities of
+    the others add up to less than 1. Planned attentions have none
+    (`parplan-write-out-sinks`).
+
     With `zigzag` n > 1 queries and keys lie in zig-zag order over n ranks: cut in
     2n chunks, chunks i and 2n-1-i stand behind each other as block i of n. What
     `causal` compares are their positions in the model's order.
 
     With `statistics` there is a second result, `log_sum_exp` [b, h, s], f64 for
     f64 and f32 for other elements: log(sum over t of exp(scale q k^T + mask)),
-    -infinity where every key is excluded; `attention_gradient` reads it. Rows
-    without a key are then zero.
+    the sink counted, -infinity where every key is excluded;
+    `attention_gradient` reads it. Rows without a key are then zero.
 
     Constraints: with `zigzag` > 1, `causal` without a query_offset, s = t, and 2n
     divides s.
   }];
   let arguments = (ins Parplan_FloatTensor:$query, Parplan_FloatTensor:$key,
       Parplan_FloatTensor:$value, Optional<Parplan_Tensor>:$mask,
-      Optional<Parplan_OffsetTensor>:$query_offset, F64Attr:$scale,
+      Optional<Parplan_OffsetTensor>:$query_offset,
+      Optional<Parplan_FloatTensor>:$sink, F64Attr:$scale,
       UnitAttr:$causal, UnitAttr:$zero_masked_rows, UnitAttr:$statistics,
       DefaultValuedAttr<I64Attr, "1">:$zigzag);
   let results = (outs Parplan_FloatTensor:$result,
       Optional<Parplan_FloatTensor>:$log_sum_exp);
   let assemblyFormat = [{
     $query `,` $key `,` $value (`mask` $mask^ `:` type($mask))?
-    (`offset` $query_offset^ `:` type($query_offset))? `scale` $scale
+    (`offset` $query_offset^ `:` type($query_offset))?
+    (`sink` $sink^ `:` type($sink))? `scale` $scale
     (`causal` $causal^)? (`zigzag` $zigzag^)?
     (`zero_masked_rows` $zero_masked_rows^)? (`statistics` $statistics^)?
     attr-dict `:` type($query) `,` type($key) `,` type($value)
@@ -119,6 +126,14 @@ def Parplan_AttentionOp
   let extraClassDeclaration = [{
     /// What an attention without statistics is.
     operator ::mlir::Value() { return getResult(); }
+    /// The numbers of optional operands; -1 where there is none.
+    int getMaskIndex() { return getMask() ? 3 : -1; }
+    int getSinkIndex() {
+      return getSink() ? static_cast<int>(getNumOperands()) - 1 : -1;
+    }
+    /// The results of an attention with a sink by one with statistics and
+    /// without it, whose rows are scaled.
+    ::llvm::SmallVector<::mlir::Value> writeOutSink(::mlir::OpBuilder &builder);
   }];
 }
 

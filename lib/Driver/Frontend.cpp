@@ -281,6 +281,11 @@ parplan::simplifyModel(mlir::MLIRContext &context, const FrontendOptions &given,
   return result;
 }
 
+static bool hasSinks(mlir::func::FuncOp function) {
+  return llvm::any_of(function.getOps<AttentionOp>(),
+                      [](AttentionOp op) { return bool(op.getSink()); });
+}
+
 std::optional<Frontend> parplan::finishFrontend(SimplifiedModel simplified,
                                                 const FrontendOptions &options,
                                                 IRDumper &dumper,
@@ -317,6 +322,14 @@ std::optional<Frontend> parplan::finishFrontend(SimplifiedModel simplified,
       return std::nullopt;
     if (isCut || isShort)
       dumper.dump(module, "forward");
+  }
+  if (hasSinks(frontend.getMain())) {
+    auto build = [](mlir::OpPassManager &manager) {
+      manager.addPass(createWriteOutSinks());
+    };
+    if (!runPhase(module, "sinks", build, engine))
+      return std::nullopt;
+    dumper.dump(module, "sinks");
   }
   frontend.graph = extractProblem(frontend.getMain(), [&](int64_t node) {
     return info.getNodeName(static_cast<size_t>(node));

@@ -129,6 +129,8 @@ Values evaluate(const Evaluation &evaluation, AttentionOp op) {
       evaluation, 3, op.getMask(), op.getQueryOffset(),
       op.getScale().convertToDouble(), op.getCausal(), op.getZigzag());
   inputs.zeroMaskedRows = op.getZeroMaskedRows() || op.getStatistics();
+  if (op.getSink())
+    inputs.sink = &evaluation.operand(op.getSinkIndex());
   auto type = cast<RankedTensorType>(op.getResult().getType());
   if (!op.getStatistics())
     return {attend(inputs, type, nullptr)};
@@ -158,7 +160,8 @@ Tensor attend(const AttentionInputs &inputs, RankedTensorType type,
   Tensor result(type);
   std::vector<double> weights(scores.keys);
   scores.forEachQuery([&](int64_t b, int64_t h, int64_t s) {
-    double maximum = -infinity, total = 0;
+    double sink = inputs.sink ? (*inputs.sink)[h].real : -infinity;
+    double maximum = sink, total = 0;
     for (int64_t t = 0; t < scores.keys; ++t) {
       weights[t] = scores.getScore(b, h, s, t);
       maximum = std::max(maximum, weights[t]);
@@ -172,6 +175,7 @@ Tensor attend(const AttentionInputs &inputs, RankedTensorType type,
       weight = std::exp(weight - maximum);
       total += weight;
     }
+    total += std::exp(sink - maximum);
     if (logSumExp)
       (*logSumExp)[scores.getStatistics(b, h, s)].real =
           maximum + std::log(total);

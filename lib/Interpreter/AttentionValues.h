@@ -19,6 +19,8 @@ struct AttentionInputs {
   int64_t offset = 0;
   double scale = 1;
   bool causal = false, zeroMaskedRows = false;
+  /// Per head; null for none.
+  const Tensor *sink = nullptr;
   /// Queries and keys are in zig-zag order over so many ranks.
   int64_t zigzag = 1;
 };

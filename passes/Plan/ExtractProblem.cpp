@@ -183,6 +183,8 @@ private:
       planned.keyFactor = find("t");
       planned.headFactor = find("g");
       auto attention = dyn_cast<AttentionOp>(op);
+      PARPLAN_CHECK(!attention || !attention.getSink(),
+                    "sinks are written out before a plan is made");
       planned.zigzag = attention ? attention.getZigzag()
                                  : cast<AttentionGradientOp>(op).getZigzag();
     }

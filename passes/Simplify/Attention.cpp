@@ -166,11 +166,16 @@ static std::optional<Scores> matchScores(Value value, Scores scores) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// The weights of an attention, with or without the guard that turns rows of
-/// NaN (all keys excluded) to zeros.
+/// The weights of an attention: a softmax of scores, with or without the guard
+/// that turns rows of NaN (all keys excluded) to zeros.
 struct Weights {
   SoftmaxOp softmax;
   bool isGuarded = false;
+  /// What the softmax is of, but for sinks.
+  Value scores = {};
+  /// [1, h, 1, 1], the scores of one more key per head whose weight is not
+  /// read; null for none.
+  Value sink = {};
 };
 
 /// Which letters of the two products are which dimensions. `heads` is 0 where
@@ -181,9 +186,46 @@ struct Letters {
 };
 } // namespace
 
+/// `scores`, of which a softmax over the last dimension is the same as of these
+/// less their maximum.
+static Value stripMaximum(Value scores) {
+  auto difference = scores.getDefiningOp<SubOp>();
+  auto maximum =
+      difference ? difference.getRhs().getDefiningOp<ReduceOp>() : ReduceOp();
+  bool isOwn =
+      maximum && maximum.getKind() == ReduceKind::max &&
+      maximum.getKeepDims() && maximum.getInput() == difference.getLhs() &&
+      maximum.getDims() ==
+          ArrayRef<int64_t>{static_cast<int64_t>(getShape(scores).size()) - 1};
+  return isOwn ? difference.getLhs() : scores;
+}
+
+/// The weights that `slice` keeps of a softmax over scores [b, h, s, t] beside
+/// [b, h, s, 1] of sinks.
+static std::optional<Weights> matchWeightsBesideSink(SliceOp slice) {
+  auto softmax = slice.getInput().getDefiningOp<SoftmaxOp>();
+  if (!softmax)
+    return {};
+  auto concat = stripMaximum(softmax.getInput()).getDefiningOp<ConcatOp>();
+  if (!concat || concat.getInputs().size() != 2 || concat.getDim() != 3 ||
+      slice.getDims() != ArrayRef<int64_t>{3} || slice.getStarts()[0] != 0 ||
+      slice.getSteps()[0] != 1 || getShape(concat).size() != 4)
+    return {};
+  Value scores = concat.getInputs()[0], sink = concat.getInputs()[1];
+  while (auto broadcast = sink.getDefiningOp<BroadcastOp>())
+    sink = broadcast.getInput();
+  int64_t heads = getShape(scores)[1];
+  bool isPerHead = getShape(sink) == ArrayRef<int64_t>{1, heads, 1, 1};
+  if (!isPerHead || getShape(slice) != getShape(scores))
+    return {};
+  return Weights{softmax, false, scores, sink};
+}
+
 static std::optional<Weights> matchWeights(Value value) {
+  if (auto slice = value.getDefiningOp<SliceOp>())
+    return matchWeightsBesideSink(slice);
   if (auto softmax = value.getDefiningOp<SoftmaxOp>())
-    return Weights{softmax, false};
+    return Weights{softmax, false, stripMaximum(softmax.getInput())};
   auto select = value.getDefiningOp<SelectOp>();
   auto isNaN =
       select ? select.getCondition().getDefiningOp<IsNaNOp>() : IsNaNOp();
@@ -191,7 +233,9 @@ static std::optional<Weights> matchWeights(Value value) {
       getSplat(select.getOnTrue()) != 0.0)
     return {};
   auto softmax = select.getOnFalse().getDefiningOp<SoftmaxOp>();
-  return softmax ? std::optional(Weights{softmax, true}) : std::nullopt;
+  return softmax ? std::optional(
+                       Weights{softmax, true, stripMaximum(softmax.getInput())})
+                 : std::nullopt;
 }
 
 static size_t indexOf(StringRef letters, char letter) {
@@ -245,6 +289,7 @@ struct AttentionParts {
   Value query, key, value;
   double scale;
   bool zeroMaskedRows;
+  Value sink;
   /// Masks are over [b, s, t] instead of [b, h, s, t].
   bool isSingleHead = false;
 };
@@ -267,10 +312,10 @@ static Value createAttention(const AttentionParts &parts, const Masks &masks,
   // Without another mask every query sees key 0.
   bool hasMaskedRows = mask || (masks.isCausal() && masks.getOffset() < 0);
   rewriter.setOnnxOp("Attention");
-  return rewriter.create<AttentionOp>(parts.query, parts.key, parts.value, mask,
-                                      offset, llvm::APFloat(parts.scale),
-                                      masks.isCausal(),
-                                      parts.zeroMaskedRows && hasMaskedRows);
+  return rewriter.create<AttentionOp>(
+      parts.query, parts.key, parts.value, mask, offset, parts.sink,
+      llvm::APFloat(parts.scale), masks.isCausal(),
+      parts.zeroMaskedRows && hasMaskedRows);
 }
 
 Value raiseAttention(Operation *op, Rewriter &rewriter) {
@@ -282,13 +327,16 @@ Value raiseAttention(Operation *op, Rewriter &rewriter) {
     std::optional<Weights> weights = matchWeights(op->getOperand(position));
     if (!weights)
       continue;
-    ArrayRef<int64_t> scoreShape = getShape(weights->softmax);
+    ArrayRef<int64_t> scoreShape = getShape(weights->scores);
     size_t rank = scoreShape.size();
     if (rank < 3 || weights->softmax.getDim() != rank - 1)
       continue;
-    std::optional<Scores> scores = matchScores(
-        weights->softmax.getInput(),
-        Scores{{}, 1, Masks(scoreShape[rank - 2], scoreShape[rank - 1])});
+    std::optional<Scores> scores =
+        matchScores(weights->scores,
+                    Scores{{},
+                           1,
+                           Masks(scoreShape[rank - 2], scoreShape[rank - 1],
+                                 bool(weights->sink))});
     if (!scores)
       continue;
     MatmulSpec inner = *MatmulSpec::parse(scores->product.getSpec());
@@ -343,6 +391,9 @@ Value raiseAttention(Operation *op, Rewriter &rewriter) {
                          stored.value.build(stored.valueDims, rewriter),
                          scale,
                          weights->isGuarded,
+                         weights->sink
+                             ? rewriter.reshape(weights->sink, scoreShape[1])
+                             : Value(),
                          /*isSingleHead=*/rank == 3};
     Value attention = createAttention(parts, scores->masks, rewriter);
 
@@ -380,7 +431,7 @@ Value simplifyAttention(Operation *op, Rewriter &rewriter) {
   isChanged |= stored.dropRepeatedHeads();
 
   Masks masks(getShape(attention.getQuery())[1],
-              getShape(attention.getKey())[1]);
+              getShape(attention.getKey())[1], bool(attention.getSink()));
   bool mayReadMask = attention.getMask() && !attention.getQueryOffset();
   if (mayReadMask) {
     if (getElementType(attention.getMask()).isInteger(1))
@@ -403,12 +454,14 @@ Value simplifyAttention(Operation *op, Rewriter &rewriter) {
                        stored.key.build(stored.keyDims, rewriter),
                        stored.value.build(stored.valueDims, rewriter),
                        attention.getScale().convertToDouble() * factor,
-                       attention.getZeroMaskedRows()};
+                       attention.getZeroMaskedRows(),
+                       attention.getSink()};
   if (readsMask)
     return createAttention(parts, masks, rewriter);
   return rewriter.create<AttentionOp>(
       parts.query, parts.key, parts.value, mask, attention.getQueryOffset(),
-      llvm::APFloat(parts.scale), attention.getCausal(), parts.zeroMaskedRows);
+      parts.sink, llvm::APFloat(parts.scale), attention.getCausal(),
+      parts.zeroMaskedRows);
 }
 
 } // namespace parplan::simplify

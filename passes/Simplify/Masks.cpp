@@ -82,13 +82,18 @@ void Masks::addDiagonal(int64_t offset) {
   diagonal = diagonal ? std::min(*diagonal, offset) : offset;
 }
 
+/// Whether both of what `condition` requires must hold.
+static bool isConjunction(Operation *condition, bool isNegated) {
+  return isNegated ? isa_and_nonnull<OrOp>(condition)
+                   : isa_and_nonnull<AndOp>(condition);
+}
+
 void Masks::addCondition(Value condition, bool isNegated) {
   condition = peel(condition);
   Operation *op = condition.getDefiningOp();
   if (auto inverse = dyn_cast_or_null<NotOp>(op))
     return addCondition(inverse.getInput(), !isNegated);
-  if ((isa_and_nonnull<AndOp>(op) && !isNegated) ||
-      (isa_and_nonnull<OrOp>(op) && isNegated)) {
+  if (isConjunction(op, isNegated)) {
     addCondition(op->getOperand(0), isNegated);
     return addCondition(op->getOperand(1), isNegated);
   }
@@ -105,17 +110,25 @@ void Masks::addCondition(Value condition, bool isNegated) {
 /// causes as for padding.
 static constexpr double hidesBesideOthers = -1e8;
 
-bool Masks::leavesFirstKey(Value condition, bool isNegated) const {
+Masks::KeysLeft Masks::findKeysLeft(Value condition, bool isNegated) const {
   Value core = peel(condition);
-  while (auto inverse = core.getDefiningOp<NotOp>()) {
-    core = peel(inverse.getInput());
-    isNegated = !isNegated;
+  Operation *op = core.getDefiningOp();
+  if (auto inverse = dyn_cast_or_null<NotOp>(op))
+    return findKeysLeft(inverse.getInput(), !isNegated);
+  if (isConjunction(op, isNegated)) {
+    KeysLeft one = findKeysLeft(op->getOperand(0), isNegated);
+    KeysLeft other = findKeysLeft(op->getOperand(1), isNegated);
+    return {one.first && other.first, one.own && other.own};
   }
-  auto mask = core.getDefiningOp<AffineMaskOp>();
+  auto mask = dyn_cast_or_null<AffineMaskOp>(op);
   std::optional<Diagonal> found =
       mask ? readAffine(mask, isNegated, queries, keys) : std::nullopt;
-  // It is visible to query 0, and to later ones where the function falls.
-  return found && found->constant <= 0 && found->ofQuery <= 0;
+  if (!found || found->constant > 0)
+    return {};
+  // Visible to query 0, and to later ones where the function falls.
+  int64_t ofOwn = found->ofQuery + found->ofKey;
+  return {found->ofQuery <= 0,
+          queries == keys && found->constant + ofOwn * (queries - 1) <= 0};
 }
 
 bool Masks::addReplacement(Value condition, double number, bool isNegated) {
@@ -125,8 +138,9 @@ bool Masks::addReplacement(Value condition, double number, bool isNegated) {
     addCondition(condition, isNegated);
     return true;
   }
-  if (leavesFirstKey(condition, isNegated)) {
-    finites.push_back({{condition, isNegated}, number, {}, false});
+  if (KeysLeft left = findKeysLeft(condition, isNegated);
+      left.areAny() || (hasSink && number <= hidesBesideOthers)) {
+    finites.push_back({{condition, isNegated}, left, number, {}, false});
     return true;
   }
   // It is added to the score, which must vanish beside it.
@@ -151,9 +165,13 @@ void Masks::addTerm(Value term, bool isScaled) {
         continue;
       if (std::isinf(*excluded))
         return addCondition(select.getCondition(), isNegated);
-      if (leavesFirstKey(select.getCondition(), isNegated)) {
-        finites.push_back(
-            {{select.getCondition(), isNegated}, *excluded, core, isScaled});
+      if (KeysLeft left = findKeysLeft(select.getCondition(), isNegated);
+          left.areAny() || (hasSink && *excluded <= hidesBesideOthers)) {
+        finites.push_back({{select.getCondition(), isNegated},
+                           left,
+                           *excluded,
+                           core,
+                           isScaled});
         return;
       }
     }
@@ -161,12 +179,21 @@ void Masks::addTerm(Value term, bool isScaled) {
   terms.push_back(core);
 }
 
+bool Masks::leavesEveryQueryAKey() const {
+  return conditions.empty() && replacements.empty() &&
+         diagonal.value_or(0) >= 0 &&
+         (llvm::all_of(finites,
+                       [](const Finite &one) { return one.left.first; }) ||
+          llvm::all_of(finites,
+                       [](const Finite &one) { return one.left.own; }));
+}
+
 bool Masks::resolve() {
-  bool isFirstKeyVisible = conditions.empty() && replacements.empty();
-  bool isAlone = isFirstKeyVisible && terms.empty();
+  bool hasKeys = leavesEveryQueryAKey();
+  bool isVisible = hasKeys || hasSink, isAlone = hasKeys && terms.empty();
   for (const Finite &finite : finites) {
     bool hides = finite.number <= hidesBesideOthers;
-    if (hides ? isFirstKeyVisible : isAlone) {
+    if (hides ? isVisible : isAlone) {
       addCondition(finite.condition.value, finite.condition.isNegated);
     } else if (finite.term) {
       if (finite.isScaled)

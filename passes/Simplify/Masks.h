@@ -16,7 +16,8 @@ namespace parplan::simplify {
 /// and -infinity become conditions.
 class Masks {
 public:
-  Masks(int64_t queries, int64_t keys) : queries(queries), keys(keys) {}
+  Masks(int64_t queries, int64_t keys, bool hasSink)
+      : queries(queries), keys(keys), hasSink(hasSink) {}
 
   /// Keys are visible where `condition` is true (false, if `isNegated`).
   void addCondition(mlir::Value condition, bool isNegated = false);
@@ -29,8 +30,8 @@ public:
   bool addReplacement(mlir::Value condition, double number, bool isNegated);
 
   /// When all masks are known: finite numbers count as excluding where another
-  /// key of the row is visible for certain. Elsewhere they average. False if
-  /// attention cannot express that.
+  /// key of the row is visible for certain, as a sink is. Elsewhere they
+  /// average. False if attention cannot express that.
   bool resolve();
 
   /// Key j is visible only where j <= i + offset.
@@ -52,10 +53,18 @@ private:
   };
   /// What `function` excludes of [.., s, t], as far as it is simple.
   bool addAffine(AffineMaskOp mask, bool isNegated);
-  /// True when the condition leaves the first key visible in every row.
-  bool leavesFirstKey(mlir::Value condition, bool isNegated) const;
+  /// Whether the first key is visible to every query, and whether that at the
+  /// query's own position is.
+  struct KeysLeft {
+    bool first = false, own = false;
+    bool areAny() const { return first || own; }
+  };
+  KeysLeft findKeysLeft(mlir::Value condition, bool isNegated) const;
+  /// Whether a key is visible to every query, beside a sink.
+  bool leavesEveryQueryAKey() const;
 
   int64_t queries, keys;
+  bool hasSink;
   std::optional<int64_t> diagonal;
   llvm::SmallVector<Condition, 2> conditions;
   llvm::SmallVector<mlir::Value, 1> terms;
@@ -65,10 +74,11 @@ private:
     double number;
   };
   llvm::SmallVector<Replacement, 1> replacements;
-  /// Finite numbers that leave the first key of every row visible, until it is
-  /// known what other masks do to it.
+  /// Finite numbers that leave every row a key, until it is known what other
+  /// masks do to it.
   struct Finite {
     Condition condition;
+    KeysLeft left;
     double number;
     /// What the number is added by; null: it replaces scores.
     mlir::Value term;

@@ -67,6 +67,15 @@ def GroupExperts : Pass<"parplan-group-experts", "::mlir::ModuleOp"> {
   ];
 }
 
+def WriteOutSinks : Pass<"parplan-write-out-sinks", "::mlir::ModuleOp"> {
+  let summary = "Leaves no attention with a sink";
+  let description = [{
+    An attention with a sink becomes one with statistics, whose rows are
+    multiplied by the share of the sum of exponentials that the sink leaves
+    them. Behind the gradients.
+  }];
+}
+
 def VerifySimplified : Pass<"parplan-verify-simplified", "::mlir::ModuleOp"> {
   let summary = "Closes the simplify phase";
   let description = [{

@@ -40,7 +40,7 @@ void keepStatistics(AttentionOp op) {
   OpBuilder builder(op);
   auto kept = builder.create<AttentionOp>(
       op.getLoc(), op.getQuery(), op.getKey(), op.getValue(), op.getMask(),
-      op.getQueryOffset(), op.getScaleAttr(), op.getCausalAttr(),
+      op.getQueryOffset(), op.getSink(), op.getScaleAttr(), op.getCausalAttr(),
       op.getZeroMaskedRowsAttr(), builder.getUnitAttr(), op.getZigzagAttr());
   kept->setDiscardableAttrs(op->getDiscardableAttrDictionary());
   op.getResult().replaceAllUsesWith(kept.getResult());

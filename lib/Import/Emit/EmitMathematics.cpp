@@ -95,7 +95,7 @@ Operation *Emitter::emitComposite(const Op &op) {
     return create<AttentionOp>(op, input, operand(op, 1), operand(op, 2),
                                hasMask ? operand(op, 3) : nullptr,
                                hasOffset ? operand(op, 3 + hasMask) : nullptr,
-                               real(0), flag(op.integers[1]),
+                               /*sink=*/nullptr, real(0), flag(op.integers[1]),
                                /*zero_masked_rows=*/flag(false));
   }
   default:

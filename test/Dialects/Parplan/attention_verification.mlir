@@ -139,3 +139,11 @@ func.func @order_of_other_dimensions(%x: tensor<2x8xi64> {parplan.zigzag = array
 func.func @order_of_odd_chunks(%x: tensor<2x6xi64>) -> (tensor<2x6xi64> {parplan.zigzag = array<i64: 1, 2>}) {
   return %x : tensor<2x6xi64>
 }
+
+// -----
+
+func.func @sink_of_other_heads(%x: tensor<1x3x2x4xf32>, %s: tensor<3xf32>) {
+  // expected-error@+1 {{has a sink of 'tensor<3xf32>' for queries of 'tensor<1x3x2x4xf32>'}}
+  parplan.attention %x, %x, %x sink %s : tensor<3xf32> scale 1.0 : tensor<1x3x2x4xf32>, tensor<1x3x2x4xf32>, tensor<1x3x2x4xf32>
+  return
+}

@@ -152,3 +152,84 @@ func.func @single_head(%q: tensor<2x6x8xf32>, %mask: tensor<2x6x6xf32>) -> (tens
   %masked = parplan.matmul "abc,acd->abd" %others, %q : tensor<2x6x6xf32>, tensor<2x6x8xf32>
   return %plain, %masked : tensor<2x6x8xf32>, tensor<2x6x8xf32>
 }
+
+// Scores of a sink stand behind those of the keys, and its weight is cut off. The maximum is taken away by the model, too.
+// CHECK-LABEL: func.func @sink
+// CHECK: %[[S:.*]] = parplan.reshape %{{.*}} : tensor<1x4x1x1xf32> to tensor<4xf32>
+// CHECK: parplan.attention %{{.*}}, %{{.*}}, %{{.*}} sink %[[S]] : tensor<4xf32> scale 5.000000e-01 causal {{.*}}: tensor<2x6x4x8xf32>, tensor<2x6x4x8xf32>, tensor<2x6x4x8xf32>
+// CHECK-NOT: parplan.softmax
+func.func @sink(%q: tensor<2x4x6x8xf32>, %k: tensor<2x4x6x8xf32>, %v: tensor<2x4x6x8xf32>, %s: tensor<1x4x1x1xf32>) -> tensor<2x4x6x8xf32> {
+  %half = parplan.constant dense<0.5> : tensor<f32>
+  %zero = parplan.constant dense<0.0> : tensor<f32>
+  %lowest = parplan.constant dense<0xFF800000> : tensor<f32>
+  %visible = parplan.affine_mask [-1, 1] + 0 : tensor<6x6xi1>
+  %mask = parplan.select %visible, %zero, %lowest : tensor<6x6xi1>, tensor<f32>, tensor<f32>
+  %product = parplan.matmul "abcd,abed->abce" %q, %k : tensor<2x4x6x8xf32>, tensor<2x4x6x8xf32>
+  %scaled = parplan.mul %product, %half : tensor<2x4x6x6xf32>, tensor<f32>
+  %scores = parplan.add %scaled, %mask : tensor<2x4x6x6xf32>, tensor<6x6xf32>
+  %sinks = parplan.broadcast %s : tensor<1x4x1x1xf32> to tensor<2x4x6x1xf32>
+  %all = parplan.concat %scores, %sinks dim 3 : tensor<2x4x6x6xf32>, tensor<2x4x6x1xf32>
+  %highest = parplan.reduce max %all dims [3] keep_dims : tensor<2x4x6x7xf32>
+  %shifted = parplan.sub %all, %highest : tensor<2x4x6x7xf32>, tensor<2x4x6x1xf32>
+  %weights = parplan.softmax %shifted dim 3 : tensor<2x4x6x7xf32>
+  %kept = parplan.slice %weights dims [3] from [0] to [6] step [1] : tensor<2x4x6x7xf32>
+  %y = parplan.matmul "abcd,abde->abce" %kept, %v : tensor<2x4x6x6xf32>, tensor<2x4x6x8xf32>
+  return %y : tensor<2x4x6x8xf32>
+}
+
+// The weight of a sink is read, and a sink of every query is none of a head.
+// CHECK-LABEL: func.func @other_sinks
+// CHECK-NOT: parplan.attention
+func.func @other_sinks(%q: tensor<2x4x6x8xf32>, %v: tensor<2x4x6x8xf32>, %w: tensor<2x4x7x8xf32>, %s: tensor<1x4x6x1xf32>) -> (tensor<2x4x6x8xf32>, tensor<2x4x6x8xf32>) {
+  %scores = parplan.matmul "abcd,abed->abce" %q, %q : tensor<2x4x6x8xf32>, tensor<2x4x6x8xf32>
+  %sinks = parplan.broadcast %s : tensor<1x4x6x1xf32> to tensor<2x4x6x1xf32>
+  %all = parplan.concat %scores, %sinks dim 3 : tensor<2x4x6x6xf32>, tensor<2x4x6x1xf32>
+  %weights = parplan.softmax %all dim 3 : tensor<2x4x6x7xf32>
+  %x = parplan.matmul "abcd,abde->abce" %weights, %w : tensor<2x4x6x7xf32>, tensor<2x4x7x8xf32>
+  %kept = parplan.slice %weights dims [3] from [0] to [6] step [1] : tensor<2x4x6x7xf32>
+  %y = parplan.matmul "abcd,abde->abce" %kept, %v : tensor<2x4x6x6xf32>, tensor<2x4x6x8xf32>
+  return %x, %y : tensor<2x4x6x8xf32>, tensor<2x4x6x8xf32>
+}
+
+// A window of the keys before a query, with a finite number: each query sees the key at its own position.
+// CHECK-LABEL: func.func @window
+// CHECK: %[[WINDOW:.*]] = parplan.affine_mask [1, -1] + -2 : tensor<6x6xi1>
+// CHECK: parplan.attention %{{.*}}, %{{.*}}, %{{.*}} mask %[[WINDOW]] : tensor<6x6xi1> scale 1.000000e+00 causal {
+func.func @window(%q: tensor<2x4x6x8xf32>, %k: tensor<2x4x6x8xf32>, %v: tensor<2x4x6x8xf32>) -> tensor<2x4x6x8xf32> {
+  %zero = parplan.constant dense<0.0> : tensor<f32>
+  %low = parplan.constant dense<-3.40282347E+38> : tensor<f32>
+  %past = parplan.affine_mask [-1, 1] + 0 : tensor<6x6xi1>
+  %near = parplan.affine_mask [1, -1] + -2 : tensor<6x6xi1>
+  %both = parplan.and %near, %past : tensor<6x6xi1>, tensor<6x6xi1>
+  %visible = parplan.broadcast %both : tensor<6x6xi1> to tensor<2x1x6x6xi1>
+  %term = parplan.select %visible, %zero, %low : tensor<2x1x6x6xi1>, tensor<f32>, tensor<f32>
+  %scores = parplan.matmul "abcd,abed->abce" %q, %k : tensor<2x4x6x8xf32>, tensor<2x4x6x8xf32>
+  %masked = parplan.add %scores, %term : tensor<2x4x6x6xf32>, tensor<2x1x6x6xf32>
+  %weights = parplan.softmax %masked dim 3 : tensor<2x4x6x6xf32>
+  %heads = parplan.matmul "abcd,abde->abce" %weights, %v : tensor<2x4x6x6xf32>, tensor<2x4x6x8xf32>
+  return %heads : tensor<2x4x6x8xf32>
+}
+
+// A window that ends before the query leaves the first ones no key: the number averages there. A sink is always seen.
+// CHECK-LABEL: func.func @window_without_the_query
+// CHECK: %[[TERM:.*]] = parplan.select
+// CHECK: parplan.attention %{{.*}}, %{{.*}}, %{{.*}} mask %[[TERM]] : tensor<6x6xf32> scale 1.000000e+00 {
+// CHECK: parplan.attention %{{.*}}, %{{.*}}, %{{.*}} mask %{{.*}} : tensor<6x6xi1> offset %{{.*}} : tensor<i64> sink %{{.*}} : tensor<4xf32> scale 1.000000e+00 causal {
+func.func @window_without_the_query(%q: tensor<2x4x6x8xf32>, %k: tensor<2x4x6x8xf32>, %v: tensor<2x4x6x8xf32>, %s: tensor<1x4x1x1xf32>) -> (tensor<2x4x6x8xf32>, tensor<2x4x6x8xf32>) {
+  %zero = parplan.constant dense<0.0> : tensor<f32>
+  %low = parplan.constant dense<-3.40282347E+38> : tensor<f32>
+  %past = parplan.affine_mask [-1, 1] + 1 : tensor<6x6xi1>
+  %near = parplan.affine_mask [1, -1] + -3 : tensor<6x6xi1>
+  %both = parplan.and %near, %past : tensor<6x6xi1>, tensor<6x6xi1>
+  %term = parplan.select %both, %zero, %low : tensor<6x6xi1>, tensor<f32>, tensor<f32>
+  %scores = parplan.matmul "abcd,abed->abce" %q, %k : tensor<2x4x6x8xf32>, tensor<2x4x6x8xf32>
+  %masked = parplan.add %scores, %term : tensor<2x4x6x6xf32>, tensor<6x6xf32>
+  %weights = parplan.softmax %masked dim 3 : tensor<2x4x6x6xf32>
+  %x = parplan.matmul "abcd,abde->abce" %weights, %v : tensor<2x4x6x6xf32>, tensor<2x4x6x8xf32>
+  %sinks = parplan.broadcast %s : tensor<1x4x1x1xf32> to tensor<2x4x6x1xf32>
+  %all = parplan.concat %masked, %sinks dim 3 : tensor<2x4x6x6xf32>, tensor<2x4x6x1xf32>
+  %shares = parplan.softmax %all dim 3 : tensor<2x4x6x7xf32>
+  %kept = parplan.slice %shares dims [3] from [0] to [6] step [1] : tensor<2x4x6x7xf32>
+  %y = parplan.matmul "abcd,abde->abce" %kept, %v : tensor<2x4x6x6xf32>, tensor<2x4x6x8xf32>
+  return %x, %y : tensor<2x4x6x8xf32>, tensor<2x4x6x8xf32>
+}

@@ -74,6 +74,15 @@ INSTANTIATE_TEST_SUITE_P(
             "b=2, s=5, t=5 coupled, g=6, e=8 coupled, f=8 : [b, s, g, e], [b, "
             "t, g, e], [b, t, g, f] -> [b, s, g, f], [b, g, s]",
             "e f"},
+        RuleCase{
+            "attention_with_a_sink",
+            "parplan.attention %0, %1, %1 mask %2 : tensor<5x7xi1> sink %3 : "
+            "tensor<6xf32> scale 1.0 : tensor<2x5x6x8xf32>, "
+            "tensor<2x7x3x8xf32>, tensor<2x7x3x8xf32>",
+            {"2x5x6x8xf32", "2x7x3x8xf32", "5x7xi1", "6xf32"},
+            "b=2, s=5, t=7 coupled, g=3, r=2, e=8 coupled, f=8 : [b, s, g r, "
+            "e], [b, t, g, e], [b, t, g, f], [s, t], [g r] -> [b, s, g r, f]",
+            "e f"},
         // With its statistics given, keys are summed over as queries are.
         RuleCase{
             "attention_gradient",

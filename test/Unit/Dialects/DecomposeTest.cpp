@@ -232,6 +232,16 @@ INSTANTIATE_TEST_SUITE_P(
              "scale 0.5 causal statistics " +
                  attentionTypes,
              {queries, keys, values, "2x1x5x1xi1"}},
+        Case{"attention_with_a_sink",
+             "%y:2 = parplan.attention %0, %1, %2 offset %3 : tensor<i64> sink "
+             "%4 : tensor<6xf64> scale 0.5 causal statistics " +
+                 attentionTypes,
+             {queries, keys, values, "i64", "6xf64"}},
+        Case{"attention_with_a_sink_where_all_keys_are_masked",
+             "%y = parplan.attention %0, %1, %2 mask %3 : tensor<2x1x5x1xi1> "
+             "sink %4 : tensor<6xf64> scale 0.5 " +
+                 attentionTypes,
+             {queries, keys, values, "2x1x5x1xi1", "6xf64"}},
         Case{"attention_gradient",
              "%y:3 = parplan.attention_gradient %0, %1, %2 result %3, %4 "
              "gradient %5 mask %6 : tensor<6x5x7xf64> offset %7 : tensor<i64> "

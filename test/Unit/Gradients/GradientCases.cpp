@@ -295,6 +295,8 @@ static GradientCase makeAttention(const std::string &name,
   }
   if (attributes.starts_with("offset"))
     one.arguments.push_back("i64");
+  if (attributes.starts_with("sink"))
+    one.arguments.push_back("4xf64");
   one.op += attributes + " : tensor<" + query + ">, tensor<" + key +
             ">, tensor<" + value + ">";
   if (!integers.empty())
@@ -327,6 +329,9 @@ static Cases getAttentionCases() {
                     {1, 0, 1, 1}),
       makeAttention("masked_causal", "5xi1",
                     "scale 0.5 causal zero_masked_rows", {0, 1}),
+      makeAttention("sink", "", "sink %3 : tensor<4xf64> scale 0.5 causal"),
+      makeAttention("masked_sink", "2x1x3x5xi1",
+                    "sink %4 : tensor<4xf64> scale 0.5", {1, 1, 0, 1, 1, 0, 1}),
   };
   Cases kept;
   for (const GradientCase &one : cases)

@@ -315,7 +315,8 @@ void growAttention(GraphGrower &grower) {
     offset = grower.makeIndices({}, 0, 3);
   bool isTrained = random.chance(50);
   auto attention = grower.create<AttentionOp>(
-      query, key, value, mask, offset, APFloat(0.25), isCausal,
+      query, key, value, mask, offset, /*sink=*/Value(), APFloat(0.25),
+      isCausal,
       /*zero_masked_rows=*/true, /*statistics=*/isTrained);
   grower.add(attention.getResult(), 3, false);
   if (!isTrained)

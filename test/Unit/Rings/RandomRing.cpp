@@ -112,8 +112,8 @@ void RandomRing::build() {
   auto argument = [&](unsigned index) { return body->getArgument(index); };
   attention = builder.create<AttentionOp>(
       location, argument(0), argument(1), argument(2), mask, offset,
-      APFloat(0.5), causal, /*zero_masked_rows=*/true, /*statistics=*/true,
-      zigzag);
+      /*sink=*/mlir::Value(), APFloat(0.5), causal, /*zero_masked_rows=*/true,
+      /*statistics=*/true, zigzag);
   gradient = builder.create<AttentionGradientOp>(
       location, argument(0), argument(1), argument(2), attention.getResult(),
       attention.getLogSumExp(), argument(3), mask, offset, APFloat(0.5), causal,

@@ -7,7 +7,6 @@
 #include "RaisedModel.h"
 
 #include "parplan/Interpreter/Interpreter.h"
-#include "passes/Simplify/Passes.h"
 
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
@@ -32,7 +31,8 @@ static Tensor stack(InitializerOp op, const InitializerValues &initializers) {
   return whole;
 }
 
-RaisedModel::RaisedModel(const std::string &text) {
+RaisedModel::RaisedModel(const std::string &text,
+                         llvm::function_ref<void(OpPassManager &)> addPasses) {
   context.loadDialect<ParplanDialect, func::FuncDialect>();
   module = parseSourceString<ModuleOp>(text, &context);
   EXPECT_TRUE(module) << text;
@@ -58,7 +58,7 @@ RaisedModel::RaisedModel(const std::string &text) {
   auto before = interpret(getFunction(), arguments, initializers);
 
   PassManager manager(&context);
-  buildSimplifyPipeline(manager);
+  addPasses(manager);
   EXPECT_TRUE(succeeded(manager.run(*module)));
   for (auto op : module->getOps<InitializerOp>())
     if (op.getMembers())
@@ -67,8 +67,10 @@ RaisedModel::RaisedModel(const std::string &text) {
   EXPECT_TRUE(succeeded(before) && succeeded(after));
   if (failed(before) || failed(after))
     return;
-  for (int64_t i = 0; i < (*before)[0].getSize(); ++i)
-    EXPECT_NEAR((*after)[0][i].real, (*before)[0][i].real, 1e-12) << i;
+  for (size_t result = 0; result < before->size(); ++result)
+    for (int64_t i = 0; i < (*before)[result].getSize(); ++i)
+      EXPECT_NEAR((*after)[result][i].real, (*before)[result][i].real, 1e-12)
+          << i;
 }
 
 int RaisedModel::countStacks() {

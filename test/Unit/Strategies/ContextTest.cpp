@@ -120,8 +120,9 @@ Step makeStep(const ContextForm &form, const Mesh &mesh,
   int64_t zigzag = form.isZigzag ? sizes.c : 1;
   auto attention = step.add<AttentionOp>(
       form.factors, {{"bshf", form.output}, {"bhs", form.statistics}},
-      roles::forward, q, k, v, /*mask=*/Value(), /*offset=*/Value(), scale,
-      causal, /*zero_masked_rows=*/false, /*statistics=*/true, zigzag);
+      roles::forward, q, k, v, /*mask=*/Value(), /*offset=*/Value(),
+      /*sink=*/Value(), scale, causal, /*zero_masked_rows=*/false,
+      /*statistics=*/true, zigzag);
   step.addResult(attention.getResult(), query);
   step.addResult(attention.getLogSumExp(), {"bhs", form.statistics});
   if (!withBackward)
