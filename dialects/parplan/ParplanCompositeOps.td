@@ -89,9 +89,10 @@ def Parplan_AttentionOp
     when j > i + query_offset (0 without that operand). `zero_masked_rows` gives
     zeros where every key is excluded; without it such a row is undefined.
 
-    `sink` [h], of the query's element type, is the score of one more key per
-    head, which every query sees and whose value is zero: the probabilities of
-    the others add up to less than 1. Planned attentions have none
+    `sink` [h], of the query's element type and finite, is the score of one more
+    key per head, which every query sees and whose value is zero: the
+    probabilities of the others add up to less than 1, and rows in which these
+    are excluded are zero. Planned attentions have none
     (`parplan-write-out-sinks`).
 
     With `zigzag` n > 1 queries and keys lie in zig-zag order over n ranks: cut in
@@ -100,8 +101,8 @@ def Parplan_AttentionOp
 
     With `statistics` there is a second result, `log_sum_exp` [b, h, s], f64 for
     f64 and f32 for other elements: log(sum over t of exp(scale q k^T + mask)),
-    the sink counted, -infinity where every key is excluded;
-    `attention_gradient` reads it. Rows without a key are then zero.
+    with one more term exp(sink) if there is one, else -infinity where every key
+    is excluded; `attention_gradient` reads it. Rows without a key are then zero.
 
     Constraints: with `zigzag` > 1, `causal` without a query_offset, s = t, and 2n
     divides s.

@@ -327,7 +327,11 @@ std::optional<Frontend> parplan::finishFrontend(SimplifiedModel simplified,
     auto build = [](mlir::OpPassManager &manager) {
       manager.addPass(createWriteOutSinks());
     };
-    if (!runPhase(module, "sinks", build, engine))
+    auto verify = [](mlir::OpPassManager &manager) {
+      manager.addPass(createVerifyStep());
+    };
+    if (!runPhase(module, "sinks", build, engine) ||
+        (options.training && !runChecks(module, "sinks", verify, engine)))
       return std::nullopt;
     dumper.dump(module, "sinks");
   }

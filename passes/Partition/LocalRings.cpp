@@ -24,6 +24,9 @@ public:
         axes(getAxes(/*operand=*/1, /*dim=*/1)), keys(getSize(1, 1)) {}
 
   FailureOr<Operation *> build(AttentionOp attention) {
+    if (attention.getSink())
+      return attention.emitOpError("has a sink, which no ring knows: "
+                                   "parplan-write-out-sinks comes before");
     if (failed(verifyRing(attention)) ||
         failed(findMask(attention, /*first=*/3)))
       return failure();

@@ -41,6 +41,12 @@ struct Plan : public parplan::impl::PlanBase<Plan> {
       getOperation().emitError(engine.render());
       return signalPassFailure();
     }
+    for (auto attention : function.getOps<AttentionOp>())
+      if (attention.getSink()) {
+        attention.emitOpError("has a sink, which no plan knows: "
+                              "parplan-write-out-sinks comes before");
+        return signalPassFailure();
+      }
     GraphProblem graph = extractProblem(
         function, [](int64_t node) { return "node" + std::to_string(node); });
     if (auto fault = verifyProblem(graph.problem)) {

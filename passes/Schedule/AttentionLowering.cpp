@@ -69,6 +69,9 @@ public:
 
 private:
   LogicalResult lower(AttentionOp attention) {
+    if (attention.getSink())
+      return attention.emitOpError("has a sink, which no kernel knows: "
+                                   "parplan-write-out-sinks comes before");
     AttentionQueries queries = getQueries(attention);
     KeyBlock keys = getKeys(attention);
     AttentionResults results;

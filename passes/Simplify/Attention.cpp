@@ -260,6 +260,7 @@ Value simplifyAttention(Operation *op, Rewriter &rewriter) {
       masks.addCondition(attention.getMask());
     else
       masks.addTerm(attention.getMask());
+    mayReadMask = masks.resolve();
   }
   bool becomesCausal = masks.isCausal();
   if (attention.getCausal() && !attention.getQueryOffset())

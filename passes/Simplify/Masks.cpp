@@ -8,6 +8,8 @@
 
 #include "passes/Simplify/Matching.h"
 
+#include "parplan/Support/Check.h"
+
 #include <cmath>
 #include <limits>
 
@@ -210,6 +212,7 @@ bool Masks::resolve() {
 }
 
 Value Masks::build(Type element, Rewriter &rewriter) const {
+  PARPLAN_CHECK(finites.empty(), "masks are built that are not resolved");
   auto number = [&](double value) -> Value {
     auto type = RankedTensorType::get({}, element);
     return rewriter.create<ConstantOp>(

@@ -30,8 +30,10 @@ public:
   bool addReplacement(mlir::Value condition, double number, bool isNegated);
 
   /// When all masks are known: finite numbers count as excluding where another
-  /// key of the row is visible for certain, as a sink is. Elsewhere they
-  /// average. False if attention cannot express that.
+  /// key of the row is visible beside all conditions, or a sink is. Elsewhere
+  /// they average. Terms that only the input knows may hide that key as well:
+  /// queries for which they do, those of padding, are undefined. False if
+  /// attention cannot express that. Comes before `build`.
   bool resolve();
 
   /// Key j is visible only where j <= i + offset.
@@ -74,8 +76,8 @@ private:
     double number;
   };
   llvm::SmallVector<Replacement, 1> replacements;
-  /// Finite numbers that leave every row a key, until it is known what other
-  /// masks do to it.
+  /// Finite numbers that leave every row a key, or stand beside a sink, until
+  /// it is known what other masks do to it.
   struct Finite {
     Condition condition;
     KeysLeft left;

@@ -100,9 +100,10 @@ public:
     for (int64_t period : periods)
       sweep(period);
     auto all = static_cast<int64_t>(ops.size());
-    for (int multiple = 2; multiple <= maxAlternating; ++multiple)
+    for (int multiple = 2; multiple <= maxAlternating && 2 * best.size() < all;
+         ++multiple)
       for (int64_t period : periods)
-        if (2 * best.size() < all && 2 * multiple * period <= all)
+        if (2 * multiple * period <= all)
           sweep(multiple * period);
     if (best.matches == 0)
       return;

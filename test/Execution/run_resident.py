@@ -116,8 +116,8 @@ def watch(command, ranks, written):
                 process.terminate()
                 raise Difference(f"the program did not end within {TIME_LIMIT} s")
             now = time.monotonic()
-            if end is None and os.listdir(written):
-                end = now
+            # A file that is made only to see whether it can be goes again.
+            end = (end or now) if os.listdir(written) else None
             if len(pids) < ranks:
                 pids = find_ranks(program, ranks)
             for rank, pid in pids.items():

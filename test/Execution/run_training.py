@@ -65,7 +65,7 @@ STRATEGIES = {
                    (6, "dp=6,zero=3", *SLOW_PAIRS)],
     "experts-gather-train": [(2, "ep=2"), (4, "ep=2,tp1d=2")],
     # Biases of experts in rows of groups, split over experts and over tokens.
-    "experts-bias-train": [(2, "ep=2"), (3, "dp=3"), (4, "ep=2,tp1d=2"), (2, "pp=2,micro-batches=2,schedule=1f1b"),
+    "experts-bias-train": [(2, "ep=2"), (3, "dp=3"), (2, "cp=2"), (4, "ep=2,tp1d=2"), (2, "pp=2,micro-batches=2,schedule=1f1b"),
                            (2, "dp=2,zero=3,offload=optimizer:cpu")],
     # Stacks of the experts' weights: in pieces, on the host, split unevenly, and in a stage.
     "experts-loop-train": [(2, "ep=2"), (4, "ep=4"), (4, "ep=2,dp=2"), (4, "ep=2,tp1d=2"), (3, "ep=3"),

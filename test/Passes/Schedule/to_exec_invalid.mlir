@@ -77,3 +77,12 @@ func.func @main(%x: tensor<4x8xf32> {parplan.name = "x"}) -> (tensor<8x8xf32> {p
   %y = parplan.matmul "mk,mn->kn" %kept, %x : tensor<4x8xf32>, tensor<4x8xf32>
   return %y : tensor<8x8xf32>
 }
+
+// -----
+
+parplan.mesh @mesh <["tp0"=2 tensor]>
+func.func @main(%x: tensor<2x6x4x8xf32> {parplan.name = "x"}, %s: tensor<4xf32> {parplan.name = "s"}) -> (tensor<2x6x4x8xf32> {parplan.name = "y"}) {
+  // expected-error@+1 {{has a sink, which no kernel knows: parplan-write-out-sinks comes before}}
+  %y = parplan.attention %x, %x, %x sink %s : tensor<4xf32> scale 0.5 : tensor<2x6x4x8xf32>, tensor<2x6x4x8xf32>, tensor<2x6x4x8xf32>
+  return %y : tensor<2x6x4x8xf32>
+}

@@ -233,3 +233,26 @@ func.func @window_without_the_query(%q: tensor<2x4x6x8xf32>, %k: tensor<2x4x6x8x
   %y = parplan.matmul "abcd,abde->abce" %kept, %v : tensor<2x4x6x6xf32>, tensor<2x4x6x8xf32>
   return %x, %y : tensor<2x4x6x8xf32>, tensor<2x4x6x8xf32>
 }
+
+// Masks of an attention that is one op already: a finite number is not lost. One that every query sees its own key beside is
+// a condition; that of a runtime condition stays, also beside a sink.
+// CHECK-LABEL: func.func @masks_of_imported_attention
+// CHECK: %[[NEAR:.*]] = parplan.affine_mask [1, -1] + -2 : tensor<6x6xi1>
+// CHECK: %[[TERM:.*]] = parplan.select %arg1
+// CHECK: parplan.attention %arg0, %arg0, %arg0 scale 5.000000e-01 causal {{.*}}: tensor<2x6x4x8xf32>
+// CHECK: parplan.attention %arg0, %arg0, %arg0 mask %[[NEAR]] : tensor<6x6xi1> scale 5.000000e-01 causal {{.*}}: tensor<2x6x4x8xf32>
+// CHECK: parplan.attention %arg0, %arg0, %arg0 mask %[[TERM]] : tensor<6x6xf32> sink %arg2 : tensor<4xf32> scale 5.000000e-01 : tensor<2x6x4x8xf32>
+func.func @masks_of_imported_attention(%x: tensor<2x6x4x8xf32>, %visible: tensor<6x6xi1>, %s: tensor<4xf32>) -> (tensor<2x6x4x8xf32>, tensor<2x6x4x8xf32>, tensor<2x6x4x8xf32>) {
+  %zero = parplan.constant dense<0.0> : tensor<f32>
+  %low = parplan.constant dense<-3.40282347E+38> : tensor<f32>
+  %past = parplan.affine_mask [-1, 1] + 0 : tensor<6x6xi1>
+  %near = parplan.affine_mask [1, -1] + -2 : tensor<6x6xi1>
+  %both = parplan.and %near, %past : tensor<6x6xi1>, tensor<6x6xi1>
+  %first = parplan.select %past, %zero, %low : tensor<6x6xi1>, tensor<f32>, tensor<f32>
+  %second = parplan.select %both, %zero, %low : tensor<6x6xi1>, tensor<f32>, tensor<f32>
+  %third = parplan.select %visible, %zero, %low : tensor<6x6xi1>, tensor<f32>, tensor<f32>
+  %a = parplan.attention %x, %x, %x mask %first : tensor<6x6xf32> scale 0.5 : tensor<2x6x4x8xf32>, tensor<2x6x4x8xf32>, tensor<2x6x4x8xf32>
+  %b = parplan.attention %x, %x, %x mask %second : tensor<6x6xf32> scale 0.5 : tensor<2x6x4x8xf32>, tensor<2x6x4x8xf32>, tensor<2x6x4x8xf32>
+  %c = parplan.attention %x, %x, %x mask %third : tensor<6x6xf32> sink %s : tensor<4xf32> scale 0.5 : tensor<2x6x4x8xf32>, tensor<2x6x4x8xf32>, tensor<2x6x4x8xf32>
+  return %a, %b, %c : tensor<2x6x4x8xf32>, tensor<2x6x4x8xf32>, tensor<2x6x4x8xf32>
+}

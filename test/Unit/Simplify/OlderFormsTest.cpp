@@ -184,4 +184,27 @@ TEST(OlderForms, MergedAndTransposedWeights) {
   EXPECT_EQ(model.count<SliceOp>() + model.count<TransposeOp>(), 0);
 }
 
+/// An attention of one op, whose mask chooses between 0 and a finite number:
+/// keys up to the query's, and of those the last three.
+TEST(OlderForms, FiniteMasksOfOneAttention) {
+  for (const char *visible :
+       {"parplan.and %past, %past", "parplan.and %near, %past"}) {
+    RaisedModel model(std::string(R"(
+    func.func @main(%x: tensor<2x6x2x4xf64>) -> tensor<2x6x2x4xf64> {
+      %zero = parplan.constant dense<0.0> : tensor<f64>
+      %low = parplan.constant dense<-1.0e+30> : tensor<f64>
+      %past = parplan.affine_mask [-1, 1] + 0 : tensor<6x6xi1>
+      %near = parplan.affine_mask [1, -1] + -2 : tensor<6x6xi1>
+      %visible = )") + visible +
+                      R"( : tensor<6x6xi1>, tensor<6x6xi1>
+      %mask = parplan.select %visible, %zero, %low : tensor<6x6xi1>, tensor<f64>, tensor<f64>
+      %y = parplan.attention %x, %x, %x mask %mask : tensor<6x6xf64> scale 0.5 : tensor<2x6x2x4xf64>, tensor<2x6x2x4xf64>, tensor<2x6x2x4xf64>
+      return %y : tensor<2x6x2x4xf64>
+    })");
+    EXPECT_TRUE(model.contains<AttentionOp>(
+        [](AttentionOp op) { return op.getCausal(); }));
+    EXPECT_EQ(model.count<SelectOp>(), 0);
+  }
+}
+
 } // namespace
